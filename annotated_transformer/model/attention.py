@@ -1,0 +1,235 @@
+"""Scaled dot-product, additive and multi-head attention: section 3.2 of the paper.
+
+The chapters on scaled dot-product attention, on multi-head attention and on masking explain this file.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+
+def attention_weights(
+    query: Float[Tensor, "*batch queries d_k"],
+    key: Float[Tensor, "*batch keys d_k"],
+    mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
+) -> Float[Tensor, "*batch queries keys"]:
+    r"""Return how much each query reads from each key, $\mathrm{softmax}(QK^\top / \sqrt{d_k})$ (eq. 1).
+
+    `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`'s.
+
+    Raises:
+        ValueError: If query and key differ in width, or the mask does not fit.
+        TypeError: If the mask is not boolean.
+    """
+    if query.size(-1) != key.size(-1):
+        raise ValueError(
+            f"query has d_k={query.size(-1)} features and key {key.size(-1)}, so they have no dot product; "
+            f"project both to one width"
+        )
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    return masked_softmax(scores, mask)
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch queries keys"],
+    mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
+) -> Float[Tensor, "*batch queries keys"]:
+    r"""Return $\mathrm{softmax}$ over the keys, after setting forbidden scores to $-\infty$ (section 3.2.3).
+
+    A query that may attend nowhere reads nothing: its row is all zeros, never NaN.
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    check_mask(mask, scores.shape)
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0)  # softmax gives NaN on a row of -inf
+
+
+def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
+    """Refuse a mask whose meaning would have to be guessed.
+
+    Raises:
+        TypeError: If the mask is not boolean.
+        ValueError: If its dimensions are ambiguous, or do not broadcast to those of the scores.
+    """
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"mask has dtype {mask.dtype}, whose zeros could mean either; "
+            f"give a torch.bool mask, True where a query may attend"
+        )
+    shape, wanted = tuple(mask.shape), tuple(scores_shape)
+    if mask.ndim not in (2, len(wanted)):
+        raise ValueError(
+            f"mask of shape {shape} has {mask.ndim} dimensions, the scores of shape {wanted} {len(wanted)}: "
+            f"is its first one batch or heads? Give (queries, keys) or (batch, heads, queries, keys)"
+        )
+    if any(size not in (1, full) for size, full in zip(shape[::-1], wanted[::-1], strict=False)):
+        raise ValueError(
+            f"mask of shape {shape} does not broadcast to the scores' shape {wanted}; "
+            f"the last two sizes are queries and keys"
+        )
+
+
+def check_values(key: Tensor, value: Tensor) -> None:
+    """Refuse keys and values that are not pairs.
+
+    Raises:
+        ValueError: If there are not as many values as keys.
+    """
+    if key.size(-2) != value.size(-2):
+        raise ValueError(f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value")
+
+
+class ScaledDotProductAttention(nn.Module):
+    r"""Average the values by attention weights, $\mathrm{softmax}(QK^\top / \sqrt{d_k})\,V$ (eq. 1).
+
+    The weights pass through the identity `weights`, so that a forward hook can observe them.
+    """
+
+    def __init__(self) -> None:
+        """Make the place where the weights can be observed; there is nothing to learn."""
+        super().__init__()
+        self.weights = nn.Identity()
+
+    def forward(
+        self,
+        query: Float[Tensor, "*batch queries d_k"],
+        key: Float[Tensor, "*batch keys d_k"],
+        value: Float[Tensor, "*batch keys d_v"],
+        mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
+    ) -> Float[Tensor, "*batch queries d_v"]:
+        """Return one weighted mean of the values for each query."""
+        check_values(key, value)
+        weights: Tensor = self.weights(attention_weights(query, key, mask))
+        return weights @ value
+
+
+class FusedAttention(nn.Module):
+    """The same function by PyTorch's fused kernel; it never forms the weights, so none can be observed."""
+
+    def forward(
+        self,
+        query: Float[Tensor, "*batch queries d_k"],
+        key: Float[Tensor, "*batch keys d_k"],
+        value: Float[Tensor, "*batch keys d_v"],
+        mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
+    ) -> Float[Tensor, "*batch queries d_v"]:
+        """Return one weighted mean of the values for each query, as `ScaledDotProductAttention` does."""
+        check_values(key, value)
+        if mask is not None:
+            check_mask(mask, torch.Size([*query.shape[:-1], key.size(-2)]))
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+
+class AdditiveAttention(nn.Module):
+    r"""Score by a small network, $w^\top \tanh(W^Q q + W^K k)$ (Bahdanau et al., 2015).
+
+    Section 3.2.1 compares it with the dot product. Query and key may differ in width; every pair costs
+    `hidden` numbers, where a dot product costs one.
+    """
+
+    def __init__(self, d_query: int, d_key: int, hidden: int) -> None:
+        """Make the three maps of the scoring network."""
+        super().__init__()
+        self.to_query = nn.Linear(d_query, hidden, bias=False)
+        self.to_key = nn.Linear(d_key, hidden, bias=False)
+        self.to_score = nn.Linear(hidden, 1, bias=False)
+        self.weights = nn.Identity()
+
+    def forward(
+        self,
+        query: Float[Tensor, "*batch queries d_query"],
+        key: Float[Tensor, "*batch keys d_key"],
+        value: Float[Tensor, "*batch keys d_v"],
+        mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
+    ) -> Float[Tensor, "*batch queries d_v"]:
+        """Return one weighted mean of the values for each query."""
+        check_values(key, value)
+        pairs = self.to_query(query).unsqueeze(-2) + self.to_key(key).unsqueeze(-3)
+        scores: Tensor = self.to_score(pairs.tanh()).squeeze(-1)
+        weights: Tensor = self.weights(masked_softmax(scores, mask))
+        return weights @ value
+
+
+class MultiHeadAttention(nn.Module):
+    r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O$ (section 3.2).
+
+    `to_query` holds the paper's $W^Q_1, \dots, W^Q_h$ side by side, so one product serves all heads;
+    `to_key` and `to_value` likewise, and `to_output` is $W^O$. Without biases, as in the paper's formulas.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        attention: nn.Module | None = None,
+        bias: bool = False,
+    ) -> None:
+        """Make the four projections; `d_k` and `d_v` are d_model / num_heads unless given (table 3, rows B).
+
+        Raises:
+            ValueError: If a width is left out and `d_model` does not split into `num_heads` equal heads.
+        """
+        super().__init__()
+        if None in (d_k, d_v) and d_model % num_heads != 0:
+            choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
+            raise ValueError(
+                f"d_model={d_model} does not split into num_heads={num_heads} equal heads; "
+                f"choose num_heads from {choices}, or give both d_k and d_v"
+            )
+        d_k = d_model // num_heads if d_k is None else d_k
+        d_v = d_model // num_heads if d_v is None else d_v
+        self.num_heads = num_heads
+        self.to_query = nn.Linear(d_model, num_heads * d_k, bias=bias)
+        self.to_key = nn.Linear(d_model, num_heads * d_k, bias=bias)
+        self.to_value = nn.Linear(d_model, num_heads * d_v, bias=bias)
+        self.to_output = nn.Linear(num_heads * d_v, d_model, bias=bias)
+        self.attention = attention or ScaledDotProductAttention()
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch queries d_model"],
+        key: Float[Tensor, "batch keys d_model"],
+        value: Float[Tensor, "batch keys d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """Return what each query reads; `mask` is (queries, keys) or (batch, heads, queries, keys)."""
+        return self.attend(self.project_query(query), *self.project_memory(key, value), mask)
+
+    def project_query(
+        self, query: Float[Tensor, "batch queries d_model"]
+    ) -> Float[Tensor, "batch heads queries d_k"]:
+        r"""Return $QW^Q_1, \dots, QW^Q_h$."""
+        return self._project(self.to_query, query, "query")
+
+    def project_memory(
+        self, key: Float[Tensor, "batch keys d_model"], value: Float[Tensor, "batch keys d_model"]
+    ) -> tuple[Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]]:
+        r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$, which a decoder may keep."""
+        return self._project(self.to_key, key, "key"), self._project(self.to_value, value, "value")
+
+    def attend(
+        self,
+        query: Float[Tensor, "batch heads queries d_k"],
+        key: Float[Tensor, "batch heads keys d_k"],
+        value: Float[Tensor, "batch heads keys d_v"],
+        mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """Attend in every head, lay the heads side by side, and mix them by `to_output`."""
+        heads: Tensor = self.attention(query, key, value, mask)
+        output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
+        return output
+
+    def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
+        if x.ndim != 3 or x.size(-1) != projection.in_features:
+            raise ValueError(
+                f"{name} has shape {tuple(x.shape)}; give (batch, tokens, d_model={projection.in_features})"
+            )
+        projected: Tensor = projection(x)
+        return projected.view(*x.shape[:2], self.num_heads, -1).transpose(1, 2)

@@ -1,0 +1,72 @@
+"""Where a token stands, added to what it is: section 3.5 of the paper."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
+    r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$, and the cosine at $2i + 1$ (section 3.5).
+
+    In float64, so that no rounding of ours stands between a chapter and its algebra.
+
+    Raises:
+        ValueError: If `d_model` is odd, for sines and cosines come in pairs.
+    """
+    if d_model % 2 != 0:
+        raise ValueError(f"d_model={d_model} is odd, but sinusoids come in pairs; make it even")
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    wavelength = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angle = position / wavelength
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+
+def check_length(end: int, max_length: int) -> None:
+    """Refuse positions that do not exist.
+
+    Raises:
+        ValueError: If the sequence is longer than the positions.
+    """
+    if end > max_length:
+        raise ValueError(
+            f"a sequence of {end} tokens is longer than the {max_length} positions of this model; "
+            f"shorten it, or build the model with max_length={end} or more"
+        )
+
+
+class SinusoidalPositions(nn.Module):
+    """Add the paper's sinusoids; nothing is learned, and nothing is saved with the weights."""
+
+    table: Tensor
+
+    def __init__(self, d_model: int, max_length: int) -> None:
+        """Compute the table once."""
+        super().__init__()
+        table = sinusoids(max_length, d_model).to(torch.get_default_dtype())
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(
+        self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Return each token plus its position; the first one stands at `start`."""
+        end = start + embedded.size(1)
+        check_length(end, len(self.table))
+        return embedded + self.table[start:end]
+
+
+class LearnedPositions(nn.Module):
+    """Add a learned vector for each position (table 3, row E); there is none beyond `max_length`."""
+
+    def __init__(self, d_model: int, max_length: int) -> None:
+        """Make the table, at the scale of the token embedding."""
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(max_length, d_model))
+        nn.init.normal_(self.table, std=d_model**-0.5)
+
+    def forward(
+        self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Return each token plus its position; the first one stands at `start`."""
+        end = start + embedded.size(1)
+        check_length(end, len(self.table))
+        return embedded + self.table[start:end]

@@ -1,0 +1,153 @@
+"""The whole model: figure 1 of the paper, from token ids to the scores of the next token."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.attention import (
+    FusedAttention,
+    MultiHeadAttention,
+    ScaledDotProductAttention,
+)
+from annotated_transformer.model.decoder import Decoder, DecoderLayer
+from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.encoder import Encoder, EncoderLayer
+from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.positions import LearnedPositions, SinusoidalPositions
+
+ATTENTIONS = {"scaled_dot_product": ScaledDotProductAttention, "fused": FusedAttention}
+ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
+ADD_NORMS = {"post": PostNorm, "pre": PreNorm}
+POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
+
+
+class Transformer(nn.Module):
+    r"""Score every token of the vocabulary as the next one, $p(y_t \mid y_{<t}, x)$ before the softmax.
+
+    One matrix serves as source embedding, target embedding and output projection (section 3.4).
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        """Build the model that `config` describes, initialized from torch's global generator."""
+        super().__init__()
+        self.config = config
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        self.positions = POSITIONS[config.positions](config.d_model, config.max_length)
+        self.dropout = nn.Dropout(config.dropout)
+        build = _Parts(config)
+        layers = range(config.num_layers)
+        self.encoder = Encoder((build.encoder_layer() for _ in layers), build.final_norm())
+        self.decoder = Decoder((build.decoder_layer() for _ in layers), build.final_norm())
+        initialize(self)
+
+    def forward(
+        self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
+    ) -> Float[Tensor, "batch tgt_tokens vocab"]:
+        """Return the scores of the token that follows each position of `tgt`.
+
+        `tgt` begins with `bos_id`: it is the expected output shifted right by one. The masks are made
+        from `pad_id`.
+
+        Raises:
+            ValueError: If the two differ in their number of sentences, or a source is empty.
+        """
+        if len(src) != len(tgt):
+            raise ValueError(f"{len(src)} sources but {len(tgt)} targets; give one target for each source")
+        src_mask = padding_mask(src, self.config.pad_id)
+        empty = ~src_mask.flatten(1).any(dim=1)
+        if empty.any():
+            raise ValueError(
+                f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds nothing but padding "
+                f"(pad_id={self.config.pad_id}); end every source with eos_id={self.config.eos_id}"
+            )
+        memory = self.encode(src, src_mask)
+        return self.logits(self.decode(tgt, memory, decoder_mask(tgt, self.config.pad_id), src_mask))
+
+    def encode(
+        self, src: Int[Tensor, "batch src_tokens"], src_mask: Bool[Tensor, "..."] | None = None
+    ) -> Float[Tensor, "batch src_tokens d_model"]:
+        """Return the memory: what the decoder may read of the source."""
+        memory: Tensor = self.encoder(self.embed(src), src_mask)
+        return memory
+
+    def decode(
+        self,
+        tgt: Int[Tensor, "batch tgt_tokens"],
+        memory: Float[Tensor, "batch src_tokens d_model"],
+        tgt_mask: Bool[Tensor, "..."] | None = None,
+        memory_mask: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "batch tgt_tokens d_model"]:
+        """Return the decoder's last layer, of which `logits` makes scores."""
+        hidden: Tensor = self.decoder(self.embed(tgt), memory, tgt_mask, memory_mask)
+        return hidden
+
+    def embed(
+        self, ids: Int[Tensor, "batch tokens"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Return tokens plus positions, the first at `start`, with dropout on the sum (section 5.4)."""
+        embedded: Tensor = self.dropout(self.positions(self.embedding(ids), start))
+        return embedded
+
+    def logits(self, hidden: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens vocab"]:
+        """Return the score of every token of the vocabulary, by the shared matrix."""
+        return self.embedding.logits(hidden)
+
+
+class _Parts:
+    """Turn a config's words into classes: the only place that knows both."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        self.config = config
+
+    def encoder_layer(self) -> EncoderLayer:
+        return EncoderLayer(self.attention(), self.feed_forward(), self.add_norm(), self.add_norm())
+
+    def decoder_layer(self) -> DecoderLayer:
+        add_norms = (self.add_norm() for _ in range(3))
+        return DecoderLayer(self.attention(), self.attention(), self.feed_forward(), *add_norms)
+
+    def attention(self) -> MultiHeadAttention:
+        c = self.config
+        return MultiHeadAttention(
+            c.d_model,
+            c.num_heads,
+            d_k=c.d_k,
+            d_v=c.d_v,
+            attention=ATTENTIONS[c.attention](),
+            bias=c.attention_bias,
+        )
+
+    def feed_forward(self) -> FeedForward:
+        return FeedForward(self.config.d_model, self.config.d_ff, ACTIVATIONS[self.config.activation]())
+
+    def add_norm(self) -> AddNorm:
+        return ADD_NORMS[self.config.norm](self.config.d_model, self.config.dropout)
+
+    def final_norm(self) -> LayerNorm | None:
+        return LayerNorm(self.config.d_model) if self.config.norm == "pre" else None
+
+
+@torch.no_grad()
+def initialize(model: nn.Module, rng: torch.Generator | None = None) -> None:
+    r"""Draw every weight anew; the paper names no scheme.
+
+    Matrices are Xavier uniform, embeddings $\mathcal{N}(0, 1/d_\text{model})$, biases 0. Query, key and value
+    matrices get gain $1/\sqrt{2}$, as one Xavier draw over the three side by side would give: with gain 1
+    the post-norm encoder collapses to one direction, and learns poorly while its loss looks healthy.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight, generator=rng)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, TokenEmbedding):
+            nn.init.normal_(module.weight, std=module.weight.size(1) ** -0.5, generator=rng)
+        elif isinstance(module, LearnedPositions):
+            nn.init.normal_(module.table, std=module.table.size(1) ** -0.5, generator=rng)
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            for projection in (module.to_query, module.to_key, module.to_value):
+                projection.weight.mul_(2**-0.5)
