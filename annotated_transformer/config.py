@@ -1,4 +1,4 @@
-"""The shape of a Transformer: the columns of the paper's table 3 that its architecture needs."""
+"""The shape of a Transformer: what the paper's table 3 varies."""
 
 from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_origin
@@ -8,7 +8,7 @@ from typing import Literal, get_args, get_origin
 class TransformerConfig:
     """The shape of a Transformer; the defaults are the paper's base model (table 3).
 
-    Training settings (label smoothing, warm-up) are not here: they change no parameter's shape.
+    Training settings (label smoothing, warm-up) are not here: they change no shape.
 
     Attributes:
         vocab_size: Entries of the vocabulary that source and target share, V.
@@ -17,14 +17,17 @@ class TransformerConfig:
         d_model: Features of a token between layers.
         d_ff: Features inside the feed-forward network.
         num_heads: Attention heads, h.
-        d_k: Features of a query and a key in one head; `None` means d_model / num_heads.
-        d_v: Features of a value in one head; `None` means d_model / num_heads.
-        dropout: Probability on each sub-layer's output and on the embedding sums, P_drop.
-        norm: `"post"` normalizes after the residual sum, as the paper does; `"pre"` before the sub-layer.
-        activation: Between the two maps of the feed-forward network; the paper's is `"relu"`.
-        positions: `"sinusoidal"` as in the paper's base model, or `"learned"` (table 3, row E).
-        attention: `"scaled_dot_product"` is ours, with weights to observe; `"fused"` is PyTorch's kernel.
-        attention_bias: Whether the attention projections have biases; the paper's formulas have none.
+        d_k: Features of a query and a key in one head; `None`: d_model / num_heads.
+        d_v: Features of a value in one head; `None`: d_model / num_heads.
+        dropout: Probability on sub-layer outputs and embedding sums, P_drop.
+        norm: `"post"` normalizes after the residual sum, as the paper; `"pre"` before the
+            sub-layer.
+        activation: Inside the feed-forward network; the paper's is `"relu"`.
+        positions: `"sinusoidal"` as in the base model, or `"learned"` (table 3, row E).
+        attention: `"scaled_dot_product"` is ours, with weights to observe; `"fused"` is
+            PyTorch's kernel.
+        attention_bias: Whether the attention projections have biases; the paper's have
+            none.
         pad_id: Id that fills a batch's shorter sentences.
         bos_id: Id that begins every target.
         eos_id: Id that ends every sentence.
@@ -49,21 +52,25 @@ class TransformerConfig:
     eos_id: int = 2
 
     def __post_init__(self) -> None:
-        """Refuse a shape that cannot be built, naming the field, its value and the way out."""
-        for name in ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads", "d_k", "d_v"):
+        """Refuse a shape that cannot be built."""
+        for (
+            name
+        ) in "vocab_size max_length num_layers d_model d_ff num_heads d_k d_v".split():
             size = getattr(self, name)
-            if size is not None and size < 1:
-                raise ValueError(f"{name}={size}; choose a whole number from 1 on")
+            if size is not None and (not isinstance(size, int) or size < 1):
+                raise ValueError(f"{name}={size!r}; choose a whole number from 1 on")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout} is not in [0, 1); the paper's base model has 0.1")
+            raise ValueError(
+                f"dropout={self.dropout} is not in [0, 1); the paper's base model has 0.1"
+            )
         for field in fields(self):
             value, choices = getattr(self, field.name), get_args(field.type)
             if get_origin(field.type) is Literal and value not in choices:
                 raise ValueError(f"{field.name}={value!r}; choose from {list(choices)}")
         if None in (self.d_k, self.d_v) and self.d_model % self.num_heads != 0:
             raise ValueError(
-                f"d_model={self.d_model} does not split into num_heads={self.num_heads} equal heads; "
-                f"change one of them, or give both d_k and d_v"
+                f"d_model={self.d_model} does not split into num_heads={self.num_heads} "
+                f"equal heads; change one of them, or give both d_k and d_v"
             )
         if self.positions == "sinusoidal" and self.d_model % 2 != 0:
             raise ValueError(
@@ -75,7 +82,8 @@ class TransformerConfig:
             0 <= id_ < self.vocab_size for id_ in special.values()
         ):
             raise ValueError(
-                f"{special} are not three different ids below vocab_size={self.vocab_size}; choose other ids"
+                f"{special} are not three different ids below vocab_size={self.vocab_size}; "
+                f"choose other ids"
             )
 
 
@@ -86,6 +94,12 @@ BIG = TransformerConfig(d_model=1024, d_ff=4096, num_heads=16, dropout=0.3)
 """Table 3, big: 214.17 million parameters at V = 37,000."""
 
 TINY = TransformerConfig(
-    vocab_size=10_000, max_length=256, num_layers=4, d_model=128, d_ff=256, num_heads=4, dropout=0.3
+    vocab_size=10_000,
+    max_length=256,
+    num_layers=4,
+    d_model=128,
+    d_ff=256,
+    num_heads=4,
+    dropout=0.3,
 )
 """Ours: small enough to learn to translate short sentences on two CPU cores."""

@@ -1,1 +1,1 @@
-"""The architecture: section 3 of the paper, one idea a file, to be read from `attention` to `transformer`."""
+"""The architecture (section 3 of the paper), one idea a file."""

@@ -1,6 +1,6 @@
 """Scaled dot-product, additive and multi-head attention: section 3.2 of the paper.
 
-The chapters on scaled dot-product attention, on multi-head attention and on masking explain this file.
+The chapters on scaled dot-product attention, multi-head attention and masking explain it.
 """
 
 import math
@@ -16,19 +16,15 @@ def attention_weights(
     key: Float[Tensor, "*batch keys d_k"],
     mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""Return how much each query reads from each key, $\mathrm{softmax}(QK^\top / \sqrt{d_k})$ (eq. 1).
+    r"""Return how much each query reads of each key, $\mathrm{softmax}(QK^\top/\sqrt{d_k})$.
 
-    `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`'s.
+    Equation 1. `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`'s.
 
     Raises:
         ValueError: If query and key differ in width, or the mask does not fit.
         TypeError: If the mask is not boolean.
     """
-    if query.size(-1) != key.size(-1):
-        raise ValueError(
-            f"query has d_k={query.size(-1)} features and key {key.size(-1)}, so they have no dot product; "
-            f"project both to one width"
-        )
+    check_widths(query, key)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     return masked_softmax(scores, mask)
 
@@ -37,7 +33,7 @@ def masked_softmax(
     scores: Float[Tensor, "*batch queries keys"],
     mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""Return $\mathrm{softmax}$ over the keys, after setting forbidden scores to $-\infty$ (section 3.2.3).
+    r"""Return the softmax over the keys, forbidden scores set to $-\infty$ (section 3.2.3).
 
     A query that may attend nowhere reads nothing: its row is all zeros, never NaN.
     """
@@ -53,7 +49,7 @@ def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
 
     Raises:
         TypeError: If the mask is not boolean.
-        ValueError: If its dimensions are ambiguous, or do not broadcast to those of the scores.
+        ValueError: If its dimensions are ambiguous, or do not fit those of the scores.
     """
     if mask.dtype != torch.bool:
         raise TypeError(
@@ -63,13 +59,29 @@ def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
     shape, wanted = tuple(mask.shape), tuple(scores_shape)
     if mask.ndim not in (2, len(wanted)):
         raise ValueError(
-            f"mask of shape {shape} has {mask.ndim} dimensions, the scores of shape {wanted} {len(wanted)}: "
-            f"is its first one batch or heads? Give (queries, keys) or (batch, heads, queries, keys)"
+            f"mask of shape {shape} has {mask.ndim} dimensions, "
+            f"the scores of shape {wanted} {len(wanted)}: is its first one batch or heads? "
+            f"Give (queries, keys) or (batch, heads, queries, keys)"
         )
-    if any(size not in (1, full) for size, full in zip(shape[::-1], wanted[::-1], strict=False)):
+    if any(
+        size not in (1, full) for size, full in zip(shape[::-1], wanted[::-1], strict=False)
+    ):
         raise ValueError(
             f"mask of shape {shape} does not broadcast to the scores' shape {wanted}; "
             f"the last two sizes are queries and keys"
+        )
+
+
+def check_widths(query: Tensor, key: Tensor) -> None:
+    """Refuse queries and keys that have no dot product.
+
+    Raises:
+        ValueError: If they differ in width.
+    """
+    if query.size(-1) != key.size(-1):
+        raise ValueError(
+            f"query has d_k={query.size(-1)} features and key {key.size(-1)}, "
+            f"so they have no dot product; project both to one width"
         )
 
 
@@ -80,17 +92,19 @@ def check_values(key: Tensor, value: Tensor) -> None:
         ValueError: If there are not as many values as keys.
     """
     if key.size(-2) != value.size(-2):
-        raise ValueError(f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value")
+        raise ValueError(
+            f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
+        )
 
 
 class ScaledDotProductAttention(nn.Module):
-    r"""Average the values by attention weights, $\mathrm{softmax}(QK^\top / \sqrt{d_k})\,V$ (eq. 1).
+    r"""Average the values, $\mathrm{softmax}(QK^\top / \sqrt{d_k})\,V$ (eq. 1).
 
-    The weights pass through the identity `weights`, so that a forward hook can observe them.
+    The weights pass through the identity `weights`, where a forward hook can observe them.
     """
 
     def __init__(self) -> None:
-        """Make the place where the weights can be observed; there is nothing to learn."""
+        """Make the place where the weights can be observed; nothing is learned."""
         super().__init__()
         self.weights = nn.Identity()
 
@@ -108,7 +122,10 @@ class ScaledDotProductAttention(nn.Module):
 
 
 class FusedAttention(nn.Module):
-    """The same function by PyTorch's fused kernel; it never forms the weights, so none can be observed."""
+    """The same function by PyTorch's fused kernel.
+
+    It need not form the weights, so there are none to observe.
+    """
 
     def forward(
         self,
@@ -117,7 +134,8 @@ class FusedAttention(nn.Module):
         value: Float[Tensor, "*batch keys d_v"],
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
-        """Return one weighted mean of the values for each query, as `ScaledDotProductAttention` does."""
+        """Return one mean of the values for each query, as `ScaledDotProductAttention`."""
+        check_widths(query, key)
         check_values(key, value)
         if mask is not None:
             check_mask(mask, torch.Size([*query.shape[:-1], key.size(-2)]))
@@ -127,8 +145,8 @@ class FusedAttention(nn.Module):
 class AdditiveAttention(nn.Module):
     r"""Score by a small network, $w^\top \tanh(W^Q q + W^K k)$ (Bahdanau et al., 2015).
 
-    Section 3.2.1 compares it with the dot product. Query and key may differ in width; every pair costs
-    `hidden` numbers, where a dot product costs one.
+    Section 3.2.1 compares it with the dot product. Query and key may differ in width;
+    every pair costs `hidden` numbers, where a dot product costs one.
     """
 
     def __init__(self, d_query: int, d_key: int, hidden: int) -> None:
@@ -155,10 +173,11 @@ class AdditiveAttention(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\,W^O$ (section 3.2).
+    r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots)\,W^O$ (section 3.2.2).
 
-    `to_query` holds the paper's $W^Q_1, \dots, W^Q_h$ side by side, so one product serves all heads;
-    `to_key` and `to_value` likewise, and `to_output` is $W^O$. Without biases, as in the paper's formulas.
+    `to_query` holds the paper's $W^Q_1, \dots, W^Q_h$ side by side, so that one product
+    serves all heads; `to_key` and `to_value` likewise, and `to_output` is $W^O$. Without
+    biases, as in the paper's formulas.
     """
 
     def __init__(
@@ -171,13 +190,15 @@ class MultiHeadAttention(nn.Module):
         attention: nn.Module | None = None,
         bias: bool = False,
     ) -> None:
-        """Make the four projections; `d_k` and `d_v` are d_model / num_heads unless given (table 3, rows B).
+        """Make the four projections.
+
+        `d_k` and `d_v` are d_model / num_heads unless given, as in table 3, rows B.
 
         Raises:
-            ValueError: If a width is left out and `d_model` does not split into `num_heads` equal heads.
+            ValueError: If a width is left out and `d_model` does not split into equal heads.
         """
         super().__init__()
-        if None in (d_k, d_v) and d_model % num_heads != 0:
+        if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
             choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
             raise ValueError(
                 f"d_model={d_model} does not split into num_heads={num_heads} equal heads; "
@@ -199,8 +220,16 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "batch keys d_model"],
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
-        """Return what each query reads; `mask` is (queries, keys) or (batch, heads, queries, keys)."""
-        return self.attend(self.project_query(query), *self.project_memory(key, value), mask)
+        """Return what each query reads.
+
+        `mask` is (queries, keys), or broadcasts to (batch, heads, queries, keys).
+
+        Raises:
+            ValueError: If a width, the batches or the mask's shape do not fit.
+            TypeError: If the mask is not boolean.
+        """
+        heads = self.project_query(query)
+        return self.attend(heads, *self.project_memory(key, value), mask)
 
     def project_query(
         self, query: Float[Tensor, "batch queries d_model"]
@@ -209,10 +238,15 @@ class MultiHeadAttention(nn.Module):
         return self._project(self.to_query, query, "query")
 
     def project_memory(
-        self, key: Float[Tensor, "batch keys d_model"], value: Float[Tensor, "batch keys d_model"]
-    ) -> tuple[Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]]:
-        r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$, which a decoder may keep."""
-        return self._project(self.to_key, key, "key"), self._project(self.to_value, value, "value")
+        self,
+        key: Float[Tensor, "batch keys d_model"],
+        value: Float[Tensor, "batch keys d_model"],
+    ) -> tuple[
+        Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]
+    ]:
+        r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$, for a decoder to keep."""
+        keys = self._project(self.to_key, key, "key")
+        return keys, self._project(self.to_value, value, "value")
 
     def attend(
         self,
@@ -221,7 +255,11 @@ class MultiHeadAttention(nn.Module):
         value: Float[Tensor, "batch heads keys d_v"],
         mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
-        """Attend in every head, lay the heads side by side, and mix them by `to_output`."""
+        """Attend in every head, lay the heads side by side, mix them by `to_output`."""
+        if len(query) != len(key):
+            raise ValueError(
+                f"{len(query)} sentences ask but {len(key)} are to be read; give equal batches"
+            )
         heads: Tensor = self.attention(query, key, value, mask)
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
         return output
@@ -229,7 +267,9 @@ class MultiHeadAttention(nn.Module):
     def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
         if x.ndim != 3 or x.size(-1) != projection.in_features:
             raise ValueError(
-                f"{name} has shape {tuple(x.shape)}; give (batch, tokens, d_model={projection.in_features})"
+                f"{name} has shape {tuple(x.shape)}; "
+                f"give (batch, tokens, d_model={projection.in_features})"
             )
         projected: Tensor = projection(x)
-        return projected.view(*x.shape[:2], self.num_heads, -1).transpose(1, 2)
+        width = projection.out_features // self.num_heads
+        return projected.unflatten(-1, (self.num_heads, width)).transpose(1, 2)

@@ -11,7 +11,7 @@ from annotated_transformer.model.normalization import AddNorm
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, cross-attention to the memory, feed-forward: each inside its Add & Norm."""
+    """Masked self-attention, cross-attention, feed-forward, each inside its Add & Norm."""
 
     def __init__(
         self,
@@ -22,11 +22,12 @@ class DecoderLayer(nn.Module):
         add_norm_2: AddNorm,
         add_norm_3: AddNorm,
     ) -> None:
-        """Take the parts built: whoever builds them decides on heads, widths and the kind of Add & Norm."""
+        """Take the parts built: who builds them decides on heads, widths and norms."""
         super().__init__()
         self.self_attention, self.cross_attention = self_attention, cross_attention
         self.feed_forward = feed_forward
-        self.add_norm_1, self.add_norm_2, self.add_norm_3 = add_norm_1, add_norm_2, add_norm_3
+        self.add_norm_1, self.add_norm_2 = add_norm_1, add_norm_2
+        self.add_norm_3 = add_norm_3
 
     def forward(
         self,
@@ -37,10 +38,13 @@ class DecoderLayer(nn.Module):
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return every target token after it has read its own past, then the source.
 
-        In the second attention the queries are the output of the first; keys and values are the memory.
+        In the second attention the queries are the output of the first, keys and values
+        are the memory.
         """
         x = self.add_norm_1(x, lambda x: self.self_attention(x, x, x, tgt_mask))
-        x = self.add_norm_2(x, lambda x: self.cross_attention(x, memory, memory, memory_mask))
+        x = self.add_norm_2(
+            x, lambda x: self.cross_attention(x, memory, memory, memory_mask)
+        )
         x = self.add_norm_3(x, self.feed_forward)
         return x
 
@@ -48,8 +52,10 @@ class DecoderLayer(nn.Module):
 class Decoder(nn.Module):
     """A stack of decoder layers, all of which read the same memory."""
 
-    def __init__(self, layers: Iterable[DecoderLayer], final_norm: nn.Module | None = None) -> None:
-        """Stack the layers; pre-norm layers need a `final_norm`, the paper's post-norm layers have none."""
+    def __init__(
+        self, layers: Iterable[DecoderLayer], final_norm: nn.Module | None = None
+    ) -> None:
+        """Stack the layers; pre-norm ones need a `final_norm`, the paper's have none."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm or nn.Identity()

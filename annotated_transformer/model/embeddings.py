@@ -1,4 +1,4 @@
-"""Token ids to vectors, and vectors back to scores of tokens: section 3.4 of the paper."""
+"""Token ids to vectors, and vectors to scores of tokens: section 3.4 of the paper."""
 
 import math
 
@@ -12,12 +12,14 @@ class TokenEmbedding(nn.Module):
     r"""One matrix $E$: its rows embed tokens, its transpose scores them (section 3.4)."""
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
-        r"""Make the matrix; at deviation $1/\sqrt{d_\text{model}}$ the embedding below has unit variance."""
+        r"""Make the matrix; its scale $1/\sqrt{d_\text{model}}$ gives unit variance below."""
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
 
-    def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens d_model"]:
+    def forward(
+        self, ids: Int[Tensor, "batch tokens"]
+    ) -> Float[Tensor, "batch tokens d_model"]:
         r"""Return $\sqrt{d_\text{model}}\,E_\text{id}$ for each id.
 
         Raises:
@@ -29,11 +31,14 @@ class TokenEmbedding(nn.Module):
         vocab_size, d_model = self.weight.shape
         if ids.numel() > 0 and not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
             raise ValueError(
-                f"token ids {int(ids.min())} to {int(ids.max())} do not fit a vocabulary of {vocab_size}, "
-                f"0 to {vocab_size - 1}; encode the text with this model's own tokenizer"
+                f"token ids {int(ids.min())} to {int(ids.max())} do not fit a vocabulary of "
+                f"{vocab_size}, 0 to {vocab_size - 1}; "
+                f"encode the text with this model's own tokenizer"
             )
         return F.embedding(ids, self.weight) * math.sqrt(d_model)
 
-    def logits(self, hidden: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
-        r"""Return each token's score as the next one, $hE^\top$: the matrix shared with the embedding."""
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch vocab"]:
+        r"""Return each token's score as the next one, $hE^\top$, by the shared matrix."""
         return F.linear(hidden, self.weight)

@@ -20,31 +20,37 @@ class EncoderLayer(nn.Module):
         add_norm_1: AddNorm,
         add_norm_2: AddNorm,
     ) -> None:
-        """Take the parts built: whoever builds them decides on heads, widths and the kind of Add & Norm."""
+        """Take the parts built: who builds them decides on heads, widths and norms."""
         super().__init__()
         self.self_attention, self.feed_forward = self_attention, feed_forward
         self.add_norm_1, self.add_norm_2 = add_norm_1, add_norm_2
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], mask: Bool[Tensor, "..."] | None = None
+        self,
+        x: Float[Tensor, "batch tokens d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Return every token after it has read from the others (as `mask` allows) and been transformed."""
+        """Return every token after it has read from the others, as `mask` allows."""
         x = self.add_norm_1(x, lambda x: self.self_attention(x, x, x, mask))
         x = self.add_norm_2(x, self.feed_forward)
         return x
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers: the source goes in, the *memory* that the decoder reads comes out."""
+    """A stack of encoder layers: the source goes in, the decoder's *memory* comes out."""
 
-    def __init__(self, layers: Iterable[EncoderLayer], final_norm: nn.Module | None = None) -> None:
-        """Stack the layers; pre-norm layers need a `final_norm`, the paper's post-norm layers have none."""
+    def __init__(
+        self, layers: Iterable[EncoderLayer], final_norm: nn.Module | None = None
+    ) -> None:
+        """Stack the layers; pre-norm ones need a `final_norm`, the paper's have none."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm or nn.Identity()
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], mask: Bool[Tensor, "..."] | None = None
+        self,
+        x: Float[Tensor, "batch tokens d_model"],
+        mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Pass the tokens through every layer in turn."""
         for layer in self.layers:

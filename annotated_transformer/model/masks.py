@@ -1,6 +1,6 @@
-"""Which query may attend to which key: section 3.2.3 of the paper, and the chapter on masking.
+"""Which query may attend to which key: section 3.2.3 of the paper, the chapter on masking.
 
-Everywhere in this package True means *may attend*: the opposite of `nn.MultiheadAttention`'s masks.
+In this package True means *may attend*: the opposite of `nn.MultiheadAttention`'s masks.
 """
 
 import torch
@@ -8,19 +8,26 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
-def padding_mask(ids: Int[Tensor, "batch tokens"], pad_id: int) -> Bool[Tensor, "batch 1 1 tokens"]:
-    """Return where `ids` holds words and no padding, one row for all heads and all queries."""
+def padding_mask(
+    ids: Int[Tensor, "batch tokens"], pad_id: int
+) -> Bool[Tensor, "batch 1 1 tokens"]:
+    """Return where `ids` holds words, not padding: one row for all heads and queries."""
     return (ids != pad_id)[:, None, None, :]
 
 
-def causal_mask(tokens: int, device: torch.device | None = None) -> Bool[Tensor, "{tokens} {tokens}"]:
-    """Return the lower triangle, diagonal included: position i may attend to positions j ≤ i.
+def causal_mask(
+    tokens: int, device: torch.device | None = None
+) -> Bool[Tensor, "{tokens} {tokens}"]:
+    """Return the lower triangle, diagonal included: position i may attend to j ≤ i.
 
-    "j ≤ i" keeps the next word secret only because the decoder's input is shifted right by one (section 3.1).
+    "j ≤ i" keeps the next word secret only because the decoder's input is shifted right
+    by one (section 3.1).
     """
     return torch.ones(tokens, tokens, dtype=torch.bool, device=device).tril()
 
 
-def decoder_mask(ids: Int[Tensor, "batch tokens"], pad_id: int) -> Bool[Tensor, "batch 1 tokens tokens"]:
+def decoder_mask(
+    ids: Int[Tensor, "batch tokens"], pad_id: int
+) -> Bool[Tensor, "batch 1 tokens tokens"]:
     """Return where both masks agree: words, and none of them later."""
     return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)

@@ -1,4 +1,4 @@
-"""Layer normalization and the residual connection around a sub-layer: sections 3.1 and 5.4 of the paper."""
+"""Layer normalization, and Add & Norm around a sub-layer: sections 3.1 and 5.4."""
 
 from collections.abc import Callable
 
@@ -8,20 +8,23 @@ from torch import Tensor, nn
 
 
 class LayerNorm(nn.Module):
-    r"""Normalize each token by itself, $g \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + b$.
+    r"""Normalize each token, $g \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + b$.
 
-    $\mu$ and $\sigma^2$ are the mean and the biased variance of the token's `d_model` features (Ba et al.,
-    2016). No other token enters: neither the batch, nor padding, nor the future changes a token's result.
+    $\mu$ and $\sigma^2$ are the mean and the biased variance of the token's `d_model`
+    features (Ba et al., 2016). No other token enters: neither the batch, nor padding, nor
+    the future changes a token's result.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        """Make the learned gain and bias; `eps` keeps a constant token from dividing by zero."""
+        """Make gain and bias; `eps` keeps a constant token from dividing by zero."""
         super().__init__()
         self.gain = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
         """Return every token with mean `bias` and deviation `gain`."""
         centred = x - x.mean(dim=-1, keepdim=True)
         variance = centred.square().mean(dim=-1, keepdim=True)
@@ -29,7 +32,7 @@ class LayerNorm(nn.Module):
 
 
 class AddNorm(nn.Module):
-    """What surrounds a sub-layer: a residual sum, a norm, dropout on what the sub-layer adds (section 5.4)."""
+    """What surrounds a sub-layer: residual sum, norm, dropout on what it adds."""
 
     def __init__(self, d_model: int, dropout: float) -> None:
         """Make the norm and the dropout; each kind below says where the norm stands."""
@@ -39,10 +42,12 @@ class AddNorm(nn.Module):
 
 
 class PostNorm(AddNorm):
-    r"""The paper's order, $\mathrm{LayerNorm}(x + \mathrm{Dropout}(\mathrm{Sublayer}(x)))$ (section 3.1)."""
+    r"""The paper's, $\mathrm{LayerNorm}(x + \mathrm{Dropout}(\mathrm{Sublayer}(x)))$ (3.1, 5.4)."""
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], sublayer: Callable[[Tensor], Tensor]
+        self,
+        x: Float[Tensor, "batch tokens d_model"],
+        sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Add what the sub-layer finds to `x`, then normalize the sum."""
         normed: Tensor = self.norm(x + self.dropout(sublayer(x)))
@@ -50,13 +55,16 @@ class PostNorm(AddNorm):
 
 
 class PreNorm(AddNorm):
-    r"""The later practice, $x + \mathrm{Dropout}(\mathrm{Sublayer}(\mathrm{LayerNorm}(x)))$.
+    r"""Later practice, $x + \mathrm{Dropout}(\mathrm{Sublayer}(\mathrm{LayerNorm}(x)))$.
 
-    A departure from the paper. Nothing normalizes the sum, so a stack of these ends with a `LayerNorm`.
+    A departure from the paper. Nothing normalizes the sum, so a stack of these ends with
+    a `LayerNorm`.
     """
 
     def forward(
-        self, x: Float[Tensor, "batch tokens d_model"], sublayer: Callable[[Tensor], Tensor]
+        self,
+        x: Float[Tensor, "batch tokens d_model"],
+        sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Normalize `x` for the sub-layer only, and add what it finds to `x` itself."""
         added: Tensor = x + self.dropout(sublayer(self.norm(x)))

@@ -6,15 +6,18 @@ from torch import Tensor, nn
 
 
 def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
-    r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$, and the cosine at $2i + 1$ (section 3.5).
+    r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$, at $2i + 1$ the cosine.
 
-    In float64, so that no rounding of ours stands between a chapter and its algebra.
+    Section 3.5. In float64, so that no rounding of ours stands between a chapter and its
+    algebra.
 
     Raises:
         ValueError: If `d_model` is odd, for sines and cosines come in pairs.
     """
     if d_model % 2 != 0:
-        raise ValueError(f"d_model={d_model} is odd, but sinusoids come in pairs; make it even")
+        raise ValueError(
+            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
+        )
     position = torch.arange(length, dtype=torch.float64)[:, None]
     wavelength = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     angle = position / wavelength
@@ -29,13 +32,13 @@ def check_length(end: int, max_length: int) -> None:
     """
     if end > max_length:
         raise ValueError(
-            f"a sequence of {end} tokens is longer than the {max_length} positions of this model; "
-            f"shorten it, or build the model with max_length={end} or more"
+            f"a sequence of {end} tokens is longer than the {max_length} positions of this "
+            f"model; shorten it, or build the model with max_length={end} or more"
         )
 
 
 class SinusoidalPositions(nn.Module):
-    """Add the paper's sinusoids; nothing is learned, and nothing is saved with the weights."""
+    """Add the paper's sinusoids; nothing is learned, nothing saved with the weights."""
 
     table: Tensor
 
@@ -55,7 +58,7 @@ class SinusoidalPositions(nn.Module):
 
 
 class LearnedPositions(nn.Module):
-    """Add a learned vector for each position (table 3, row E); there is none beyond `max_length`."""
+    """Add a learned vector for each position, up to `max_length` (table 3, row E)."""
 
     def __init__(self, d_model: int, max_length: int) -> None:
         """Make the table, at the scale of the token embedding."""

@@ -1,4 +1,4 @@
-"""The whole model: figure 1 of the paper, from token ids to the scores of the next token."""
+"""The whole model, figure 1 of the paper: from token ids to scores of the next token."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,7 +15,12 @@ from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.masks import decoder_mask, padding_mask
-from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.normalization import (
+    AddNorm,
+    LayerNorm,
+    PostNorm,
+    PreNorm,
+)
 from annotated_transformer.model.positions import LearnedPositions, SinusoidalPositions
 
 ATTENTIONS = {"scaled_dot_product": ScaledDotProductAttention, "fused": FusedAttention}
@@ -25,13 +30,14 @@ POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
 
 
 class Transformer(nn.Module):
-    r"""Score every token of the vocabulary as the next one, $p(y_t \mid y_{<t}, x)$ before the softmax.
+    r"""Score each token of the vocabulary as the next, $p(y_t \mid y_{<t}, x)$ before softmax.
 
-    One matrix serves as source embedding, target embedding and output projection (section 3.4).
+    One matrix serves as source embedding, target embedding and output projection
+    (section 3.4).
     """
 
     def __init__(self, config: TransformerConfig) -> None:
-        """Build the model that `config` describes, initialized from torch's global generator."""
+        """Build what `config` describes, initialized from torch's global generator."""
         super().__init__()
         self.config = config
         self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
@@ -48,26 +54,32 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch tgt_tokens vocab"]:
         """Return the scores of the token that follows each position of `tgt`.
 
-        `tgt` begins with `bos_id`: it is the expected output shifted right by one. The masks are made
-        from `pad_id`.
+        `tgt` begins with `bos_id`: it is the expected output shifted right by one. The
+        masks are made from `pad_id`.
 
         Raises:
-            ValueError: If the two differ in their number of sentences, or a source is empty.
+            ValueError: If the two differ in number, or a source is empty.
         """
         if len(src) != len(tgt):
-            raise ValueError(f"{len(src)} sources but {len(tgt)} targets; give one target for each source")
+            raise ValueError(
+                f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
+            )
         src_mask = padding_mask(src, self.config.pad_id)
         empty = ~src_mask.flatten(1).any(dim=1)
         if empty.any():
             raise ValueError(
-                f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds nothing but padding "
-                f"(pad_id={self.config.pad_id}); end every source with eos_id={self.config.eos_id}"
+                f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds nothing "
+                f"but padding (pad_id={self.config.pad_id}); "
+                f"end every source with eos_id={self.config.eos_id}"
             )
         memory = self.encode(src, src_mask)
-        return self.logits(self.decode(tgt, memory, decoder_mask(tgt, self.config.pad_id), src_mask))
+        tgt_mask = decoder_mask(tgt, self.config.pad_id)
+        return self.logits(self.decode(tgt, memory, tgt_mask, src_mask))
 
     def encode(
-        self, src: Int[Tensor, "batch src_tokens"], src_mask: Bool[Tensor, "..."] | None = None
+        self,
+        src: Int[Tensor, "batch src_tokens"],
+        src_mask: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "batch src_tokens d_model"]:
         """Return the memory: what the decoder may read of the source."""
         memory: Tensor = self.encoder(self.embed(src), src_mask)
@@ -87,11 +99,13 @@ class Transformer(nn.Module):
     def embed(
         self, ids: Int[Tensor, "batch tokens"], start: int = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Return tokens plus positions, the first at `start`, with dropout on the sum (section 5.4)."""
+        """Return tokens plus positions from `start` on, with dropout on the sum (5.4)."""
         embedded: Tensor = self.dropout(self.positions(self.embedding(ids), start))
         return embedded
 
-    def logits(self, hidden: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens vocab"]:
+    def logits(
+        self, hidden: Float[Tensor, "batch tokens d_model"]
+    ) -> Float[Tensor, "batch tokens vocab"]:
         """Return the score of every token of the vocabulary, by the shared matrix."""
         return self.embedding.logits(hidden)
 
@@ -103,11 +117,15 @@ class _Parts:
         self.config = config
 
     def encoder_layer(self) -> EncoderLayer:
-        return EncoderLayer(self.attention(), self.feed_forward(), self.add_norm(), self.add_norm())
+        return EncoderLayer(
+            self.attention(), self.feed_forward(), self.add_norm(), self.add_norm()
+        )
 
     def decoder_layer(self) -> DecoderLayer:
         add_norms = (self.add_norm() for _ in range(3))
-        return DecoderLayer(self.attention(), self.attention(), self.feed_forward(), *add_norms)
+        return DecoderLayer(
+            self.attention(), self.attention(), self.feed_forward(), *add_norms
+        )
 
     def attention(self) -> MultiHeadAttention:
         c = self.config
@@ -121,7 +139,9 @@ class _Parts:
         )
 
     def feed_forward(self) -> FeedForward:
-        return FeedForward(self.config.d_model, self.config.d_ff, ACTIVATIONS[self.config.activation]())
+        return FeedForward(
+            self.config.d_model, self.config.d_ff, ACTIVATIONS[self.config.activation]()
+        )
 
     def add_norm(self) -> AddNorm:
         return ADD_NORMS[self.config.norm](self.config.d_model, self.config.dropout)
@@ -134,9 +154,10 @@ class _Parts:
 def initialize(model: nn.Module, rng: torch.Generator | None = None) -> None:
     r"""Draw every weight anew; the paper names no scheme.
 
-    Matrices are Xavier uniform, embeddings $\mathcal{N}(0, 1/d_\text{model})$, biases 0. Query, key and value
-    matrices get gain $1/\sqrt{2}$, as one Xavier draw over the three side by side would give: with gain 1
-    the post-norm encoder collapses to one direction, and learns poorly while its loss looks healthy.
+    Matrices are Xavier uniform, embeddings $\mathcal{N}(0, 1/d_\text{model})$, biases 0.
+    Query, key and value matrices get gain $1/\sqrt{2}$, as one Xavier draw over the three
+    side by side would give: with gain 1 the post-norm encoder collapses to one direction,
+    and learns poorly while its loss looks healthy.
     """
     for module in model.modules():
         if isinstance(module, nn.Linear):

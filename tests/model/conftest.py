@@ -1,0 +1,130 @@
+"""What the tests of the model share: draws, the comparison with an oracle, and the weights on both sides."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.model.attention import MultiHeadAttention
+from annotated_transformer.model.decoder import DecoderLayer
+from annotated_transformer.model.encoder import EncoderLayer
+from annotated_transformer.model.normalization import LayerNorm
+
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+Pair = tuple[Tensor, list[Tensor]]  # a parameter of theirs, and those of ours that it stacks
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """Keep to one thread: the tensors are tiny."""
+    torch.set_num_threads(1)
+
+
+@pytest.fixture
+def draw() -> Callable[..., Tensor]:
+    """Return a function that draws a normal float64 tensor of the given shape."""
+    rng = torch.Generator().manual_seed(0)
+    return lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)
+
+
+@pytest.fixture
+def randomized() -> Callable[[nn.Module], nn.Module]:
+    """Return a function that makes a module float64 with no parameter left at 0 or 1."""
+    rng = torch.Generator().manual_seed(1)
+
+    @torch.no_grad()
+    def randomize(module: nn.Module) -> nn.Module:
+        module.double()
+        for parameter in module.parameters():
+            parameter.normal_(generator=rng)
+            parameter.mul_(parameter.size(-1) ** -0.5 if parameter.ndim > 1 else 1)
+        return module
+
+    return randomize
+
+
+def pairs(ours: nn.Module, theirs: nn.Module) -> Iterable[Pair]:
+    """Yield each parameter of PyTorch's module with ours of the same meaning."""
+    match ours:
+        case nn.Linear():
+            yield theirs.weight, [ours.weight]
+            if ours.bias is not None:
+                yield theirs.bias, [ours.bias]
+        case LayerNorm():
+            yield theirs.weight, [ours.gain]
+            yield theirs.bias, [ours.bias]
+        case MultiHeadAttention():
+            stacked = [ours.to_query, ours.to_key, ours.to_value]
+            yield theirs.in_proj_weight, [projection.weight for projection in stacked]
+            if ours.to_query.bias is not None:
+                yield theirs.in_proj_bias, [projection.bias for projection in stacked]
+            yield from pairs(ours.to_output, theirs.out_proj)
+        case EncoderLayer() | DecoderLayer():
+            yield from pairs(ours.self_attention, theirs.self_attn)
+            yield from pairs(ours.feed_forward.expand, theirs.linear1)
+            yield from pairs(ours.feed_forward.contract, theirs.linear2)
+            yield from pairs(ours.add_norm_1.norm, theirs.norm1)
+            yield from pairs(ours.add_norm_2.norm, theirs.norm2)
+            if isinstance(ours, DecoderLayer):
+                yield from pairs(ours.cross_attention, theirs.multihead_attn)
+                yield from pairs(ours.add_norm_3.norm, theirs.norm3)
+        case _:  # a stack
+            for layer, their_layer in zip(ours.layers, theirs.layers, strict=True):
+                yield from pairs(layer, their_layer)
+            if theirs.norm is not None:
+                yield from pairs(ours.final_norm, theirs.norm)
+
+
+@pytest.fixture
+def copied() -> Callable[..., list[Pair]]:
+    """Return a function that copies our weights into PyTorch's module and returns who holds whose.
+
+    What ours lacks, a bias in attention, becomes 0 in theirs.
+    """
+
+    @torch.no_grad()
+    def copy(ours: nn.Module, theirs: nn.Module, found: Iterable[Pair] | None = None) -> list[Pair]:
+        theirs.double()
+        for parameter in theirs.parameters():
+            parameter.zero_()
+        found = list(pairs(ours, theirs) if found is None else found)
+        for their_parameter, our_parameters in found:
+            their_parameter.copy_(torch.cat(our_parameters))
+        assert sum(p.numel() for p in ours.parameters()) == sum(t.numel() for t, _ in found)
+        return found
+
+    return copy
+
+
+@pytest.fixture
+def assert_same() -> Callable[..., Tensor]:
+    """Return a function that compares two functions: values, gradients of inputs and of parameters."""
+    rng = torch.Generator().manual_seed(2)
+
+    def compare(
+        ours: Callable[..., Tensor],
+        theirs: Callable[..., Tensor],
+        inputs: tuple[Tensor, ...],
+        found: Iterable[Pair] = (),
+        **tolerance: Any,
+    ) -> Tensor:
+        mine, yours = ([x.clone().requires_grad_() for x in inputs] for _ in range(2))
+        out, expected = ours(*mine), theirs(*yours)
+        assert out.isfinite().all()
+        assert out.abs().max() > 1e-3, "two zeros are equal, but prove nothing"
+        torch.testing.assert_close(out, expected, **(EXACT | tolerance))
+        cotangent = torch.randn(out.shape, generator=rng, dtype=out.dtype)
+        out.backward(cotangent)
+        expected.backward(cotangent)
+        for x, y in zip(mine, yours, strict=True):
+            assert x.grad.abs().max() > 1e-3, "two zero gradients are equal, but prove nothing"
+            torch.testing.assert_close(x.grad, y.grad, **(EXACT | tolerance))
+        for their_parameter, our_parameters in found:
+            gradient = torch.cat([parameter.grad for parameter in our_parameters])
+            torch.testing.assert_close(gradient, their_parameter.grad, **(EXACT | tolerance))
+        return out.detach()
+
+    return compare

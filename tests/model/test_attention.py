@@ -1,0 +1,448 @@
+"""What attention promises: its equations, its laws, its oracles, and what it says when misused."""
+
+import copy
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.model.attention import (
+    AdditiveAttention,
+    FusedAttention,
+    MultiHeadAttention,
+    ScaledDotProductAttention,
+    attention_weights,
+)
+
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+attention = ScaledDotProductAttention()
+
+# A different prime for every axis: a swapped or transposed axis cannot fit by luck.
+BATCH, HEADS, QUERIES, KEYS, D_K, D_V = 2, 3, 5, 7, 11, 13
+D_MODEL = 12  # = HEADS · 4
+
+
+@pytest.fixture
+def qkv(draw):
+    shapes = (QUERIES, D_K), (KEYS, D_K), (KEYS, D_V)
+    return tuple(draw(BATCH, HEADS, *shape) for shape in shapes)
+
+
+@pytest.fixture
+def tokens(draw):
+    """Return what a multi-head layer reads: queries, keys, values, all of the model's width."""
+    return tuple(draw(BATCH, n, D_MODEL) for n in (QUERIES, KEYS, KEYS))
+
+
+def some_mask(*shape):
+    """Return a mask with holes in which every query sees at least one key."""
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(3)) > 0.4
+    mask[..., 2] = True
+    assert not mask.all()
+    return mask
+
+
+MASKS = {
+    "none": None,
+    "queries and keys": some_mask(QUERIES, KEYS),
+    "keys": some_mask(BATCH, 1, 1, KEYS),
+    "all four": some_mask(BATCH, HEADS, QUERIES, KEYS),
+}
+with_masks = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
+
+
+def blind_mask():
+    """Return a mask under which query 3 may attend nowhere."""
+    mask = some_mask(QUERIES, KEYS)
+    mask[3] = False
+    return mask
+
+
+# Equations
+
+
+def softmax_by_hand(scores):
+    """Return the softmax of a list of numbers."""
+    exponentials = [math.exp(score) for score in scores]
+    return [e / sum(exponentials) for e in exponentials]
+
+
+def attend_by_hand(query, key, value, allowed=lambda i, j: True):
+    """Return attention of plain matrices, one number at a time."""
+    out = torch.zeros(len(query), value.size(1), dtype=torch.float64)
+    for i, q in enumerate(query):
+        visible = [j for j in range(len(key)) if allowed(i, j)]
+        scores = [sum(a * b for a, b in zip(q.tolist(), key[j].tolist(), strict=True)) for j in visible]
+        weights = softmax_by_hand([score / math.sqrt(len(q)) for score in scores])
+        for weight, j in zip(weights, visible, strict=True):
+            out[i] += weight * value[j]
+    return out
+
+
+@pytest.mark.equation("eq-attention")
+def test_law_attention_is_the_softmax_of_scaled_products_times_the_values(qkv):
+    query, key, value = (x[0, 0] for x in qkv)
+    torch.testing.assert_close(attention(query, key, value), attend_by_hand(query, key, value), **EXACT)
+
+
+@pytest.mark.equation("eq-score-variance")
+@pytest.mark.parametrize("d_k", [4, 64, 256])
+def test_law_the_score_of_independent_unit_components_has_mean_0_and_variance_d_k(d_k, draw):
+    score = (draw(10_000, d_k) * draw(10_000, d_k)).sum(dim=1)
+    assert abs(score.mean()) < 4 * math.sqrt(d_k / 10_000)  # four standard errors
+    assert score.var() == pytest.approx(d_k, rel=0.05)
+    assert (score / math.sqrt(d_k)).var() == pytest.approx(1, rel=0.05)
+
+
+@pytest.mark.equation("eq-masked-attention")
+@with_masks
+def test_law_a_mask_adds_0_or_minus_infinity_to_the_scores(qkv, mask):
+    query, key, value = qkv
+    added = torch.zeros(()) if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+    weights = torch.softmax(query @ key.mT / math.sqrt(D_K) + added, dim=-1)
+    torch.testing.assert_close(attention(query, key, value, mask), weights @ value, **EXACT)
+
+
+def head_by_hand(layer, i, query, key, value):
+    """Return one head of a multi-head layer: its own three matrices, then attention."""
+    d_k = layer.to_query.out_features // layer.num_heads
+    d_v = layer.to_value.out_features // layer.num_heads
+    w_query, w_key = (p.weight[i * d_k : (i + 1) * d_k].T for p in (layer.to_query, layer.to_key))
+    w_value = layer.to_value.weight[i * d_v : (i + 1) * d_v].T
+    return F.scaled_dot_product_attention(query @ w_query, key @ w_key, value @ w_value)
+
+
+FREE_WIDTHS = {"d_k": 5, "d_v": 11}
+
+
+@pytest.mark.equation("eq-head")
+def test_law_a_head_is_attention_of_its_own_three_projections(tokens, randomized):
+    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
+    observed = []
+    layer.attention.register_forward_hook(lambda module, inputs, heads: observed.append(heads))
+    layer(*tokens)
+    assert observed[0].shape == (BATCH, HEADS, QUERIES, FREE_WIDTHS["d_v"])
+    for i in range(HEADS):
+        torch.testing.assert_close(observed[0][:, i], head_by_hand(layer, i, *tokens), **EXACT)
+
+
+@pytest.mark.equation("eq-multi-head")
+@pytest.mark.parametrize("widths", [{}, FREE_WIDTHS], ids=["equal", "free"])
+def test_law_multi_head_is_the_concatenated_heads_times_the_output_matrix(tokens, randomized, widths):
+    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **widths))
+    heads = torch.cat([head_by_hand(layer, i, *tokens) for i in range(HEADS)], dim=-1)
+    torch.testing.assert_close(layer(*tokens), heads @ layer.to_output.weight.T, **EXACT)
+
+
+@pytest.mark.equation("eq-sum-of-heads")
+def test_law_multi_head_is_a_sum_with_one_term_for_each_head(tokens, randomized):
+    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
+    blocks = layer.to_output.weight.T.split(FREE_WIDTHS["d_v"])
+    terms = [head_by_hand(layer, i, *tokens) @ block for i, block in enumerate(blocks)]
+    torch.testing.assert_close(layer(*tokens), sum(terms), **EXACT)
+    assert min(term.abs().max() for term in terms) > 0.1
+
+
+@pytest.mark.equation("eq-one-head-error")
+@pytest.mark.parametrize("alpha", [0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
+def test_law_one_head_loses_half_of_two_values_whatever_its_weights(alpha, draw):
+    total = alpha**2 + (1 - alpha) ** 2
+    errors = (1 - alpha) ** 2 / total, alpha**2 / total
+    assert sum(errors) / 2 == pytest.approx(0.5, abs=1e-12)
+    query = torch.ones(50_000, 1, 1).double()
+    key = torch.tensor([[alpha], [1 - alpha]]).double().log().expand(50_000, 2, 1)
+    values = draw(50_000, 2, 1)
+    head = attention(query, key, values)[:, 0]  # all that a single head hands on of the two
+    for value, error in zip(values.unbind(dim=1), errors, strict=True):
+        read_out = torch.linalg.lstsq(head, value).solution
+        assert (head @ read_out - value).square().mean().item() == pytest.approx(error, abs=0.02)
+
+
+# Laws
+
+
+@with_masks
+def test_law_rows_sum_to_one_and_nothing_is_read_where_it_is_forbidden(qkv, mask):
+    weights = attention_weights(*qkv[:2], mask)
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES).double(), **EXACT)
+    visible = torch.ones_like(weights).bool() if mask is None else mask.expand_as(weights)
+    assert (weights[~visible] == 0).all()
+    assert (weights[visible] > 0).all()
+
+
+def test_law_a_hidden_key_has_no_influence(qkv):
+    query, key, value = qkv
+    mask = (torch.arange(KEYS) != 4).expand(QUERIES, KEYS)
+    before = attention(query, key, value, mask)
+    assert (before != 0).any()  # else hiding everything would satisfy the law
+    key[..., 4, :], value[..., 4, :] = 1e6, -1e6
+    assert torch.equal(attention(query, key, value, mask), before)
+    assert not torch.equal(attention(query, key, value), before)
+
+
+@pytest.mark.parametrize("module", [ScaledDotProductAttention(), FusedAttention()], ids=["ours", "fused"])
+def test_law_a_blind_query_reads_nothing_and_stays_differentiable(qkv, module):
+    inputs = [x.requires_grad_() for x in qkv]
+    out = module(*inputs, blind_mask())
+    assert (out[..., 3, :] == 0).all()
+    assert (out[..., 2, :] != 0).all()
+    out.sum().backward()
+    assert all(x.grad.isfinite().all() for x in inputs)
+    assert (inputs[0].grad[..., 3, :] == 0).all()
+
+
+def test_law_a_blind_query_reads_nothing_in_half_precision_either(qkv):
+    for dtype in (torch.float16, torch.bfloat16):
+        out = attention(*(x.to(dtype) for x in qkv), blind_mask())
+        assert out.dtype == dtype
+        assert (out[..., 3, :] == 0).all()
+        assert out.isfinite().all()
+
+
+def test_law_every_output_lies_in_the_convex_hull_of_the_values(qkv, draw):
+    out = attention(*qkv)
+    for _ in range(20):  # in every direction, none exceeds the furthest value
+        direction = draw(D_V)
+        reach = (qkv[2] @ direction).amax(dim=-1, keepdim=True)
+        assert (out @ direction <= reach).all()
+    assert ((2 * out) @ direction > reach).any()
+
+
+def test_law_the_order_of_keys_does_not_matter_and_queries_do_not_mix(qkv):
+    query, key, value = qkv
+    order, turn = torch.randperm(KEYS), torch.arange(QUERIES).flip(0)
+    out = attention(query, key, value)
+    torch.testing.assert_close(attention(query, key[..., order, :], value[..., order, :]), out, **EXACT)
+    torch.testing.assert_close(attention(query[..., turn, :], key, value), out[..., turn, :], **EXACT)
+    assert not torch.allclose(out[..., turn, :], out)
+
+
+def test_law_self_attention_is_equivariant_until_a_causal_mask(draw, randomized):
+    layer, x = randomized(MultiHeadAttention(D_MODEL, HEADS)), draw(BATCH, KEYS, D_MODEL)
+    order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
+    shuffled = x[:, order]
+    torch.testing.assert_close(layer(shuffled, shuffled, shuffled), layer(x, x, x)[:, order], **EXACT)
+    causal = torch.ones(KEYS, KEYS).bool().tril()
+    different = layer(shuffled, shuffled, shuffled, causal) - layer(x, x, x, causal)[:, order]
+    assert different.abs().max() > 1e-2
+
+
+def test_law_the_weights_are_observable_and_nothing_stores_them(tokens, randomized):
+    layer = randomized(MultiHeadAttention(D_MODEL, HEADS))
+    before = set(vars(layer.attention)) | set(vars(layer))
+    seen = []
+    handle = layer.attention.weights.register_forward_hook(lambda module, inputs, out: seen.append(out))
+    layer(*tokens, MASKS["all four"])
+    handle.remove()
+    layer(*tokens)
+    assert len(seen) == 1
+    query, (key, _) = layer.project_query(tokens[0]), layer.project_memory(*tokens[1:])
+    assert torch.equal(seen[0], attention_weights(query, key, MASKS["all four"]))
+    assert set(vars(layer.attention)) | set(vars(layer)) == before
+    assert not any(isinstance(x, torch.Tensor) for m in layer.modules() for x in vars(m).values())
+    assert list(FusedAttention().modules()) != list(ScaledDotProductAttention().modules())
+
+
+def test_law_projecting_the_memory_once_serves_every_query(tokens, randomized):
+    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
+    query, key, value = tokens
+    memory = layer.project_memory(key, value)
+    steps = [layer.attend(layer.project_query(query[:, i : i + 1]), *memory) for i in range(QUERIES)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), layer(query, key, value), **EXACT)
+
+
+@pytest.mark.parametrize(("bias", "parameters"), [(False, 1_048_576), (True, 1_050_624)])
+def test_law_parameters_and_products_do_not_depend_on_the_number_of_heads(bias, parameters):
+    counts = set()
+    for num_heads in (1, 4, 8, 16, 32):  # table 3, rows A
+        with torch.device("meta"):
+            layer, x = MultiHeadAttention(512, num_heads, bias=bias), torch.empty(1, 64, 512)
+        with FlopCounterMode(display=False) as counter:
+            layer(x, x, x)
+        counts.add((sum(p.numel() for p in layer.parameters()), counter.get_total_flops()))
+    projections, scores_and_means = 8 * 64 * 512**2, 4 * 64**2 * 512
+    assert counts == {(parameters, projections + scores_and_means)}
+
+
+def test_law_additive_attention_spends_a_hidden_layer_on_every_pair():
+    with torch.device("meta"):
+        additive = AdditiveAttention(D_K, 17, hidden=19)
+        query, key, value = torch.empty(QUERIES, D_K), torch.empty(KEYS, 17), torch.empty(KEYS, D_V)
+    sizes = []
+    additive.to_score.register_forward_pre_hook(lambda module, inputs: sizes.append(inputs[0].numel()))
+    assert additive(query, key, value).shape == (QUERIES, D_V)
+    assert sizes == [QUERIES * KEYS * 19]
+
+
+def test_law_no_tokens_and_no_sentences_are_possible(draw, randomized):
+    layer = randomized(MultiHeadAttention(D_MODEL, HEADS))
+    memory = draw(BATCH, KEYS, D_MODEL)
+    assert layer(draw(BATCH, 0, D_MODEL), memory, memory).shape == (BATCH, 0, D_MODEL)
+    assert layer(memory[:0], memory[:0], memory[:0]).shape == (0, KEYS, D_MODEL)
+
+
+def test_law_a_copy_and_a_reloaded_layer_compute_the_same(tokens, randomized):
+    layer = randomized(MultiHeadAttention(D_MODEL, HEADS))
+    reloaded = MultiHeadAttention(D_MODEL, HEADS).double()
+    assert not torch.equal(reloaded(*tokens), layer(*tokens))
+    reloaded.load_state_dict(layer.state_dict())
+    assert torch.equal(reloaded(*tokens), layer(*tokens))
+    assert torch.equal(copy.deepcopy(layer)(*tokens), layer(*tokens))
+
+
+# Oracles
+
+
+@pytest.mark.parametrize("module", [ScaledDotProductAttention(), FusedAttention()], ids=["ours", "fused"])
+@pytest.mark.parametrize("mask", [*MASKS.values(), blind_mask()], ids=[*MASKS, "blind query"])
+def test_oracle_attention_is_pytorchs(qkv, module, mask, assert_same):
+    def math_only(query, key, value):
+        with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
+            return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+
+    assert_same(lambda q, k, v: module(q, k, v, mask), math_only, qkv)
+
+
+@pytest.mark.parametrize("mask", [*MASKS.values(), blind_mask()], ids=[*MASKS, "blind query"])
+def test_oracle_the_fused_kernel_computes_our_attention(qkv, mask, assert_same):
+    fused = FusedAttention()
+    assert_same(lambda *x: fused(*x, mask), lambda *x: attention(*x, mask), qkv)
+
+
+@pytest.mark.parametrize("mask", [None, some_mask(QUERIES, KEYS)], ids=["no mask", "mask"])
+def test_oracle_additive_attention_is_a_loop_over_pairs(draw, randomized, assert_same, mask):
+    ours = randomized(AdditiveAttention(D_K, 17, hidden=19))
+    theirs = copy.deepcopy(ours)
+
+    def loop(query, key, value):
+        rows = []
+        for i in range(QUERIES):
+            visible = [j for j in range(KEYS) if mask is None or mask[i, j]]
+            hidden = [theirs.to_query.weight @ query[i] + theirs.to_key.weight @ key[j] for j in visible]
+            weights = torch.softmax(torch.cat([theirs.to_score.weight @ h.tanh() for h in hidden]), dim=0)
+            rows.append(sum(w * value[j] for w, j in zip(weights, visible, strict=True)))
+        return torch.stack(rows)
+
+    found = [(t, [o]) for t, o in zip(theirs.parameters(), ours.parameters(), strict=True)]
+    inputs = draw(QUERIES, D_K), draw(KEYS, 17), draw(KEYS, D_V)
+    assert_same(lambda *x: ours(*x, mask), loop, inputs, found)
+
+
+@pytest.mark.parametrize("inner", [None, FusedAttention()], ids=["ours", "fused"])
+@pytest.mark.parametrize("bias", [False, True])
+@with_masks
+def test_oracle_multi_head_is_pytorchs(tokens, randomized, copied, assert_same, bias, mask, inner):
+    ours = randomized(MultiHeadAttention(D_MODEL, HEADS, attention=inner, bias=bias))
+    theirs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True)
+    found = copied(ours, theirs)
+    if mask is None or mask.ndim == 2:
+        their_mask = None if mask is None else ~mask
+    else:  # theirs has (batch · heads, queries, keys), and True = may not
+        their_mask = ~mask.expand(BATCH, HEADS, QUERIES, KEYS).flatten(0, 1)
+    assert_same(
+        lambda *x: ours(*x, mask),
+        lambda *x: theirs(*x, attn_mask=their_mask, need_weights=False)[0],
+        tokens,
+        found,
+    )
+
+
+@with_masks
+def test_oracle_free_widths_are_a_loop_over_heads(tokens, randomized, assert_same, mask):
+    ours = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS, bias=True))
+    theirs = copy.deepcopy(ours)
+
+    def loop(query, key, value):
+        full = torch.ones(1, 1, 1, 1).bool() if mask is None else mask
+        full = full.expand(BATCH, HEADS, QUERIES, KEYS)
+        projections = theirs.to_query, theirs.to_key, theirs.to_value
+        both = zip((query, key, value), projections, strict=True)
+        projected = [F.linear(x, p.weight, p.bias) for x, p in both]
+        heads = []
+        for i in range(HEADS):
+            q, k, v = (p[..., i * p.size(-1) // HEADS : (i + 1) * p.size(-1) // HEADS] for p in projected)
+            scores = torch.einsum("bqd,bkd->bqk", q, k) / math.sqrt(FREE_WIDTHS["d_k"])
+            weights = scores.exp() * full[:, i]
+            heads.append(torch.einsum("bqk,bkd->bqd", weights / weights.sum(-1, keepdim=True), v))
+        return F.linear(torch.cat(heads, dim=-1), theirs.to_output.weight, theirs.to_output.bias)
+
+    found = [(t, [o]) for t, o in zip(theirs.parameters(), ours.parameters(), strict=True)]
+    assert_same(lambda *x: ours(*x, mask), loop, tokens, found)
+
+
+# Messages
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("num_heads", [5, 0, -2])
+def test_message_names_the_heads_that_would_fit(num_heads):
+    sentence = (
+        rf"d_model=12 does not split into num_heads={num_heads} equal heads; "
+        r"choose num_heads from \[1, 2, 3, 4, 6, 12\], or give both d_k and d_v"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        MultiHeadAttention(12, num_heads)
+    assert MultiHeadAttention(12, 5, d_k=4, d_v=7).to_output.in_features == 35  # the second way out
+
+
+@pytest.mark.message
+def test_message_query_and_key_of_different_widths():
+    sentence = "query has d_k=11 features and key 7, so they have no dot product; project both to one width"
+    with pytest.raises(ValueError, match=sentence):
+        attention_weights(torch.zeros(QUERIES, 11), torch.zeros(KEYS, 7))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("module", [attention, FusedAttention(), AdditiveAttention(4, 4, 5)])
+def test_message_each_key_has_its_value(module):
+    with pytest.raises(ValueError, match="7 keys but 5 values; give each key its value"):
+        module(torch.zeros(3, 4), torch.zeros(7, 4), torch.zeros(5, 6))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("module", [attention, FusedAttention(), AdditiveAttention(4, 4, 5)])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float32, torch.uint8])
+def test_message_a_mask_of_numbers_is_refused_not_guessed(module, dtype):
+    sentence = (
+        rf"mask has dtype {dtype}, whose zeros could mean either; "
+        r"give a torch.bool mask, True where a query may attend"
+    )
+    with pytest.raises(TypeError, match=sentence):
+        module(torch.zeros(3, 4), torch.zeros(5, 4), torch.zeros(5, 4), torch.ones(3, 5, dtype=dtype))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("inner", [attention, FusedAttention()])
+def test_message_a_mask_of_three_dimensions_is_ambiguous(inner):
+    layer, x = MultiHeadAttention(12, 3, attention=inner), torch.zeros(2, 5, 12)
+    sentence = (
+        r"mask of shape \(2, 5, 5\) has 3 dimensions, the scores of shape \(2, 3, 5, 5\) 4: is its first one "
+        r"batch or heads\? Give \(queries, keys\) or \(batch, heads, queries, keys\)"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        layer(x, x, x, torch.ones(2, 5, 5, dtype=torch.bool))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("shape", [(7, 5), (2, 3, 7, 5), (2, 2, 5, 7), (3, 1, 1, 7)])
+def test_message_a_mask_that_does_not_fit_is_named_with_the_scores(shape):
+    mask = torch.ones(shape, dtype=torch.bool)
+    sentence = (
+        rf"mask of shape \({', '.join(map(str, shape))}\) does not broadcast to the scores' shape "
+        r"\(2, 3, 5, 7\); the last two sizes are queries and keys"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        attention_weights(torch.zeros(2, 3, 5, 4), torch.zeros(2, 3, 7, 4), mask)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("place", ["query", "key", "value"])
+@pytest.mark.parametrize("shape", [(2, 5, 11), (5, 12), (2, 3, 5, 12)])
+def test_message_names_the_input_of_the_wrong_shape(place, shape):
+    inputs = dict.fromkeys(("query", "key", "value"), torch.zeros(2, 5, 12)) | {place: torch.zeros(shape)}
+    sentence = rf"{place} has shape \({', '.join(map(str, shape))}\); give \(batch, tokens, d_model=12\)"
+    with pytest.raises(ValueError, match=sentence):
+        MultiHeadAttention(12, 3)(**inputs)

@@ -1,0 +1,146 @@
+"""What the decoder promises: PyTorch's function, no look into the future, a memory that is read."""
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.model.attention import MultiHeadAttention
+from annotated_transformer.model.decoder import Decoder, DecoderLayer
+from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
+
+BATCH, TGT, SRC, HEADS, D_MODEL, D_FF, LAYERS = 2, 5, 7, 3, 12, 17, 3
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+CAUSAL = torch.ones(TGT, TGT, dtype=torch.bool).tril()
+TGT_WORDS = torch.arange(TGT) < torch.tensor([[TGT], [3]])
+SRC_WORDS = torch.arange(SRC) < torch.tensor([[4], [SRC]])
+TGT_PADDING, SRC_PADDING = TGT_WORDS[:, None, None, :], SRC_WORDS[:, None, None, :]
+
+# Ours (target, memory), and PyTorch's arguments for the same thing; there True = may not attend.
+THEIR_PADDING = {"tgt_key_padding_mask": ~TGT_WORDS, "memory_key_padding_mask": ~SRC_WORDS}
+MASKS = {
+    "no mask": (None, None, {}),
+    "causal": (CAUSAL, None, {"tgt_mask": ~CAUSAL}),
+    "padding": (TGT_PADDING, SRC_PADDING, THEIR_PADDING),
+    "both": (CAUSAL & TGT_PADDING, SRC_PADDING, {"tgt_mask": ~CAUSAL, **THEIR_PADDING}),
+}
+with_masks = pytest.mark.parametrize(
+    ("tgt_mask", "memory_mask", "theirs_masks"), MASKS.values(), ids=MASKS.keys()
+)
+with_norms = pytest.mark.parametrize("add_norm", [PostNorm, PreNorm])
+ACTIVATIONS = {"relu": nn.ReLU(), "gelu": nn.GELU()}
+
+
+def our_layer(add_norm, activation="relu", bias=False):
+    """Return a decoder layer, built of its parts."""
+    attentions = (MultiHeadAttention(D_MODEL, HEADS, bias=bias) for _ in range(2))
+    add_norms = (add_norm(D_MODEL, 0.0) for _ in range(3))
+    return DecoderLayer(*attentions, FeedForward(D_MODEL, D_FF, ACTIVATIONS[activation]), *add_norms)
+
+
+def their_layer(add_norm, activation="relu"):
+    """Return PyTorch's layer; `copied` sets its attention's biases to 0, unless ours has some."""
+    sizes = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": D_FF, "dropout": 0.0}
+    return nn.TransformerDecoderLayer(
+        **sizes, activation=activation, batch_first=True, norm_first=add_norm is PreNorm
+    )
+
+
+@pytest.fixture
+def inputs(draw):
+    """Return the target's vectors and the memory."""
+    return draw(BATCH, TGT, D_MODEL), draw(BATCH, SRC, D_MODEL)
+
+
+@with_norms
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@with_masks
+def test_oracle_the_layer_is_pytorchs(
+    inputs, randomized, copied, assert_same, add_norm, activation, tgt_mask, memory_mask, theirs_masks
+):
+    ours, theirs = randomized(our_layer(add_norm, activation)), their_layer(add_norm, activation)
+    found = copied(ours, theirs)
+    assert_same(
+        lambda x, memory: ours(x, memory, tgt_mask, memory_mask),
+        lambda x, memory: theirs(x, memory, **theirs_masks),
+        inputs,
+        found,
+    )
+
+
+@with_norms
+def test_oracle_the_layer_with_biases_in_attention_is_pytorchs(
+    inputs, randomized, copied, assert_same, add_norm
+):
+    ours, theirs = randomized(our_layer(add_norm, bias=True)), their_layer(add_norm)
+    found = copied(ours, theirs)
+    assert {id(t) for t, _ in found} == {id(t) for t in theirs.parameters()}
+    assert_same(ours, theirs, inputs, found)
+
+
+@with_norms
+@pytest.mark.parametrize("final", [False, True], ids=["no final norm", "final norm"])
+@with_masks
+def test_oracle_the_stack_is_pytorchs(
+    inputs, randomized, copied, assert_same, add_norm, final, tgt_mask, memory_mask, theirs_masks
+):
+    layers = [our_layer(add_norm) for _ in range(LAYERS)]
+    ours = randomized(Decoder(layers, LayerNorm(D_MODEL) if final else None))
+    theirs = nn.TransformerDecoder(their_layer(add_norm), LAYERS, nn.LayerNorm(D_MODEL) if final else None)
+    found = copied(ours, theirs)
+    assert_same(
+        lambda x, memory: ours(x, memory, tgt_mask, memory_mask),
+        lambda x, memory: theirs(x, memory, **theirs_masks),
+        inputs,
+        found,
+    )
+
+
+def readers(out, x):
+    """Return, for each pair of positions, whether the derivative of y_i by x_j is anything but 0."""
+    grads = [torch.autograd.grad(out[:, i].square().sum(), x, retain_graph=True)[0] for i in range(TGT)]
+    return torch.stack([grad.abs().sum(dim=(0, 2)) != 0 for grad in grads])
+
+
+@with_norms
+@pytest.mark.parametrize("stack", [False, True], ids=["layer", "stack"])
+def test_law_the_future_has_no_gradient_and_the_past_has(inputs, randomized, add_norm, stack):
+    decoder = Decoder(our_layer(add_norm) for _ in range(LAYERS)) if stack else our_layer(add_norm)
+    randomized(decoder)
+    x, memory = inputs[0].requires_grad_(), inputs[1]
+    assert torch.equal(readers(decoder(x, memory, CAUSAL), x), CAUSAL)
+    assert readers(decoder(x, memory), x).all()
+
+
+def test_law_every_position_reads_every_word_of_the_memory_and_no_padding(inputs, randomized):
+    decoder = randomized(Decoder(our_layer(PostNorm) for _ in range(LAYERS)))
+    x, memory = inputs[0], inputs[1].requires_grad_()
+    out = decoder(x, memory, CAUSAL, SRC_PADDING)
+    for i in range(TGT):
+        (grad,) = torch.autograd.grad(out[:, i].square().sum(), memory, retain_graph=True)
+        assert torch.equal(grad.abs().sum(dim=-1) != 0, SRC_WORDS)
+
+
+def test_law_the_second_attention_asks_with_the_firsts_output_and_reads_the_memory(inputs, randomized):
+    layer, (x, memory) = randomized(our_layer(PostNorm)), inputs
+    seen = {}
+    layer.cross_attention.register_forward_hook(lambda module, inputs, out: seen.update(cross=inputs))
+    layer.add_norm_1.register_forward_hook(lambda module, inputs, out: seen.update(first=out))
+    layer(x, memory, CAUSAL, SRC_PADDING)
+    query, key, value, mask = seen["cross"]
+    assert torch.equal(query, seen["first"])
+    assert torch.equal(key, memory)
+    assert torch.equal(value, memory)
+    assert torch.equal(mask, SRC_PADDING)
+
+
+def test_law_every_layer_reads_the_same_memory(inputs, randomized):
+    decoder, (x, memory) = randomized(Decoder(our_layer(PostNorm) for _ in range(LAYERS))), inputs
+    seen = []
+    for layer in decoder.layers:
+        layer.register_forward_pre_hook(lambda module, inputs: seen.append(inputs))
+    decoder(x, memory, CAUSAL, SRC_PADDING)
+    assert [len(inputs) for inputs in seen] == [4] * LAYERS
+    assert all(inputs[1] is memory for inputs in seen)
+    assert all(inputs[2] is CAUSAL and inputs[3] is SRC_PADDING for inputs in seen)

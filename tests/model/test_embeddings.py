@@ -1,0 +1,72 @@
+"""What the shared matrix promises: rows in, scores out, at the scale of the positions."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from annotated_transformer.model.embeddings import TokenEmbedding
+
+BATCH, TOKENS, D_MODEL, VOCAB = 2, 5, 7, 23
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+@pytest.fixture
+def ids():
+    return torch.randint(VOCAB, (BATCH, TOKENS), generator=torch.Generator().manual_seed(0))
+
+
+def test_oracle_it_is_pytorchs_embedding_times_the_root_of_d_model(ids, randomized):
+    embedding = randomized(TokenEmbedding(VOCAB, D_MODEL))
+    torch.testing.assert_close(embedding(ids), F.embedding(ids, embedding.weight) * D_MODEL**0.5, **EXACT)
+
+
+def test_law_the_score_of_a_token_is_its_dot_product_with_the_hidden_vector(draw, randomized):
+    embedding, hidden = randomized(TokenEmbedding(VOCAB, D_MODEL)), draw(BATCH, TOKENS, D_MODEL)
+    scores = embedding.logits(hidden)
+    assert scores.shape == (BATCH, TOKENS, VOCAB)
+    by_hand = sum(a * b for a, b in zip(hidden[1, 2].tolist(), embedding.weight[19].tolist(), strict=True))
+    assert scores[1, 2, 19].item() == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_law_embedded_tokens_have_unit_variance():
+    torch.manual_seed(0)
+    for d_model in (16, 512):
+        embedded = TokenEmbedding(2_000, d_model)(torch.arange(2_000)[None])
+        assert embedded.square().mean().sqrt().item() == pytest.approx(1, abs=0.03)
+
+
+def test_law_one_matrix_learns_from_both_uses(ids, draw, randomized):
+    embedding = randomized(TokenEmbedding(VOCAB, D_MODEL))
+    assert [name for name, _ in embedding.named_parameters()] == ["weight"]
+    (read,) = torch.autograd.grad(embedding(ids).sum(), embedding.weight)
+    (scored,) = torch.autograd.grad(embedding.logits(draw(BATCH, D_MODEL)).sum(), embedding.weight)
+    seen = torch.isin(torch.arange(VOCAB), ids)
+    assert torch.equal((read != 0).any(dim=1), seen)
+    assert not seen.all()
+    assert (scored != 0).any(dim=1).all()
+
+
+def test_law_int32_ids_and_no_ids_are_possible(ids):
+    embedding = TokenEmbedding(VOCAB, D_MODEL)
+    assert torch.equal(embedding(ids.int()), embedding(ids))
+    assert embedding(ids[:, :0]).shape == (BATCH, 0, D_MODEL)
+    assert embedding(torch.tensor([[0, VOCAB - 1]])).isfinite().all()
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("wrong", [-1, VOCAB])
+def test_message_ids_outside_the_vocabulary(wrong):
+    low, high = min(wrong, 4), max(wrong, 4)
+    sentence = (
+        rf"token ids {low} to {high} do not fit a vocabulary of 23, 0 to 22; "
+        r"encode the text with this model's own tokenizer"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        TokenEmbedding(VOCAB, D_MODEL)(torch.tensor([[4, wrong]]))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.int16])
+def test_message_ids_are_whole_numbers(dtype):
+    with pytest.raises(TypeError, match=rf"token ids have dtype {dtype}; give torch.int64"):
+        TokenEmbedding(VOCAB, D_MODEL)(torch.ones(BATCH, TOKENS, dtype=dtype))

@@ -1,0 +1,114 @@
+"""What the encoder promises: PyTorch's function, and no order but the one that positions bring."""
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.model.attention import MultiHeadAttention
+from annotated_transformer.model.encoder import Encoder, EncoderLayer
+from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.positions import SinusoidalPositions
+
+BATCH, TOKENS, HEADS, D_MODEL, D_FF, LAYERS = 2, 7, 3, 12, 17, 3
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+CAUSAL = torch.ones(TOKENS, TOKENS, dtype=torch.bool).tril()
+WORDS = torch.arange(TOKENS) < torch.tensor([[TOKENS], [4]])  # the second sentence has 4
+PADDING = WORDS[:, None, None, :]
+
+# Ours, and PyTorch's two arguments for the same thing; there True = may not attend.
+MASKS = {
+    "no mask": (None, {}),
+    "causal": (CAUSAL, {"mask": ~CAUSAL}),
+    "padding": (PADDING, {"src_key_padding_mask": ~WORDS}),
+    "both": (CAUSAL & PADDING, {"mask": ~CAUSAL, "src_key_padding_mask": ~WORDS}),
+}
+with_masks = pytest.mark.parametrize(("mask", "theirs_masks"), MASKS.values(), ids=MASKS.keys())
+with_norms = pytest.mark.parametrize("add_norm", [PostNorm, PreNorm])
+ACTIVATIONS = {"relu": nn.ReLU(), "gelu": nn.GELU()}
+
+
+def our_layer(add_norm, activation="relu", bias=False):
+    """Return an encoder layer, built of its parts."""
+    parts = MultiHeadAttention(D_MODEL, HEADS, bias=bias), FeedForward(D_MODEL, D_FF, ACTIVATIONS[activation])
+    return EncoderLayer(*parts, add_norm(D_MODEL, 0.0), add_norm(D_MODEL, 0.0))
+
+
+def their_layer(add_norm, activation="relu"):
+    """Return PyTorch's layer; `copied` sets its attention's biases to 0, unless ours has some."""
+    sizes = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": D_FF, "dropout": 0.0}
+    return nn.TransformerEncoderLayer(
+        **sizes, activation=activation, batch_first=True, norm_first=add_norm is PreNorm
+    )
+
+
+@pytest.fixture
+def x(draw):
+    return draw(BATCH, TOKENS, D_MODEL)
+
+
+@with_norms
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@with_masks
+def test_oracle_the_layer_is_pytorchs(
+    x, randomized, copied, assert_same, add_norm, activation, mask, theirs_masks
+):
+    ours, theirs = randomized(our_layer(add_norm, activation)), their_layer(add_norm, activation)
+    found = copied(ours, theirs)
+    names = {"mask": "src_mask"}
+    arguments = {names.get(name, name): value for name, value in theirs_masks.items()}
+    assert_same(lambda x: ours(x, mask), lambda x: theirs(x, **arguments), (x,), found)
+
+
+@with_norms
+def test_oracle_the_layer_with_biases_in_attention_is_pytorchs(x, randomized, copied, assert_same, add_norm):
+    ours, theirs = randomized(our_layer(add_norm, bias=True)), their_layer(add_norm)
+    found = copied(ours, theirs)
+    assert {id(t) for t, _ in found} == {id(t) for t in theirs.parameters()}
+    assert_same(ours, theirs, (x,), found)
+
+
+@with_norms
+@pytest.mark.parametrize("final", [False, True], ids=["no final norm", "final norm"])
+@with_masks
+def test_oracle_the_stack_is_pytorchs(
+    x, randomized, copied, assert_same, add_norm, final, mask, theirs_masks
+):
+    layers = [our_layer(add_norm) for _ in range(LAYERS)]
+    ours = randomized(Encoder(layers, LayerNorm(D_MODEL) if final else None))
+    norm = nn.LayerNorm(D_MODEL) if final else None
+    theirs = nn.TransformerEncoder(their_layer(add_norm), LAYERS, norm, enable_nested_tensor=False)
+    found = copied(ours, theirs)
+    assert_same(lambda x: ours(x, mask), lambda x: theirs(x, **theirs_masks), (x,), found)
+
+
+def test_oracle_pytorchs_fast_path_for_inference_agrees_too(x, randomized, copied):
+    ours, theirs = randomized(our_layer(PostNorm)), their_layer(PostNorm)
+    copied(ours, theirs)
+    with torch.no_grad():  # its condition, with eval mode; above, gradients keep it from that path
+        torch.testing.assert_close(ours.eval()(x), theirs.eval()(x), **EXACT)
+
+
+def test_law_without_positions_the_encoder_is_equivariant_and_with_them_it_is_not(x, randomized):
+    encoder = randomized(Encoder(our_layer(PostNorm) for _ in range(LAYERS)))
+    order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
+    torch.testing.assert_close(encoder(x[:, order]), encoder(x)[:, order], **EXACT)
+    positions = SinusoidalPositions(D_MODEL, TOKENS).double()
+    ordered = encoder(positions(x[:, order])) - encoder(positions(x))[:, order]
+    assert ordered.abs().max() > 1e-2
+    causal = encoder(x[:, order], CAUSAL) - encoder(x, CAUSAL)[:, order]
+    assert causal.abs().max() > 1e-2
+
+
+def test_law_every_layer_has_its_own_weights(x, randomized):
+    encoder = randomized(Encoder(our_layer(PostNorm) for _ in range(LAYERS)))
+    one = sum(p.numel() for p in encoder.layers[0].parameters())
+    assert sum(p.numel() for p in encoder.parameters()) == LAYERS * one
+    seen = []
+    for layer in encoder.layers:
+        layer.register_forward_hook(lambda module, inputs, out: seen.append((inputs[0], out)))
+    out = encoder(x)
+    assert torch.equal(seen[0][0], x)
+    assert all(torch.equal(seen[i][1], seen[i + 1][0]) for i in range(LAYERS - 1))
+    assert torch.equal(seen[-1][1], out)

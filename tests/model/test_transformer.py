@@ -1,0 +1,412 @@
+"""What the whole model promises: PyTorch's function, one shared matrix, no leak, a live encoder."""
+
+import copy
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.attention import (
+    FusedAttention,
+    MultiHeadAttention,
+    ScaledDotProductAttention,
+)
+from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.masks import causal_mask, decoder_mask, padding_mask
+from annotated_transformer.model.normalization import LayerNorm, PreNorm
+from annotated_transformer.model.transformer import Transformer, initialize
+
+BATCH, SRC, TGT = 2, 7, 5
+SMALL = TransformerConfig(
+    vocab_size=23, max_length=11, num_layers=2, d_model=12, d_ff=17, num_heads=3, dropout=0.0
+)
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+@pytest.fixture
+def ids():
+    """Return sources and targets without padding."""
+    rng = torch.Generator().manual_seed(0)
+    return tuple(torch.randint(3, 23, (BATCH, tokens), generator=rng) for tokens in (SRC, TGT))
+
+
+@pytest.fixture
+def padded_ids(ids):
+    """Return sources and targets of which the second and the first end in padding."""
+    src, tgt = (x.clone() for x in ids)
+    src[1, 4:], tgt[0, 3:] = SMALL.pad_id, SMALL.pad_id
+    return src, tgt
+
+
+# Oracles
+
+
+def their_stack(config, final):
+    """Return PyTorch's encoder-decoder of the same sizes."""
+    sizes = {"d_model": config.d_model, "nhead": config.num_heads, "dim_feedforward": config.d_ff}
+    options = {"dropout": 0.0, "activation": config.activation, "batch_first": True}
+    options["norm_first"] = config.norm == "pre"
+    encoder_norm, decoder_norm = (nn.LayerNorm(config.d_model) if final else None for _ in range(2))
+    layers = nn.TransformerEncoderLayer(**sizes, **options), nn.TransformerDecoderLayer(**sizes, **options)
+    encoder = nn.TransformerEncoder(layers[0], config.num_layers, encoder_norm, enable_nested_tensor=False)
+    decoder = nn.TransformerDecoder(layers[1], config.num_layers, decoder_norm)
+    return nn.Transformer(
+        config.d_model, config.num_heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
+    )
+
+
+@pytest.mark.parametrize("attention", ["scaled_dot_product", "fused"])
+@pytest.mark.parametrize("masked", [False, True], ids=["no mask", "masks"])
+@pytest.mark.parametrize(
+    ("norm", "final", "activation"),
+    [("post", False, "relu"), ("post", True, "relu"), ("pre", True, "gelu"), ("pre", False, "relu")],
+)
+def test_oracle_the_stacks_are_pytorchs_transformer(
+    draw, randomized, copied, assert_same, padded_ids, norm, final, activation, masked, attention
+):
+    config = replace(SMALL, norm=norm, activation=activation, attention=attention)
+    ours = Transformer(config)
+    for stack in (ours.encoder, ours.decoder):
+        assert isinstance(stack.final_norm, LayerNorm if norm == "pre" else nn.Identity)
+        stack.final_norm = LayerNorm(config.d_model) if final else nn.Identity()
+    randomized(ours)
+    theirs = their_stack(config, final)
+    found = copied(ours.encoder, theirs.encoder) + copied(ours.decoder, theirs.decoder)
+    src, tgt = padded_ids
+    masks = (padding_mask(src, 0), decoder_mask(tgt, 0)) if masked else (None, None)
+    their_masks = {
+        "tgt_mask": ~causal_mask(TGT),
+        "src_key_padding_mask": src == 0,
+        "memory_key_padding_mask": src == 0,
+        "tgt_key_padding_mask": tgt == 0,
+    }
+    assert_same(
+        lambda x, y: ours.decoder(y, ours.encoder(x, masks[0]), masks[1], masks[0]),
+        lambda x, y: theirs(x, y, **(their_masks if masked else {})),
+        (draw(BATCH, SRC, config.d_model), draw(BATCH, TGT, config.d_model)),
+        found,
+    )
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_oracle_from_ids_to_scores_it_is_pytorchs_transformer_between_one_matrix(
+    randomized, copied, padded_ids, norm, positions
+):
+    ours = randomized(Transformer(replace(SMALL, norm=norm, positions=positions)))
+    theirs = their_stack(ours.config, final=norm == "pre")
+    copied(ours.encoder, theirs.encoder)
+    copied(ours.decoder, theirs.decoder)
+    matrix = ours.embedding.weight.detach()
+    if positions == "sinusoidal":
+        rows = [[p / 10_000 ** (i // 2 * 2 / 12) for i in range(12)] for p in range(11)]
+        angles = torch.tensor(rows, dtype=torch.float64)
+        table = torch.where(torch.arange(12) % 2 == 0, angles.sin(), angles.cos())
+        ours.positions.table.copy_(table)  # the module rounds to float32
+    else:
+        table = ours.positions.table.detach()
+    src, tgt = padded_ids
+    x, y = (F.embedding(ids, matrix) * math.sqrt(12) + table[: ids.size(1)] for ids in (src, tgt))
+    hidden = theirs(
+        x,
+        y,
+        tgt_mask=~causal_mask(TGT),
+        src_key_padding_mask=src == 0,
+        memory_key_padding_mask=src == 0,
+        tgt_key_padding_mask=tgt == 0,
+    )
+    torch.testing.assert_close(ours(src, tgt), hidden @ matrix.T, **EXACT)
+    assert ours.encode(src, padding_mask(src, 0)).shape == (BATCH, SRC, 12)
+
+
+# Laws
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_law_appended_padding_changes_nothing(randomized, ids, norm):
+    model, (src, tgt) = randomized(Transformer(replace(SMALL, norm=norm))), ids
+    longer = F.pad(src, (0, 4), value=SMALL.pad_id)
+    before = model(src, tgt)
+    torch.testing.assert_close(model(longer, tgt), before, **EXACT)
+    padded_tgt = F.pad(tgt, (0, 3), value=SMALL.pad_id)
+    torch.testing.assert_close(model(src, padded_tgt)[:, :TGT], before, **EXACT)
+    unmasked = model.logits(model.decode(tgt, model.encode(longer), causal_mask(TGT)))
+    assert (unmasked - before).abs().max() > 1e-2
+
+
+def test_law_padding_before_the_words_is_unread_too(randomized, ids):
+    model, (src, tgt) = randomized(Transformer(replace(SMALL, positions="learned"))), ids
+    left = F.pad(src, (2, 0), value=SMALL.pad_id)
+    left_tgt = F.pad(tgt, (2, 0), value=SMALL.pad_id)
+    with torch.no_grad():
+        before = model(left, left_tgt)
+        model.positions.table[:2] *= -9  # what stands there has no influence
+        after = model(left, left_tgt)
+    torch.testing.assert_close(after[:, 2:], before[:, 2:], **EXACT)
+    assert not torch.allclose(after[:, :2], before[:, :2])  # a padding query sees nothing but itself
+
+
+def test_law_scores_depend_on_the_past_of_the_target_and_on_all_of_the_source(randomized, ids):
+    model, (src, tgt) = randomized(Transformer(SMALL)), ids
+    before = model(src, tgt)
+    for j in range(TGT):
+        changed = tgt.clone()
+        changed[:, j] = (changed[:, j] - 2) % 20 + 3
+        moved = (model(src, changed) != before).any(dim=-1).all(dim=0)
+        assert moved.tolist() == [i >= j for i in range(TGT)]
+    for j in range(SRC):
+        changed = src.clone()
+        changed[:, j] = (changed[:, j] - 2) % 20 + 3
+        assert (model(changed, tgt) != before).any(dim=-1).all()
+
+
+def test_law_without_positions_the_source_is_a_bag_of_words(randomized, ids):
+    model, (src, tgt) = randomized(Transformer(SMALL)), ids
+    turned = src.flip(1)
+    assert (model(turned, tgt) - model(src, tgt)).abs().max() > 1e-2
+    model.positions.table.zero_()
+    torch.testing.assert_close(model(turned, tgt), model(src, tgt), **EXACT)
+
+
+def test_law_decoding_from_a_kept_memory_is_the_forward_pass(randomized, padded_ids):
+    model, (src, tgt) = randomized(Transformer(SMALL)), padded_ids
+    mask = padding_mask(src, 0)
+    memory = model.encode(src, mask)
+    for step in range(1, TGT + 1):
+        part = tgt[:, :step]
+        hidden = model.decode(part, memory, decoder_mask(part, 0), mask)
+        torch.testing.assert_close(model.logits(hidden), model(src, tgt)[:, :step], **EXACT)
+
+
+def test_law_one_matrix_reads_both_languages_and_writes(randomized, ids):
+    model, (src, tgt) = randomized(Transformer(SMALL)), ids
+    matrices = [name for name, p in model.named_parameters() if SMALL.vocab_size in p.shape]
+    assert matrices == ["embedding.weight"]
+    rows = torch.tensor([src[0, 0], tgt[0, 0]])
+    before = model.embed(src), model.embed(tgt), model.logits(torch.ones(1, 1, 12).double())
+    with torch.no_grad():
+        model.embedding.weight[rows] += 1
+    after = model.embed(src), model.embed(tgt), model.logits(torch.ones(1, 1, 12).double())
+    assert (after[0][0, 0] != before[0][0, 0]).all()
+    assert (after[1][0, 0] != before[1][0, 0]).all()
+    assert (after[2] != before[2]).flatten().nonzero().flatten().tolist() == sorted(set(rows.tolist()))
+
+
+def test_law_parameters_are_those_of_the_formulas(randomized):
+    found = sum(p.numel() for p in Transformer(SMALL).parameters())
+    attention, feed_forward, norm = 4 * 12**2, 2 * 12 * 17 + 17 + 12, 2 * 12
+    encoder_layer = attention + feed_forward + 2 * norm
+    decoder_layer = 2 * attention + feed_forward + 3 * norm
+    assert found == 23 * 12 + 2 * (encoder_layer + decoder_layer)
+    assert sum(p.numel() for p in Transformer(replace(SMALL, norm="pre")).parameters()) == found + 2 * norm
+
+
+def test_law_dropout_stands_where_the_paper_puts_it_and_nowhere_else(ids):
+    model = Transformer(replace(SMALL, dropout=0.5))
+    calls = []
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Dropout):
+            assert module.p == 0.5
+            module.register_forward_hook(lambda module, inputs, out, name=name: calls.append(name))
+        inside = isinstance(module, (MultiHeadAttention, FeedForward))
+        assert not (inside and any(isinstance(part, nn.Dropout) for part in module.modules()))
+    model(*ids)
+    layers = range(SMALL.num_layers)
+    encoder = [f"encoder.layers.{n}.add_norm_{i}.dropout" for n in layers for i in (1, 2)]
+    decoder = [f"decoder.layers.{n}.add_norm_{i}.dropout" for n in layers for i in (1, 2, 3)]
+    assert calls == ["dropout", *encoder, "dropout", *decoder]
+
+
+@pytest.mark.parametrize("attention", ["scaled_dot_product", "fused"])
+def test_law_only_training_is_random(ids, attention):
+    model = Transformer(replace(SMALL, dropout=0.5, attention=attention))
+    assert not torch.equal(model(*ids), model(*ids))
+    model.eval()
+    assert torch.equal(model(*ids), model(*ids))
+
+
+def test_law_each_word_of_a_config_becomes_its_part():
+    parts = {type(m) for m in Transformer(SMALL).modules()}
+    other = replace(
+        SMALL, attention="fused", norm="pre", activation="gelu", d_k=5, d_v=7, attention_bias=True
+    )
+    model = Transformer(other)
+    others = {type(m) for m in model.modules()}
+    assert {ScaledDotProductAttention, nn.ReLU} <= parts
+    assert {FusedAttention, nn.GELU, PreNorm} <= others
+    assert not {FusedAttention, nn.GELU, PreNorm} & parts
+    assert not {ScaledDotProductAttention, nn.ReLU} & others
+    layers = [m for m in model.modules() if isinstance(m, MultiHeadAttention)]
+    assert len(layers) == 6
+    for layer in layers:
+        assert layer.to_query.weight.shape == layer.to_key.weight.shape == (15, 12)
+        assert layer.to_value.weight.shape == (21, 12)
+        assert layer.to_output.bias is not None
+
+
+def test_law_saved_weights_and_copies_compute_the_same(randomized, ids):
+    model = randomized(Transformer(SMALL))
+    assert not any("positions" in name for name in model.state_dict())
+    fresh = Transformer(SMALL).double()
+    assert not torch.equal(fresh(*ids), model(*ids))
+    fresh.load_state_dict(model.state_dict())
+    assert torch.equal(fresh(*ids), model(*ids))
+    assert torch.equal(copy.deepcopy(model)(*ids), model(*ids))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_law_half_precision_and_autocast_stay_finite_under_masks(padded_ids, dtype):
+    torch.manual_seed(0)
+    model = Transformer(SMALL)
+    exact = model(*padded_ids)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = model(*padded_ids)
+        mixed.float().sum().backward()
+    assert all(p.grad.isfinite().all() for p in model.parameters())
+    half = model.to(dtype)(*padded_ids)
+    assert half.dtype == dtype
+    for approximate in (mixed, half):
+        torch.testing.assert_close(approximate.float(), exact, rtol=0.1, atol=0.2)
+
+
+def test_law_no_sentences_and_no_target_tokens_give_no_scores(ids):
+    model, (src, tgt) = Transformer(SMALL), ids
+    assert model(src[:0], tgt[:0]).shape == (0, TGT, 23)
+    assert model(src, tgt[:, :0]).shape == (BATCH, 0, 23)
+
+
+# Initialization
+
+
+def test_law_every_matrix_starts_at_its_documented_scale():
+    torch.manual_seed(0)
+    model = Transformer(TransformerConfig(vocab_size=2_000, d_model=64, d_ff=96, num_heads=4, num_layers=1))
+    checked = 0
+    for name, weight in model.named_parameters():
+        if name.endswith("bias"):
+            assert (weight == 0).all()
+        elif name.endswith("gain"):
+            assert (weight == 1).all()
+        elif name == "embedding.weight":
+            assert weight.std().item() == pytest.approx(64**-0.5, rel=0.02)
+            assert weight.abs().max() > 3 * 64**-0.5  # normal, not uniform
+        else:
+            bound = math.sqrt(6 / sum(weight.shape))  # Xavier uniform
+            if any(part in name for part in ("to_query", "to_key", "to_value")):
+                bound = math.sqrt(6 / (64 + 3 * 64))  # as if the three were one matrix
+            assert 0.99 * bound < weight.abs().max() <= bound
+            assert weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.05)
+            checked += 1
+    assert checked == 3 * 4 + 2 * 2
+
+
+def test_law_the_generator_decides_every_weight():
+    models = [Transformer(replace(SMALL, positions="learned")) for _ in range(2)]
+    for model in models:
+        initialize(model, torch.Generator().manual_seed(5))
+    first, second = (nn.utils.parameters_to_vector(model.parameters()) for model in models)
+    assert torch.equal(first, second)
+    initialize(models[0], torch.Generator().manual_seed(6))
+    both = zip(models[0].parameters(), models[1].parameters(), strict=True)
+    assert all((p != q).float().mean() > 0.99 for p, q in both if p.ndim > 1)
+
+
+def spread_after_training(gain, seed):
+    """Train six post-norm layers a little on reversing words; return 1 − the mean cosine between positions.
+
+    `gain` multiplies the query, key and value matrices that `initialize` drew.
+    """
+    torch.manual_seed(seed)
+    model = Transformer(replace(SMALL, vocab_size=9, num_layers=6, d_model=64, d_ff=64, num_heads=4))
+    with torch.no_grad():
+        for layer in (m for m in model.modules() if isinstance(m, MultiHeadAttention)):
+            for projection in (layer.to_query, layer.to_key, layer.to_value):
+                projection.weight *= gain
+    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    rng = torch.Generator().manual_seed(seed)
+    for step in range(40):
+        optimizer.param_groups[0]["lr"] = 1e-3 * min(1, (step + 1) / 10)
+        src = torch.randint(3, 9, (16, 6), generator=rng)
+        loss = F.cross_entropy(model.logits(model.encode(src)).flatten(0, 1), src.flip(1).flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        directions = F.normalize(model.encode(torch.randint(3, 9, (64, 6), generator=rng)), dim=-1)
+    cosines = directions @ directions.mT
+    return 1 - cosines[:, ~torch.eye(6, dtype=torch.bool)].mean().item()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_law_our_gain_keeps_the_encoder_further_from_collapse_than_gain_one(seed):
+    ours, one = spread_after_training(1, seed), spread_after_training(2**0.5, seed)
+    assert 0 < 2 * one < ours
+
+
+# Messages
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("place", "wrong"), [("src", 23), ("src", -1), ("tgt", 99)])
+def test_message_ids_outside_the_vocabulary(ids, place, wrong):
+    src, tgt = ids
+    {"src": src, "tgt": tgt}[place][0, 1] = wrong
+    sentence = rf"token ids .*{wrong}.* do not fit a vocabulary of 23, 0 to 22; .* own tokenizer"
+    with pytest.raises(ValueError, match=sentence):
+        Transformer(SMALL)(src, tgt)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("place", ["src", "tgt"])
+def test_message_sequences_longer_than_the_positions(ids, place):
+    arguments = dict(zip(("src", "tgt"), ids, strict=True)) | {place: torch.full((BATCH, 12), 5)}
+    sentence = r"a sequence of 12 tokens is longer than the 11 positions .* max_length=12 or more"
+    with pytest.raises(ValueError, match=sentence):
+        Transformer(SMALL)(**arguments)
+
+
+@pytest.mark.message
+def test_message_an_empty_source_is_named_by_its_place(ids):
+    src, tgt = ids
+    src[1] = SMALL.pad_id
+    sentence = (
+        r"source 1 of 2 is empty: it holds nothing but padding \(pad_id=0\); "
+        r"end every source with eos_id=2"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        Transformer(SMALL)(src, tgt)
+    with pytest.raises(ValueError, match=r"source 0 of 2 is empty"):
+        Transformer(SMALL)(src[:, :0], tgt)
+
+
+@pytest.mark.message
+def test_message_each_source_has_its_target(ids):
+    src, tgt = ids
+    with pytest.raises(ValueError, match="2 sources but 1 targets; give one target for each source"):
+        Transformer(SMALL)(src, tgt[:1])
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("attention", ["scaled_dot_product", "fused"])
+def test_message_masks_are_checked_wherever_they_come_in(ids, attention):
+    model, (src, tgt) = Transformer(replace(SMALL, attention=attention)), ids
+    memory = model.encode(src)
+    with pytest.raises(TypeError, match=r"mask has dtype torch.int64, .* True where a query may attend"):
+        model.encode(src, (src != 0).long())
+    with pytest.raises(TypeError, match=r"mask has dtype torch.float32, .* torch.bool mask"):
+        model.decode(tgt, memory, causal_mask(TGT).float())
+    with pytest.raises(ValueError, match=r"mask of shape \(2, 1, 7\) has 3 dimensions, .* batch or heads"):
+        model.decode(tgt, memory, causal_mask(TGT), (src != 0)[:, None])
+    with pytest.raises(ValueError, match=r"mask of shape \(7, 7\) does not broadcast to .* \(2, 3, 5, 5\)"):
+        model.decode(tgt, memory, causal_mask(SRC))
+
+
+@pytest.mark.message
+def test_message_a_memory_of_another_width(ids):
+    model, (_, tgt) = Transformer(SMALL), ids
+    with pytest.raises(ValueError, match=r"key has shape \(2, 7, 13\); give \(batch, tokens, d_model=12\)"):
+        model.decode(tgt, torch.zeros(BATCH, SRC, 13))

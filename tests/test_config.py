@@ -1,0 +1,149 @@
+"""What a config promises: the paper's numbers, and a refusal of every shape that cannot be built."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from annotated_transformer.config import BASE, BIG, TINY, TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+
+# Table 3 of the paper: what a row changes, the millions of parameters it prints, and the millions that the
+# formulas of its section 3 have at V = 37,000.
+TABLE_3 = {
+    "base": ({}, 65, 63.05),
+    "A, 1 head": ({"num_heads": 1}, None, 63.05),
+    "A, 4 heads": ({"num_heads": 4}, None, 63.05),
+    "A, 16 heads": ({"num_heads": 16}, None, 63.05),
+    "A, 32 heads": ({"num_heads": 32}, None, 63.05),
+    "B, d_k 16": ({"d_k": 16}, 58, 55.97),
+    "B, d_k 32": ({"d_k": 32}, 60, 58.33),
+    "C, 2 layers": ({"num_layers": 2}, 36, 33.64),
+    "C, 4 layers": ({"num_layers": 4}, 50, 48.35),
+    "C, 8 layers": ({"num_layers": 8}, 80, 77.75),
+    "C, d_model 256": ({"d_model": 256, "d_k": 32, "d_v": 32}, 28, 26.82),
+    "C, d_model 1024": ({"d_model": 1024, "d_k": 128, "d_v": 128}, 168, 163.82),
+    "C, d_ff 1024": ({"d_ff": 1024}, 53, 50.45),
+    "C, d_ff 4096": ({"d_ff": 4096}, 90, 88.24),
+    "D, dropout 0": ({"dropout": 0.0}, None, 63.05),
+    "D, dropout 0.2": ({"dropout": 0.2}, None, 63.05),
+    "big": ({"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3}, 213, 214.17),
+}
+PRINTED = {name: row for name, row in TABLE_3.items() if row[1] is not None}
+
+
+def count(config):
+    """Return a model's number of parameters; the shared matrix counts once."""
+    with torch.device("meta"):  # shapes without numbers
+        return sum(parameter.numel() for parameter in Transformer(config).parameters())
+
+
+@pytest.mark.parametrize(("changes", "printed", "millions"), TABLE_3.values(), ids=TABLE_3.keys())
+def test_oracle_parameters_of_table_3_at_37_000_tokens(changes, printed, millions):
+    found = count(dataclasses.replace(BASE, **changes)) / 1e6
+    assert round(found, 2) == millions
+    assert printed is None or round(found) != printed  # not one printed count comes out at this vocabulary
+
+
+@pytest.mark.parametrize("name", [name for name in PRINTED if name != "big"])
+def test_oracle_ten_rows_of_table_3_are_the_papers_at_41_100_tokens(name):
+    changes, printed, _ = PRINTED[name]
+    assert round(count(dataclasses.replace(BASE, vocab_size=41_100, **changes)) / 1e6) == printed
+
+
+def test_law_the_big_model_is_the_exception_it_would_need_a_smaller_vocabulary():
+    printed = PRINTED["big"][1]
+    assert len(PRINTED) == 11
+    assert round(count(dataclasses.replace(BIG, vocab_size=41_100)) / 1e6) > printed
+    assert round(count(dataclasses.replace(BIG, vocab_size=36_000)) / 1e6) == printed
+
+
+def test_law_learned_positions_add_one_table():
+    learned = dataclasses.replace(BASE, positions="learned")
+    assert count(learned) - count(BASE) == BASE.max_length * BASE.d_model
+
+
+def test_law_biases_in_attention_add_four_vectors_to_each_of_eighteen_layers():
+    assert count(dataclasses.replace(BASE, attention_bias=True)) - count(BASE) == 18 * 4 * 512
+
+
+def test_oracle_base_and_big_are_the_rows_of_table_3():
+    row = {"num_layers": 6, "d_model": 512, "d_ff": 2048, "num_heads": 8, "dropout": 0.1}
+    assert row.items() <= dataclasses.asdict(BASE).items()
+    row = {"num_layers": 6, "d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3}
+    assert row.items() <= dataclasses.asdict(BIG).items()
+    for config in (BASE, BIG):
+        assert config.vocab_size == 37_000  # section 5.1
+        assert config.d_model // config.num_heads == 64
+        choices = config.norm, config.activation, config.positions, config.attention_bias
+        assert choices == ("post", "relu", "sinusoidal", False)
+
+
+def test_law_a_config_is_frozen_and_survives_its_dictionary():
+    with pytest.raises(dataclasses.FrozenInstanceError, match="d_model"):
+        TINY.d_model = 3
+    assert TransformerConfig(**dataclasses.asdict(TINY)) == TINY
+    assert dataclasses.replace(TINY, d_model=64) != TINY
+
+
+SIZES = ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads", "d_k", "d_v")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("size", [0, -3, 1.5, 64.0, "64"])
+def test_message_a_size_is_a_whole_number(name, size):
+    with pytest.raises(ValueError, match=rf"^{name}={size!r}; choose a whole number from 1 on$"):
+        TransformerConfig(**{name: size})
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("dropout", [-0.1, 1, 1.5, float("nan")])
+def test_message_dropout_is_a_probability_below_one(dropout):
+    sentence = rf"dropout={dropout} is not in \[0, 1\); the paper's base model has 0.1"
+    with pytest.raises(ValueError, match=sentence):
+        TransformerConfig(dropout=dropout)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("field", "choices"),
+    [
+        ("norm", "'post', 'pre'"),
+        ("activation", "'relu', 'gelu'"),
+        ("positions", "'sinusoidal', 'learned'"),
+        ("attention", "'scaled_dot_product', 'fused'"),
+    ],
+)
+def test_message_an_unknown_choice_lists_the_known_ones(field, choices):
+    with pytest.raises(ValueError, match=rf"{field}='none'; choose from \[{choices}\]"):
+        TransformerConfig(**{field: "none"})
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("widths", [{}, {"d_k": 64}, {"d_v": 64}])
+def test_message_heads_that_do_not_split_the_width(widths):
+    sentence = (
+        r"d_model=512 does not split into num_heads=7 equal heads; "
+        r"change one of them, or give both d_k and d_v"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        TransformerConfig(num_heads=7, **widths)
+    assert TransformerConfig(num_heads=7, d_k=64, d_v=64).num_heads == 7
+
+
+@pytest.mark.message
+def test_message_an_odd_width_has_no_sinusoids():
+    sentence = r"d_model=511 is odd, but sinusoids come in pairs; make it even, or choose positions='learned'"
+    with pytest.raises(ValueError, match=sentence):
+        TransformerConfig(d_model=511, num_heads=7)
+    assert TransformerConfig(d_model=511, num_heads=7, positions="learned").d_model == 511
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("changed", [{"pad_id": 1}, {"bos_id": 2}, {"eos_id": 23}, {"pad_id": -1}])
+def test_message_special_ids_are_three_entries_of_the_vocabulary(changed):
+    ids = {"pad_id": 0, "bos_id": 1, "eos_id": 2} | changed
+    sentence = rf"^{ids} are not three different ids below vocab_size=23; choose other ids$"
+    with pytest.raises(ValueError, match=sentence):
+        TransformerConfig(vocab_size=23, **changed)
