@@ -1,0 +1,118 @@
+# The contract: one verb a target, and CI calls nothing else than `make test`.
+# Variables: PYTHON (the interpreter that makes .venv), PIP_ARGS (given to every pip install), PORT (make serve).
+
+PYTHON ?= python3
+PIP_ARGS ?=
+PORT ?= 8000
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+READY := $(VENV)/ready
+NOTEBOOKS := $(sort $(wildcard chapters/*.ipynb))
+
+# Low bits of a sum depend on the number of threads, so whatever is compared runs on one.
+ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
+BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
+
+# What `make test` runs, in this order; each is a target of its own.
+STAGES := lint types unit messages fresh chapters-run mutate render pages
+
+.DEFAULT_GOAL := help
+.PHONY: help book serve test chapters lab clean browser environment $(STAGES)
+
+help:  ## this list
+	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13]'
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{ printf "  %-14s%s\n", $$1, $$2 }'
+	@echo
+	@echo 'Without make (on Windows .venv\Scripts\python stands for .venv/bin/python):'
+	@echo '  $(PYTHON) -m venv $(VENV)'
+	@echo '  $(RUN) -m pip install -c constraints.txt torch'
+	@echo '  $(RUN) -m pip install -c constraints.txt -e ".[book,test]"'
+	@echo '  $(BUILD_BOOK)    # the book, in _build/html'
+	@echo '  $(RUN) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)'
+	@echo '  $(RUN) chapters/build.py    # execute the chapters that changed'
+	@echo '  $(RUN) -m pytest -m "not message and not page" $(SHAPES)'
+	@echo '  $(RUN) -m pytest -m message'
+
+book: render  ## set up and render the chapters as committed; executes nothing
+	@echo
+	@echo 'The book: open _build/html/index.html, or run `make serve`.'
+
+serve:  ## serve the rendered book on this machine only
+	@test -f _build/html/index.html || { echo 'There is no book yet: run `make book` first.' >&2; exit 1; }
+	@echo 'The book: http://127.0.0.1:$(PORT)/ (Ctrl-C ends)'
+	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+
+# A failing stage does not hide the next one; the summary names them all.
+test: $(READY)  ## everything that CI runs
+	@failed=; summary=; all=$$(date +%s); \
+	for stage in $(STAGES); do \
+	  echo; echo "=== $$stage"; start=$$(date +%s); \
+	  if $(MAKE) --no-print-directory $$stage; then word=ok; else word=FAILED; failed="$$failed $$stage"; fi; \
+	  summary="$$summary$$stage $$(($$(date +%s) - start)) $$word\n"; \
+	done; \
+	echo; printf "$$summary" | awk '{ printf "%-14s%5d s  %s\n", $$1, $$2, $$3 }'; \
+	echo "make test: $$(($$(date +%s) - all)) s"; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+lint: $(READY)  ## ruff, on the package, the tests and the built chapters
+	$(RUN) -m ruff check --output-format=concise .
+
+types: $(READY)  ## mypy, strict, on the package
+	$(RUN) -m mypy
+
+unit: $(READY)  ## unit tests, every annotated shape checked
+	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist worksteal --durations=5 -m "not message and not page" $(SHAPES)
+
+messages: $(READY)  ## tests of error messages, without the shape checker, as users run
+	$(ONE_THREAD) $(RUN) -m pytest -q -m message
+
+fresh: $(READY)  ## each chapter's cells are its source's cells
+	$(ONE_THREAD) $(RUN) chapters/build.py --check
+
+chapters-run: $(READY)  ## execute every chapter again and compare its outputs (nbval)
+	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist loadfile --nbval \
+	  --nbval-sanitize-with chapters/nbval_sanitize.cfg $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
+
+mutate: $(READY)  ## break the package in each listed way; every one must turn a test red
+	$(RUN) tests/mutation/run.py
+
+# --all, because a page that is not read again does not repeat its warning.
+render: $(READY)  ## render the book, a warning is an error
+	$(BUILD_BOOK)
+
+pages: browser  ## look at the rendered pages in a browser
+	$(RUN) -m pytest -q -m page
+
+chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
+	$(ONE_THREAD) $(RUN) chapters/build.py
+
+# A reader's edits stay: a notebook in _lab is replaced only while it still is the copy that we put there.
+lab: $(READY)  ## JupyterLab on a copy of the chapters, in _lab
+	@mkdir -p _lab/.original
+	@for new in $(NOTEBOOKS); do \
+	  mine=_lab/$${new##*/}; original=_lab/.original/$${new##*/}; \
+	  if [ ! -e "$$mine" ] || cmp -s "$$mine" "$$original"; then cp "$$new" "$$mine"; cp "$$new" "$$original"; \
+	  elif ! cmp -s "$$new" "$$original"; then echo "kept your $$mine; the newer chapter is $$new"; fi; \
+	done
+	$(VENV)/bin/jupyter trust _lab/*.ipynb
+	$(VENV)/bin/jupyter lab _lab
+
+clean:  ## remove what was made, except .venv and _lab
+	rm -rf _build .mypy_cache .ruff_cache .pytest_cache
+	find annotated_transformer chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+browser: $(READY)
+	@$(RUN) tests/browser.py --install
+
+environment: $(READY)  ## only set up
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = ".".join(map(str, sys.version_info[:3])); sys.exit(None if sys.version_info >= (3, 11) \
+	else f"Python 3.11 or newer is needed, and $(PYTHON) is {v}: run make PYTHON=python3.11, or the name of yours")'
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install $(PIP_ARGS) -c constraints.txt torch
+	$(RUN) -m pip install $(PIP_ARGS) -c constraints.txt -e ".[book,test]"
+	@touch $@

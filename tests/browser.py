@@ -1,0 +1,41 @@
+"""Find the Chromium that the page tests drive, or get one: the system's first, then Playwright's own.
+
+`python tests/browser.py` prints where it is; `--install` gets one where there is none.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find() -> str | None:
+    """Return the path of a Chromium on this machine, or None."""
+    for name in NAMES:
+        if path := shutil.which(name):
+            return path
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return path if Path(path).exists() else None
+
+
+def install() -> None:
+    """Install Debian's package where we are root and have apt-get, else Playwright's own download."""
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "update", "-qq"], check=False, env=quiet)
+        package = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]
+        if subprocess.run(package, check=False, env=quiet).returncode == 0 and find():
+            return
+    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+
+
+if __name__ == "__main__":
+    if "--install" in sys.argv and find() is None:
+        install()
+    print(find() or "no Chromium: the page tests will be skipped")

@@ -1,0 +1,59 @@
+"""What all tests share: the paths, the browser, and the rule that CI allows no skip."""
+
+import os
+import runpy
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NO_SKIP = "REQUIRE_ALL=1 allows no skip, and this was skipped: {reason}"
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn a skip into a failure that quotes its reason, where REQUIRE_ALL is set."""
+    if report.skipped and os.environ.get("REQUIRE_ALL"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = NO_SKIP.format(reason=reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Refuse a test's skip."""
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Refuse the skip of a whole file."""
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """Return the project's root."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Return the path of a Chromium that Playwright can drive (`executable_path=`)."""
+    path = runpy.run_path(str(ROOT / "tests" / "browser.py"))["find"]()
+    if path is None:
+        pytest.skip("no Chromium on this machine")
+    return path
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Return the folder of the corpora, which lies beside the project and not in it."""
+    path = ROOT.parent / "shared" / "data"
+    if not path.is_dir():
+        pytest.skip("no corpora in ../shared/data")
+    return path

@@ -1,0 +1,80 @@
+"""One list of requirements in three files: pyproject.toml, constraints.txt and environment.yml agree."""
+
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from annotated_transformer.model.attention import attention_weights
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+
+
+def pins(lines: list[str]) -> dict[str, str]:
+    """Return the version of each `name==version` among the lines."""
+    found = (re.fullmatch(r"([A-Za-z0-9._-]+)==(\S+)", line.strip()) for line in lines)
+    return {canonicalize_name(match[1]): match[2] for match in found if match}
+
+
+def requirements(*extras: str) -> dict[str, Requirement]:
+    """Return what pyproject.toml asks for directly: the core and the named extras."""
+    optional = PROJECT["optional-dependencies"]
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in optional[extra])]
+    return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
+
+
+CONSTRAINTS = pins((ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines())
+PIP_SECTION = next(item["pip"] for item in CONDA if isinstance(item, dict))
+
+
+def test_law_every_line_of_constraints_pins_one_plain_version():
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    written = [line for line in lines if line and not line.startswith("#")]
+    assert len(written) == len(CONSTRAINTS)
+    assert not [line for line in written if "+" in line], "a local suffix fits one build only"
+
+
+def test_law_every_direct_requirement_is_pinned_within_its_range():
+    direct = requirements("book", "test", "bench")
+    assert set(direct) <= set(CONSTRAINTS)
+    outside = {n: CONSTRAINTS[n] for n, r in direct.items() if not r.specifier.contains(CONSTRAINTS[n])}
+    assert outside == {}
+
+
+def test_law_conda_gets_the_same_requirements_at_the_same_versions():
+    direct = requirements("book", "test")
+    assert pins(PIP_SECTION) == {name: CONSTRAINTS[name] for name in direct}
+
+
+def test_law_conda_gets_nothing_else_but_python_pip_make_and_the_package():
+    rest = [line for line in PIP_SECTION if not pins([line])]
+    assert rest == ["-c constraints.txt", "-e ."]
+    names = {re.split("[=<>]", item)[0] for item in CONDA if isinstance(item, str)}
+    assert names == {"python", "pip", "make"}
+    python = next(item for item in CONDA if isinstance(item, str) and item.startswith("python="))
+    assert SpecifierSet(PROJECT["requires-python"]).contains(python.removeprefix("python="))
+
+
+def test_law_the_environment_holds_the_pinned_versions():
+    found = {}
+    for name in CONSTRAINTS:
+        try:
+            found[name] = Version(version(name)).public
+        except PackageNotFoundError:
+            continue  # of an extra that is not installed, or of another platform
+    assert set(requirements("book", "test")) <= set(found)
+    assert found == {name: CONSTRAINTS[name] for name in found}
+
+
+def test_law_shapes_are_checked_where_that_was_asked_for(request: pytest.FixtureRequest):
+    asked = request.config.getoption("jaxtyping_packages", None)
+    assert hasattr(attention_weights, "__wrapped__") is bool(asked)

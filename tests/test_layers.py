@@ -1,0 +1,153 @@
+"""The package's layers: an import points down, never up, and nothing that is loaded can run code."""
+
+import ast
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+PACKAGE = "annotated_transformer"
+FOLDER = Path(__file__).parent.parent / PACKAGE
+FILES = sorted(FOLDER.rglob("*.py"))
+
+LEAVES = tuple(
+    f"model.{name}"
+    for name in ("attention", "masks", "normalization", "feed_forward", "embeddings", "positions")
+)
+LAYER = ("model.attention", "model.normalization", "model.feed_forward")
+MODEL = ("model", "model.*")
+TEXT = ("text", "text.*")
+
+# Which modules (patterns; "." is the package itself) a module may import; the first line that fits it counts.
+MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    ".": ("config", *MODEL),
+    "config": (),
+    **dict.fromkeys(LEAVES, ()),
+    "model.encoder": LAYER,
+    "model.decoder": LAYER,
+    "model.transformer": ("config", *LEAVES, "model.encoder", "model.decoder"),
+    "model": ("model.*",),
+    "text": TEXT,
+    "text.*": TEXT,
+    "checkpoint": ("config", *MODEL, *TEXT),
+    "training": ("config", *MODEL, *TEXT, "checkpoint", "training.*"),
+    "training.*": ("config", *MODEL, *TEXT, "checkpoint", "training.*"),
+    "decoding": ("config", *MODEL, *TEXT, "checkpoint", "decoding.*"),
+    "decoding.*": ("config", *MODEL, *TEXT, "checkpoint", "decoding.*"),
+    "interop": ("config", *MODEL, "interop.*"),
+    "interop.*": ("config", *MODEL, "interop.*"),
+    "book": ("*",),
+    "book.*": ("*",),
+    "__main__": ("*",),
+}
+TOP = ("book", "book.*", "__main__")  # only the top may import the top
+CAN_RUN_CODE = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "torch.load", "torch.save"}
+
+
+def module_name(path: Path) -> str:
+    """Return a file's module below the package, and "." for the package itself."""
+    parts = path.relative_to(FOLDER).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "."
+
+
+def modules() -> set[str]:
+    """Return every module of the package."""
+    return {module_name(path) for path in FILES}
+
+
+def imported(source: str, module: str, is_package: bool = False) -> set[str]:
+    """Return the modules of the package that a source imports, relative imports resolved."""
+    found = set()
+    here = [PACKAGE, *(module.split(".") if module != "." else [])]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = here[: len(here) - node.level + is_package] if node.level else []
+            origin = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:  # `from package import module` imports a module, if there is one
+                name = f"{origin}.{alias.name}"
+                found.add(name if name.removeprefix(f"{PACKAGE}.") in modules() else origin)
+    ours = {name for name in found if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
+    return {name.removeprefix(PACKAGE).removeprefix(".") or "." for name in ours}
+
+
+def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
+    """Return the imports of a source that the table does not allow."""
+    patterns = next((v for k, v in MAY_IMPORT.items() if fnmatchcase(module, k)), None)
+    if patterns is None:
+        return {f"{module} has no layer in the table"}
+    top = any(fnmatchcase(module, t) for t in TOP)
+    return {
+        name
+        for name in imported(source, module, is_package)
+        if not any(fnmatchcase(name, p) for p in patterns)
+        or (not top and any(fnmatchcase(name, t) for t in TOP))
+    }
+
+
+def code_runners(source: str) -> set[str]:
+    """Return what a source names that runs code out of a file it loads."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Attribute):
+            found.add(ast.unparse(node))
+        elif isinstance(node, ast.keyword) and node.arg == "allow_pickle":
+            found.add("pickle")
+    return found & CAN_RUN_CODE
+
+
+@pytest.mark.parametrize("path", FILES, ids=[module_name(path) for path in FILES])
+def test_law_no_import_points_up(path: Path):
+    source = path.read_text(encoding="utf-8")
+    assert arrows_up(source, module_name(path), path.name == "__init__.py") == set()
+
+
+@pytest.mark.parametrize("path", FILES, ids=[module_name(path) for path in FILES])
+def test_law_nothing_loaded_can_run_code(path: Path):
+    assert code_runners(path.read_text(encoding="utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "up"),
+    [
+        ("model.attention", "from annotated_transformer.config import TransformerConfig", {"config"}),
+        ("model.attention", "from ..config import TransformerConfig", {"config"}),
+        ("model.attention", "from annotated_transformer import config", {"config"}),
+        ("model.masks", "from .attention import attention_weights", {"model.attention"}),
+        ("model.encoder", "def f():\n    import annotated_transformer.model.masks", {"model.masks"}),
+        ("training.trainer", "import annotated_transformer.decoding.search", {"decoding.search"}),
+        ("text.corpus", "from annotated_transformer.model import attention", {"model.attention"}),
+        ("decoding.search", "from annotated_transformer.book import say", {"book"}),
+        ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
+        ("nowhere", "", {"nowhere has no layer in the table"}),
+        ("model.encoder", "import torch\nfrom .attention import MultiHeadAttention", set()),
+        ("training.trainer", "from annotated_transformer.model.transformer import Transformer", set()),
+        ("__main__", "from annotated_transformer.training.trainer import train", set()),
+    ],
+)
+def test_law_an_arrow_that_points_up_is_seen(module: str, source: str, up: set[str]):
+    assert arrows_up(source, module) == up
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("import pickle", {"pickle"}),
+        ("from pickle import loads", {"pickle"}),
+        ("import torch\ntorch.load('x', weights_only=True)", {"torch.load"}),
+        ("from torch import load", {"torch.load"}),
+        ("import numpy\nnumpy.load('x', allow_pickle=True)", {"pickle"}),
+        ("from safetensors.torch import load_file", set()),
+    ],
+)
+def test_law_what_runs_code_is_seen(source: str, seen: set[str]):
+    assert code_runners(source) == seen
+
+
+def test_law_the_package_is_found():
+    assert {"config", "model.attention"} <= modules()

@@ -1,0 +1,116 @@
+"""What the Makefile promises: all stages run, one red stage is red, a reader's edits stay."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+STAGES = ["lint", "types", "unit", "messages", "fresh", "chapters-run", "mutate", "render", "pages"]
+PRETENDER = """#!/bin/sh
+echo "REQUIRE_ALL=$REQUIRE_ALL $*"
+case "$*" in *"$FAIL"*) test -z "$FAIL";; esac
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a project whose environment only pretends: each program prints how it was called."""
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    (tmp_path / "chapters").mkdir()
+    for name in ("pyproject.toml", "constraints.txt", "chapters/first.ipynb", ".venv/ready"):
+        (tmp_path / name).write_text("one", encoding="utf-8")
+    for name in ("python", "jupyter", "jupyter-book"):
+        program = tmp_path / ".venv" / "bin" / name
+        program.write_text(PRETENDER, encoding="utf-8")
+        program.chmod(0o755)
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    return tmp_path
+
+
+def run(project: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a project, free of what an outer make says."""
+    outer = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "REQUIRE_ALL"))}
+    environment = {**outer, **variables}
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=project, env=environment)
+
+
+def test_law_test_runs_every_stage_and_names_those_that_failed(project: Path):
+    done = run(project, "make", "test")
+    assert re.findall(r"^=== (.+)", done.stdout, re.MULTILINE) == STAGES
+    assert re.findall(r"^(\S+) +\d+ s  ok$", done.stdout, re.MULTILINE) == STAGES
+    assert done.returncode == 0
+
+    done = run(project, "make", "test", FAIL="mypy")
+    assert re.findall(r"^=== (.+)", done.stdout, re.MULTILINE) == STAGES
+    assert re.findall(r"^(\S+) +\d+ s  FAILED$", done.stdout, re.MULTILINE) == ["types"]
+    assert "failed: types" in done.stderr
+    assert done.returncode != 0
+
+
+def test_law_ci_is_make_test_where_nothing_may_be_skipped(project: Path):
+    def calls(text: str) -> list[str]:
+        return [line for line in text.splitlines() if line.startswith("REQUIRE_ALL")]
+
+    ci, own = (run(project, *command).stdout for command in (["bash", ".ci/run"], ["make", "test"]))
+    assert calls(ci)
+    assert calls(ci) == [line.replace("REQUIRE_ALL=", "REQUIRE_ALL=1", 1) for line in calls(own)]
+
+
+def test_law_book_executes_nothing(project: Path):
+    done = run(project, "make", "book")
+    called = [line for line in done.stdout.splitlines() if line.startswith("REQUIRE_ALL")]
+    assert called == ["REQUIRE_ALL= build . --all -W -n --keep-going"]
+    assert "_build/html/index.html" in done.stdout
+
+
+def test_law_every_install_gets_the_readers_arguments(project: Path):
+    (project / ".venv" / "ready").unlink()
+    done = run(project, "make", "book", "PYTHON=.venv/bin/python", "PIP_ARGS=--no-cache-dir")
+    installs = [line for line in done.stdout.splitlines() if line.startswith("REQUIRE_ALL= -m pip install")]
+    assert [line.split("install ")[1] for line in installs] == [
+        "--no-cache-dir -c constraints.txt torch",
+        "--no-cache-dir -c constraints.txt -e .[book,test]",
+    ]
+
+
+def test_law_lab_renews_its_copies_but_keeps_what_the_reader_changed(project: Path):
+    chapter, copy = project / "chapters" / "first.ipynb", project / "_lab" / "first.ipynb"
+    assert "kept" not in run(project, "make", "lab").stdout
+    assert copy.read_text(encoding="utf-8") == "one"
+
+    chapter.write_text("two", encoding="utf-8")
+    done = run(project, "make", "lab")
+    assert copy.read_text(encoding="utf-8") == "two"
+    assert "trust _lab/first.ipynb" in done.stdout
+
+    copy.write_text("mine", encoding="utf-8")
+    assert "kept" not in run(project, "make", "lab").stdout
+    chapter.write_text("three", encoding="utf-8")
+    done = run(project, "make", "lab")
+    assert "kept your _lab/first.ipynb; the newer chapter is chapters/first.ipynb" in done.stdout
+    assert copy.read_text(encoding="utf-8") == "mine"
+
+
+def test_law_help_lists_every_verb_and_the_plain_commands():
+    shown = run(ROOT, "make", "help").stdout
+    listed = set(re.findall(r"^  ([a-z-]+)  ", shown, re.MULTILINE))
+    assert {"book", "serve", "test", "chapters", "lab", "lint", "mutate", "help", *STAGES} <= listed
+    assert "-m venv .venv" in shown
+    assert "jupyter-book build ." in shown
+
+
+def test_law_an_old_python_is_refused_with_the_way_out(project: Path):
+    (project / ".venv" / "ready").unlink()
+    old = project / "old-python"
+    pretend = 'exec python3 -c "import sys; sys.version_info = (3, 9, 1); $2"'
+    old.write_text(f"#!/bin/sh\n{pretend}\n", encoding="utf-8")
+    old.chmod(0o755)
+    done = run(project, "make", "environment", f"PYTHON={old}")
+    assert done.returncode != 0
+    assert f"Python 3.11 or newer is needed, and {old} is 3.9.1: run make PYTHON=python3.11" in done.stderr

@@ -1,0 +1,73 @@
+"""Skips are few, listed with their reason, and failures in CI."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+QUARANTINES = (TESTS / "QUARANTINES.md").read_text(encoding="utf-8")
+LISTED = set(re.findall(r"^\| `(.+?)` \|", QUARANTINES, re.MULTILINE))
+SKIPPING = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
+FORBIDDEN = {"pytest.xfail", "pytest.mark.xfail", "unittest.skip"}
+
+
+def skips(source: str) -> list[str]:
+    """Return the reason of each skip that a test's source names, or what is wrong with it."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        name = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
+        if name in FORBIDDEN:
+            found.append(f"{name} is not allowed")
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) not in SKIPPING:
+            continue
+        values = [k.value for k in node.keywords if k.arg == "reason"]
+        if ast.unparse(node.func) in {"pytest.skip", "pytest.mark.skip"}:
+            values += node.args[:1]
+        reasons = [v.value for v in values if isinstance(v, ast.Constant)]
+        found.append(str(reasons[0]) if reasons else f"{ast.unparse(node)} has no plain reason")
+    return found
+
+
+def test_law_every_skip_is_listed_and_every_listed_reason_is_used():
+    used = {reason for path in TESTS.rglob("*.py") for reason in skips(path.read_text(encoding="utf-8"))}
+    assert used == LISTED
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("pytest.skip('no moon')", "no moon"),
+        ("pytest.skip(f'no {x}')", "pytest.skip(f'no {x}') has no plain reason"),
+        ("pytest.mark.skipif(x, reason='no sun')", "no sun"),
+        ("pytest.importorskip('x')", "pytest.importorskip('x') has no plain reason"),
+        ("pytest.mark.xfail", "pytest.mark.xfail is not allowed"),
+    ],
+)
+def test_law_skips_are_found(source: str, reason: str):
+    assert skips(source) == [reason]
+
+
+SKIPPED_TEST = "import pytest\ndef test_one(): pytest.skip('no moon')\ndef test_two(): pass\n"
+SKIPPED_FILE = "import pytest\npytest.skip('no moon', allow_module_level=True)\n"
+
+
+@pytest.mark.parametrize("source", [SKIPPED_TEST, SKIPPED_FILE], ids=["test", "file"])
+@pytest.mark.parametrize("required", [False, True])
+def test_law_require_all_turns_a_skip_into_a_failure(tmp_path: Path, source: str, required: bool):
+    shutil.copy(TESTS / "conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
+    (tmp_path / "test_sample.py").write_text(source, encoding="utf-8")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("REQUIRE_ALL", "PYTEST_"))}
+    if required:
+        environment["REQUIRE_ALL"] = "1"
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", str(tmp_path), f"--rootdir={tmp_path}"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
+    assert "no moon" in run.stdout
+    assert ("REQUIRE_ALL=1 allows no skip" in run.stdout) is required
+    assert (run.returncode in {1, 2}) is required, run.stdout

@@ -1,0 +1,54 @@
+"""The README tells the truth: its code runs, its commands and files exist."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = set(re.findall(r"^([a-z][a-z-]*):", MAKEFILE, re.MULTILINE))
+
+
+def blocks(language: str) -> list[str]:
+    """Return the README's code blocks of a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def test_law_the_code_runs_and_gives_the_shape_it_names():
+    (code,) = blocks("python")
+    names: dict[str, object] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    (shape,) = re.findall(r"logits = .*# \((.*?)\)", code)
+    assert tuple(names["logits"].shape) == tuple(map(int, shape.split(",")))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_law_every_make_target_named_exists(document: str):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE))
+    assert {"book", "test"} <= named
+    assert named <= TARGETS
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_law_every_file_named_exists(document: str):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    folders = re.findall(r"^\| `([\w/]+/)`", text, re.MULTILINE)
+    assert links
+    assert [name for name in [*links, *folders] if not list(ROOT.glob(name.rstrip("/")))] == []
+
+
+def test_law_the_command_line_takes_what_is_shown():
+    shell = "\n".join(blocks("sh"))
+    commands = re.findall(r"^python -m annotated_transformer (\w+)(.*)$", shell, re.MULTILINE)
+    assert [command for command, _ in commands] == ["train", "translate"]
+    for command, rest in commands:
+        run = [sys.executable, "-m", "annotated_transformer", command, "--help"]
+        shown = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        assert set(re.findall(r"--\w+", rest)) <= set(re.findall(r"--\w+", shown))
