@@ -16,9 +16,10 @@ def attention_weights(
     key: Float[Tensor, "*batch keys d_k"],
     mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""Return how much each query reads of each key, $\mathrm{softmax}(QK^\top/\sqrt{d_k})$.
+    r"""Return what each query reads of each key, $\mathrm{softmax}(QK^\top/\sqrt{d_k})$.
 
-    Equation 1. `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`'s.
+    Equation 1, first half. `mask` is True where a query may attend: the opposite of
+    `nn.MultiheadAttention`'s.
 
     Raises:
         ValueError: If query and key differ in width, or the mask does not fit.
@@ -173,7 +174,7 @@ class AdditiveAttention(nn.Module):
 
 
 class MultiHeadAttention(nn.Module):
-    r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots)\,W^O$ (section 3.2.2).
+    r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots)\,W^O$ (3.2.2).
 
     `to_query` holds the paper's $W^Q_1, \dots, W^Q_h$ side by side, so that one product
     serves all heads; `to_key` and `to_value` likewise, and `to_output` is $W^O$. Without
@@ -195,7 +196,7 @@ class MultiHeadAttention(nn.Module):
         `d_k` and `d_v` are d_model / num_heads unless given, as in table 3, rows B.
 
         Raises:
-            ValueError: If a width is left out and `d_model` does not split into equal heads.
+            ValueError: If `d_model` does not split into equal heads, and has to.
         """
         super().__init__()
         if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
@@ -244,7 +245,7 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[
         Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]
     ]:
-        r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$, for a decoder to keep."""
+        r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$."""
         keys = self._project(self.to_key, key, "key")
         return keys, self._project(self.to_value, value, "value")
 
@@ -258,7 +259,8 @@ class MultiHeadAttention(nn.Module):
         """Attend in every head, lay the heads side by side, mix them by `to_output`."""
         if len(query) != len(key):
             raise ValueError(
-                f"{len(query)} sentences ask but {len(key)} are to be read; give equal batches"
+                f"{len(query)} sentences ask but {len(key)} are to be read; "
+                f"give equal batches"
             )
         heads: Tensor = self.attention(query, key, value, mask)
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))

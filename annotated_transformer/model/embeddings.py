@@ -12,7 +12,7 @@ class TokenEmbedding(nn.Module):
     r"""One matrix $E$: its rows embed tokens, its transpose scores them (section 3.4)."""
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
-        r"""Make the matrix; its scale $1/\sqrt{d_\text{model}}$ gives unit variance below."""
+        r"""Make the matrix, of deviation $1/\sqrt{d_\text{model}}$: unit variance below."""
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
@@ -31,8 +31,8 @@ class TokenEmbedding(nn.Module):
         vocab_size, d_model = self.weight.shape
         if ids.numel() > 0 and not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
             raise ValueError(
-                f"token ids {int(ids.min())} to {int(ids.max())} do not fit a vocabulary of "
-                f"{vocab_size}, 0 to {vocab_size - 1}; "
+                f"token ids {int(ids.min())} to {int(ids.max())} do not fit a vocabulary "
+                f"of {vocab_size}, 0 to {vocab_size - 1}; "
                 f"encode the text with this model's own tokenizer"
             )
         return F.embedding(ids, self.weight) * math.sqrt(d_model)

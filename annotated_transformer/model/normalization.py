@@ -42,7 +42,7 @@ class AddNorm(nn.Module):
 
 
 class PostNorm(AddNorm):
-    r"""The paper's, $\mathrm{LayerNorm}(x + \mathrm{Dropout}(\mathrm{Sublayer}(x)))$ (3.1, 5.4)."""
+    r"""The paper's: $\mathrm{LayerNorm}(x + \mathrm{Dropout}(\mathrm{Sublayer}(x)))$."""
 
     def forward(
         self,

@@ -30,7 +30,7 @@ POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
 
 
 class Transformer(nn.Module):
-    r"""Score each token of the vocabulary as the next, $p(y_t \mid y_{<t}, x)$ before softmax.
+    r"""Score each token of the vocabulary as the next one, given $y_{<t}$ and $x$.
 
     One matrix serves as source embedding, target embedding and output projection
     (section 3.4).
@@ -62,14 +62,15 @@ class Transformer(nn.Module):
         """
         if len(src) != len(tgt):
             raise ValueError(
-                f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
+                f"{len(src)} sources but {len(tgt)} targets; "
+                f"give one target for each source"
             )
         src_mask = padding_mask(src, self.config.pad_id)
         empty = ~src_mask.flatten(1).any(dim=1)
         if empty.any():
             raise ValueError(
-                f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds nothing "
-                f"but padding (pad_id={self.config.pad_id}); "
+                f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds "
+                f"nothing but padding (pad_id={self.config.pad_id}); "
                 f"end every source with eos_id={self.config.eos_id}"
             )
         memory = self.encode(src, src_mask)

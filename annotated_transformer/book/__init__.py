@@ -1,0 +1,25 @@
+"""What only the book uses: its figures, its sources, its exercises' checks."""
+
+from annotated_transformer.book.attention_map import draw_attention
+from annotated_transformer.book.drawing import Box, draw_arrow, draw_box, draw_tensor
+from annotated_transformer.book.explore import explore
+from annotated_transformer.book.figures import new_canvas, new_figure, show_figure
+from annotated_transformer.book.page import Page, say
+from annotated_transformer.book.slider import show_slider
+from annotated_transformer.book.source import show_source
+
+__all__ = [
+    "Box",
+    "Page",
+    "draw_arrow",
+    "draw_attention",
+    "draw_box",
+    "draw_tensor",
+    "explore",
+    "new_canvas",
+    "new_figure",
+    "say",
+    "show_figure",
+    "show_slider",
+    "show_source",
+]

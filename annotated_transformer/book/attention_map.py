@@ -1,0 +1,62 @@
+"""Attention weights as a map: queries down, keys across, one scale from 0 to 1 on every page."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Bool, Float
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from annotated_transformer.book.palette import MASKED
+
+LARGEST_PRINTED = 8
+WEIGHT_COLOURS = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#b9b4d9", "#5b4a9c", "#1f1147"])
+
+
+def draw_attention(
+    ax: Axes,
+    weights: Float[Tensor, "queries keys"],
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    mask: Bool[Tensor, "queries keys"] | None = None,
+    print_values: bool = True,
+) -> None:
+    """Draw how much each query (row) reads from each key (column); where `mask` is False, a grey hatch.
+
+    The weights are printed in maps of up to 8 × 8.
+
+    Raises:
+        ValueError: the words do not fit the weights, or the weights are not between 0 and 1.
+    """
+    shape = (len(queries), len(keys))
+    if tuple(weights.shape) != shape:
+        raise ValueError(f"weights has shape {tuple(weights.shape)}, but there are {shape} queries and keys")
+    if mask is not None and tuple(mask.shape) != shape:
+        raise ValueError(f"mask has shape {tuple(mask.shape)}, but there are {shape} queries and keys")
+    low, high = weights.min().item(), weights.max().item()
+    if not (low > -1e-6 and high < 1 + 1e-6):
+        raise ValueError(
+            f"weights run from {low:.4f} to {high:.4f}; draw them after the softmax, from 0 to 1"
+        )
+    printed = print_values and max(shape) <= LARGEST_PRINTED
+    for row in range(shape[0]):
+        for col in range(shape[1]):
+            cell = Rectangle((col, row), 1, 1, edgecolor=MASKED, linewidth=0.5)
+            ax.add_patch(cell)
+            if mask is not None and not mask[row, col]:
+                cell.set(facecolor="#e4e4e4", hatch="////")
+                continue
+            weight = round(float(weights[row, col]), 3)
+            cell.set_facecolor(WEIGHT_COLOURS(weight))
+            if printed:
+                ink = "#ffffff" if weight > 0.56 else "#000000"  # whichever stands out more
+                ax.text(col + 0.5, row + 0.5, f"{weight:.2f}", ha="center", va="center", color=ink)
+    turned = max(map(len, keys)) * len(keys) > 28  # characters that stand side by side at the house width
+    ax.set(xlim=(0, shape[1]), ylim=(shape[0], 0), aspect="equal", xlabel="keys", ylabel="queries")
+    ax.set_xticks([col + 0.5 for col in range(shape[1])], keys, rotation=90 if turned else 0)
+    ax.set_yticks([row + 0.5 for row in range(shape[0])], queries)
+    ax.tick_params(length=0, labeltop=True, labelbottom=False)
+    ax.xaxis.set_label_position("top")
+    ax.spines[:].set_visible(False)

@@ -1,0 +1,5 @@
+"""What judges a reader's answers: for each exercise a `check_…` that returns a `Verdict`."""
+
+from annotated_transformer.book.checks.verdict import Verdict, expect, expect_close, judge
+
+__all__ = ["Verdict", "expect", "expect_close", "judge"]

@@ -1,0 +1,66 @@
+"""How a check speaks to a reader who tries an exercise: a verdict and the next step, never a traceback."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ParamSpec
+
+import torch
+from torch import Tensor
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What a check found, shown as one sentence; true when the answer is right."""
+
+    passed: bool
+    message: str
+
+    def __repr__(self) -> str:
+        return f"✓ {self.message}" if self.passed else f"✗ Not yet: {self.message}"
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+
+class Unmet(Exception):
+    """An expectation that the reader's answer does not meet; `judge` makes a verdict of it."""
+
+
+def expect(condition: bool, message: str) -> None:
+    """Stop the check with `message` unless `condition` holds."""
+    if not condition:
+        raise Unmet(message)
+
+
+def expect_close(found: object, wanted: Tensor, *, what: str, tolerance: float = 1e-5) -> None:
+    """Stop the check unless `found` is a tensor of the shape and the numbers of `wanted`."""
+    expect(isinstance(found, Tensor), f"{what} should be a tensor, not {type(found).__name__}.")
+    tensor = torch.as_tensor(found)
+    shape, right = tuple(tensor.shape), tuple(wanted.shape)
+    expect(shape == right, f"{what} has shape {shape}, it should have {right}.")
+    gap = (tensor.to(wanted.dtype) - wanted).abs().nan_to_num(nan=float("inf")).max().item()
+    expect(gap <= tolerance, f"{what} has the right shape, but differs by {gap:.4f} from what it should be.")
+
+
+def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
+    """Make a check that returns its praise, and stops at `expect`, into one that returns a `Verdict`.
+
+    Whatever the reader's code raises becomes part of the verdict: a wrong answer is no accident.
+    """
+
+    @functools.wraps(check)
+    def verdict(*args: P.args, **kwargs: P.kwargs) -> Verdict:
+        try:
+            return Verdict(True, check(*args, **kwargs))
+        except Unmet as unmet:
+            return Verdict(False, str(unmet))
+        except NotImplementedError:
+            return Verdict(False, "your answer is still empty; put it where NotImplementedError is raised.")
+        except Exception as error:
+            reason = (str(error).splitlines() or [""])[0]
+            return Verdict(False, f"your code stopped with {type(error).__name__}: {reason}")
+
+    return verdict

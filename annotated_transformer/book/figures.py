@@ -1,0 +1,150 @@
+"""Figures in the house style: drawn by matplotlib, shown as SVG, described in words."""
+
+import base64
+import hashlib
+import io
+import re
+from html import escape
+from typing import Any
+
+import matplotlib
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from annotated_transformer.book.page import Page
+from annotated_transformer.book.palette import INK, KEY, OUTPUT, PAPER, QUERY, THEMED, VALUE
+
+WIDTH = 4.6  # inches: at font 12 still legible on a phone
+PHONE = 344 / 96  # inches of a phone's screen that a figure can use
+SMALLEST_FONT = 9.0
+MIN_ALT_WORDS = 8
+
+HOUSE_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "annotated-transformer",
+    "font.family": "DejaVu Sans",  # comes with matplotlib: every machine measures the same letters
+    "font.size": 12,
+    **{f"{part}.labelsize": 12 for part in ("axes", "xtick", "ytick")},
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "legend.fontsize": 12,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "lines.linewidth": 2,
+    "hatch.linewidth": 0.8,
+    **{f"{part}.color": INK for part in ("text", "xtick", "ytick")},
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "patch.edgecolor": INK,
+    "axes.prop_cycle": cycler(  # a second mark beside each colour
+        color=[KEY, QUERY, VALUE, OUTPUT], linestyle=["-", "--", "-.", ":"], marker=["o", "s", "^", "D"]
+    ),
+}
+
+
+def new_figure(
+    rows: int = 1, columns: int = 1, *, width: float = WIDTH, height: float = 3.0
+) -> tuple[Figure, Any]:
+    """Start a plot in the house style: `fig, ax = new_figure()`, or an array of axes for several panels."""
+    matplotlib.rcParams.update(HOUSE_STYLE)  # for the texts and lines that the caller adds, too
+    fig = Figure(figsize=(width, height), layout="constrained")
+    return fig, fig.subplots(rows, columns)
+
+
+def new_canvas(columns: float, rows: float, *, width: float = WIDTH) -> tuple[Figure, Axes]:
+    """Start a drawing on an empty area of `columns` × `rows` units, the origin at the bottom left."""
+    matplotlib.rcParams.update(HOUSE_STYLE)
+    fig = Figure(figsize=(width, width * rows / columns))
+    ax = fig.add_axes((0.0, 0.0, 1.0, 1.0))
+    ax.set(xlim=(0, columns), ylim=(0, rows))
+    ax.set_axis_off()
+    return fig, ax
+
+
+def show_figure(fig: Figure, *, alt: str, caption: str) -> Page:
+    """Show `fig` above its caption, with the sentence that replaces it for a reader who cannot see it.
+
+    Raises:
+        ValueError: the alt text is too short, the caption missing, or the figure not legible on a phone.
+    """
+    check_words(alt, caption)
+    figure = f"{image(svg(fig), alt)}<figcaption>{escape(caption)}</figcaption>"
+    return Page(f"{alt}\n\n{caption}", f'<figure class="at-figure">{figure}</figure>')
+
+
+def check_words(alt: str, caption: str) -> None:
+    """Refuse an alt text that says too little, and a figure without a caption."""
+    if len(alt.split()) < MIN_ALT_WORDS:
+        raise ValueError(
+            f"alt={alt!r} has {len(alt.split())} words; say what the figure shows in {MIN_ALT_WORDS} or more"
+        )
+    if not caption.strip():
+        raise ValueError("caption is empty; say in one sentence what to look at")
+
+
+def check_legible(fig: Figure) -> None:
+    """Refuse letters too small for a phone, and anything that the edge of the figure cuts off."""
+    width, height = fig.get_size_inches()
+    shrink = min(1.0, PHONE / width)
+    fig.draw_without_rendering()  # gives the axes their tick labels
+    for text in fig.findobj(Text):
+        size, words = float(text.get_fontsize()), text.get_text().strip()
+        if text.get_visible() and words and size * shrink < SMALLEST_FONT:
+            raise ValueError(
+                f"{words!r} has font size {size:g}, on a phone {size * shrink:.1f} because the figure is "
+                f"{width:g} in wide; use font size {SMALLEST_FONT / shrink:.1f} or a narrower figure"
+            )
+    box = fig.get_tightbbox()
+    edges = {"left": -box.x0, "right": box.x1 - width, "bottom": -box.y0, "top": box.y1 - height}
+    side, excess = max(edges.items(), key=lambda edge: edge[1])
+    if excess > 0.02:
+        raise ValueError(
+            f"the drawing reaches {excess:.2f} in beyond the {side} edge of its {width:g} × {height:g} in; "
+            "make the figure larger or the drawing smaller"
+        )
+
+
+def svg(fig: Figure) -> str:
+    """Return `fig` as SVG: the same bytes every time, coloured by the page's theme where there is one."""
+    check_legible(fig)
+    file = io.StringIO()
+    with matplotlib.rc_context(HOUSE_STYLE):
+        fig.savefig(file, format="svg", transparent=True)
+    text = file.getvalue()
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="[^"]*"', "<g", text)  # no one refers to a group
+    text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
+    for colour, variable in THEMED.items():
+        text = text.replace(colour.lower(), f"var({variable}, {colour.lower()})")
+    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    own = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
+    root = f'<svg style="{_look(fig.get_figwidth())}" stroke-linejoin="round" stroke-linecap="butt" '
+    return root + re.sub(r"\s*\n\s*", "\n", text[text.index("<svg") + len("<svg") :]).strip()
+
+
+def _look(width: float) -> str:
+    """Say how a figure `width` inches wide sits in the page: on paper, little larger than it was drawn."""
+    width = round(width * 96 * 1.2)
+    return f"background:var(--at-paper, {PAPER.lower()});width:min(100%, {width}px);height:auto"
+
+
+def _two_decimals(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def data_uri(drawing: str) -> str:
+    """Return an SVG as an address that holds the whole picture."""
+    return "data:image/svg+xml;base64," + base64.b64encode(drawing.encode()).decode()
+
+
+def image(drawing: str, alt: str) -> str:
+    """Return an SVG as an image; the book's script puts the drawing itself in its place, to colour it."""
+    look = drawing[: drawing.index('" ')].removeprefix('<svg style="')
+    return f'<img class="at-svg" style="{look}" alt="{escape(alt)}" src="{data_uri(drawing)}">'

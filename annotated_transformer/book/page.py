@@ -1,0 +1,23 @@
+"""What a chapter's cell shows when it is neither a number nor a tensor; the preface says how to read it."""
+
+
+class Page:
+    """Something that Jupyter shows as Markdown or HTML, and a terminal or a screen reader reads as text."""
+
+    def __init__(self, text: str, html: str | None = None) -> None:
+        """Keep the plain text, and the HTML where it says more."""
+        self._text, self._html = text, html
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def _repr_markdown_(self) -> str | None:
+        return None if self._html else self._text
+
+    def _repr_html_(self) -> str | None:
+        return self._html
+
+
+def say(text: str) -> Page:
+    """Show `text` as Markdown prose, so that a sentence can hold numbers which its cell has computed."""
+    return Page(text)

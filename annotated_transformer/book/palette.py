@@ -1,0 +1,35 @@
+"""One colour for one role on every page of the book; always with a second mark beside it.
+
+The eight role colours are safe for colour-blind readers (Okabe and Ito). They fill shapes and draw lines, and
+are the same on a light and on a dark page. The colours of `THEMED` are for text and background: on a page of
+the book they become CSS variables and follow its theme; elsewhere they are what is written here.
+"""
+
+QUERY = "#D55E00"
+KEY = "#0072B2"
+VALUE = "#009E73"
+OUTPUT = "#CC79A7"
+MASKED = "#8C8C8C"  # always hatched
+ENCODER = "#4F8FBF"  # cool; a panel is filled with it at a low alpha
+DECODER = "#C97B2E"  # warm
+NEUTRAL = "#9AA0A8"  # a box that plays none of the roles
+FIRST = "#7A68C4"  # two things compared that play no role: the first solid,
+SECOND = "#E69F00"  # the second dashed or hatched
+
+INK = "#1D2430"
+PAPER = "#FEFEFE"  # one step off white, so that pure white stays white in the dark
+MUTED = "#56606F"
+QUERY_TEXT = "#A84800"
+KEY_TEXT = "#005F99"
+VALUE_TEXT = "#00704F"
+OUTPUT_TEXT = "#9C3D74"
+
+THEMED = {
+    INK: "--at-ink",
+    PAPER: "--at-paper",
+    MUTED: "--at-muted",
+    QUERY_TEXT: "--at-query-text",
+    KEY_TEXT: "--at-key-text",
+    VALUE_TEXT: "--at-value-text",
+    OUTPUT_TEXT: "--at-output-text",
+}

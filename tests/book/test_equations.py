@@ -1,0 +1,67 @@
+"""Every labelled equation of the book has a test of its name, and every such test an equation."""
+
+import ast
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def labels(text: str) -> list[str]:
+    """Return the labels of the displayed equations of a Markdown text: `$$ (eq-name)`."""
+    return re.findall(r"^(?:.*\S.*)?\$\$\s*\(([^)\s]+)\)\s*$", text, re.MULTILINE)
+
+
+def marks(code: str) -> list[str]:
+    """Return the labels that the tests of a file are marked with: `@pytest.mark.equation("eq-name")`."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            for mark in node.decorator_list:
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.equation":
+                    found += [ast.literal_eval(argument) for argument in mark.args]
+    return found
+
+
+def disagreements(pages: Iterable[str], tests: Iterable[str]) -> list[str]:
+    """Return what is labelled twice, not tested, or tested and not there."""
+    here, there = [x for page in pages for x in labels(page)], {x for test in tests for x in marks(test)}
+    return [
+        *(f"{label} labels two equations" for label in sorted({x for x in here if here.count(x) > 1})),
+        *(f"{label} has no test; mark one with @pytest.mark.equation" for label in sorted(set(here) - there)),
+        *(f"{label} has a test and no equation" for label in sorted(there - set(here))),
+        *(f"{label} does not begin with eq-" for label in sorted(set(here)) if not label.startswith("eq-")),
+    ]
+
+
+def texts(folder: str, pattern: str) -> list[str]:
+    return [path.read_text("utf-8") for path in sorted((ROOT / folder).rglob(pattern))]
+
+
+def test_law_equations_and_tests_name_each_other():
+    assert disagreements(texts("chapters", "*.md"), texts("tests", "test_*.py")) == []
+
+
+PAGE = "Text\n\n$$\na = b\n$$ (eq-one)\n\n$$c = d$$ (eq-two)\n\nInline $$e$$ stays.\n"
+TEST = (
+    'import pytest\n\n@pytest.mark.equation("eq-one")\n@pytest.mark.equation("eq-two")\ndef test_it(): ...\n'
+)
+
+
+def test_law_labels_and_marks_are_found():
+    assert labels(PAGE) == ["eq-one", "eq-two"]
+    assert marks(TEST) == ["eq-one", "eq-two"]
+    assert disagreements([PAGE], [TEST]) == []
+
+
+def test_law_each_disagreement_is_named():
+    assert disagreements([PAGE, PAGE], [TEST])[0] == "eq-one labels two equations"
+    assert disagreements([PAGE], [TEST.replace("eq-two", "eq-three")]) == [
+        "eq-two has no test; mark one with @pytest.mark.equation",
+        "eq-three has a test and no equation",
+    ]
+    assert disagreements([PAGE.replace("eq-one", "one")], [TEST.replace("eq-one", "one")]) == [
+        "one does not begin with eq-"
+    ]
+    assert marks(TEST.replace("test_it", "helper")) == []  # a mark on what is no test proves nothing

@@ -1,0 +1,28 @@
+"""What `explore` promises: a live control redraws with the same function as the slider figure."""
+
+import subprocess
+import sys
+
+from annotated_transformer.book import explore, new_canvas
+
+
+def test_law_a_control_calls_the_drawing_function():
+    drawn = []
+
+    def draw(width, kind):
+        drawn.append((width, kind))
+        return new_canvas(float(width), 1.0)[0]
+
+    widget = explore(draw, width=(2, 8), kind=["a", "b"])
+    controls = {child.description: child for child in widget.children if hasattr(child, "description")}
+    widget.update()
+    controls["width"].value = 7
+    controls["kind"].value = "b"
+    assert drawn[-1] == (7, "b")
+    assert repr(widget.result) == "width = 7, kind = b"
+    assert 'alt="The figure for width = 7, kind = b"' in widget.result._repr_html_()
+
+
+def test_law_the_book_is_read_without_ipywidgets():
+    code = "import sys, annotated_transformer.book; sys.exit('ipywidgets' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,270 @@
+"""Every page of the book, looked at in a browser: offline, formulas, sliders, access, phone, night."""
+
+import contextlib
+import functools
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+import yaml
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parents[2]
+HTML = ROOT / "_build" / "html"
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 780}
+GENERATED = ("search", "genindex", "py-modindex")
+
+pytestmark = pytest.mark.page
+
+
+def documents() -> list[str]:
+    """Return the name of every page that the table of contents asks for."""
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A server that does not print, and does not mind a browser that leaves early."""
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+    def copyfile(self, *args: object) -> None:
+        """Send a file; a page that has moved on no longer wants it."""
+        with contextlib.suppress(ConnectionError):
+            super().copyfile(*args)
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve `folder` on loopback, on a free port, and yield its address."""
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def book() -> Iterator[str]:
+    assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
+    with serving(HTML) as address:
+        yield address
+
+
+def resize(page: Page, size: dict[str, int]) -> None:
+    """Give the page another size, and the frames that its script needs to notice."""
+    page.set_viewport_size(size)
+    page.evaluate("new Promise(done => setTimeout(() => requestAnimationFrame(done), 100))")
+
+
+def watch(context: BrowserContext, address: str, faults: list[str]) -> Page:
+    """Open a page that stops and notes what leaves the machine, what is missing, what the console says."""
+
+    def leave(route, request) -> None:
+        if request.url.startswith((address, "data:", "blob:")):
+            route.continue_()
+        else:
+            faults.append(f"request leaves the machine: {request.url}")
+            route.abort()
+
+    context.route("**/*", leave)
+    page = context.new_page()
+    page.on("response", lambda answer: answer.status < 400 or faults.append(f"missing: {answer.url}"))
+    page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
+    page.on("console", lambda said: said.type != "error" or faults.append(f"console error: {said.text}"))
+    return page
+
+
+def formula_faults(page: Page) -> list[str]:
+    """Return the formulas that MathJax did not set, or set as an error."""
+    page.evaluate("window.MathJax?.startup?.promise")
+    unset = page.evaluate(
+        "[...document.querySelectorAll('.math')].filter(m => m.querySelectorAll('mjx-container').length != 1)"
+        ".map(m => 'formula not set: ' + m.textContent)"
+    )
+    broken = "[...document.querySelectorAll('mjx-merror')].map(m => 'formula in error: ' + m.textContent)"
+    return unset + page.evaluate(broken)
+
+
+def overflow_faults(page: Page) -> list[str]:
+    """Return by how much the page, not a box in it, is wider than the screen."""
+    wide, screen = page.evaluate(
+        "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    return [f"page is {wide} px wide on a screen of {screen} px"] if wide > screen else []
+
+
+def picture_faults(page: Page) -> list[str]:
+    """Return the pictures that are described in fewer than 8 words, and how many drawings stayed images."""
+    drawn = page.evaluate(
+        "[...document.querySelectorAll('article :is(img:not(.toggler), svg[role=img]:not([data-icon]))')]"
+        ".map(p => [p.tagName.toLowerCase(), p.alt ?? p.getAttribute('aria-label') ?? ''])"
+    )
+    faults = [f"{tag} described in too few words: {alt!r}" for tag, alt in drawn if len(alt.split()) < 8]
+    stayed = page.evaluate("document.querySelectorAll('img.at-svg').length")
+    return faults + [f"{stayed} drawings stayed images, so they do not follow the theme"] * bool(stayed)
+
+
+def slider_faults(page: Page) -> list[str]:
+    """Return the sliders that do not move, with their drawing, from end to end by keyboard."""
+    faults = []
+    for number, figure in enumerate(page.query_selector_all("figure.at-slider"), start=1):
+        slider, output = figure.query_selector("label input[type=range]"), figure.query_selector("output")
+        if slider is None or output is None:
+            faults.append(f"slider {number} was never built")
+            continue
+
+        def state(figure=figure, output=output) -> tuple[str, str]:
+            return output.text_content(), figure.query_selector("svg").evaluate("s => s.outerHTML")
+
+        slider.focus()
+        slider.press("Home")
+        first = state()
+        slider.press("ArrowRight")
+        second = state()
+        if first[0] == second[0] or first[1] == second[1]:
+            faults.append(f"slider {number}: ArrowRight does not change value and drawing")
+        slider.press("End")
+        if slider.evaluate("s => s.value != s.max"):
+            faults.append(f"slider {number}: End does not reach the last value")
+        slider.press("Home")
+        if state() != first:
+            faults.append(f"slider {number}: Home does not lead back")
+    return faults
+
+
+# Thousands of coloured words in code make axe slow. Leave one word of each colour in each kind of block.
+THIN = """() => {
+  const seen = new Set();
+  document.querySelectorAll(".highlight pre span").forEach((word) => {
+    const kind = word.className + " in " + word.closest(".cell_input, .cell_output, .highlight").className;
+    if (seen.has(kind)) word.replaceWith(...word.childNodes);
+    else seen.add(kind);
+  });
+}"""
+
+
+def axe_faults(page: Page, theme: str) -> list[str]:
+    """Return what axe finds serious or critical: by day by all rules, by night by that on contrast."""
+    page.emulate_media(color_scheme=theme)
+    page.wait_for_function(f"['{theme}', undefined].includes(document.documentElement.dataset.theme)")
+    page.evaluate(THIN)
+    page.evaluate(AXE)  # evaluated, not loaded: no request, and safe where a page has its own module loader
+    rules = "{'label-content-name-mismatch': {enabled: true}}"
+    options = f"rules: {rules}" if theme == "light" else "runOnly: ['color-contrast']"
+    found = page.evaluate(f"axe.run({{resultTypes: ['violations'], preload: false, {options}}})")[
+        "violations"
+    ]
+    return [
+        f"axe, {theme}: {rule['id']} at {node['target']}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
+
+
+def inspect(browser: Browser, address: str, name: str) -> list[str]:
+    """Return everything that is wrong with one page, wide and narrow, by day and by night."""
+    faults: list[str] = []
+    with contextlib.closing(
+        browser.new_context(viewport=WIDE, color_scheme="light", reduced_motion="reduce")
+    ) as context:
+        page = watch(context, address, faults)
+        page.goto(address + name)
+        page.wait_for_load_state("load")
+        faults += formula_faults(page) + picture_faults(page) + overflow_faults(page)
+        resize(page, PHONE)
+        faults += overflow_faults(page) + slider_faults(page)
+        resize(page, WIDE)
+        faults += axe_faults(page, "light") + axe_faults(page, "dark")
+    return faults
+
+
+@pytest.mark.parametrize("name", [*documents(), *GENERATED])
+def test_law_a_page_is_whole_offline_accessible_and_fits_a_phone(browser: Browser, book: str, name: str):
+    assert inspect(browser, book, f"{name}.html") == []
+
+
+def test_law_the_start_page_leads_to_the_preface(browser: Browser, book: str):
+    faults: list[str] = []
+    with contextlib.closing(browser.new_context()) as context:
+        page = watch(context, book, faults)
+        page.goto(f"{book}index.html")
+        page.wait_for_url(f"{book}{documents()[0]}.html")
+    assert faults == []
+
+
+def test_law_formulas_wear_the_colour_of_their_role(browser: Browser, book: str):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = watch(context, book, [])
+        page.goto(f"{book}chapters/notation.html")
+        formula_faults(page)
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            wanted, worn = page.evaluate(
+                """() => {
+                  const probe = document.body.appendChild(document.createElement("i"));
+                  const colour = (role) => {
+                    probe.style.color = `var(--at-${role}-text)`;
+                    return getComputedStyle(probe).color;
+                  };
+                  const wanted = ["query", "key", "value"].map(colour);
+                  const worn = ["1D444", "1D43E", "1D449"].map(
+                    (code) => getComputedStyle(document.querySelector(`mjx-c.mjx-c${code}`)).color);
+                  return [wanted, worn];
+                }"""
+            )
+            assert worn == wanted
+            assert len(set(worn)) == 3
+
+
+# Faults of each kind, to see that the checks above can fail.
+FAULTY = {
+    "request leaves the machine: https://example.org/x.png": "<img src='https://example.org/x.png' alt='x'>",
+    "missing: ": "<link rel='stylesheet' href='nowhere.css'>",
+    "script error: ": "<script>undefined_name()</script>",
+    "console error: ": "<script>console.error('x')</script>",
+    "formula not set: ": "<span class='math'>\\(x\\)</span>",
+    "formula in error: ": "<i class='math'><mjx-container><mjx-merror>x</mjx-merror></mjx-container></i>",
+    "page is ": "<div style='width: 2000px'>x</div>",
+    "img described in too few words: 'too short'": "<img alt='too short' src='data:,'>",
+    "drawings stayed images": "<img class='at-svg' alt='1 2 3 4 5 6 7 8' src='data:,'>",
+    "slider 1 was never built": "<figure class='at-slider'></figure>",
+    "slider 1: ArrowRight does not change value and drawing": "<figure class='at-slider'><svg></svg>"
+    "<label>x <input type='range' max='3'><output>0</output></label></figure>",
+    "axe, light: color-contrast": "<p style='color: #999; background: #fff'>pale</p>",
+    "axe, dark: color-contrast": "<style>p {color: #000; background: #fff}"
+    "@media (prefers-color-scheme: dark) {p {color: #444; background: #222}}</style><p>dim</p>",
+    "axe, light: label-content-name-mismatch": "<button aria-label='Find'>Search</button>",
+}
+HEALTHY = "<p>Nothing is wrong here.</p>"
+CONTROL = (
+    "<!DOCTYPE html><html lang='en'><head><title>Control</title><link rel='icon' href='data:,'></head>"
+    "<body><main><article><h1>Control</h1>{}</article></main></body></html>"
+)
+
+
+@pytest.mark.parametrize(("fault", "content"), FAULTY.items(), ids=list(FAULTY))
+def test_law_a_faulty_page_is_found_out(browser: Browser, tmp_path: Path, fault: str, content: str):
+    (tmp_path / "faulty.html").write_text(CONTROL.format(content), encoding="utf-8")
+    with serving(tmp_path) as address:
+        assert any(fault in found for found in inspect(browser, address, "faulty.html"))
+
+
+def test_law_a_healthy_page_is_not_accused(browser: Browser, tmp_path: Path):
+    (tmp_path / "healthy.html").write_text(CONTROL.format(HEALTHY), encoding="utf-8")
+    with serving(tmp_path) as address:
+        assert inspect(browser, address, "healthy.html") == []
