@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
-from annotated_transformer.book.palette import INK, MUTED, NEUTRAL
+from annotated_transformer.book.palette import INK, MUTED, NEUTRAL, PAPER
 
 Point = tuple[float, float]
 
@@ -69,7 +69,8 @@ def draw_tensor(
         ax.plot([x + col * unit] * 2, [y, y + box.height], color=color, lw=0.6, ls="-", marker="")
     face = to_rgba(color, 0.3)
     ax.add_patch(Rectangle((x, y), box.width, box.height, facecolor=face, edgecolor=color, linewidth=2))
-    ax.text(*box.center, label, ha="center", va="center", color=text_color, weight="bold")
+    plate = {"facecolor": PAPER, "alpha": 0.75, "edgecolor": "none", "pad": 1}  # above the grid
+    ax.text(*box.center, label, ha="center", va="center", color=text_color, weight="bold", bbox=plate)
     _beside(ax, axes[0], box.left, (-3.0, 0.0), ha="right", va="center", rotation=90.0)
     _beside(ax, axes[1], box.top, (0.0, 3.0), ha="center", va="bottom")
     return box

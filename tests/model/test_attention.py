@@ -254,12 +254,12 @@ def test_law_projecting_the_memory_once_serves_every_query(tokens, randomized):
     torch.testing.assert_close(torch.cat(steps, dim=1), layer(query, key, value), **EXACT)
 
 
-@pytest.mark.parametrize(("bias", "parameters"), [(False, 1_048_576), (True, 1_050_624)])
-def test_law_parameters_and_products_do_not_depend_on_the_number_of_heads(bias, parameters):
+@pytest.mark.parametrize(("options", "parameters"), [({}, 1_048_576), ({"bias": True}, 1_050_624)])
+def test_law_parameters_and_products_do_not_depend_on_the_number_of_heads(options, parameters):
     counts = set()
     for num_heads in (1, 4, 8, 16, 32):  # table 3, rows A
         with torch.device("meta"):
-            layer, x = MultiHeadAttention(512, num_heads, bias=bias), torch.empty(1, 64, 512)
+            layer, x = MultiHeadAttention(512, num_heads, **options), torch.empty(1, 64, 512)
         with FlopCounterMode(display=False) as counter:
             layer(x, x, x)
         counts.add((sum(p.numel() for p in layer.parameters()), counter.get_total_flops()))
@@ -389,10 +389,24 @@ def test_message_names_the_heads_that_would_fit(num_heads):
 
 
 @pytest.mark.message
-def test_message_query_and_key_of_different_widths():
+@pytest.mark.parametrize("module", [attention, FusedAttention()])
+def test_message_query_and_key_of_different_widths(module):
     sentence = "query has d_k=11 features and key 7, so they have no dot product; project both to one width"
+    query, key, value = torch.zeros(QUERIES, 11), torch.zeros(KEYS, 7), torch.zeros(KEYS, D_V)
     with pytest.raises(ValueError, match=sentence):
-        attention_weights(torch.zeros(QUERIES, 11), torch.zeros(KEYS, 7))
+        module(query, key, value)
+    with pytest.raises(ValueError, match=sentence):
+        attention_weights(query, key)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("inner", [attention, FusedAttention()])
+@pytest.mark.parametrize(("asking", "read"), [(2, 1), (1, 2)])
+def test_message_as_many_sentences_ask_as_are_read(inner, asking, read):
+    query, memory = torch.zeros(asking, QUERIES, D_MODEL), torch.zeros(read, KEYS, D_MODEL)
+    sentence = f"{asking} sentences ask but {read} are to be read; give equal batches"
+    with pytest.raises(ValueError, match=sentence):
+        MultiHeadAttention(D_MODEL, HEADS, attention=inner)(query, memory, memory)
 
 
 @pytest.mark.message
