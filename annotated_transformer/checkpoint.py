@@ -1,0 +1,174 @@
+"""A trained model to a folder and back, as safetensors and JSON: the chapter on training.
+
+The folder holds `config.json`, `tokenizer.json` and `model.safetensors`. The weights carry the
+digests of all three, so files of different models, or damaged ones, are refused and not mixed.
+"""
+
+import dataclasses
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_safetensors
+from torch import Tensor
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
+
+CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.safetensors")
+FORMAT_VERSION = "1"
+
+
+def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> None:
+    """Write the model to `folder`, in the place of an older one.
+
+    All files are complete on disk before the first old one is replaced, each in one step, the
+    weights last. So a full disk leaves the older model. A kill leaves the older or the newer, or,
+    where the two differ in shape or tokenizer and it falls between two steps, a folder that `load` refuses.
+
+    Raises:
+        ValueError: If model and tokenizer do not belong together.
+        OSError: If the files cannot be written.
+    """
+    _refuse_strangers(model.config, tokenizer)
+    tensors = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
+    contents = {
+        CONFIG: json.dumps(dataclasses.asdict(model.config), indent=2).encode() + b"\n",
+        TOKENIZER: tokenizer.to_json().encode() + b"\n",
+    }
+    metadata = {"format": "pt", "format_version": FORMAT_VERSION, WEIGHTS: _digest_tensors(tensors)}
+    metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+    _write_together(Path(folder), contents | {WEIGHTS: to_safetensors(tensors, metadata)})
+
+
+def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
+    """Return the model, in evaluation mode on the CPU, and the tokenizer that `save` wrote.
+
+    Raises:
+        FileNotFoundError: If the folder or one of its files is missing.
+        ValueError: If a file is damaged, or does not belong to the others.
+    """
+    folder = Path(folder)
+    _refuse_missing(folder)
+    tensors, metadata = _read_weights(folder / WEIGHTS)
+    config = _read_config(folder / CONFIG)
+    for name in (CONFIG, TOKENIZER):
+        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != metadata[name]:
+            raise ValueError(
+                f"{folder / name} is not the one that {WEIGHTS} was saved with: it was changed, or a save "
+                f"was cut short; take all of {', '.join(FILES)} from one save"
+            )
+    tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    _refuse_strangers(config, tokenizer)
+    with torch.random.fork_rng(devices=[]):  # loading draws no random number that the caller can notice
+        model = Transformer(config)
+    _refuse_other_shapes(folder, model, tensors)
+    model.load_state_dict(tensors, assign=True)  # keeps the dtype that was saved
+    return model.eval(), tokenizer
+
+
+def _write_together(folder: Path, contents: dict[str, bytes]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    drafts = {name: folder / f"{name}.tmp" for name in contents}
+    try:
+        for name, data in contents.items():
+            with drafts[name].open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+    except BaseException as error:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(
+                error.errno,
+                f"cannot save to {folder} ({error.strerror}); what was there is still there: "
+                f"make room, or save elsewhere",
+            ) from error
+        raise
+    for name, draft in drafts.items():
+        os.replace(draft, folder / name)
+    _sync_names(folder)
+
+
+def _sync_names(folder: Path) -> None:
+    if os.name == "posix":  # elsewhere a folder cannot be opened, and its names need no sync
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged ({error}); save or copy the model again") from error
+    if metadata.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format_version={metadata.get('format_version')}, and this package reads "
+            f"{FORMAT_VERSION}; give a folder that annotated_transformer.checkpoint.save wrote"
+        )
+    if _digest_tensors(tensors) != metadata[WEIGHTS]:
+        raise ValueError(f"{path} is damaged (its weights are not those saved); save or copy the model again")
+    return tensors, metadata
+
+
+def _read_config(path: Path) -> TransformerConfig:
+    try:
+        values = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON ({error}); save or copy the model again") from error
+    known = [field.name for field in dataclasses.fields(TransformerConfig)]
+    if not isinstance(values, dict) or set(values) - set(known):
+        unknown = sorted(set(values) - set(known)) if isinstance(values, dict) else values
+        raise ValueError(f"{path} has {unknown}, unknown to this package; it knows {', '.join(known)}")
+    return TransformerConfig(**values)
+
+
+def _digest_tensors(tensors: dict[str, Tensor]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)} ".encode())
+        digest.update(tensors[name].flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def _refuse_missing(folder: Path) -> None:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no model folder {folder}; train a model into it, or give another")
+    there = sorted(path.name for path in folder.iterdir())
+    missing = [name for name in FILES if name not in there]
+    if missing:
+        raise FileNotFoundError(
+            f"{folder} has no {' and no '.join(missing)}; a model folder holds {', '.join(FILES)}, "
+            f"and this one holds {', '.join(there) or 'nothing'}"
+        )
+
+
+def _refuse_strangers(config: TransformerConfig, tokenizer: Tokenizer) -> None:
+    theirs = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
+    ours = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
+    if theirs != ours:
+        raise ValueError(
+            f"the model has vocab_size, pad_id, bos_id, eos_id = {theirs} and the tokenizer {ours}; "
+            f"build the model with vocab_size=tokenizer.vocab_size, or give the tokenizer it was trained with"
+        )
+
+
+def _refuse_other_shapes(folder: Path, model: Transformer, tensors: dict[str, Tensor]) -> None:
+    needed = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(needed.keys() | found.keys()):
+        if needed.get(name) != found.get(name):
+            raise ValueError(
+                f"{folder / WEIGHTS} has {name} of shape {found.get(name)}, and {CONFIG} makes it "
+                f"{needed.get(name)}; give the two files of one model"
+            )

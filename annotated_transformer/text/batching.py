@@ -1,0 +1,92 @@
+"""Pairs of about the same length, padded into batches: section 5.1 of the paper, the chapter on training."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from annotated_transformer.text.tokenizer import PAD_ID
+
+Pair = tuple[list[int], list[int]]  # source ids … EOS, and BOS … target ids … EOS
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some pairs of a corpus as two padded tensors; `rows` says which pairs they are."""
+
+    rows: list[int]
+    src: Int[Tensor, "batch src_tokens"]
+    tgt: Int[Tensor, "batch tgt_tokens"]
+
+    @property
+    def decoder_input(self) -> Int[Tensor, "batch label_tokens"]:
+        """Return what the decoder reads: the target from BOS on, *shifted right* against `labels`.
+
+        The dropped column holds the EOS of the longest targets and the padding of the others;
+        neither is ever read, and every EOS stays in `labels`.
+        """
+        return self.tgt[:, :-1]
+
+    @property
+    def labels(self) -> Int[Tensor, "batch label_tokens"]:
+        """Return what the decoder must say: at each position the token after the one it reads there."""
+        return self.tgt[:, 1:]
+
+    @property
+    def num_labels(self) -> int:
+        """Count the labels that are not padding."""
+        return int((self.labels != PAD_ID).sum())
+
+    def to(self, device: torch.device) -> "Batch":
+        """Return the same batch on `device`."""
+        return Batch(self.rows, self.src.to(device), self.tgt.to(device))
+
+
+def pad(sequences: list[list[int]]) -> Int[Tensor, "batch tokens"]:
+    """Return the sequences as one tensor, each followed by padding up to the longest."""
+    width = max(len(sequence) for sequence in sequences)
+    return torch.tensor([sequence + [PAD_ID] * (width - len(sequence)) for sequence in sequences])
+
+
+def make_batches(
+    pairs: list[Pair], *, batch_tokens: int, generator: torch.Generator | None = None
+) -> list[Batch]:
+    """Return batches that hold each pair once, neighbours in length, padding included in the count.
+
+    A batch has at most `batch_tokens` source tokens and as many target tokens. With a `generator`,
+    pairs of equal lengths meet others in every epoch and the batches come in random order; without
+    one, they come from short to long.
+    """
+    _refuse_unfit(pairs, batch_tokens)
+    rows = (
+        range(len(pairs)) if generator is None else torch.randperm(len(pairs), generator=generator).tolist()
+    )
+    order = sorted(rows, key=lambda row: (len(pairs[row][1]), len(pairs[row][0])))
+    groups: list[list[int]] = [[]]
+    longest = 0
+    for row in order:
+        longest = max(longest, *map(len, pairs[row]))
+        if longest * (len(groups[-1]) + 1) > batch_tokens:
+            groups.append([])
+            longest = max(map(len, pairs[row]))
+        groups[-1].append(row)
+    if generator is not None:
+        groups = [groups[i] for i in torch.randperm(len(groups), generator=generator).tolist()]
+    return [Batch(rows, *(pad([pairs[row][side] for row in rows]) for side in (0, 1))) for rows in groups]
+
+
+def _refuse_unfit(pairs: list[Pair], batch_tokens: int) -> None:
+    if not pairs:
+        raise ValueError("there are no pairs to make batches of; give a corpus with at least one")
+    for row, (src, tgt) in enumerate(pairs):
+        if not src or len(tgt) < 2:
+            raise ValueError(
+                f"pair {row} has {len(src)} source and {len(tgt)} target tokens; "
+                f"a source needs one (EOS) and a target two (BOS, EOS)"
+            )
+        if max(len(src), len(tgt)) > batch_tokens:
+            raise ValueError(
+                f"pair {row} has {len(src)} source and {len(tgt)} target tokens, more than "
+                f"batch_tokens={batch_tokens}; give {max(len(src), len(tgt))} or more, or drop the pair"
+            )

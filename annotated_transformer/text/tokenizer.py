@@ -1,0 +1,97 @@
+"""Byte-pair encoding shared by both languages: section 5.1 of the paper, the chapter on tokens."""
+
+from collections.abc import Iterable
+
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
+SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their ids
+
+
+class Tokenizer:
+    """Turn sentences of either language into ids of one vocabulary, and ids back into sentences.
+
+    Text is put into Unicode's composed form (NFC) and stripped of white space at both ends; from
+    there on nothing is lost, because the alphabet is the 256 bytes: `decode(encode(texts))` gives
+    the normalised texts, whatever the script. The words `<pad>`, `<bos>`, `<eos>`, `<unk>` in a
+    text are text like any other; `<unk>` has an id by custom, and no text needs it.
+    """
+
+    def __init__(self, backend: tokenizers.Tokenizer) -> None:
+        ids = tuple(backend.token_to_id(token) for token in SPECIAL_TOKENS)
+        if ids != (PAD_ID, BOS_ID, EOS_ID, UNK_ID):
+            raise ValueError(
+                f"the tokenizer gives {SPECIAL_TOKENS} the ids {ids}, but "
+                f"{(PAD_ID, BOS_ID, EOS_ID, UNK_ID)} are needed; make it with Tokenizer.train"
+            )
+        backend.encode_special_tokens = True  # a user who types <eos> means five characters
+        self._backend = backend
+
+    @classmethod
+    def train(cls, texts: Iterable[str], *, vocab_size: int) -> "Tokenizer":
+        """Learn the merges from `texts`, the same ones at every run; give both languages together.
+
+        A small corpus may have fewer merges to learn than `vocab_size` has room for.
+        """
+        texts = list(texts)
+        if not any(text.strip() for text in texts):
+            raise ValueError(f"the corpus is empty ({len(texts)} texts, none with a word); give some text")
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        smallest = len(SPECIAL_TOKENS) + len(alphabet)
+        if vocab_size < smallest:
+            raise ValueError(
+                f"vocab_size={vocab_size} has no room for {len(SPECIAL_TOKENS)} special tokens and "
+                f"{len(alphabet)} bytes; give at least {smallest}"
+            )
+        backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[UNK_ID]))
+        backend.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Strip()])
+        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+        backend.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=vocab_size,
+            min_frequency=2,
+            special_tokens=list(SPECIAL_TOKENS),
+            initial_alphabet=alphabet,
+            show_progress=False,
+        )
+        backend.train_from_iterator(texts, trainer)
+        return cls(backend)
+
+    @property
+    def vocab_size(self) -> int:
+        """Count the ids, special tokens included."""
+        return self._backend.get_vocab_size()
+
+    def normalize(self, text: str) -> str:
+        """Return `text` as the model sees it."""
+        return self._backend.normalizer.normalize_str(text)
+
+    def encode_source(self, texts: list[str]) -> list[list[int]]:
+        """Return each text's ids and EOS: what the encoder reads."""
+        return [[*ids, EOS_ID] for ids in self._encode(texts)]
+
+    def encode_target(self, texts: list[str]) -> list[list[int]]:
+        """Return BOS, each text's ids and EOS: what the decoder reads, and then must say."""
+        return [[BOS_ID, *ids, EOS_ID] for ids in self._encode(texts)]
+
+    def decode(self, sequences: list[list[int]]) -> list[str]:
+        """Return the text of each sequence of ids, without the special tokens."""
+        texts = self._backend.decode_batch(sequences, skip_special_tokens=True)
+        return [text.removeprefix(" ") for text in texts]  # ByteLevel put a space before the first word
+
+    def to_json(self) -> str:
+        """Return the whole tokenizer as JSON, in the `tokenizers` library's own format."""
+        return self._backend.to_str(pretty=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Tokenizer":
+        """Return the tokenizer that `to_json` wrote."""
+        try:
+            backend = tokenizers.Tokenizer.from_str(text)
+        except Exception as error:  # the library raises nothing more precise
+            raise ValueError(f"this is not the JSON of a tokenizer: {error}") from error
+        return cls(backend)
+
+    def _encode(self, texts: list[str]) -> list[list[int]]:
+        return [encoding.ids for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]

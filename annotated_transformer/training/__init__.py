@@ -1,0 +1,1 @@
+"""From tensors to weights: section 5 of the paper."""

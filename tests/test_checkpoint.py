@@ -1,0 +1,304 @@
+"""What a saved model promises: it comes back whole, or a sentence says which file is at fault and why."""
+
+import dataclasses
+import errno
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from annotated_transformer import checkpoint
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import Tokenizer
+
+FILES = ["config.json", "model.safetensors", "tokenizer.json"]
+TEXTS = ["A man is sleeping.", "Ein Mann schläft."]
+
+
+def make_tokenizer(vocab_size: int = 263) -> Tokenizer:
+    return Tokenizer.train(TEXTS * 2, vocab_size=vocab_size)
+
+
+def make_model(seed: int = 0, **changes: object) -> Transformer:
+    torch.manual_seed(seed)
+    shape = {"vocab_size": 263, "max_length": 19, "num_layers": 1, "d_model": 12, "d_ff": 14, "num_heads": 3}
+    return Transformer(TransformerConfig(**{**shape, **changes}))
+
+
+def same(one: Transformer, other: Transformer) -> bool:
+    ours, theirs = one.state_dict(), other.state_dict()
+    return (
+        one.config == other.config
+        and list(ours) == list(theirs)
+        and all(torch.equal(ours[name], theirs[name]) for name in ours)
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_law_what_was_saved_comes_back(tmp_path: Path, dtype: torch.dtype, positions: str):
+    model = make_model(positions=positions).to(dtype)
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    loaded, tokenizer = checkpoint.load(tmp_path)
+    assert same(loaded, model)
+    assert not same(make_model(seed=1, positions=positions).to(dtype), model)  # else any model would do
+    assert {parameter.dtype for parameter in loaded.parameters()} == {dtype}
+    assert not loaded.training
+    assert all(parameter.requires_grad for parameter in loaded.parameters())
+    assert tokenizer.to_json() == make_tokenizer().to_json()
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+
+
+def test_law_the_files_are_what_other_programs_expect(folder: Path):
+    assert json.loads((folder / "config.json").read_text())["d_model"] == 12
+    assert load_file(folder / "model.safetensors").keys() == make_model().state_dict().keys()
+    assert json.loads((folder / "tokenizer.json").read_text())["model"]["type"] == "BPE"
+
+
+def test_law_loading_draws_no_random_number(folder: Path):
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    checkpoint.load(folder)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_law_a_newer_model_replaces_an_older_one(folder: Path):
+    newer = make_model(seed=1, vocab_size=269, d_ff=7)
+    checkpoint.save(folder, newer, make_tokenizer(269))
+    assert same(checkpoint.load(folder)[0], newer)
+
+
+DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: pytest.MonkeyPatch, call: int):
+    calls = 0
+
+    def full(handle: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise DISK_FULL
+
+    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    expected = r"cannot save to .*model \(No space left on device\); what was there is still there: make room"
+    with pytest.raises(OSError, match=expected) as caught:
+        checkpoint.save(folder, make_model(seed=1, vocab_size=269), make_tokenizer(269))
+    assert caught.value.errno == errno.ENOSPC
+    assert same(checkpoint.load(folder)[0], make_model())
+    assert sorted(path.name for path in folder.iterdir()) == FILES  # no draft is left to fill the disk
+
+
+@pytest.mark.message
+def test_message_a_write_that_the_system_cuts_short(folder: Path):
+    room = (folder / "model.safetensors").stat().st_size - 1
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(
+            OSError, match=r"cannot save to .*model \(File too large\); what was there is still there"
+        ):
+            checkpoint.save(folder, make_model(seed=1), make_tokenizer())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert same(checkpoint.load(folder)[0], make_model())
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+
+
+KILLS = """
+import os, signal, sys, time, torch
+from annotated_transformer import checkpoint
+folder, rng = sys.argv[1], torch.Generator().manual_seed(0)
+model, tokenizer = checkpoint.load(folder)
+for number, delay in enumerate(torch.rand(13, generator=rng).tolist(), start=1):
+    child = os.fork()
+    while child == 0:  # the child saves without end
+        with torch.no_grad():
+            model.embedding.weight += 1
+        checkpoint.save(folder, model, tokenizer)
+    time.sleep(0.05 + delay / 10)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    model, tokenizer = checkpoint.load(folder)
+    print(model.embedding.weight[0, 0].item())
+"""
+
+
+def test_law_a_kill_leaves_a_whole_model(folder: Path):
+    command = [sys.executable, "-c", KILLS, folder]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    weights = [float(line) for line in run.stdout.split()]
+    assert len(weights) == 13
+    assert weights == sorted(weights)
+    assert weights[-1] - weights[0] > 5  # else nothing was being saved when the kills came
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+def test_message_a_kill_between_two_files_is_noticed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+):
+    class Killed(BaseException):
+        pass
+
+    replace, left = os.replace, steps
+
+    def stop(source: Path, target: Path) -> None:
+        nonlocal left
+        if left == 0:
+            raise Killed("between two files")
+        left -= 1
+        replace(source, target)
+
+    monkeypatch.setattr(checkpoint.os, "replace", stop)
+    newer = make_model(seed=1, vocab_size=269)
+    if steps == 3:
+        checkpoint.save(folder, newer, make_tokenizer(269))
+        assert same(checkpoint.load(folder)[0], newer)
+        return
+    with pytest.raises(Killed, match="between two files"):
+        checkpoint.save(folder, newer, make_tokenizer(269))
+    if steps == 0:
+        assert same(checkpoint.load(folder)[0], make_model())
+    else:
+        with pytest.raises(
+            ValueError, match=r"config\.json is not the one that model\.safetensors was saved with"
+        ):
+            checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_no_folder(tmp_path: Path):
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no model folder .*nowhere; train a model into it, or give"
+    ):
+        checkpoint.load(tmp_path / "nowhere")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", FILES)
+def test_message_a_missing_file(folder: Path, name: str):
+    (folder / name).unlink()
+    there = ", ".join(file for file in FILES if file != name)
+    with pytest.raises(
+        FileNotFoundError, match=rf"has no {name}; a model folder holds .* this one holds {there}$"
+    ):
+        checkpoint.load(folder)
+
+
+def truncate(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flip(data: bytes) -> bytes:
+    return data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]
+
+
+def empty(data: bytes) -> bytes:
+    return b""
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("damage", [truncate, flip, empty])
+def test_message_damaged_weights(folder: Path, damage: Callable[[bytes], bytes]):
+    path = folder / "model.safetensors"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(
+        ValueError, match=r"model\.safetensors is damaged \(.+\); save or copy the model again"
+    ):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("damage", [truncate, empty, lambda data: b"\xff" + data])
+def test_message_a_config_that_is_not_json(folder: Path, damage: Callable[[bytes], bytes]):
+    path = folder / "config.json"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"config\.json is not JSON \(.+\); save or copy the model again"):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_an_unknown_field(folder: Path):
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"d_ff"', '"d_fff"'))
+    with pytest.raises(
+        ValueError, match=r"config\.json has \['d_fff'\], unknown to this package; it knows vocab_size,"
+    ):
+        checkpoint.load(folder)
+    path.write_text("[1]")
+    with pytest.raises(
+        ValueError, match=r"config\.json has \[1\], unknown to this package; it knows vocab_size"
+    ):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_message_a_file_of_another_model(folder: Path, tmp_path: Path, name: str):
+    other = tmp_path / "other"
+    checkpoint.save(other, make_model(vocab_size=269), make_tokenizer(269))
+    shutil.copy(other / name, folder / name)
+    with pytest.raises(
+        ValueError, match=rf"{name} is not the one that model\.safetensors was saved with: it was"
+    ):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_weights_of_another_format(folder: Path):
+    path = folder / "model.safetensors"
+    save_file(load_file(path), path, {"format": "pt"})
+    with pytest.raises(
+        ValueError, match="has format_version=None, and this package reads 1; give a folder that"
+    ):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("d_ff", 7, "of shape (12, 14), and config.json makes it (12, 7)"),
+        ("num_layers", 2, "of shape None, and config.json makes it (12,)"),
+    ],
+)
+def test_message_shapes_that_do_not_match(tmp_path: Path, field: str, value: int, sentence: str):
+    model = make_model()
+    model.config = dataclasses.replace(model.config, **{field: value})  # what no one should do
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    expected = r"safetensors has decoder\.layers\.\S+ " + re.escape(
+        f"{sentence}; give the two files of one model"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(tmp_path)
+
+
+@pytest.mark.message
+def test_message_a_tokenizer_of_another_model(tmp_path: Path):
+    expected = (
+        r"the model has vocab_size, .* = \(263, 0, 1, 2\) and the tokenizer \(269, 0, 1, 2\); build the model"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.save(tmp_path, make_model(), make_tokenizer(269))
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,172 @@
+"""The command line from end to end on a small language, and its one sentence for each mistake."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer import __main__ as command_line
+from annotated_transformer import checkpoint
+
+NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
+VERBS = {"sees": "sieht", "hears": "hört"}
+PAIRS = [
+    (f"The {a} {verb} the {b}.", f"Der {NOUNS[a]} {VERBS[verb]} den {NOUNS[b]}.")
+    for a in NOUNS
+    for verb in VERBS
+    for b in NOUNS
+]
+TRAIN = ["train", "--steps", "60", "--batch-tokens", "211", "--warmup-steps", "30", "--vocab-size", "300"]
+
+
+def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "annotated_transformer", *map(str, arguments), "--threads", "1"]
+    return subprocess.run(command, input=stdin, capture_output=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    for split, pairs in {"train": PAIRS * 11, "val": PAIRS[:3], "test": PAIRS}.items():
+        for language, texts in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
+            (folder / f"{split}.{language}").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path) -> tuple[Path, str]:
+    done = run(*TRAIN, "--data", data, "--out", data / "model")
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == b""
+    return data / "model", done.stderr.decode()
+
+
+def test_law_training_reports_what_it_learns(trained: tuple[Path, str]):
+    lines = trained[1].splitlines()
+    found = [
+        re.fullmatch(r"step (\d+): training loss .+, validation loss (.+) \(perplexity (.+)\)", line)
+        for line in lines
+    ]
+    assert all(found)
+    assert found[-1][1] == "60"
+    assert float(found[-1][3]) < 1.5 < float(found[0][3])
+
+
+def test_law_a_trained_model_translates_arguments_and_lines(trained: tuple[Path, str]):
+    texts = [text for text, _ in PAIRS[:3]]
+    from_arguments = run("translate", "--model", trained[0], *texts)
+    from_lines = run("translate", "--model", trained[0], stdin="\n".join(texts).encode() + b"\n")
+    assert from_arguments.returncode == 0, from_arguments.stderr.decode()
+    assert from_arguments.stdout == from_lines.stdout
+    said = from_arguments.stdout.decode().splitlines()
+    assert len(said) == 3
+    assert set(said) <= {text for _, text in PAIRS}  # German of this language, if not always the right one
+
+
+def test_law_evaluation_prints_bleu_and_its_signature(
+    data: Path, trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+):
+    status = command_line.main(
+        ["evaluate", "--model", str(trained[0]), "--data", str(data), "--split", "test"]
+    )
+    assert status == 0
+    score, signature = capsys.readouterr().out.splitlines()
+    assert 30 < float(re.fullmatch(r"BLEU = (\d+\.\d\d)", score)[1]) <= 100
+    assert re.match(r"nrefs:1\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:", signature)
+
+
+def test_law_the_same_seed_gives_the_same_model(data: Path, tmp_path: Path):
+    def weights(seed: int) -> dict[str, torch.Tensor]:
+        out = str(tmp_path / "model")
+        arguments = [*TRAIN, "--steps", "3", "--data", str(data), "--out", out, "--seed", str(seed)]
+        assert command_line.main(arguments) == 0
+        return checkpoint.load(out)[0].state_dict()
+
+    first, again, other = weights(5), weights(5), weights(6)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not torch.equal(first["embedding.weight"], other["embedding.weight"])
+
+
+MISTAKES = {
+    "no data": (
+        ["train", "--minutes", "1", "--data", "nowhere", "--out", "out"],
+        "there is no folder nowhere; give",
+    ),
+    "no limit": (
+        ["train", "--data", "nowhere", "--out", "out"],
+        "steps=None and minutes=None would train for ever",
+    ),
+    "a file for a folder": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/val.de"],
+        "File exists",
+    ),
+    "no model": (
+        ["translate", "--model", "nowhere", "A man"],
+        "there is no model folder nowhere; train a model",
+    ),
+    "no text": (["translate", "--model", "nowhere"], "nothing to translate; give a text, such as"),
+    "no threads": (
+        ["translate", "--model", "nowhere", "A", "--threads", "0"],
+        "--threads 0 would do no work; give 1",
+    ),
+    "no split": (
+        ["evaluate", "--model", "m", "--data", "{data}", "--split", "dev"],
+        "has neither dev.en nor dev.en.gz",
+    ),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("arguments", "sentence"), MISTAKES.values(), ids=MISTAKES)
+def test_message_a_mistake_is_one_sentence(
+    data: Path,
+    arguments: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stdin").touch()
+    with (tmp_path / "stdin").open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert command_line.main([argument.replace("{data}", str(data)) for argument in arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.message
+def test_message_a_folder_that_cannot_be_written(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setattr(command_line.os, "access", lambda path, mode: False)  # root may write anywhere
+    arguments = ["train", "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
+    assert command_line.main(arguments) == 2
+    assert "cannot be written to; give another folder for --out" in capsys.readouterr().err
+
+
+@pytest.mark.message
+def test_message_an_interruption_is_one_word(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    def interrupt(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_line, "train", interrupt)
+    assert command_line.main(["train", "--steps", "1", "--data", str(data), "--out", str(tmp_path)]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.message
+def test_message_no_traceback_from_the_shell(tmp_path: Path):
+    done = run("translate", "--model", tmp_path, "A man")
+    assert done.returncode == 2
+    assert re.fullmatch(
+        rb"error: .* has no config\.json and no .*; a model folder holds .* holds nothing\n", done.stderr
+    )

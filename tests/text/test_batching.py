@@ -1,0 +1,109 @@
+"""What batches promise: each pair once, neighbours in length, within the budget, and the shift by one."""
+
+import itertools
+
+import pytest
+import torch
+
+from annotated_transformer.text.batching import Batch, Pair, make_batches, pad
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+
+BUDGET = 61
+
+
+@pytest.fixture
+def pairs() -> list[Pair]:
+    rng = torch.Generator().manual_seed(0)
+    lengths = torch.randint(1, 17, (211, 2), generator=rng).tolist()
+    return [([7] * src + [EOS_ID], [BOS_ID] + [8] * tgt + [EOS_ID]) for src, tgt in lengths]
+
+
+def rng() -> torch.Generator:
+    return torch.Generator().manual_seed(1)
+
+
+def rows(batches: list[Batch]) -> list[list[int]]:
+    return [batch.rows for batch in batches]
+
+
+@pytest.mark.parametrize("generator", [None, rng()], ids=["in order", "shuffled"])
+def test_law_every_pair_comes_once_and_whole(pairs: list[Pair], generator: torch.Generator | None):
+    batches = make_batches(pairs, batch_tokens=BUDGET, generator=generator)
+    assert len(batches) > 1
+    assert sorted(row for batch in batches for row in batch.rows) == list(range(len(pairs)))
+    for batch in batches:
+        for row, src, tgt in zip(batch.rows, batch.src.tolist(), batch.tgt.tolist(), strict=True):
+            expected_src, expected_tgt = pairs[row]
+            assert src == expected_src + [PAD_ID] * (len(src) - len(expected_src))
+            assert tgt == expected_tgt + [PAD_ID] * (len(tgt) - len(expected_tgt))
+
+
+def test_law_no_batch_exceeds_the_budget_and_none_has_room_for_its_neighbour(pairs: list[Pair]):
+    batches = make_batches(pairs, batch_tokens=BUDGET)
+    assert all(max(batch.src.numel(), batch.tgt.numel()) <= BUDGET for batch in batches)
+    for batch, following in itertools.pairwise(batches):
+        width = max(batch.src.size(1), batch.tgt.size(1), *map(len, pairs[following.rows[0]]))
+        assert width * (len(batch.rows) + 1) > BUDGET
+
+
+def test_law_neighbours_are_of_like_length(pairs: list[Pair]):
+    def real(batches: list[Batch]) -> float:
+        return sum(batch.num_labels for batch in batches) / sum(batch.labels.numel() for batch in batches)
+
+    in_corpus_order = [
+        Batch([i], *(pad([p[s] for p in pairs[i : i + 5]]) for s in (0, 1))) for i in range(0, 205, 5)
+    ]
+    assert real(make_batches(pairs, batch_tokens=BUDGET)) > 0.9 > 0.75 > real(in_corpus_order)
+
+
+def test_law_the_generator_decides_the_order(pairs: list[Pair]):
+    generator = rng()
+    first, second = (make_batches(pairs, batch_tokens=BUDGET, generator=generator) for _ in range(2))
+    assert rows(first) == rows(make_batches(pairs, batch_tokens=BUDGET, generator=rng()))
+    assert rows(first) != rows(second)
+    assert {frozenset(r) for r in rows(first)} != {frozenset(r) for r in rows(second)}  # other company, too
+    lengths = [batch.tgt.size(1) for batch in first]
+    assert lengths != sorted(lengths)  # else every epoch would go from short to long
+
+
+def test_law_input_and_labels_are_the_target_shifted_by_one():
+    tgt = pad([[BOS_ID, 5, 6, 7, EOS_ID], [BOS_ID, 5, EOS_ID], [BOS_ID, EOS_ID]])
+    batch = Batch([0, 1, 2], tgt, tgt)
+    assert batch.decoder_input.tolist() == [
+        [BOS_ID, 5, 6, 7],
+        [BOS_ID, 5, EOS_ID, PAD_ID],
+        [BOS_ID, EOS_ID, 0, 0],
+    ]
+    assert batch.labels.tolist() == [[5, 6, 7, EOS_ID], [5, EOS_ID, PAD_ID, PAD_ID], [EOS_ID, 0, 0, 0]]
+    assert (batch.labels == EOS_ID).sum() == 3  # no sentence loses its end
+    assert batch.num_labels == 4 + 2 + 1
+
+
+def test_law_a_batch_moves_whole():
+    moved = Batch([3], pad([[5, EOS_ID]]), pad([[BOS_ID, EOS_ID]])).to(torch.device("meta"))
+    assert (moved.rows, moved.src.device.type, moved.tgt.device.type) == ([3], "meta", "meta")
+
+
+@pytest.mark.message
+def test_message_a_pair_longer_than_the_budget():
+    pairs: list[Pair] = [([7, EOS_ID], [BOS_ID, EOS_ID]), ([7] * 12 + [EOS_ID], [BOS_ID, 8, EOS_ID])]
+    with pytest.raises(
+        ValueError, match="pair 1 has 13 source and 3 target tokens, more than batch_tokens=11; give 13"
+    ):
+        make_batches(pairs, batch_tokens=11)
+
+
+@pytest.mark.message
+def test_message_no_pairs():
+    with pytest.raises(ValueError, match="there are no pairs to make batches of; give a corpus"):
+        make_batches([], batch_tokens=11)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("pair", [([], [BOS_ID, EOS_ID]), ([EOS_ID], [BOS_ID])])
+def test_message_a_pair_without_its_frame(pair: Pair):
+    sizes = f"pair 0 has {len(pair[0])} source and {len(pair[1])} target tokens"
+    with pytest.raises(
+        ValueError, match=rf"{sizes}; a source needs one \(EOS\) and a target two \(BOS, EOS\)"
+    ):
+        make_batches([pair], batch_tokens=11)

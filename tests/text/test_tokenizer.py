@@ -1,0 +1,113 @@
+"""What the tokenizer promises: nothing lost, the same every time, and framed ids."""
+
+import unicodedata
+
+import pytest
+
+from annotated_transformer.text.corpus import read_pairs
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
+
+CORPUS = [
+    "A man is sleeping in the park.",
+    "Ein Mann schläft im Park.",
+    "Two men are sleeping.",
+    "Zwei Männer schlafen im Park, im Park!",
+]
+STRANGE = [
+    "  blanks at both ends\t",
+    "two  blanks, a\ttab and a\u00a0hard one",
+    "cafe\u0301 and café",
+    "Straße, größer, ÄÖÜ",
+    "日本語 русский العربية",
+    "🎉👩‍👩‍👧",
+    "<pad><bos> <eos> <unk>",
+    'it\'s "quoted" … – 3.14',
+    "\ufffd\u200b",
+    "\\n ĠÃ ▁",
+]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(CORPUS, vocab_size=293)
+
+
+def test_law_decoding_gives_the_normalized_text_back(tokenizer: Tokenizer):
+    ids = tokenizer.encode_source(CORPUS + STRANGE)
+    expected = [unicodedata.normalize("NFC", text).strip() for text in CORPUS + STRANGE]
+    assert expected != CORPUS + STRANGE  # else there would be nothing to normalize
+    assert tokenizer.decode(ids) == expected == [tokenizer.normalize(text) for text in CORPUS + STRANGE]
+
+
+def test_law_real_sentences_come_back(shared_data):
+    texts = [text for pair in read_pairs(shared_data / "multi30k", "val") for text in pair]
+    tokenizer = Tokenizer.train(texts, vocab_size=1009)
+    assert tokenizer.vocab_size == 1009
+    assert tokenizer.decode(tokenizer.encode_target(texts)) == [
+        unicodedata.normalize("NFC", t) for t in texts
+    ]
+
+
+def test_law_source_ends_with_eos_and_target_begins_with_bos_too(tokenizer: Tokenizer):
+    (source,), (target,) = tokenizer.encode_source(CORPUS[:1]), tokenizer.encode_target(CORPUS[:1])
+    assert source[-1] == EOS_ID
+    assert target == [BOS_ID, *source]
+    assert not {PAD_ID, BOS_ID, EOS_ID} & set(source[:-1])
+
+
+def test_law_special_words_in_a_text_are_text(tokenizer: Tokenizer):
+    (ids,) = tokenizer.encode_source(["<eos> <pad>"])
+    assert ids.count(EOS_ID) == 1
+    assert PAD_ID not in ids
+
+
+def test_law_what_follows_eos_is_padding_and_says_nothing(tokenizer: Tokenizer):
+    (ids,) = tokenizer.encode_target(["A man"])
+    assert tokenizer.decode([[*ids, PAD_ID, PAD_ID]]) == ["A man"]
+
+
+def test_law_training_twice_gives_the_same_tokenizer(tokenizer: Tokenizer):
+    assert Tokenizer.train(iter(CORPUS), vocab_size=293).to_json() == tokenizer.to_json()
+
+
+def test_law_frequent_words_become_one_token_in_both_languages(tokenizer: Tokenizer):
+    assert all(len(ids) == 2 for ids in tokenizer.encode_source(["Park", "im", "sleeping"]))  # itself and EOS
+
+
+def test_law_json_keeps_everything(tokenizer: Tokenizer):
+    again = Tokenizer.from_json(tokenizer.to_json())
+    assert again.vocab_size == tokenizer.vocab_size
+    assert again.encode_target(CORPUS + STRANGE) == tokenizer.encode_target(CORPUS + STRANGE)
+    assert again.to_json() == tokenizer.to_json()
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("texts", "count"), [([], 0), (["", " \n"], 2)])
+def test_message_an_empty_corpus(texts: list[str], count: int):
+    with pytest.raises(
+        ValueError, match=rf"the corpus is empty \({count} texts, none with a word\); give some"
+    ):
+        Tokenizer.train(texts, vocab_size=300)
+
+
+@pytest.mark.message
+def test_message_a_vocabulary_too_small_for_the_bytes():
+    with pytest.raises(ValueError, match=r"vocab_size=259 has no room for 4 .* 256 bytes; give at least 260"):
+        Tokenizer.train(CORPUS, vocab_size=259)
+    assert Tokenizer.train(CORPUS, vocab_size=260).vocab_size == 260
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": "1.0"}'])
+def test_message_not_a_tokenizer(text: str):
+    with pytest.raises(ValueError, match="this is not the JSON of a tokenizer: "):
+        Tokenizer.from_json(text)
+
+
+@pytest.mark.message
+def test_message_another_tokenizer(tokenizer: Tokenizer):
+    other = tokenizer.to_json().replace("<bos>", "<s>")
+    with pytest.raises(
+        ValueError, match=r"the ids \(0, None, 2, 3\), but \(0, 1, 2, 3\) are needed; make it with"
+    ):
+        Tokenizer.from_json(other)

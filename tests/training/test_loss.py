@@ -1,0 +1,108 @@
+"""What the loss promises: PyTorch's own values and gradients, the closed form, and no word about padding."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from annotated_transformer.training.loss import label_smoothed_cross_entropy
+
+BATCH, TOKENS, VOCAB, PAD_ID = 3, 5, 11, 0
+
+
+@pytest.fixture
+def logits() -> torch.Tensor:
+    rng = torch.Generator().manual_seed(0)
+    return 3 * torch.randn(BATCH, TOKENS, VOCAB, generator=rng, dtype=torch.float64)
+
+
+@pytest.fixture
+def labels() -> torch.Tensor:
+    labels = torch.randint(1, VOCAB, (BATCH, TOKENS), generator=torch.Generator().manual_seed(1))
+    labels[0, 3:], labels[2, 1:] = PAD_ID, PAD_ID
+    return labels
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+def test_oracle_values_and_gradients_are_pytorchs(
+    logits: torch.Tensor, labels: torch.Tensor, smoothing: float
+):
+    ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
+    loss = label_smoothed_cross_entropy(ours, labels, smoothing=smoothing, pad_id=PAD_ID)
+    expected = F.cross_entropy(
+        theirs.flatten(0, 1), labels.flatten(), ignore_index=PAD_ID, label_smoothing=smoothing
+    )
+    torch.testing.assert_close(loss, expected, rtol=1e-12, atol=1e-12)
+    loss.backward()
+    expected.backward()
+    torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-12, atol=1e-12)
+
+
+def test_law_the_best_prediction_is_the_smoothed_label():
+    vocab, smoothing = 10, 0.1
+    best = torch.full((1, vocab), smoothing / vocab, dtype=torch.float64)
+    best[0, 4] += 1 - smoothing
+    logits = best.log().requires_grad_()
+    loss = label_smoothed_cross_entropy(logits, torch.tensor([4]), smoothing=smoothing, pad_id=PAD_ID)
+    loss.backward()
+    assert logits.grad.abs().max() < 1e-15  # a minimum, and the loss is convex
+    assert loss.item() == pytest.approx(
+        -(best * best.log()).sum().item(), abs=1e-12
+    )  # its floor: the entropy
+    assert best[0, 4].item() == pytest.approx(0.91)
+    assert loss.item() == pytest.approx(0.50029, abs=1e-5)
+    assert (logits[0, 4] - logits[0, 5]).item() == pytest.approx(math.log(0.91 / 0.01))
+
+
+def test_law_padding_says_nothing(logits: torch.Tensor, labels: torch.Tensor):
+    def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return label_smoothed_cross_entropy(logits, labels, smoothing=0.1, pad_id=PAD_ID)
+
+    before = loss(logits, labels)
+    wider = F.pad(logits, (0, 0, 0, 2), value=9.0), F.pad(labels, (0, 2), value=PAD_ID)
+    torch.testing.assert_close(loss(*wider), before, rtol=1e-14, atol=0)
+    changed = logits.clone()
+    changed[labels == PAD_ID] = 1e6
+    assert loss(changed, labels) == before
+    changed[0, 0, 3] += 1
+    assert loss(changed, labels) != before
+
+
+def test_law_the_pad_id_is_the_callers(logits: torch.Tensor, labels: torch.Tensor):
+    swapped = labels.clone()
+    swapped[labels == 0], swapped[labels == 7] = 7, 0
+    logits = logits[..., [7, 1, 2, 3, 4, 5, 6, 0, 8, 9, 10]]
+    ours = label_smoothed_cross_entropy(logits, swapped, smoothing=0.1, pad_id=7)
+    expected = F.cross_entropy(logits.flatten(0, 1), swapped.flatten(), ignore_index=7, label_smoothing=0.1)
+    torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_law_half_precision_is_summed_in_single(logits: torch.Tensor, labels: torch.Tensor):
+    half = logits.to(torch.bfloat16)
+    ours = label_smoothed_cross_entropy(half, labels, smoothing=0.1, pad_id=PAD_ID)
+    assert ours.dtype == torch.float32
+    assert ours == label_smoothed_cross_entropy(half.float(), labels, smoothing=0.1, pad_id=PAD_ID)
+
+
+def test_law_huge_logits_stay_finite(labels: torch.Tensor):
+    logits = torch.full((BATCH, TOKENS, VOCAB), -1e4)
+    logits[..., 3] = 1e4
+    assert label_smoothed_cross_entropy(logits, labels, smoothing=0.1, pad_id=PAD_ID).isfinite()
+
+
+@pytest.mark.message
+def test_message_nothing_but_padding(logits: torch.Tensor):
+    with pytest.raises(ValueError, match=r"all 15 labels are padding \(pad_id=0\); give at least one other"):
+        label_smoothed_cross_entropy(
+            logits, torch.zeros(BATCH, TOKENS, dtype=torch.long), smoothing=0.1, pad_id=PAD_ID
+        )
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("smoothing", [-0.1, 1.0])
+def test_message_smoothing_that_is_no_share(logits: torch.Tensor, labels: torch.Tensor, smoothing: float):
+    with pytest.raises(
+        ValueError, match=f"smoothing={smoothing} is not a share of the probability; give 0 ≤ "
+    ):
+        label_smoothed_cross_entropy(logits, labels, smoothing=smoothing, pad_id=PAD_ID)

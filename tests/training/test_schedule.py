@@ -1,0 +1,50 @@
+"""The learning rate against the numbers that the paper's formula gives, worked out apart from it."""
+
+import pytest
+
+from annotated_transformer.training.schedule import learning_rate
+
+
+@pytest.mark.parametrize(
+    ("step", "d_model", "rate"),
+    [
+        (1, 512, 1.7469e-7),
+        (4000, 512, 6.9877e-4),
+        (4000, 1024, 4.9411e-4),
+        (100_000, 512, 1.3975e-4),
+        (300_000, 1024, 5.705e-5),
+    ],
+)
+def test_oracle_the_papers_rates(step: int, d_model: int, rate: float):
+    assert learning_rate(step, d_model=d_model) == pytest.approx(rate, rel=1e-4)
+
+
+def test_law_it_rises_in_a_line_and_falls_with_the_root():
+    assert learning_rate(2000) == pytest.approx(2000 * learning_rate(1))
+    assert learning_rate(16_000) == pytest.approx(learning_rate(4000) / 2)
+    assert max(range(1, 20_000), key=learning_rate) == 4000
+
+
+def test_law_a_peak_moves_the_height_and_nothing_else():
+    assert learning_rate(401, d_model=128, warmup_steps=401, peak=3e-3) == pytest.approx(3e-3)
+    ratios = [
+        learning_rate(step, d_model=128, warmup_steps=401, peak=3e-3)
+        / learning_rate(step, d_model=128, warmup_steps=401)
+        for step in (1, 7, 401, 9973)
+    ]
+    assert ratios == pytest.approx([ratios[0]] * 4)
+    own = (512 * 4000) ** -0.5
+    assert learning_rate(101, peak=own) == pytest.approx(learning_rate(101))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("step", [0, -3])
+def test_message_a_step_before_the_first(step: int):
+    with pytest.raises(ValueError, match=f"step={step}, but steps count from 1"):
+        learning_rate(step)
+
+
+@pytest.mark.message
+def test_message_no_warm_up():
+    with pytest.raises(ValueError, match="warmup_steps=0, but the rate needs at least one step to rise"):
+        learning_rate(1, warmup_steps=0)
