@@ -46,7 +46,7 @@ def execute(source: Path) -> str:
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on their number
     client = NotebookClient(
         notebook,
-        timeout=600,
+        timeout=120,
         record_timing=False,
         extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(HERE)}},
