@@ -1,4 +1,4 @@
-"""A small copy of the project, to be broken without harm."""
+"""A small copy of the project, to be broken without harm, and a small chapter that is built once."""
 
 import os
 import shutil
@@ -9,46 +9,67 @@ from pathlib import Path
 
 import pytest
 
+HERE = Path(__file__).parent
 Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def copy_project(root: Path, folder: Path) -> None:
+    """Copy the package, the builder and what `make` needs, and no chapter."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(root / name, folder)
+    skip = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(root / "annotated_transformer", folder / "annotated_transformer", ignore=skip)
+    (folder / "chapters" / "src").mkdir(parents=True)
+    for name in ("build.py", "nbval_sanitize.cfg"):
+        shutil.copy(root / "chapters" / name, folder / "chapters")
+
+
+def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a copy, with the copy's package; its output is one text."""
+    outer = ("PYTEST_", "MAKE", "MFLAGS")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**clean, "PYTHONPATH": str(folder)},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 @pytest.fixture
 def copy(root: Path, tmp_path: Path) -> Path:
-    """Return a copy of the package, the builder and what `make` needs, with no chapter in it."""
-    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
-        shutil.copy(root / name, tmp_path)
-    skip = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(root / "annotated_transformer", tmp_path / "annotated_transformer", ignore=skip)
-    (tmp_path / "chapters" / "src").mkdir(parents=True)
-    for name in ("build.py", "nbval_sanitize.cfg"):
-        shutil.copy(root / "chapters" / name, tmp_path / "chapters")
+    """Return a copy without chapters."""
+    copy_project(root, tmp_path)
     return tmp_path
 
 
+@pytest.fixture(scope="session")
+def built_once(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy with the small chapter, built; not to be changed."""
+    folder = tmp_path_factory.mktemp("built")
+    copy_project(root, folder)
+    shutil.copy(HERE / "fixture" / "01_fixture.md", folder / "chapters" / "src")
+    result = run_in(folder, sys.executable, "chapters/build.py")
+    assert result.returncode == 0, result.stdout
+    return folder
+
+
 @pytest.fixture
-def run(copy: Path) -> Run:
-    """Run a command in the copy, with the copy's package; its output is one text."""
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PYTEST_", "MAKE", "MFLAGS"))
-    }
+def built(built_once: Path, tmp_path: Path) -> Path:
+    """Return a copy with the small chapter, built, to be changed."""
+    return shutil.copytree(built_once, tmp_path, dirs_exist_ok=True)
 
-    def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            cwd=copy,
-            env={**clean, "PYTHONPATH": str(copy)},
-            check=False,
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
 
-    return run
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a command in the test's copy."""
+    return lambda *command: run_in(tmp_path, *command)
 
 
 @pytest.fixture
 def build(run: Run) -> Run:
-    """Run the builder in the copy."""
+    """Run the builder in the test's copy."""
     return lambda *arguments: run(sys.executable, "chapters/build.py", *arguments)

@@ -5,6 +5,7 @@ Its stages `fresh` and `chapters-run` are run here as they are, on a small copy 
 
 import ast
 import inspect
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -23,16 +24,6 @@ def make(run):
     return lambda target: run("make", "-o", ".venv/ready", f"RUN={sys.executable}", target)
 
 
-@pytest.fixture
-def built(copy, build):
-    """Return the small chapter's source and its notebook, just built."""
-    source = copy / "chapters" / "src" / "01_fixture.md"
-    shutil.copy(Path(__file__).parent / "fixture" / "01_fixture.md", source)
-    result = build()
-    assert result.returncode == 0, result.stdout
-    return source, copy / "chapters" / "01_fixture.ipynb"
-
-
 def change(path, old, new):
     text = path.read_text("utf-8")
     assert old in text, f"{old!r} is not in {path.name}"
@@ -46,28 +37,34 @@ def test_law_make_test_runs_both_stages():
     assert {"fresh", "chapters-run"} <= set(stages.split())
 
 
-def test_law_a_chapter_as_built_is_green_and_no_changed_cell_is(built, make):
-    source, notebook = built
-    for target in ("fresh", "chapters-run"):  # the control: without it, red would prove nothing
-        result = make(target)
-        assert result.returncode == 0, result.stdout
-    original = source.read_text("utf-8")
-    for old, new in (
-        ("range(1, 20)]", "range(1, 21)]"),  # code
-        ("The first token looks", "The first token looms"),  # prose
-        ("tags: [hide-input]\n\nfig", "tags: [hide-cell]\n\nfig"),  # what the page shows
+def twin(copy, name):
+    """Return the source and the notebook of another chapter, the same in every cell."""
+    for path in (copy / "chapters" / "src" / "01_fixture.md", copy / "chapters" / "01_fixture.ipynb"):
+        shutil.copy(path, path.with_stem(name))
+    return copy / "chapters" / "src" / f"{name}.md", copy / "chapters" / f"{name}.ipynb"
+
+
+def test_law_a_chapter_as_built_is_fresh_and_no_changed_cell_is(built, make):
+    assert make("fresh").returncode == 0  # the control: without it, red would prove nothing
+    for name, old, new in (
+        ("02_code", "range(1, 20)]", "range(1, 21)]"),
+        ("03_prose", "The first token looks", "The first token looms"),
+        ("04_tag", "tags: [hide-input]\n\nfig", "tags: [hide-cell]\n\nfig"),
     ):
-        change(source, old, new)
-        result = make("fresh")
-        assert result.returncode != 0
-        assert "01_fixture: the notebook's cells are not its source's" in result.stdout
-        source.write_text(original, "utf-8")
-    change(notebook, "- A mask is a triangle", "- A mask is a triangel")  # the notebook, by hand
-    assert make("fresh").returncode != 0
+        change(twin(built, name)[0], old, new)
+    change(twin(built, "05_notebook")[1], "- A mask is a triangle", "- A mask is a triangel")  # by hand
+    result = make("fresh")
+    assert result.returncode != 0
+    assert re.findall(r"^(\w+): the notebook's cells are not its source's", result.stdout, re.MULTILINE) == [
+        "02_code",
+        "03_prose",
+        "04_tag",
+        "05_notebook",
+    ]
 
 
 def test_law_a_changed_output_is_red(built, make):
-    _, notebook = built
+    _, notebook = twin(built, "02_outputs")
     change(notebook, '"At 19 tokens 47% of', '"At 19 tokens 48% of')  # a sentence
     change(notebook, '"A curve climbs from 0.00 to 0.47', '"A curve climbs from 0.00 to 0.48')  # an alt text
     change(notebook, '"        [ True,  True]])"', '"        [ True, False]])"')  # a printed tensor
@@ -76,12 +73,12 @@ def test_law_a_changed_output_is_red(built, make):
     result = make("chapters-run")
     assert result.returncode != 0
     assert "4 failed" in result.stdout
+    assert "01_fixture.ipynb::" not in result.stdout  # the control: the chapter as built is green
 
 
-def test_law_a_changed_line_of_a_shown_function_is_red(copy, built, make):
+def test_law_a_changed_line_of_a_shown_function_is_red(built, make):
     last = inspect.getsource(inspect.unwrap(causal_mask)).splitlines()[-1]
-    change(copy / "annotated_transformer" / "model" / "masks.py", last, last + "  # says nothing new")
-    assert make("fresh").returncode == 0
+    change(built / "annotated_transformer" / "model" / "masks.py", last, last + "  # says nothing new")
     result = make("chapters-run")
     assert result.returncode != 0
     assert "1 failed" in result.stdout

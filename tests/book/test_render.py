@@ -8,11 +8,13 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 from urllib.parse import unquote, urljoin, urlparse
 
 import pytest
 import yaml
 from docutils import nodes
+from sphinx.application import Sphinx
 
 import annotated_transformer
 from annotated_transformer.book import palette, sphinx_extension
@@ -24,6 +26,7 @@ DOCUMENTS = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter
 PAGES = ["index", "search", "genindex", "py-modindex", *DOCUMENTS]
 CSS = (ROOT / "annotated_transformer" / "book" / "static" / "book.css").read_text(encoding="utf-8")
 SITE = "https://the.book/"
+APP = Mock(spec=Sphinx)
 
 
 # The package has its reference.
@@ -133,20 +136,20 @@ def test_law_a_page_is_described_by_its_first_real_paragraph():
 def test_law_a_description_cannot_break_out_of_its_attribute():
     context: dict[str, str] = {}
     page = paragraphs('He said "attention", and <this> is all that you need to know.')
-    sphinx_extension.describe_page(None, "x", "page.html", context, page)
+    sphinx_extension.describe_page(APP, "x", "page.html", context, page)
     assert 'content="He said &quot;attention&quot;, and &lt;this&gt; is' in context["metatags"]
 
 
 def test_law_docstrings_are_read_as_markdown_writes_them():
     lines = [r"Return $\sqrt{d_k}$ and $Q", r"K^\top$."]
-    sphinx_extension.markdown_math(None, "function", "f", None, None, lines)
+    sphinx_extension.markdown_math(APP, "function", "f", None, None, lines)
     assert lines == [r"Return :math:`\sqrt{d_k}` and :math:`Q", r"K^\top`."]
 
 
 @pytest.mark.parametrize(("what", "kept"), [("data", True), ("function", False)])
 def test_law_a_constant_keeps_the_words_before_its_colon(what: str, kept: bool):
     lines = ["the numbers.", "", ":type: Table 3"]
-    sphinx_extension.keep_colons(None, what, "BASE", None, None, lines)
+    sphinx_extension.keep_colons(APP, what, "BASE", None, None, lines)
     assert (lines == ["Table 3: the numbers.", ""]) is kept
 
 
@@ -154,7 +157,7 @@ def test_law_what_is_no_list_is_not_announced_as_one():
     context = {
         "body": '<dt><b>f</b>(<dl>\n<dd>a,</dd>\n<dd>b,</dd>\n</dl>\n)</dt><dl class="x"><dd>c</dd></dl>'
     }
-    sphinx_extension.mend_lists(None, "x", "page.html", context, None)
+    sphinx_extension.mend_lists(APP, "x", "page.html", context, None)
     assert context["body"] == (
         '<dt><b>f</b>(<span class="at-parameters"><span>a,</span>\n<span>b,</span>\n</span>\n)</dt>'
         '<dl class="x"><dd>c</dd></dl>'
@@ -163,7 +166,7 @@ def test_law_what_is_no_list_is_not_announced_as_one():
 
 def test_law_a_failed_build_leaves_no_start_page(tmp_path: Path):
     config = SimpleNamespace(root_doc="chapters/preface", html_title="The <Book>")
-    app = SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html"), config=config)
+    app = Mock(spec=Sphinx, outdir=tmp_path, builder=SimpleNamespace(format="html"), config=config)
     sphinx_extension.write_start_page(app, ValueError("no"))
     assert not (tmp_path / "index.html").exists()
     sphinx_extension.write_start_page(app, None)

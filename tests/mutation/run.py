@@ -1,0 +1,204 @@
+"""Break the package in each way of mutants.toml: every wrong program must turn a test or a chapter red.
+
+`python tests/mutation/run.py [words]` runs the mutants whose name contains one of the words, or all.
+A mutant is
+
+    [[mutant]]
+    name = "what is wrong, in a few words"
+    file = "annotated_transformer/…"
+    old = "text that occurs exactly once in the file"
+    new = "what stands there instead"
+    tests = ["tests/….py::test_law_…"]  # what must turn red; or chapters: ["chapters/….ipynb"]
+    message = true  # where the tests are marked `message`: they run without the shape checker
+
+It counts as killed where a test fails, where the tests cannot be collected any more, or where they find
+no end; not where pytest is called wrongly or finds no test. All this is said in the table. First the same
+tests must pass with nothing broken, within the same time.
+
+Importing PyTorch takes longer than most tests, so it is done once: each run of pytest is a fork of a
+process that has imported what the tests need, but nothing of the package. That comes from a copy of the
+project, one for each worker, in which the mutant stands.
+"""
+
+import argparse
+import importlib
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import tomllib
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+from tqdm import tqdm
+
+PACKAGE = "annotated_transformer"
+IMPORTED = ["beartype", "jaxtyping", "numpy", "torch", "torch._dynamo", "torch.utils.flop_counter"]
+IMPORTED += ["tokenizers", "safetensors.torch", "matplotlib.pyplot", "nbformat"]
+NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "__pycache__", "*.egg-info")
+WORKERS, SECONDS = 2, 240  # for one run of pytest; after that it is stopped
+FORK = multiprocessing.get_context("fork")
+WRONG_PACKAGE = 70  # an exit status that pytest has not
+
+# Each kind of run loads the one plugin that it needs: importing the others takes longer than most tests.
+QUIET = ["-x", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
+HOOK = ["-p", "jaxtyping._pytest_plugin", f"--jaxtyping-packages={PACKAGE},beartype.beartype"]
+SHAPES = [*HOOK, "-m", "not message and not page"]
+MESSAGE = ["-m", "message"]
+CHAPTER = ["-p", "nbval.plugin", "--nbval", "--nbval-sanitize-with", "chapters/nbval_sanitize.cfg"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """One wrong program: a file where `new` stands for `old`, and the tests that must notice."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: list[str]
+    message: bool = False
+
+    def options(self) -> list[str]:
+        """Return how pytest runs its tests."""
+        chapter = all(test.partition("::")[0].endswith(".ipynb") for test in self.tests)
+        return CHAPTER if chapter else MESSAGE if self.message else SHAPES
+
+    def applied(self, source: str) -> str:
+        """Return the file's text with the mutation in it; it must still be a Python program."""
+        found = source.count(self.old)
+        if found != 1:
+            raise ValueError(f"the old text occurs {found} times in {self.file}, not once: {self.old!r}")
+        if self.old == self.new:
+            raise ValueError(f"old and new text are the same: {self.old!r}")
+        text = source.replace(self.old, self.new)
+        try:
+            compile(text, self.file, "exec")
+        except SyntaxError as error:
+            raise ValueError(f"the mutant is no Python program: {error}") from error
+        return text
+
+
+def enter_copy(root: Path, folder: Path) -> None:
+    """Make a copy of the project this worker's folder, and its package the one that gets imported."""
+    copy = shutil.copytree(root, folder / str(os.getpid()), ignore=NOT_COPIED)
+    os.chdir(copy)
+    sys.path.insert(0, str(copy))
+    os.environ["PYTHONPATH"] = str(copy)  # for the processes that tests start, and the chapters' kernels
+
+
+def in_fork(options: list[str], tests: list[str]) -> None:
+    """Run pytest until the first failure, and exit with its status; everything printed goes to a file."""
+    os.setsid()  # so that it can be stopped with all that it starts
+    with open("printed", "wb") as printed:
+        os.dup2(printed.fileno(), 1)
+        os.dup2(printed.fileno(), 2)
+    status = int(pytest.main([*QUIET, *options, *tests]))
+    ours = [m for name, m in sys.modules.items() if name.partition(".")[0] == PACKAGE]
+    if strangers := [m.__file__ for m in ours if not Path(str(m.__file__)).is_relative_to(Path.cwd())]:
+        print(f"not imported from the copy: {strangers}")
+        status = WRONG_PACKAGE
+    sys.exit(status)
+
+
+def run_tests(options: list[str], tests: list[str], seconds: float) -> tuple[int | None, str]:
+    """Return pytest's exit status, None where it found no end, and what it printed."""
+    fork = FORK.Process(target=in_fork, args=(options, tests))
+    fork.start()
+    try:
+        fork.join(seconds)
+        status = fork.exitcode
+    finally:
+        if fork.is_alive():
+            os.killpg(fork.pid, signal.SIGKILL)
+            fork.join()
+    return status, Path("printed").read_text(encoding="utf-8", errors="replace")
+
+
+def verdict(status: int | None, printed: str) -> tuple[bool, str]:
+    """Judge a run of pytest: was the mutant killed, and by what?"""
+    first = re.search(r"^(FAILED|ERROR) (.+?)(?: - .*)?$", printed, re.MULTILINE)
+    if status == 1 and first:
+        return True, first[2]
+    if status == 2 and first and first[1] == "ERROR":  # green without the mutation, so the mutant did it
+        return True, f"{first[2]} (cannot be collected)"
+    if status is None:
+        return True, "no end (killed by the time limit)"
+    if status == 0:
+        return False, "SURVIVED"
+    return False, f"BROKEN: pytest's exit status is {status}: {printed.strip()[-300:]}"
+
+
+def try_mutant(mutant: Mutant, seconds: float) -> tuple[bool, str]:
+    """Break the copy, run the tests that must notice, and mend the copy."""
+    path, start = Path(mutant.file), time.monotonic()
+    source = path.read_text(encoding="utf-8")
+    try:
+        path.write_text(mutant.applied(source), encoding="utf-8")
+        killed, by = verdict(*run_tests(mutant.options(), mutant.tests, seconds))
+    except ValueError as error:
+        killed, by = False, f"BROKEN: {error}"
+    finally:
+        path.write_text(source, encoding="utf-8")
+    return killed, f"{time.monotonic() - start:5.1f} s  {by}"
+
+
+def control(options: list[str], mutants: list[Mutant], seconds: float) -> str:
+    """Return what is red as long as nothing is broken: a red test kills nothing."""
+    tests = {test: None for mutant in mutants if mutant.options() == options for test in mutant.tests}
+    status, printed = run_tests(options, list(tests), seconds) if tests else (0, "")
+    return "" if status == 0 else f"{printed[-3000:]}\n{'no end' if status is None else f'status {status}'}\n"
+
+
+def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
+    """Return the chosen mutants and the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("words", nargs="*", help="only the mutants whose name contains one of these")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for one run of pytest")
+    parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    written = tomllib.loads((arguments.root / "tests/mutation/mutants.toml").read_text(encoding="utf-8"))
+    mutants = [Mutant(**entry) for entry in written["mutant"]]
+    chosen = [m for m in mutants if not arguments.words or any(word in m.name for word in arguments.words)]
+    if not chosen or len({m.name for m in mutants}) < len(mutants):
+        raise SystemExit(f"no mutant is named like {arguments.words}, or two share a name")
+    return chosen, arguments
+
+
+def main() -> int:
+    """Run the mutants, print the table, and return 1 if one survives."""
+    mutants, arguments = read_arguments()
+    start, lost = time.monotonic(), []
+    sys.dont_write_bytecode = True  # bytecode of a mutant of the same size and second would be believed
+    os.environ |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    for name in IMPORTED:  # with one thread: no other could hold a lock while we fork
+        importlib.import_module(name)
+    width = max(len(mutant.name) for mutant in mutants)
+    with tempfile.TemporaryDirectory() as folder:
+        home = arguments.root.resolve(), Path(folder).resolve()
+        with ProcessPoolExecutor(WORKERS, FORK, enter_copy, home) as pool:
+            kinds = [CHAPTER, SHAPES, MESSAGE]
+            if red := "".join(pool.map(control, kinds, repeat(mutants), repeat(arguments.seconds))):
+                raise SystemExit(f"red without any mutation, so nothing can be concluded:\n{red}")
+            outcomes = pool.map(try_mutant, mutants, repeat(arguments.seconds))
+            bar = tqdm(zip(mutants, outcomes, strict=True), total=len(mutants), unit=" mutants", disable=None)
+            for mutant, (killed, line) in bar:
+                tqdm.write(f"{mutant.name:{width}}  {line}")
+                lost += [] if killed else [mutant.name]
+    killed = len(mutants) - len(lost)
+    print(f"{killed} of {len(mutants)} mutants killed in {time.monotonic() - start:.0f} s")
+    for name in lost:
+        print(f"not killed: {name}", file=sys.stderr)
+    return int(bool(lost))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""The judge is judged: what `make mutate` calls killed, and what it does not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+RUN = Path(__file__).parent / "run.py"
+
+PROGRAM = '"""A program."""\n\n\ndef double(x):\n    """Return twice x."""\n    return 2 * x\n'
+TESTS = """
+import subprocess, sys, threading, pytest, torch
+from annotated_transformer import double
+def test_double(): assert double(3) == 6
+def test_zero(): assert double(0) == 0
+def test_gradient():
+    x = torch.ones(3, requires_grad=True)
+    double(torch.ones(99, 99) @ torch.ones(99, 3) @ x).sum().backward()
+    assert x.grad.tolist() == [2 * 99 * 99] * 3
+def test_alone(): assert torch.get_num_threads() == threading.active_count() == double(1) - 1 == 1
+def test_child():
+    program = "from annotated_transformer import double; print(double(4))"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) == "8\\n"
+@pytest.mark.message
+def test_message_double(): assert double(2) == 4
+"""
+MARKERS = '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\nmarkers = ["message", "page"]\n'
+
+
+def judge(root: Path, *mutants: str, seconds: int = 60) -> subprocess.CompletedProcess[str]:
+    """Run the mutants on a project of one function."""
+    (root / "annotated_transformer").mkdir()
+    (root / "annotated_transformer" / "__init__.py").write_text(PROGRAM, encoding="utf-8")
+    (root / "tests" / "mutation").mkdir(parents=True)
+    (root / "tests" / "test_double.py").write_text(TESTS, encoding="utf-8")
+    (root / "tests" / "mutation" / "mutants.toml").write_text("\n".join(mutants), encoding="utf-8")
+    (root / "pyproject.toml").write_text(MARKERS, encoding="utf-8")
+    command = [sys.executable, str(RUN), "--root", str(root), "--seconds", str(seconds)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def mutant(name: str, new: str, test: str = "", old: str = "2 * x", more: str = "") -> str:
+    """Return an entry of the list."""
+    file, tests = "annotated_transformer/__init__.py", [f"tests/test_double.py{test}"]
+    entry = {"name": name, "file": file, "old": old, "new": new, "tests": tests}
+    return "\n".join(["[[mutant]]", *(f"{key} = {value!r}" for key, value in entry.items()), more])
+
+
+def test_law_the_dead_and_the_living_are_told_apart(tmp_path: Path):
+    done = judge(
+        tmp_path,
+        mutant("added", "2 + x"),
+        mutant("tripled", "3 * x", more="message = true"),
+        mutant("unseen", "3 * x", test="::test_zero"),
+        mutant("unselected", "3 * x", test="::test_message_double"),
+        mutant("renamed", "def halve", old="def double"),
+        mutant("learned", "3 * x", test="::test_gradient"),
+        mutant("alone", "3 * x", test="::test_alone"),
+        mutant("started", "3 * x", test="::test_child"),
+        mutant("gone", "x", old="3 * x"),
+        mutant("twice", "y", old="x"),
+        mutant("same", "2 * x"),
+        mutant("typo", "2 *"),
+    )
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    assert lines["added"].endswith("tests/test_double.py::test_double")
+    assert lines["tripled"].endswith("tests/test_double.py::test_message_double")
+    assert lines["unseen"].endswith("SURVIVED")
+    assert "BROKEN: pytest's exit status is 5" in lines["unselected"]
+    assert lines["renamed"].endswith("tests/test_double.py (cannot be collected)")
+    for name, test in (("learned", "test_gradient"), ("alone", "test_alone"), ("started", "test_child")):
+        assert lines[name].endswith(f"tests/test_double.py::{test}")
+    assert "BROKEN: the old text occurs 0 times" in lines["gone"]
+    assert "BROKEN: the old text occurs 3 times" in lines["twice"]
+    assert "BROKEN: old and new text are the same" in lines["same"]
+    assert "BROKEN: the mutant is no Python program" in lines["typo"]
+    assert lines["6"].startswith("6 of 12 mutants killed")
+    assert done.stderr.splitlines() == [
+        f"not killed: {name}" for name in ("unseen", "unselected", "gone", "twice", "same", "typo")
+    ]
+    assert done.returncode == 1
+
+
+def test_law_all_dead_is_green_and_the_project_stays_whole(tmp_path: Path):
+    endless = "__import__('threading').Event().wait()"
+    done = judge(tmp_path, mutant("endless", endless), mutant("added", "2 + x"), seconds=10)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no end (killed by the time limit)" in done.stdout.splitlines()[0]
+    assert "2 of 2 mutants killed" in done.stdout
+    assert (tmp_path / "annotated_transformer" / "__init__.py").read_text(encoding="utf-8") == PROGRAM
+
+
+def test_law_tests_that_are_not_green_before_kill_nothing(tmp_path: Path):
+    done = judge(
+        tmp_path,
+        mutant("absent", "3 * x", test="::test_nothing"),
+        mutant("unselected", "3 * x", test="::test_zero", more="message = true"),
+    )
+    assert "red without any mutation" in done.stderr
+    assert "not found: " in done.stderr  # no such test
+    assert "status 5" in done.stderr  # no test marked so
+    assert "mutants killed" not in done.stdout
+    assert done.returncode == 1
