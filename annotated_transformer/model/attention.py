@@ -165,7 +165,18 @@ class AdditiveAttention(nn.Module):
         value: Float[Tensor, "*batch keys d_v"],
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
-        """Return one weighted mean of the values for each query."""
+        """Return one weighted mean of the values for each query.
+
+        Raises:
+            ValueError: If a width is not the one this layer was made for, or the mask does not fit.
+            TypeError: If the mask is not boolean.
+        """
+        for name, x, linear in (("query", query, self.to_query), ("key", key, self.to_key)):
+            if x.size(-1) != linear.in_features:
+                raise ValueError(
+                    f"{name} has {x.size(-1)} features, this layer reads d_{name}="
+                    f"{linear.in_features}; give that width, or make the layer for yours"
+                )
         check_values(key, value)
         pairs = self.to_query(query).unsqueeze(-2) + self.to_key(key).unsqueeze(-3)
         scores: Tensor = self.to_score(pairs.tanh()).squeeze(-1)

@@ -25,7 +25,16 @@ class LayerNorm(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """Return every token with mean `bias` and deviation `gain`."""
+        """Return every token with mean `bias` and deviation `gain`.
+
+        Raises:
+            ValueError: If the tokens are not `d_model` wide; a width of 1 would be broadcast.
+        """
+        if x.size(-1) != len(self.gain):
+            raise ValueError(
+                f"x has {x.size(-1)} features, this norm has d_model={len(self.gain)}; "
+                f"give tokens of that width"
+            )
         centred = x - x.mean(dim=-1, keepdim=True)
         variance = centred.square().mean(dim=-1, keepdim=True)
         return self.gain * centred / (variance + self.eps).sqrt() + self.bias

@@ -24,17 +24,29 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
 
 
-def check_length(end: int, max_length: int) -> None:
-    """Refuse positions that do not exist.
+def select_positions(
+    table: Float[Tensor, "max_length d_model"], embedded: Tensor, start: int
+) -> Float[Tensor, "tokens d_model"]:
+    """Return the rows of `table` for the tokens of `embedded`, the first of them at `start`.
 
     Raises:
-        ValueError: If the sequence is longer than the positions.
+        ValueError: If there are no such positions, or they have another width than the tokens.
     """
+    max_length, d_model = table.shape
+    end = start + embedded.size(1)
+    if start < 0:
+        raise ValueError(f"start={start}, but positions count from 0; give 0 or more")
+    if embedded.size(-1) != d_model:
+        raise ValueError(
+            f"tokens have {embedded.size(-1)} features, these positions d_model={d_model}; "
+            f"give tokens of that width"
+        )
     if end > max_length:
         raise ValueError(
             f"a sequence of {end} tokens is longer than the {max_length} positions of this "
             f"model; shorten it, or build the model with max_length={end} or more"
         )
+    return table[start:end]
 
 
 class SinusoidalPositions(nn.Module):
@@ -52,9 +64,7 @@ class SinusoidalPositions(nn.Module):
         self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Return each token plus its position; the first one stands at `start`."""
-        end = start + embedded.size(1)
-        check_length(end, len(self.table))
-        return embedded + self.table[start:end]
+        return embedded + select_positions(self.table, embedded, start)
 
 
 class LearnedPositions(nn.Module):
@@ -70,6 +80,4 @@ class LearnedPositions(nn.Module):
         self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Return each token plus its position; the first one stands at `start`."""
-        end = start + embedded.size(1)
-        check_length(end, len(self.table))
-        return embedded + self.table[start:end]
+        return embedded + select_positions(self.table, embedded, start)

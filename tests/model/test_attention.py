@@ -460,3 +460,12 @@ def test_message_names_the_input_of_the_wrong_shape(place, shape):
     sentence = rf"{place} has shape \({', '.join(map(str, shape))}\); give \(batch, tokens, d_model=12\)"
     with pytest.raises(ValueError, match=sentence):
         MultiHeadAttention(12, 3)(**inputs)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("name", "d_query", "d_key"), [("query", 5, 3), ("key", 2, 7)])
+def test_message_additive_attention_reads_the_widths_it_was_made_for(name, d_query, d_key):
+    layer = AdditiveAttention(d_query=2, d_key=3, hidden=11)
+    width = {"query": d_query, "key": d_key}[name]
+    with pytest.raises(ValueError, match=rf"{name} has {width} features, this layer reads d_{name}=\d; give"):
+        layer(torch.zeros(5, d_query), torch.zeros(7, d_key), torch.zeros(7, 13))

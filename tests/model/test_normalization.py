@@ -91,3 +91,10 @@ def test_law_dropout_falls_on_what_the_sublayer_adds_and_on_nothing_else(draw, k
     torch.testing.assert_close(out, surround.norm(x + after) if kind is PostNorm else x + after, **EXACT)
     assert torch.equal(surround.eval()(x, sublayer), surround(x, sublayer))
     assert not torch.equal(surround(x, sublayer), out)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("width", [1, 5])  # one feature would be broadcast to seven
+def test_message_a_norm_takes_tokens_of_its_width(width):
+    with pytest.raises(ValueError, match=rf"x has {width} features, this norm has d_model=7; give tokens of"):
+        LayerNorm(7)(torch.zeros(2, 3, width))
