@@ -8,6 +8,7 @@ import dataclasses
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -40,9 +41,9 @@ def save(folder: str | Path, model: Transformer, tokenizer: Tokenizer) -> None:
         CONFIG: json.dumps(dataclasses.asdict(model.config), indent=2).encode() + b"\n",
         TOKENIZER: tokenizer.to_json().encode() + b"\n",
     }
-    metadata = {"format": "pt", "format_version": FORMAT_VERSION, WEIGHTS: _digest_tensors(tensors)}
+    metadata = {"format": "pt", "format_version": FORMAT_VERSION, WEIGHTS: digest_tensors(tensors)}
     metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-    _write_together(Path(folder), contents | {WEIGHTS: to_safetensors(tensors, metadata)})
+    write_together(Path(folder), contents | {WEIGHTS: to_safetensors(tensors, metadata)})
 
 
 def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
@@ -71,7 +72,38 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     return model.eval(), tokenizer
 
 
-def _write_together(folder: Path, contents: dict[str, bytes]) -> None:
+def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
+    """Return the model whose every weight is the mean over the models of `folders`.
+
+    The paper translates with the mean of the last 5 checkpoints of one training (section 6.1). Models of
+    different trainings have no mean worth using, though nothing here can tell.
+
+    Raises:
+        ValueError: If there is no folder, or the models differ in shape, type or tokenizer.
+    """
+    if not folders:
+        raise ValueError("there is nothing to average; give at least one model folder")
+    first, *others = folders
+    model, tokenizer = load(first)
+    state = model.state_dict()
+    total = {name: tensor.double() for name, tensor in state.items()}
+    for folder in others:
+        other, its_tokenizer = load(folder)
+        _refuse_unlike(first, (model, tokenizer), folder, (other, its_tokenizer))
+        for name, tensor in other.state_dict().items():
+            total[name] += tensor
+    model.load_state_dict({name: (tensor / len(folders)).to(state[name]) for name, tensor in total.items()})
+    return model, tokenizer
+
+
+def write_together(folder: Path, contents: dict[str, bytes]) -> None:
+    """Write files to `folder`: all are complete on disk before the first replaces its older one.
+
+    Each is replaced in one step, in the order given.
+
+    Raises:
+        OSError: If they cannot be written; the older ones are still there.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     drafts = {name: folder / f"{name}.tmp" for name in contents}
     try:
@@ -116,7 +148,7 @@ def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             f"{path} has format_version={metadata.get('format_version')}, and this package reads "
             f"{FORMAT_VERSION}; give a folder that annotated_transformer.checkpoint.save wrote"
         )
-    if _digest_tensors(tensors) != metadata[WEIGHTS]:
+    if digest_tensors(tensors) != metadata[WEIGHTS]:
         raise ValueError(f"{path} is damaged (its weights are not those saved); save or copy the model again")
     return tensors, metadata
 
@@ -133,7 +165,8 @@ def _read_config(path: Path) -> TransformerConfig:
     return TransformerConfig(**values)
 
 
-def _digest_tensors(tensors: dict[str, Tensor]) -> str:
+def digest_tensors(tensors: dict[str, Tensor]) -> str:
+    """Return the SHA-256 of names, types, shapes and numbers."""
     digest = hashlib.sha256()
     for name in sorted(tensors):
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)} ".encode())
@@ -172,3 +205,22 @@ def _refuse_other_shapes(folder: Path, model: Transformer, tensors: dict[str, Te
                 f"{folder / WEIGHTS} has {name} of shape {found.get(name)}, and {CONFIG} makes it "
                 f"{needed.get(name)}; give the two files of one model"
             )
+
+
+def _refuse_unlike(
+    first: str | Path,
+    ours: tuple[Transformer, Tokenizer],
+    folder: str | Path,
+    theirs: tuple[Transformer, Tokenizer],
+) -> None:
+    one, other = (dataclasses.asdict(model.config) for model, _ in (ours, theirs))
+    found = [f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]]
+    types = [next(model.parameters()).dtype for model, _ in (ours, theirs)]
+    if types[0] != types[1]:
+        found.append(f"weights of {types[1]} and not {types[0]}")
+    if ours[1].to_json() != theirs[1].to_json():
+        found.append("another tokenizer")
+    if found:
+        raise ValueError(
+            f"{folder} has {', '.join(found)} as {first} has; average checkpoints of one training"
+        )

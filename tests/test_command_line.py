@@ -1,8 +1,12 @@
 """The command line from end to end on a small language, and its one sentence for each mistake."""
 
+import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,8 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer import checkpoint
+from annotated_transformer.training.keeper import Keeper
+from annotated_transformer.training.snapshots import snapshots
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
 VERBS = {"sees": "sieht", "hears": "hört"}
@@ -45,7 +51,10 @@ def trained(data: Path) -> tuple[Path, str]:
 
 
 def test_law_training_reports_what_it_learns(trained: tuple[Path, str]):
-    lines = trained[1].splitlines()
+    head, terms, *lines, last = trained[1].splitlines()
+    assert head.startswith("files: train 198, test 18, val 3 pairs; left out: ")
+    assert terms == "Terms: your own."
+    assert last == f"{trained[0]} has the model of step 60"
     found = [
         re.fullmatch(r"step (\d+): training loss .+, validation loss (.+) \(perplexity (.+)\)", line)
         for line in lines
@@ -80,7 +89,7 @@ def test_law_evaluation_prints_bleu_and_its_signature(
 
 def test_law_the_same_seed_gives_the_same_model(data: Path, tmp_path: Path):
     def weights(seed: int) -> dict[str, torch.Tensor]:
-        out = str(tmp_path / "model")
+        out = str(tmp_path / str(len(list(tmp_path.iterdir()))))  # each time another folder
         arguments = [*TRAIN, "--steps", "3", "--data", str(data), "--out", out, "--seed", str(seed)]
         assert command_line.main(arguments) == 0
         return checkpoint.load(out)[0].state_dict()
@@ -88,6 +97,55 @@ def test_law_the_same_seed_gives_the_same_model(data: Path, tmp_path: Path):
     first, again, other = weights(5), weights(5), weights(6)
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not torch.equal(first["embedding.weight"], other["embedding.weight"])
+
+
+def test_law_a_training_killed_three_times_gives_the_same_model(
+    data: Path, trained: tuple[Path, str], tmp_path: Path
+):
+    command = [sys.executable, "-m", "annotated_transformer", *TRAIN, "--threads", "1"]
+    command += ["--data", str(data), "--out", str(tmp_path), "--save-minutes", "0"]
+    state = tmp_path / "training.safetensors"
+    for delay in (0.0, 0.05, 0.13):
+        before = state.stat().st_mtime_ns if state.exists() else 0
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            while process.poll() is None and before == (state.stat().st_mtime_ns if state.exists() else 0):
+                time.sleep(0.001)
+            time.sleep(delay)
+            process.kill()
+        assert process.returncode == -signal.SIGKILL
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    expected, found = checkpoint.load(trained[0])[0].state_dict(), checkpoint.load(tmp_path)[0].state_dict()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+def test_law_two_processes_train_one_model(data: Path, tmp_path: Path):
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
+    command += ["annotated_transformer", *TRAIN, "--steps", "3", "--threads", "1"]
+    command += ["--data", str(data), "--out", str(tmp_path)]
+    done = subprocess.run(
+        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("has the model of step 3\n") == 1
+    assert done.stderr.count("step 3: training loss") == 1
+    checkpoint.load(tmp_path)
+    (line,) = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    assert json.loads(line)["step"] == 3
+
+
+def test_law_the_model_is_the_mean_of_the_last_epochs(data: Path, tmp_path: Path, capsys):
+    arguments = [*TRAIN, "--steps", "100", "--data", str(data), "--out", str(tmp_path), "--average", "2"]
+    assert command_line.main(arguments) == 0
+    assert "has the model of step 100, the mean of the last 2 epochs' weights" in capsys.readouterr().err
+    last, mean = snapshots(tmp_path), checkpoint.load(tmp_path)[0].state_dict()
+    assert len(last) == 2
+    one, two = (checkpoint.load(folder)[0].state_dict() for folder in last)
+    assert not torch.equal(one["embedding.weight"], two["embedding.weight"])
+    for name in mean:
+        torch.testing.assert_close(mean[name], (one[name] + two[name]) / 2)
+    epochs = [json.loads(line)["epoch"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert [int(folder.name) for folder in last] == epochs[-2:]
 
 
 MISTAKES = {
@@ -102,6 +160,10 @@ MISTAKES = {
     "a file for a folder": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/val.de"],
         "File exists",
+    ),
+    "no epochs to average": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--average", "0"],
+        "--average 0 is the mean of nothing; give 1 or more epochs",
     ),
     "no model": (
         ["translate", "--model", "nowhere", "A man"],
@@ -136,9 +198,10 @@ def test_message_a_mistake_is_one_sentence(
         assert command_line.main([argument.replace("{data}", str(data)) for argument in arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("error: ")
-    assert sentence in err
-    assert err.count("\n") == 1
+    *_, error = err.splitlines()  # before it, what is known of the corpus
+    assert error.startswith("error: ")
+    assert sentence in error
+    assert err.count("error") == 1
 
 
 @pytest.mark.message
@@ -160,7 +223,26 @@ def test_message_an_interruption_is_one_word(
 
     monkeypatch.setattr(command_line, "train", interrupt)
     assert command_line.main(["train", "--steps", "1", "--data", str(data), "--out", str(tmp_path)]) == 130
-    assert capsys.readouterr().err == "interrupted\n"
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
+
+
+@pytest.mark.message
+def test_message_two_trainings_in_one_folder(
+    data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    arguments = [*TRAIN, "--data", str(data), "--out", str(tmp_path)]
+    with Keeper(tmp_path):
+        assert command_line.main(arguments) == 2
+    assert re.search(r"error: .*process \d+ is training into .*; wait for it", capsys.readouterr().err)
+
+
+@pytest.mark.message
+def test_message_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
+    assert command_line.main(arguments) == 0
+    assert command_line.main([*arguments, "--source", "de", "--target", "en", "--peak", "0.01"]) == 2
+    changes = r"corpus was \w+ and is \w+, .*peak was 0\.003 and is 0\.01"
+    assert re.search(f"is the state of another training: {changes}", capsys.readouterr().err)
 
 
 @pytest.mark.message

@@ -1,45 +1,103 @@
-"""From a source sentence to the best target sentence: section 6.1 of the paper, the chapter on decoding."""
+"""From a source to a target, token by token: section 6.1, the chapter on decoding."""
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
 from annotated_transformer.model.transformer import Transformer
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
 
 
-@torch.no_grad()
 def greedy_search(
-    model: Transformer, src: Int[Tensor, "batch src_tokens"]
+    model: Transformer,
+    src: Int[Tensor, "batch src_tokens"],
+    *,
+    decoder: MakeDecoder = KeyValueCache,
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return, for each source, the target that takes the likeliest token at every step.
 
-    A target has no BOS. It ends with EOS, or without one where it has reached the length of its own
-    source plus 50, or the longest that the model has positions for; padding fills the rest. So a
-    sentence is translated alike alone and in company. Dropout is off meanwhile.
+    See `generate` for what a target is.
     """
-    pad_id, config = model.config.pad_id, model.config
-    real = src != pad_id
+    return generate(model, src, lambda logits: logits.argmax(dim=-1), decoder)
+
+
+def generate(
+    model: Transformer,
+    src: Int[Tensor, "batch src_tokens"],
+    choose: Callable[[Tensor], Tensor],
+    decoder: MakeDecoder = KeyValueCache,
+) -> Int[Tensor, "batch tgt_tokens"]:
+    """Return, for each source, the target that `choose` makes, token by token.
+
+    `choose` gets the scores of the next token. A target has no BOS. It ends with EOS, or
+    without one where it has reached the length of its own source plus 50, or the longest
+    that the model has positions for; padding fills the rest. So a sentence is translated
+    alike alone and in company. Dropout is off meanwhile.
+    """
+    config, limit = model.config, length_limits(model, src)
+    found = torch.full_like(src[:, :1], config.pad_id).repeat(1, int(limit.max()))
+    rows, tokens = torch.arange(len(src), device=src.device), first_tokens(model, src)
+    length = 0
+    with evaluating(model), torch.inference_mode():
+        targets = decoder(model, src)
+        while len(rows):
+            tokens = choose(forbid(targets.step(tokens), config))
+            found[rows, length] = tokens
+            length += 1
+            running = (tokens != config.eos_id) & (length < limit[rows])
+            if not running.all():
+                rows, tokens = rows[running], tokens[running]
+                targets.select(running.nonzero().flatten())
+    return found[:, :length]
+
+
+def first_tokens(
+    model: Transformer, src: Int[Tensor, "batch src_tokens"]
+) -> Int[Tensor, " batch"]:
+    """Return BOS for each source: what every target begins with."""
+    return torch.full_like(src[:, 0], model.config.bos_id)
+
+
+def forbid(
+    logits: Float[Tensor, "rows vocab"], config: TransformerConfig
+) -> Float[Tensor, "rows vocab"]:
+    r"""Set the scores of padding and BOS to $-\infty$, in place: a target says neither."""
+    logits[:, config.pad_id] = -math.inf
+    logits[:, config.bos_id] = -math.inf
+    return logits
+
+
+def length_limits(
+    model: Transformer, src: Int[Tensor, "batch src_tokens"]
+) -> Int[Tensor, " batch"]:
+    """Return the most tokens that each target may have: its source's, and 50 more.
+
+    Raises:
+        ValueError: If a source is empty.
+    """
+    real = src != model.config.pad_id
     if not src.numel() or not real.any(dim=1).all():
         raise ValueError(
-            f"src of shape {tuple(src.shape)} holds an empty source: every row needs a token that is not "
-            f"padding (pad_id={pad_id}), EOS at least"
+            f"src of shape {tuple(src.shape)} holds an empty source: every row needs a "
+            f"token that is not padding (pad_id={model.config.pad_id}), EOS at least"
         )
-    limit = (real.sum(dim=1) + EXTRA_TOKENS).clamp(max=config.max_length)
+    return (real.sum(dim=1) + EXTRA_TOKENS).clamp(max=model.config.max_length)
+
+
+@contextmanager
+def evaluating(model: Transformer) -> Iterator[None]:
+    """Switch dropout and gradients off, and afterwards back to what they were."""
     was_training = model.training
     model.eval()
     try:
-        memory_mask = padding_mask(src, pad_id)
-        memory = model.encode(src, memory_mask)
-        tgt = torch.full((len(src), 1), config.bos_id, device=src.device)
-        running = torch.ones(len(src), dtype=torch.bool, device=src.device)
-        while running.any():
-            hidden = model.decode(tgt, memory, decoder_mask(tgt, pad_id), memory_mask)
-            best = model.logits(hidden[:, -1:]).argmax(dim=-1)
-            tgt = torch.cat([tgt, best.masked_fill(~running.unsqueeze(1), pad_id)], dim=1)
-            running = running & (tgt[:, -1] != config.eos_id) & (tgt.size(1) - 1 < limit)
+        with torch.no_grad():
+            yield
     finally:
         model.train(was_training)
-    return tgt[:, 1:]

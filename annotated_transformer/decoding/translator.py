@@ -1,40 +1,157 @@
-"""From sentences to sentences with a trained model: section 6.1 of the paper, the chapter on decoding."""
+"""Sentences to sentences with a trained model: section 6.1, the chapter on decoding."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from jaxtyping import Float
+from torch import Tensor
+
 from annotated_transformer.checkpoint import load
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.cache import MakeDecoder
+from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.length_penalty import LengthPenalty
+from annotated_transformer.decoding.observation import observe
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 
 
-class Translator:
-    """A model and its tokenizer, ready to translate."""
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A translation, how likely the model finds it, and what each of its tokens read.
 
-    def __init__(self, model: Transformer, tokenizer: Tokenizer) -> None:
+    `score` is the sum of the log-probabilities of its tokens: 0 is certain. The source's
+    tokens end with EOS, and so do the target's unless it was cut short at the limit.
+    `attention` is what the prediction of each target token read of each source token.
+    """
+
+    text: str
+    score: float
+    source_tokens: list[str]
+    target_tokens: list[str]
+    attention: Float[Tensor, "layers heads tgt_tokens src_tokens"]
+
+
+class Translator:
+    """A model and its tokenizer, ready to translate.
+
+    `decoder` is how steps are computed: `KeyValueCache` where hooks on the model's modules
+    shall take part.
+    """
+
+    def __init__(
+        self, model: Transformer, tokenizer: Tokenizer, *, decoder: MakeDecoder = LeanCache
+    ) -> None:
         self.model = model
         self.tokenizer = tokenizer
+        self.decoder = decoder
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Translator":
         """Load what `checkpoint.save` wrote."""
         return cls(*load(folder))
 
-    def translate(self, texts: list[str], *, batch_size: int = 64) -> list[str]:
-        """Return a translation of each text, in the same order; texts of like length share a batch."""
-        if isinstance(texts, str):
-            raise TypeError(f"translate takes a list of texts, not one text; give [{texts!r}]")
-        sources = self.tokenizer.encode_source(texts)
-        for index, ids in enumerate(sources):
-            if ids == [EOS_ID]:
-                raise ValueError(f"text {index} of {len(texts)} is empty ({texts[index]!r}); leave it out")
-        order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
+    def translate(
+        self,
+        texts: list[str],
+        *,
+        batch_size: int = 64,
+        beam_size: int = 1,
+        length_penalty: LengthPenalty | None = None,
+    ) -> list[str]:
+        """Return a translation of each text, in the same order.
+
+        A `beam_size` of 1 is greedy search; `beam_search` says what a larger one is. Texts
+        of like length share a batch.
+
+        Raises:
+            TypeError: If `texts` is one text.
+            ValueError: If a text is empty, too long or no Unicode, or a size is below 1.
+        """
         translations = [""] * len(texts)
+        for rows, _, tgt in self._search(texts, batch_size, beam_size, length_penalty):
+            for i, text in zip(rows, self.tokenizer.decode(tgt.tolist()), strict=True):
+                translations[i] = text
+        return translations
+
+    def explain(
+        self,
+        texts: list[str],
+        *,
+        batch_size: int = 64,
+        beam_size: int = 1,
+        length_penalty: LengthPenalty | None = None,
+    ) -> list[Translation]:
+        """Return what `translate` returns, each with its score, tokens and attention."""
+        found: dict[int, Translation] = {}
+        for rows, src, tgt in self._search(texts, batch_size, beam_size, length_penalty):
+            seen = observe(self.model, src, tgt)
+            lengths = [(ids != self.model.config.pad_id).sum(dim=1) for ids in (tgt, src)]
+            for at, i in enumerate(rows):
+                said, read = (int(length[at]) for length in lengths)
+                found[i] = Translation(
+                    self.tokenizer.decode([tgt[at].tolist()])[0],
+                    float(seen.log_probs[at]),
+                    self.tokenizer.tokens(src[at, :read].tolist()),
+                    self.tokenizer.tokens(tgt[at, :said].tolist()),
+                    seen.attention[at, :, :, :said, :read],
+                )
+        return [found[i] for i in range(len(texts))]
+
+    def _search(
+        self,
+        texts: list[str],
+        batch_size: int,
+        beam_size: int,
+        length_penalty: LengthPenalty | None,
+    ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
+        """Yield batches: which texts, their ids, those of their translations."""
+        if batch_size < 1:
+            raise ValueError(f"batch_size={batch_size} translates nothing; give 1 or more")
+        sources = self._encode(texts)
+        order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
         device = next(self.model.parameters()).device
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            found = greedy_search(self.model, pad([sources[i] for i in rows]).to(device))
-            for i, text in zip(rows, self.tokenizer.decode(found.tolist()), strict=True):
-                translations[i] = text
-        return translations
+            src = pad([sources[i] for i in rows]).to(device)
+            if beam_size == 1:
+                yield rows, src, greedy_search(self.model, src, decoder=self.decoder)
+            else:
+                best = beam_search(
+                    self.model,
+                    src,
+                    beam_size=beam_size,
+                    length_penalty=length_penalty,
+                    decoder=self.decoder,
+                )
+                yield rows, src, best.ids
+
+    def _encode(self, texts: list[str]) -> list[list[int]]:
+        if isinstance(texts, str):
+            raise TypeError(
+                f"translate takes a list of texts, not one text; give [{texts!r}]"
+            )
+        for index, text in enumerate(texts):
+            if any("\ud800" <= character <= "\udfff" for character in text):
+                raise ValueError(
+                    f"text {index} of {len(texts)} is no Unicode: it holds half of a "
+                    f"surrogate pair ({text[:40]!r}); decode its bytes as UTF-8"
+                )
+        sources = self.tokenizer.encode_source(texts)
+        room = self.model.config.max_length
+        for index, ids in enumerate(sources):
+            if ids == [EOS_ID]:
+                raise ValueError(
+                    f"text {index} of {len(texts)} is empty ({texts[index][:40]!r}); "
+                    f"leave it out"
+                )
+            if len(ids) > room:
+                raise ValueError(
+                    f"text {index} of {len(texts)} ({texts[index][:40]!r}…) has {len(ids)} "
+                    f"tokens with its EOS, and this model has positions for {room}; "
+                    f"split it into sentences"
+                )
+        return sources

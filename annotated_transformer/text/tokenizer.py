@@ -80,6 +80,14 @@ class Tokenizer:
         texts = self._backend.decode_batch(sequences, skip_special_tokens=True)
         return [text.removeprefix(" ") for text in texts]  # ByteLevel put a space before the first word
 
+    def tokens(self, ids: list[int]) -> list[str]:
+        """Return the text of each id by itself; a part of a character is shown as `\ufffd`.
+
+        A token that begins a word begins with a space.
+        """
+        show = self._backend.decoder.decode
+        return [show([self._backend.id_to_token(id_)]) for id_ in ids]
+
     def to_json(self) -> str:
         """Return the whole tokenizer as JSON, in the `tokenizers` library's own format."""
         return self._backend.to_str(pretty=True)

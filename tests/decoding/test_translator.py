@@ -8,6 +8,9 @@ import torch
 
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TINY
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.cache import KeyValueCache
+from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.model.transformer import Transformer
@@ -55,6 +58,66 @@ def test_law_nothing_gives_nothing(translator: Translator):
     assert translator.translate([]) == []
 
 
+@pytest.mark.parametrize("beam_size", [1, 3])
+@pytest.mark.parametrize("batch_size", [2, 64])
+def test_law_an_explanation_is_of_the_translation(translator: Translator, beam_size: int, batch_size: int):
+    explained = translator.explain(TEXTS, batch_size=batch_size, beam_size=beam_size)
+    assert [one.text for one in explained] == translator.translate(TEXTS, beam_size=beam_size)
+    for text, one in zip(TEXTS, explained, strict=True):
+        assert "".join(one.source_tokens) == f" {text}<eos>"
+        src = torch.tensor(translator.tokenizer.encode_source([text]))
+        (ids,) = beam_search(translator.model, src, beam_size=beam_size).ids.tolist()
+        assert one.target_tokens == translator.tokenizer.tokens(ids)
+        shape = len(one.target_tokens), len(one.source_tokens)
+        assert one.attention.shape == (1, 4, *shape)
+        torch.testing.assert_close(one.attention.sum(dim=-1), one.attention.new_ones(1, 4, shape[0]))
+        assert one.score < 0
+    alone = translator.explain(TEXTS[:1], beam_size=beam_size)[0]
+    assert alone.score == pytest.approx(explained[0].score, abs=1e-10)
+    torch.testing.assert_close(alone.attention, explained[0].attention, rtol=0, atol=1e-10)
+
+
+def test_law_a_beam_finds_what_beam_search_finds(translator: Translator):
+    src = torch.tensor(translator.tokenizer.encode_source(TEXTS[:1]))
+    penalty = PlainLength()
+    best = beam_search(translator.model, src, beam_size=3, length_penalty=penalty)
+    found = translator.explain(TEXTS[:1], beam_size=3, length_penalty=penalty)[0]
+    assert [found.text] == translator.tokenizer.decode(best.ids.tolist())
+    assert found.score == pytest.approx(best.log_probs.item(), abs=1e-10)
+    assert [found.text] != translator.translate(TEXTS[:1])  # else greedy search would do
+
+
+def test_law_hooks_take_part_with_the_decoder_that_calls_modules(translator: Translator):
+    heads = translator.model.decoder.layers[0].cross_attention.attention.weights
+    hook = heads.register_forward_hook(lambda module, args, weights: weights * 0)
+    try:
+        without = Translator(translator.model, translator.tokenizer, decoder=KeyValueCache)
+        blind = without.translate(TEXTS)
+    finally:
+        hook.remove()
+    assert blind != translator.translate(TEXTS)
+
+
+ODD = {
+    "markup": "<script>alert(1)</script>",
+    "special tokens": "<eos><pad>",
+    "control characters": "a\x00\x1b[31mb\x07",
+    "another script": "漢字 ☂",
+    "a line break": "a\nb",
+    "right to left": "\u202eabc",
+}
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_law_any_text_is_text(translator: Translator, text: str):
+    one, other = translator.explain([text, "A man"])
+    read = "".join(one.source_tokens)
+    assert read == f" {text}<eos>" or ("�" in read and not text.isascii())
+    assert translator.tokenizer.decode(translator.tokenizer.encode_source([text])) == [text]
+    assert one.text == translator.translate([text])[0]
+    assert other.text == translator.translate(["A man"])[0]
+
+
 @pytest.mark.message
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_message_an_empty_text(translator: Translator, text: str):
@@ -66,3 +129,28 @@ def test_message_an_empty_text(translator: Translator, text: str):
 def test_message_one_text_is_not_a_list(translator: Translator):
     with pytest.raises(TypeError, match=r"takes a list of texts, not one text; give \['A man'\]"):
         translator.translate("A man")
+
+
+@pytest.mark.message
+def test_message_a_text_too_long_for_the_positions(translator: Translator):
+    expected = r"text 1 of 2 \('b{40}'…\) has 51 tokens .*, and this model has positions for 29; split it"
+    with pytest.raises(ValueError, match=expected):
+        translator.translate(["A man", "b" * 49])
+
+
+@pytest.mark.message
+def test_message_half_a_character(translator: Translator):
+    with pytest.raises(ValueError, match=r"text 0 of 1 is no Unicode: .* \('a\\ud800'\); decode its bytes"):
+        translator.translate(["a\ud800"])
+
+
+@pytest.mark.message
+def test_message_a_batch_of_nothing(translator: Translator):
+    with pytest.raises(ValueError, match="batch_size=0 translates nothing; give 1 or more"):
+        translator.explain(["A man"], batch_size=0)
+
+
+@pytest.mark.message
+def test_message_a_beam_of_nothing(translator: Translator):
+    with pytest.raises(ValueError, match="beam_size=0 keeps no hypothesis"):
+        translator.translate(["A man"], beam_size=0)

@@ -1,12 +1,23 @@
 """What a corpus must be, and what is said where it is not."""
 
 import gzip
+import itertools
+import json
 import re
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from annotated_transformer.text.corpus import read_pairs
+from annotated_transformer.text import corpus as module
+from annotated_transformer.text.cleaning import clean
+from annotated_transformer.text.corpus import Corpus, load_corpus, read_pairs
+from annotated_transformer.text.sources import DATA_VARIABLE, SOURCES
+from annotated_transformer.text.splitting import Splits
+
+COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(2003)]
 
 
 def write(folder: Path, **files: bytes) -> None:
@@ -91,15 +102,178 @@ def test_message_an_empty_file(tmp_path: Path, data: bytes):
 @pytest.mark.parametrize("data", [b"One.\n\nThree.\n", b"One.\n \t\nThree.\n", b"One.\n\n\n"])
 def test_message_an_empty_line(tmp_path: Path, data: bytes):
     write(tmp_path, en=data, de=b"Eins.\nZwei.\nDrei.\n")
-    with pytest.raises(ValueError, match=r"train\.en, line 2 is empty; drop this line from both files"):
+    with pytest.raises(ValueError, match=r"train\.en, line 2 is empty; drop it from both files"):
         read_pairs(tmp_path, "train")
+
+
+LOAD_TATOEBA = """
+import json, sys
+from annotated_transformer.text.corpus import load_corpus
+corpus = load_corpus("tatoeba", folder=sys.argv[1])
+json.dump([corpus.splits, corpus.skipped], sys.stdout)
+"""
+
+
+@pytest.fixture(autouse=True)
+def small_toy(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "TOY_PAIRS", 1009)
+
+
+def tatoeba(folder: Path, lines: list[str]) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "deu.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+    return folder
+
+
+def sentences(splits: Splits) -> dict[str, set[str]]:
+    """Return each split's sentences as a reader hears them, of both languages."""
+    return {
+        split: {" ".join(re.findall(r"\w+", text.casefold())) for pair in pairs for text in pair}
+        for split, pairs in splits.items()
+    }
+
+
+def all_pairs(corpus: Corpus) -> list[tuple[str, str]]:
+    return sorted(itertools.chain(*corpus.splits.values()))
+
+
+def test_law_tatoeba_has_english_first_and_keeps_every_clean_pair(tmp_path: Path):
+    lines = [f" {en}\u00a0\t„{de}“\r" for en, de in COLUMNS]
+    corpus = load_corpus("tatoeba", folder=tatoeba(tmp_path, lines))
+    assert all_pairs(corpus) == sorted((clean(en), f'"{de}"') for en, de in COLUMNS)
+    assert corpus.skipped == {"empty": 0, "mismatched": 0}
+
+
+def test_law_a_third_column_and_the_zip_change_nothing(tmp_path: Path):
+    plain = load_corpus("tatoeba", folder=tatoeba(tmp_path / "plain", [f"{en}\t{de}" for en, de in COLUMNS]))
+    wide = tatoeba(tmp_path / "wide", [f"{en}\t{de}\tCC-BY 2.0 (somebody)" for en, de in COLUMNS])
+    assert load_corpus("tatoeba", folder=wide) == plain
+    (tmp_path / "packed").mkdir()
+    with zipfile.ZipFile(tmp_path / "packed" / "deu-eng.zip", "w") as archive:
+        archive.write(wide / "deu.txt", "deu.txt")
+    assert load_corpus("tatoeba", folder=tmp_path / "packed") == plain
+
+
+def test_law_tatoeba_counts_what_it_leaves_out(tmp_path: Path):
+    bad = ["", "\t", "Go.\t", "\tGeh.", "Go.\t\u200b", "Yes.\teins zwei drei vier fünf sechs sieben"]
+    lines = [f"{en}\t{de}" for en, de in COLUMNS]
+    corpus = load_corpus("tatoeba", folder=tatoeba(tmp_path, [*lines[:5], *bad, *lines[5:]]))
+    assert corpus.skipped == {"empty": 5, "mismatched": 1}
+    assert sum(map(len, corpus.splits.values())) == len(COLUMNS)
+    assert "; left out: 5 empty, 1 mismatched\n" in corpus.summary()
+
+
+@pytest.mark.parametrize("name", ["toy", "tatoeba"])
+def test_law_german_first_turns_the_same_pairs_round(tmp_path: Path, name: str):
+    folder = tatoeba(tmp_path, [f"{en}\t{de}" for en, de in COLUMNS])
+    there = load_corpus(name, folder=folder)
+    back = load_corpus(name, folder=folder, source="de", target="en")
+    assert {split: [(en, de) for de, en in pairs] for split, pairs in back.splits.items()} == there.splits
+
+
+def test_law_the_toy_language_needs_no_folder(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+    splits = load_corpus("toy").splits
+    assert len(splits["train"]) > 800 > 100 > len(splits["val"]) > 20 < len(splits["test"]) < 100
+    assert not any(a & b for a, b in itertools.combinations(sentences(splits).values(), 2))
+
+
+def test_law_only_training_loses_its_misfits(tmp_path: Path):
+    good, misfit = b"One two.\n", b"1 2 3 4 5 6 7 8 9 10\n"
+    for split, english in {"train": good + misfit + good, "val": misfit, "test": good * 3}.items():
+        (tmp_path / f"{split}.en").write_bytes(english)
+        (tmp_path / f"{split}.fr.gz").write_bytes(gzip.compress(b"Un deux.\n" * english.count(b"\n")))
+    corpus = load_corpus("files", folder=tmp_path, source="fr", target="en")
+    assert {split: len(pairs) for split, pairs in corpus.splits.items()} == {"train": 2, "val": 1, "test": 3}
+    assert corpus.splits["test"][0] == ("Un deux.", "One two.")
+    assert corpus.skipped == {"empty": 0, "mismatched": 1}
+
+
+def test_law_a_folder_of_corpora_serves_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tatoeba(tmp_path / "tatoeba", [f"{en}\t{de}" for en, de in COLUMNS])
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
+    corpus = load_corpus("tatoeba")
+    assert corpus == load_corpus("tatoeba", folder=folder) == load_corpus("tatoeba", folder=tmp_path)
+    monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "nowhere"))
+    assert load_corpus("tatoeba", folder=folder) == corpus  # what is given counts more
+
+
+def test_law_every_summary_ends_with_the_terms(tmp_path: Path):
+    corpus = load_corpus("tatoeba", folder=tatoeba(tmp_path, [f"{en}\t{de}" for en, de in COLUMNS]))
+    assert corpus.summary().startswith(f"tatoeba: train {len(corpus.splits['train'])}, val ")
+    assert corpus.summary().endswith(f"\n{SOURCES['tatoeba'].terms}")
+    assert "Terms: none" in load_corpus("toy").summary()
+
+
+def test_oracle_the_real_tatoeba_is_whole_and_no_split_knows_another(root: Path, shared_data: Path):
+    command = [sys.executable, "-c", LOAD_TATOEBA, str(shared_data)]  # without the shape checker: it is slow
+    run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
+    splits, skipped = json.loads(run.stdout)
+    assert sum(map(len, splits.values())) + sum(skipped.values()) == 169_813
+    assert skipped == {"empty": 0, "mismatched": 1}
+    heard = sentences(splits)
+    assert all(1500 < len(splits[split]) < 2000 for split in ("val", "test"))
+    for one, other in itertools.combinations(heard, 2):
+        assert not heard[one] & heard[other]
+    characters = {c for split in splits.values() for pair in split for text in pair for c in text}
+    assert not characters & set("\u00a0\u202f\u00ad\u200b\t„“”’")
+    assert {*"äöüßÄÖÜ'\"–"} <= characters
+
+
+def test_oracle_the_real_multi30k_keeps_its_published_splits(shared_data: Path):
+    corpus = load_corpus("multi30k", folder=shared_data)
+    sizes = {split: len(pairs) for split, pairs in corpus.splits.items()}
+    tests = {f"test_{which}": 1000 for which in ("2016_flickr", "2017_flickr")}
+    tests |= {"test_2017_mscoco": 461, "test_2018_flickr": 1071}
+    assert sizes == {"train": 29_000 - 2, "val": 1014, **tests}
+    assert corpus.skipped == {"empty": 0, "mismatched": 2}  # their German is "@@"
+    first = "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche."
+    assert corpus.splits["train"][0] == ("Two young, White males are outside near many bushes.", first)
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("cut", [0, 7, -5])
-def test_message_a_damaged_gzip(tmp_path: Path, cut: int):
-    write(tmp_path, de=b"Eins.\n")
-    data = gzip.compress(b"One.\n" * 100)
-    (tmp_path / "train.en.gz").write_bytes(data[:cut] if cut else b"not gzip")
-    with pytest.raises(ValueError, match=r"train\.en\.gz is not a whole gzip file \(.*\); fetch it again"):
-        read_pairs(tmp_path, "train")
+def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv(DATA_VARIABLE, raising=False)
+    expected = (
+        "where is the corpus tatoeba? give its folder, or set ANNOTATED_TRANSFORMER_DATA to it; "
+        "annotated_transformer.text.download.download('tatoeba', FOLDER) fetches it"
+    )
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        load_corpus("tatoeba")
+    with pytest.raises(ValueError, match=r"ANNOTATED_TRANSFORMER_DATA to it$"):
+        load_corpus("files")  # nobody else has these
+
+
+@pytest.mark.message
+def test_message_an_unknown_corpus():
+    with pytest.raises(ValueError, match="no corpus 'wmt14'; choose from toy, multi30k, tatoeba, files"):
+        load_corpus("wmt14")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["toy", "multi30k", "tatoeba"])
+@pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("de", "de")])
+def test_message_a_language_that_a_corpus_has_not(name: str, source: str, target: str):
+    expected = f"{name} has en and de, not {source} and {target}; give source='en', target='de', or the rev"
+    with pytest.raises(ValueError, match=expected):
+        load_corpus(name, source=source, target=target)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("line", "columns"), [("Go.", 1), ("a\tb\tc\td", 4)])
+def test_message_another_number_of_columns(tmp_path: Path, line: str, columns: int):
+    folder = tatoeba(tmp_path, ["Run!\tLauf!", line])
+    with pytest.raises(ValueError, match=rf"deu\.txt, line 2 has {columns} columns, not English, German and"):
+        load_corpus("tatoeba", folder=folder)
+
+
+@pytest.mark.message
+def test_message_a_corpus_that_is_not_there(tmp_path: Path):
+    (tmp_path / "_about.txt").touch()
+    with pytest.raises(FileNotFoundError, match=r"neither deu-eng\.zip nor deu\.txt; it holds _about\.txt"):
+        load_corpus("tatoeba", folder=tmp_path)
+    for name in ("multi30k", "files"):
+        with pytest.raises(FileNotFoundError, match=r"neither train\.en nor train\.en\.gz; it holds _about"):
+            load_corpus(name, folder=tmp_path)
+        with pytest.raises(FileNotFoundError, match=r"no folder .*none; give the one that holds train\.en"):
+            load_corpus(name, folder=tmp_path / "none")

@@ -66,6 +66,16 @@ def test_law_what_follows_eos_is_padding_and_says_nothing(tokenizer: Tokenizer):
     assert tokenizer.decode([[*ids, PAD_ID, PAD_ID]]) == ["A man"]
 
 
+def test_law_tokens_put_together_are_the_text(tokenizer: Tokenizer):
+    for text in [*CORPUS, "<eos> is text"]:
+        (ids,) = tokenizer.encode_target([text])
+        tokens = tokenizer.tokens(ids)
+        assert "".join(tokens) == f"<bos> {text}<eos>"
+        assert len(tokens) == len(ids)
+    (ids,) = tokenizer.encode_source(["日"])
+    assert tokenizer.tokens(ids) == [" ", "\ufffd", "\ufffd", "\ufffd", "<eos>"]
+
+
 def test_law_training_twice_gives_the_same_tokenizer(tokenizer: Tokenizer):
     assert Tokenizer.train(iter(CORPUS), vocab_size=293).to_json() == tokenizer.to_json()
 

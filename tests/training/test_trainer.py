@@ -11,24 +11,19 @@ import torch.nn.functional as F
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, Pair, make_batches, pad
+from annotated_transformer.text.batching import Batch, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.training import trainer
-from annotated_transformer.training.trainer import Report, TrainingConfig, batch_loss, mean_loss, train
+from annotated_transformer.training import progress
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.evaluation import batch_loss, mean_loss
+from annotated_transformer.training.report import Report
+from annotated_transformer.training.trainer import train
 
 VOCAB = 17
 SHAPE = TransformerConfig(
     vocab_size=VOCAB, max_length=67, num_layers=1, d_model=32, d_ff=64, num_heads=4, dropout=0.0
 )
 BRIEF = TrainingConfig(steps=7, batch_tokens=53, warmup_steps=3, peak=1e-2)
-
-
-def copy_task(count: int, seed: int) -> list[Pair]:
-    """Return random words and the same words again."""
-    rng = torch.Generator().manual_seed(seed)
-    lengths = torch.randint(1, 8, (count,), generator=rng).tolist()
-    words = [torch.randint(4, VOCAB, (length,), generator=rng).tolist() for length in lengths]
-    return [([*ids, EOS_ID], [BOS_ID, *ids, EOS_ID]) for ids in words]
 
 
 def model(seed: int = 0, **changes: object) -> Transformer:
@@ -40,20 +35,20 @@ def rng() -> torch.Generator:
     return torch.Generator().manual_seed(0)
 
 
-def test_law_a_small_model_learns_to_copy():
+def test_law_a_small_model_learns_to_copy(copy_pairs):
     trained = model()
     config = TrainingConfig(steps=400, batch_tokens=509, warmup_steps=100, peak=1e-2)
-    train(trained, copy_task(2003, seed=0), config, generator=rng())
-    unseen = copy_task(211, seed=1)
+    train(trained, copy_pairs(2003, seed=0), config, generator=rng())
+    unseen = copy_pairs(211, seed=1)
     found = greedy_search(trained, pad([src for src, _ in unseen])).tolist()
     right = sum(out[: len(src)] == src for out, (src, _) in zip(found, unseen, strict=True))
     assert right / len(unseen) >= 0.99
 
 
-def test_law_the_same_seeds_give_the_same_weights():
+def test_law_the_same_seeds_give_the_same_weights(copy_pairs):
     def weights(seed: int) -> list[torch.Tensor]:
         trained = model(dropout=0.3)
-        train(trained, copy_task(23, seed=0), BRIEF, generator=torch.Generator().manual_seed(seed))
+        train(trained, copy_pairs(23, seed=0), BRIEF, generator=torch.Generator().manual_seed(seed))
         return list(trained.parameters())
 
     first, again, other = weights(0), weights(0), weights(1)
@@ -61,9 +56,9 @@ def test_law_the_same_seeds_give_the_same_weights():
     assert not any(map(torch.equal, first, other))
 
 
-def test_oracle_an_update_is_pytorchs_adam_on_the_papers_settings():
+def test_oracle_an_update_is_pytorchs_adam_on_the_papers_settings(copy_pairs):
     ours, theirs = model().double(), model().double()
-    pairs = copy_task(3, seed=0)
+    pairs = copy_pairs(3, seed=0)
     train(ours, pairs, dataclasses.replace(BRIEF, steps=2), generator=rng())
     adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9)
     (batch,) = make_batches(pairs, batch_tokens=53)
@@ -79,18 +74,18 @@ def test_oracle_an_update_is_pytorchs_adam_on_the_papers_settings():
     assert not torch.equal(ours.embedding.weight, model().double().embedding.weight)
 
 
-def test_law_dropout_is_on_in_training_and_off_in_validation():
+def test_law_dropout_is_on_in_training_and_off_in_validation(copy_pairs):
     one = model(dropout=0.5)
-    batches = make_batches(copy_task(5, seed=0), batch_tokens=53)
+    batches = make_batches(copy_pairs(5, seed=0), batch_tokens=53)
     assert mean_loss(one, batches) == mean_loss(one, batches)
     assert one.training
     assert batch_loss(one, batches[0], smoothing=0.0) != batch_loss(one, batches[0], smoothing=0.0)
-    train(one.eval(), copy_task(5, seed=0), BRIEF, generator=rng(), validation=batches)
+    train(one.eval(), copy_pairs(5, seed=0), BRIEF, generator=rng(), validation=batches)
     assert one.training
 
 
-def test_law_the_mean_is_over_labels_and_not_over_batches():
-    one, pairs = model(), copy_task(29, seed=0)
+def test_law_the_mean_is_over_labels_and_not_over_batches(copy_pairs):
+    one, pairs = model(), copy_pairs(29, seed=0)
     together = make_batches(pairs, batch_tokens=10_007)
     apart = make_batches(pairs, batch_tokens=31)
     assert len(together) == 1 < len(apart)
@@ -99,12 +94,12 @@ def test_law_the_mean_is_over_labels_and_not_over_batches():
     assert unweighted != pytest.approx(mean_loss(one, together), rel=1e-5)
 
 
-def test_law_a_report_comes_after_each_epoch_and_at_the_end():
+def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     seen: list[Report] = []
-    pairs = copy_task(23, seed=0)
+    pairs = copy_pairs(23, seed=0)
     epoch = len(make_batches(pairs, batch_tokens=53))
     config = dataclasses.replace(BRIEF, steps=2 * epoch + 1)
-    validation = make_batches(copy_task(5, seed=1), batch_tokens=53)
+    validation = make_batches(copy_pairs(5, seed=1), batch_tokens=53)
     one = model()
     reports = train(one, pairs, config, generator=rng(), validation=validation, report=seen.append)
     assert reports == seen
@@ -114,16 +109,16 @@ def test_law_a_report_comes_after_each_epoch_and_at_the_end():
     assert train(model(), pairs, BRIEF, generator=rng())[-1].validation_loss is None
 
 
-def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch):
+def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pairs):
     seconds = itertools.count(0.0, 1.0)
-    monkeypatch.setattr(trainer.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
     config = dataclasses.replace(BRIEF, steps=None, minutes=0.5)
-    reports = train(model(), copy_task(97, seed=0), config, generator=rng())
+    reports = train(model(), copy_pairs(97, seed=0), config, generator=rng())
     assert reports[-1].step == 30  # half a minute of a clock that is read once at first, and once a step
 
 
-def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights():
-    one, pairs = model(), copy_task(97, seed=0)
+def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights(copy_pairs):
+    one, pairs = model(), copy_pairs(97, seed=0)
     (batch,) = make_batches(pairs, batch_tokens=1009)
     rounded, exact = (batch_loss(one, batch, smoothing=0.1, bf16=bf16) for bf16 in (True, False))
     assert rounded.dtype == torch.float32
@@ -134,8 +129,8 @@ def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights():
     assert {parameter.dtype for parameter in one.parameters()} == {torch.float32}
 
 
-def test_law_padding_in_the_batch_does_not_move_the_loss():
-    one, ((src, tgt),) = model().double(), copy_task(1, seed=3)
+def test_law_padding_in_the_batch_does_not_move_the_loss(copy_pairs):
+    one, ((src, tgt),) = model().double(), copy_pairs(1, seed=3)
     alone = Batch([0], pad([src]), pad([tgt]))
     padded = Batch([0], F.pad(alone.src, (0, 3)), F.pad(alone.tgt, (0, 5)))
     expected = batch_loss(one, alone, smoothing=0.1)
@@ -143,7 +138,7 @@ def test_law_padding_in_the_batch_does_not_move_the_loss():
 
 
 @pytest.mark.message
-def test_message_a_loss_that_is_no_number_stops_before_the_weights():
+def test_message_a_loss_that_is_no_number_stops_before_the_weights(copy_pairs):
     broken = model()
     with torch.no_grad():
         broken.embedding.weight[EOS_ID] = math.nan
@@ -151,7 +146,7 @@ def test_message_a_loss_that_is_no_number_stops_before_the_weights():
     with pytest.raises(
         FloatingPointError, match=r"the loss is nan at step 1, .* 3\.33e-03.* more than warmup_steps=3"
     ):
-        train(broken, copy_task(5, seed=0), BRIEF, generator=rng())
+        train(broken, copy_pairs(5, seed=0), BRIEF, generator=rng())
     assert all(map(torch.equal, broken.decoder.parameters(), before))
 
 
@@ -187,14 +182,14 @@ def test_message_label_smoothing():
 
 
 @pytest.mark.message
-def test_message_another_padding_id():
+def test_message_another_padding_id(copy_pairs):
     with pytest.raises(ValueError, match="the model has pad_id=5, but batches are padded with 0"):
-        train(model(pad_id=5), copy_task(5, seed=0), BRIEF, generator=rng())
+        train(model(pad_id=5), copy_pairs(5, seed=0), BRIEF, generator=rng())
 
 
 @pytest.mark.message
-def test_message_a_pair_longer_than_the_positions():
-    pairs = [*copy_task(2, seed=0), ([4] * 71, [BOS_ID, EOS_ID])]
+def test_message_a_pair_longer_than_the_positions(copy_pairs):
+    pairs = [*copy_pairs(2, seed=0), ([4] * 71, [BOS_ID, EOS_ID])]
     with pytest.raises(
         ValueError, match="pair 2 has 71 source and 2 target tokens, and the model 67 positions; drop"
     ):

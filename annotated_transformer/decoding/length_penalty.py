@@ -1,0 +1,46 @@
+"""What makes targets of different lengths comparable: section 6.1 of the paper."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+LengthPenalty = Callable[[Tensor], Tensor]
+"""From lengths, EOS counted, to what log-probabilities are divided by; it never falls."""
+
+
+@dataclass(frozen=True)
+class GnmtLength:
+    r"""The paper's, of Wu et al. (2016): $lp(L) = ((5 + L)/6)^\alpha$, $\alpha = 0.6$."""
+
+    alpha: float = 0.6
+
+    def __post_init__(self) -> None:
+        """Refuse an `alpha` that would reward short targets."""
+        _refuse_negative(self.alpha)
+
+    def __call__(self, length: Tensor) -> Tensor:
+        """Return the divisor for each length."""
+        return ((5 + length) / 6) ** self.alpha
+
+
+@dataclass(frozen=True)
+class PlainLength:
+    r"""Plain normalization, $L^\alpha$: with $\alpha = 1$ the score is a token's mean."""
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse an `alpha` that would reward short targets."""
+        _refuse_negative(self.alpha)
+
+    def __call__(self, length: Tensor) -> Tensor:
+        """Return the divisor for each length."""
+        return length**self.alpha
+
+
+def _refuse_negative(alpha: float) -> None:
+    if not alpha >= 0:
+        raise ValueError(
+            f"alpha={alpha} would reward short targets; give 0 (no penalty) or more"
+        )

@@ -1,0 +1,70 @@
+"""How likely a target is, and what it read of its source: the chapter on looking inside."""
+
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from annotated_transformer.decoding.cache import decoder_layers
+from annotated_transformer.decoding.search import evaluating, first_tokens, forbid
+from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.model.transformer import Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What one pass over whole targets shows.
+
+    `log_probs` has the sum of the log-probabilities of each target's tokens, `attention`
+    what the prediction of each token read of each source token, in every layer and head.
+    """
+
+    log_probs: Float[Tensor, " batch"]
+    attention: Float[Tensor, "batch layers heads tgt_tokens src_tokens"]
+
+
+def observe(
+    model: Transformer,
+    src: Int[Tensor, "batch src_tokens"],
+    tgt: Int[Tensor, "batch tgt_tokens"],
+) -> Observation:
+    """Decode `tgt`, as a search returns it, in one pass, and watch the cross-attention.
+
+    Raises:
+        ValueError: If the model's attention forms no weights.
+    """
+    pad_id = model.config.pad_id
+    read = torch.cat([first_tokens(model, src)[:, None], tgt[:, :-1]], dim=1)
+    memory_mask = padding_mask(src, pad_id)
+    seen: list[Tensor] = []
+    hooks = [
+        attention.register_forward_hook(lambda module, args, weights: seen.append(weights))
+        for attention in _places_of_weights(model)
+    ]
+    try:
+        with evaluating(model):
+            memory = model.encode(src, memory_mask)
+            hidden = model.decode(read, memory, decoder_mask(read, pad_id), memory_mask)
+            logits = forbid(model.logits(hidden).flatten(0, 1), model.config)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    log_probs = logits.log_softmax(dim=-1).gather(1, tgt.reshape(-1, 1)).view(tgt.shape)
+    summed = log_probs.masked_fill(tgt == pad_id, 0.0).sum(dim=1)
+    return Observation(summed, torch.stack(seen, dim=1))
+
+
+def _places_of_weights(model: Transformer) -> list[torch.nn.Module]:
+    places: list[torch.nn.Module] = []
+    for layer in decoder_layers(model):
+        attention = layer.cross_attention.attention
+        if not hasattr(attention, "weights"):
+            raise ValueError(
+                f"{type(attention).__name__} forms no weights to observe; load the "
+                f"model's state into one with attention='scaled_dot_product', which "
+                f"computes the same"
+            )
+        places.append(cast(torch.nn.Module, attention.weights))
+    return places

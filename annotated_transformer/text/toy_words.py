@@ -1,0 +1,145 @@
+"""Words and how both languages bend them: the toy language of the chapter on training."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Case = Literal["nominative", "accusative", "dative"]
+Form = Literal["masculine", "feminine", "neuter", "plural"]  # the plural knows no gender
+Person = Literal["first", "third", "plural"]  # those that the verbs below tell apart
+Determiner = Literal["the", "a", "my"]
+Declension = dict[Case, tuple[str, ...]]  # a word or an ending for each form
+Word = tuple[str, str]  # a word and its part: equal parts of two languages are linked
+
+FORMS: tuple[Form, ...] = ("masculine", "feminine", "neuter", "plural")
+DETERMINERS: dict[Determiner, Declension] = {
+    "the": {
+        "nominative": ("der", "die", "das", "die"),
+        "accusative": ("den", "die", "das", "die"),
+        "dative": ("dem", "der", "dem", "den"),
+    },
+    "a": {
+        "nominative": ("ein", "eine", "ein"),  # and no plural
+        "accusative": ("einen", "eine", "ein"),
+        "dative": ("einem", "einer", "einem"),
+    },
+    "my": {
+        "nominative": ("mein", "meine", "mein", "meine"),
+        "accusative": ("meinen", "meine", "mein", "meine"),
+        "dative": ("meinem", "meiner", "meinem", "meinen"),
+    },
+}
+WEAK_ENDINGS: Declension = {  # after "the": the article already tells the gender
+    "nominative": ("e", "e", "e", "en"),
+    "accusative": ("en", "e", "e", "en"),
+    "dative": ("en", "en", "en", "en"),
+}
+MIXED_ENDINGS: Declension = WEAK_ENDINGS | {  # after "a" and "my": "ein" may not tell it
+    "nominative": ("er", "e", "es", "en"),
+    "accusative": ("en", "e", "es", "en"),
+}
+
+
+@dataclass(frozen=True)
+class Noun:
+    """A noun in both languages; German has a gender, and adds -n in the dative plural."""
+
+    english: str
+    english_plural: str
+    german: str
+    german_plural: str
+    gender: Form
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """A determiner, perhaps an adjective (English and German), and a noun."""
+
+    determiner: Determiner
+    adjective: tuple[str, str] | None
+    noun: Noun
+    plural: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what neither language can say.
+
+        Raises:
+            ValueError: If it is the plural of "a".
+        """
+        if self.determiner == "a" and self.plural:
+            raise ValueError(
+                f"'a {self.noun.english_plural}' is not English; "
+                f"give the determiner 'the' or 'my', or plural=False"
+            )
+
+    @property
+    def person(self) -> Person:
+        """Return what a verb agrees with."""
+        return "plural" if self.plural else "third"
+
+    def english(self) -> list[Word]:
+        """Return the phrase as "an old dog"."""
+        noun = self.noun.english_plural if self.plural else self.noun.english
+        rest = [(noun, "noun")]
+        if self.adjective is not None:
+            rest.insert(0, (self.adjective[0], "adjective"))
+        before_vowel = self.determiner == "a" and rest[0][0][0] in "aeiou"
+        return [("an" if before_vowel else self.determiner, "determiner"), *rest]
+
+    def german(self, case: Case) -> list[Word]:
+        """Return the phrase as "einen alten Hund": all agree in gender, number and case."""
+        form = FORMS.index("plural" if self.plural else self.noun.gender)
+        words = [(DETERMINERS[self.determiner][case][form], "determiner")]
+        if self.adjective is not None:
+            endings = WEAK_ENDINGS if self.determiner == "the" else MIXED_ENDINGS
+            words.append((self.adjective[1] + endings[case][form], "adjective"))
+        noun = self.noun.german_plural if self.plural else self.noun.german
+        if self.plural and case == "dative" and not noun.endswith("n"):
+            noun += "n"
+        return [*words, (noun, "noun")]
+
+
+@dataclass(frozen=True)
+class Pronoun:
+    """A pronoun; the grammar has it as subject only."""
+
+    word: str
+    translation: str
+    person: Person
+
+    def english(self) -> list[Word]:
+        """Return the pronoun."""
+        return [(self.word, "pronoun")]
+
+    def german(self, case: Case) -> list[Word]:
+        """Return the pronoun, which is a subject and so in the nominative."""
+        if case != "nominative":
+            raise ValueError(
+                f"{self.translation!r} is a subject, and the grammar has no {case} of it; "
+                f"give a noun phrase as object"
+            )
+        return [(self.translation, "pronoun")]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb, the present tense of it, and the cases that German wants its objects in.
+
+    The `particle` of a separable verb stands apart in a main clause ("ruft … an"), and
+    before the verb in a subordinate one ("anruft").
+    """
+
+    base: str
+    with_s: str
+    first: str
+    third: str
+    plural: str
+    particle: str
+    cases: tuple[Case, ...]
+
+    def english(self, person: Person) -> str:
+        """Return the form that agrees with a subject, as "calls"."""
+        return self.with_s if person == "third" else self.base
+
+    def german(self, person: Person) -> str:
+        """Return the form that agrees with a subject, without the particle, as "ruft"."""
+        return {"first": self.first, "third": self.third, "plural": self.plural}[person]

@@ -1,0 +1,88 @@
+"""Where a training stands, to a file and back: the chapter on training.
+
+One file holds it all, so one step replaces the older state by the newer: whenever a kill
+comes, one of the two is there, whole.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_safetensors
+from torch import Tensor
+
+from annotated_transformer.checkpoint import digest_tensors, write_together
+from annotated_transformer.training.state import Counters, TrainingState
+
+STATE = "training.safetensors"
+FORMAT_VERSION = "1"
+
+
+def save_state(
+    folder: Path, state: TrainingState, identity: Mapping[str, object]
+) -> None:
+    """Write the state to `folder` in one step; `identity` says which training it is of.
+
+    Raises:
+        OSError: If it cannot be written; an older one is still there.
+    """
+    tensors = state.tensors()
+    record = json.dumps({"identity": dict(identity), "at": asdict(state.at)})
+    metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
+    metadata["digest"] = _digest(tensors, record)
+    if state.team.rank == 0:
+        write_together(folder, {STATE: to_safetensors(tensors, metadata)})
+
+
+def load_state(
+    folder: Path, state: TrainingState, identity: Mapping[str, object]
+) -> None:
+    """Set `state` to the one that `save_state` wrote to `folder`.
+
+    Raises:
+        ValueError: If the file is damaged, or of another training than `identity` says.
+    """
+    tensors, record = _read(folder / STATE)
+    before, now = record["identity"], json.loads(json.dumps(dict(identity)))
+    changes = [
+        f"{name} was {before.get(name)} and is {now.get(name)}"
+        for name in now | before
+        if before.get(name) != now.get(name)
+    ]
+    if changes:
+        raise ValueError(
+            f"{folder / STATE} is the state of another training: {', '.join(changes)}; "
+            f"give what it was begun with, or another folder"
+        )
+    state.restore(tensors)
+    state.at = Counters(**record["at"])
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except SafetensorError as error:
+        raise ValueError(
+            f"{path} is damaged ({error}); delete it to train from the first step"
+        ) from error
+    if metadata.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format_version={metadata.get('format_version')}, and this package "
+            f"reads {FORMAT_VERSION}; delete it to train from the first step"
+        )
+    if _digest(tensors, metadata["state"]) != metadata["digest"]:
+        raise ValueError(
+            f"{path} is damaged (it does not hold what was saved); "
+            f"delete it to train from the first step"
+        )
+    return tensors, json.loads(metadata["state"])
+
+
+def _digest(tensors: dict[str, Tensor], record: str) -> str:
+    return hashlib.sha256((digest_tensors(tensors) + record).encode()).hexdigest()

@@ -1,0 +1,216 @@
+"""What beam search promises: with enough width the best of all targets, with width 1 the greedy one."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder, Recomputation
+from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
+from annotated_transformer.decoding.search import greedy_search
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+
+A, B, C = 3, 4, 5
+PENALTIES = [GnmtLength(), PlainLength(), PlainLength(0.0)]
+
+
+def words(ids: torch.Tensor) -> list[list[int]]:
+    return [[token for token in row if token != PAD_ID] for row in ids.tolist()]
+
+
+def all_targets(symbols: list[int], length: int) -> Iterator[list[int]]:
+    """Yield every target: those that end with EOS, and those that are cut short at `length`."""
+    others = [symbol for symbol in symbols if symbol != EOS_ID]
+    for n in range(length):
+        yield from ([*target, EOS_ID] for target in itertools.product(others, repeat=n))
+    yield from (list(target) for target in itertools.product(others, repeat=length))
+
+
+@torch.no_grad()
+def log_probs(model: Transformer, source: list[int], targets: list[list[int]]) -> torch.Tensor:
+    """Return the log-probability of each target, by one pass of the whole model."""
+    tgt = pad(targets)
+    read = torch.cat([torch.full_like(tgt[:, :1], BOS_ID), tgt[:, :-1]], dim=1)
+    scores = model.eval()(torch.tensor([source]).expand(len(tgt), -1), read)
+    scores[..., [PAD_ID, BOS_ID]] = -math.inf
+    each = scores.log_softmax(dim=-1).gather(2, tgt[:, :, None])[:, :, 0]
+    return each.masked_fill(tgt == PAD_ID, 0.0).sum(dim=1)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@torch.no_grad()
+def test_oracle_a_beam_as_wide_as_all_targets_is_exhaustive_search(
+    stirred: Callable[..., Transformer], penalty: LengthPenalty, length: int
+):
+    targets = list(all_targets([EOS_ID, A, B], length))
+    divisor = penalty(torch.tensor([len(target) for target in targets], dtype=torch.float64))
+    sources = [[A, B, A, B, EOS_ID][-length:], [EOS_ID]]
+    greedy_fails = False
+    for seed in (12, 13, 14):
+        model = stirred(seed, vocab_size=5, max_length=length, num_layers=1)
+        log_p = torch.stack([log_probs(model, source, targets) for source in sources])
+        best = (log_p / divisor).argmax(dim=1)
+        for decoder in (Recomputation, KeyValueCache, LeanCache):
+            found = beam_search(
+                model, pad(sources), beam_size=3**length, length_penalty=penalty, decoder=decoder
+            )
+            assert words(found.ids) == [targets[i] for i in best]
+            torch.testing.assert_close(found.log_probs, log_p[[0, 1], best], rtol=0, atol=1e-10)
+        greedy_fails |= words(greedy_search(model, pad(sources))) != words(found.ids)
+    assert greedy_fails or length == 1  # else greedy search would pass for a beam
+
+
+TABLE = {  # of A, B, C and EOS, after what was said
+    (): [0.5, 0.2, 0.2, 0.1],
+    (A,): [0.1, 0.4, 0.3, 0.2],
+    (A, B): [0.2, 0.2, 0.4, 0.2],
+    (A, B, C): [0.0, 0.2, 0.2, 0.6],
+    (A, C): [0.1, 0.6, 0.2, 0.1],
+    (A, C, B): [0.1, 0.2, 0.1, 0.6],
+}
+
+
+def probability(said: list[int], token: int) -> float:
+    return dict(zip([A, B, C, EOS_ID], TABLE.get(tuple(said), [0.25] * 4), strict=True)).get(token, 0.0)
+
+
+def textbook(said: list[int]) -> list[float]:
+    return [math.log(p) if (p := probability(said, token)) else -math.inf for token in range(6)]
+
+
+@pytest.mark.parametrize(
+    ("beam_size", "target", "expected"), [(1, [A, B, C, EOS_ID], 0.048), (2, [A, C, B, EOS_ID], 0.054)]
+)
+def test_oracle_the_textbooks_table(
+    model: Transformer, script: Callable[..., MakeDecoder], beam_size: int, target: list[int], expected: float
+):
+    src, decoder = pad([[A, EOS_ID]]), script(textbook)
+    found = beam_search(
+        model, src, beam_size=beam_size, length_penalty=PlainLength(), decoder=decoder
+    )
+    assert found.ids.tolist() == [target]
+    assert found.log_probs.exp().item() == pytest.approx(expected, abs=1e-12)
+    assert found.scores.item() == pytest.approx(math.log(expected) / 4, abs=1e-12)
+    if beam_size == 1:
+        assert torch.equal(greedy_search(model, src, decoder=decoder), found.ids)
+
+
+def test_oracle_the_textbooks_best_target_is_the_best_of_all():
+    def score(target: list[int]) -> float:
+        p = math.prod(probability(target[:i], token) for i, token in enumerate(target))
+        return math.log(p) / len(target) if p else -math.inf
+
+    targets = (t for t in all_targets([A, B, C, EOS_ID], 6) if t[-1] == EOS_ID)
+    assert max(targets, key=score) == [A, C, B, EOS_ID]
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_law_a_beam_of_one_is_greedy_search(
+    stirred: Callable[..., Transformer], sources: list[list[int]], penalty: LengthPenalty
+):
+    ends = set()
+    for seed in (19, 22, 25):
+        model = stirred(seed, norm="pre")
+        found = beam_search(model, pad(sources), beam_size=1, length_penalty=penalty)
+        assert torch.equal(found.ids, greedy_search(model, pad(sources)))
+        ends |= {ids[-1] == EOS_ID for ids in words(found.ids)}
+    assert ends == {True, False}
+
+
+@pytest.mark.parametrize("beam_size", [2, 5])
+def test_law_company_changes_nothing(
+    stirred: Callable[..., Transformer], sources: list[list[int]], beam_size: int
+):
+    different = set()
+    for seed in (19, 22, 25):
+        model = stirred(seed, norm="pre")
+        together = beam_search(model, pad(sources), beam_size=beam_size)
+        alone = [beam_search(model, pad([source]), beam_size=beam_size) for source in sources]
+        assert words(together.ids) == [words(one.ids)[0] for one in alone]
+        scores = torch.cat([one.scores for one in alone])
+        torch.testing.assert_close(together.scores, scores, rtol=0, atol=1e-10)
+        different |= {tuple(ids) for ids in words(together.ids)}
+    assert len(different) > 5
+
+
+def test_law_the_scores_are_those_of_the_targets(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    model = stirred(norm="pre")
+    found = beam_search(model, pad(sources), beam_size=3)
+    for source, ids, log_p, score in zip(
+        sources, words(found.ids), found.log_probs, found.scores, strict=True
+    ):
+        assert log_p.item() == pytest.approx(log_probs(model, source, [ids]).item(), abs=1e-10)
+        assert score.item() == pytest.approx(log_p.item() / ((5 + len(ids)) / 6) ** 0.6, abs=1e-10)
+    assert (found.ids != PAD_ID).any(dim=0).all()  # no column of padding alone
+
+
+def test_law_a_search_stops_when_no_hypothesis_can_win(
+    stirred: Callable[..., Transformer], script: Callable[..., MakeDecoder]
+):
+    """EOS has 0.9 at once: the rest, 0.06 at most, would need the length penalty of 400 tokens."""
+    model, src = stirred(max_length=101), pad([[4, EOS_ID]])
+    decoders = []
+
+    def decoder(model: Transformer, src: torch.Tensor) -> object:
+        scores = [0, 0, *map(math.log, (0.9, 0.06, 0.04))]
+        decoders.append(script(lambda said: scores)(model, src))
+        return decoders[-1]
+
+    found = beam_search(model, src, beam_size=3, decoder=decoder)
+    assert found.ids.tolist() == [[EOS_ID]]
+    assert decoders[-1].steps == 1
+    beam_search(model, src, beam_size=3, length_penalty=PlainLength(), decoder=decoder)
+    assert decoders[-1].steps > 1  # log(0.06) / 52 is still better than log(0.9)
+
+
+def test_law_a_hypothesis_that_ended_takes_its_place_with_it(
+    model: Transformer, script: Callable[..., MakeDecoder]
+):
+    """A beam of 2 keeps EOS and A; then one place is left, for A B and not for A EOS, which would win."""
+    after = {(): [0.35, 0.4, 0.25], (A,): [0.48, 0.02, 0.5], (A, B): [0.4, 0.3, 0.3]}  # EOS, A, B
+
+    def scores(said: list[int]) -> list[float]:
+        return [0, 0, *map(math.log, after.get(tuple(said), [0.3, 0.3, 0.4]))]
+
+    found = beam_search(
+        model, pad([[A, EOS_ID]]), beam_size=2, length_penalty=PlainLength(), decoder=script(scores)
+    )
+    assert found.ids.tolist() == [[A, B, EOS_ID]]
+    assert found.log_probs.exp().item() == pytest.approx(0.4 * 0.5 * 0.4)
+    assert found.scores.item() < math.log(0.4 * 0.48) / 2  # what A EOS would have had
+
+
+def test_law_dropout_is_off_meanwhile(model: Transformer, sources: list[list[int]]):
+    first, again = (beam_search(model.train(), pad(sources)) for _ in range(2))
+    assert torch.equal(first.scores, again.scores)
+    assert model.training
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("beam_size", [0, -3])
+def test_message_a_beam_of_nothing(model: Transformer, beam_size: int):
+    with pytest.raises(ValueError, match=rf"beam_size={beam_size} keeps no hypothesis; give 1 \(greedy"):
+        beam_search(model, pad([[4, EOS_ID]]), beam_size=beam_size)
+
+
+@pytest.mark.message
+def test_message_an_empty_source(model: Transformer):
+    with pytest.raises(ValueError, match=r"src of shape \(2, 2\) holds an empty source"):
+        beam_search(model, torch.tensor([[4, EOS_ID], [0, 0]]))
+
+
+@pytest.mark.message
+def test_message_scores_that_are_no_numbers(model: Transformer):
+    with torch.no_grad():
+        model.embedding.weight[7, 0] = math.nan
+    with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
+        beam_search(model, pad([[4, EOS_ID]]))

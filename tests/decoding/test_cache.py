@@ -1,0 +1,172 @@
+"""What caches promise: at every step what recomputation gives, and much less work."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder, Recomputation
+from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.search import evaluating, greedy_search
+from annotated_transformer.model.attention import ScaledDotProductAttention
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import BOS_ID
+
+STEPS, WORDS = 13, 11
+KINDS = {
+    "the paper's": {},
+    "pre-norm": {"norm": "pre"},
+    "learned positions": {"positions": "learned"},
+    "fused attention": {"attention": "fused"},
+    "other widths": {"d_k": 5, "d_v": 7},
+    "all else": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
+}
+CACHES = [KeyValueCache, LeanCache]
+
+
+def say(decoder: MakeDecoder, model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:
+    """Return the scores at each step of saying `tgt`."""
+    with evaluating(model):
+        targets = decoder(model, src)
+        return torch.stack([targets.step(tokens) for tokens in tgt.unbind(1)], dim=1)
+
+
+def some_targets(rows: int) -> Tensor:
+    rng = torch.Generator().manual_seed(0)
+    tgt = torch.randint(3, WORDS, (rows, STEPS), generator=rng)
+    tgt[:, 0] = BOS_ID
+    return tgt
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("decoder", [Recomputation, *CACHES])
+def test_oracle_every_step_gives_what_one_pass_gives(
+    stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, changes: dict
+):
+    model, src, tgt = stirred(**changes), pad(sources), some_targets(len(sources))
+    found = say(decoder, model, src, tgt)
+    torch.testing.assert_close(found, model.eval()(src, tgt), rtol=0, atol=1e-10)
+    assert found.std(dim=(0, 1)).min() > 1e-3  # no row and no step is like the others
+
+
+@pytest.mark.parametrize("decoder", CACHES)
+def test_law_the_same_word_at_two_places_is_read_twice(
+    stirred: Callable[..., Transformer], decoder: MakeDecoder
+):
+    """With position 0 at each step, a target of one word repeated would look the same throughout."""
+    model, src = stirred(), torch.tensor([[4, 2]])
+    tgt = torch.full((1, STEPS), 5)
+    found = say(decoder, model, src, tgt)[0]
+    assert (found[1:] - found[:-1]).abs().amax(dim=1).min() > 1e-4
+
+
+@pytest.mark.parametrize("decoder", CACHES)
+@pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], [2], []])
+def test_law_rows_can_be_reordered_repeated_and_left_out(
+    stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, rows: list[int]
+):
+    model, src, tgt = stirred(), pad(sources), some_targets(len(sources))
+    chosen = torch.tensor(rows, dtype=torch.long)
+    with evaluating(model):
+        targets = decoder(model, src)
+        for tokens in tgt[:, :5].unbind(1):
+            targets.step(tokens)
+        targets.select(chosen)
+        new = some_targets(7)[: len(rows), 5]
+        found = targets.step(new)
+    expected = model.eval()(src[chosen], torch.cat([tgt[chosen, :5], new[:, None]], dim=1))[:, -1]
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-10)
+    assert found.shape == (len(rows), WORDS)
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_law_greedy_search_finds_the_same_tokens_with_every_decoder(
+    stirred: Callable[..., Transformer], sources: list[list[int]], changes: dict
+):
+    src, said = pad(sources), set()
+    for seed in (19, 22, 25):
+        model = stirred(seed, **changes)
+        expected = greedy_search(model, src, decoder=Recomputation)
+        said |= set(expected.flatten().tolist())
+        for decoder in CACHES:
+            assert torch.equal(greedy_search(model, src, decoder=decoder), expected)
+    assert len(said) > 2  # else a decoder that repeats one word would do
+
+
+@pytest.mark.parametrize(
+    ("decoder", "tokens"), [(KeyValueCache, STEPS), (Recomputation, STEPS * (STEPS + 1) // 2)]
+)
+def test_law_a_cache_decodes_each_token_once(
+    stirred: Callable[..., Transformer], decoder: MakeDecoder, tokens: int
+):
+    model = stirred()
+    counts = []
+    for layer in model.decoder.layers:
+        layer.feed_forward.register_forward_hook(lambda _, args, out: counts.append(out.size(1)))
+    say(decoder, model, torch.tensor([[4, 2]]), some_targets(1))
+    assert sum(counts) == len(model.decoder.layers) * tokens
+
+
+def test_law_a_cache_projects_the_memory_once(stirred: Callable[..., Transformer]):
+    model = stirred()
+    calls = []
+    model.decoder.layers[1].cross_attention.to_key.register_forward_hook(lambda *_: calls.append(1))
+    say(KeyValueCache, model, torch.tensor([[4, 2]]), some_targets(1))
+    assert len(calls) == 1
+
+
+class Operations(TorchDispatchMode):
+    """Count the calls of PyTorch's operations, those that only look at a tensor otherwise left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += not func.is_view
+        return func(*args, **(kwargs or {}))
+
+
+def test_law_the_lean_cache_calls_at_most_half_of_the_operations(stirred: Callable[..., Transformer]):
+    model, src = stirred(num_layers=3), torch.tensor([[4, 2]])
+    counts = []
+    for decoder in (LeanCache, KeyValueCache):
+        with evaluating(model):
+            targets = decoder(model, src)
+            with Operations() as operations:
+                targets.step(torch.tensor([5]))
+        counts.append(operations.count)
+    assert 0 < counts[0] <= counts[1] / 2
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    "name", ["decoder.layers.1.self_attention.attention.weights", "positions", "decoder"]
+)
+@pytest.mark.parametrize("kind", ["forward", "forward_pre"])
+def test_message_the_lean_cache_refuses_hooks_it_would_pass_by(
+    stirred: Callable[..., Transformer], name: str, kind: str
+):
+    model = stirred()
+    hook = getattr(model.get_submodule(name), f"register_{kind}_hook")(lambda *_: None)
+    with pytest.raises(ValueError, match=rf"^{name} has hooks, .* decode with KeyValueCache"):
+        LeanCache(model, torch.tensor([[4, 2]]))
+    hook.remove()
+    LeanCache(model, torch.tensor([[4, 2]]))
+
+
+@pytest.mark.message
+def test_message_the_lean_cache_refuses_modules_it_does_not_know(stirred: Callable[..., Transformer]):
+    class Blind(ScaledDotProductAttention):
+        def forward(self, query, key, value, mask=None):
+            return super().forward(query, key, value, mask) * 0
+
+    model = stirred()
+    model.decoder.layers[1].cross_attention.attention = Blind()
+    expected = r"decoder\.layers\.1\.cross_attention\.attention is a Blind, .*; decode with KeyValueCache"
+    with pytest.raises(ValueError, match=expected):
+        LeanCache(model, torch.tensor([[4, 2]]))
+    KeyValueCache(model, torch.tensor([[4, 2]]))  # the way out

@@ -1,0 +1,134 @@
+"""What sampling promises: tokens as often as the model finds them likely, and none that was filtered out."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.cache import MakeDecoder
+from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.sampling import Temperature, TopK, TopP, sample
+from annotated_transformer.decoding.search import greedy_search
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import EOS_ID
+
+PROBABILITIES = [0.05, 0.5, 0.15, 0.3]  # of EOS and three words
+DRAWS = 2003
+
+
+def logits() -> torch.Tensor:
+    scores = [-math.inf, -math.inf, *(math.log(p) + 7 for p in PROBABILITIES)]
+    return torch.tensor([scores], dtype=torch.float64)
+
+
+def rng(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def chi_square(drawn: torch.Tensor, expected: list[float]) -> float:
+    """Return Pearson's statistic of the first tokens: about 3 ± 2.4 where they are as expected."""
+    counts = torch.bincount(drawn, minlength=6)[2:].double()
+    wanted = torch.tensor(expected) * len(drawn)
+    return ((counts - wanted) ** 2 / wanted)[wanted > 0].sum().item()
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ([], PROBABILITIES),
+        ([Temperature(0.5)], [p**2 / 0.365 for p in PROBABILITIES]),
+        ([TopK(2)], [0, 0.625, 0, 0.375]),
+        ([TopP(0.9)], [0, 0.5 / 0.95, 0.15 / 0.95, 0.3 / 0.95]),
+        ([Temperature(0.5), TopP(0.9)], [0, 0.25 / 0.34, 0, 0.09 / 0.34]),
+        ([TopP(0.9), Temperature(0.5)], [0, 0.25 / 0.3625, 0.0225 / 0.3625, 0.09 / 0.3625]),
+    ],
+)
+def test_law_tokens_come_as_often_as_they_are_likely(
+    model: Transformer, script: Callable[..., MakeDecoder], filters: list, expected: list[float]
+):
+    src = torch.full((DRAWS, 1), EOS_ID)
+    always = script(lambda said: logits()[0].tolist() if not said else [0.0, 0, 99, 0, 0, 0])
+    first = sample(model, src, rng=rng(), filters=filters, decoder=always)[:, 0]
+    assert chi_square(first, expected) < 16.3  # exceeded once in a thousand seeds
+    assert chi_square(first, [0.25] * 4) > 100  # else any frequencies would do
+    assert set(first.tolist()) == {token for token, p in enumerate(expected, start=2) if p > 0}
+
+
+@pytest.mark.parametrize(("k", "left"), [(1, {3}), (2, {3, 5}), (3, {3, 4, 5}), (4, {2, 3, 4, 5}), (9, None)])
+def test_law_top_k_leaves_the_k_likeliest(k: int, left: set[int] | None):
+    found = TopK(k)(logits())
+    kept = {int(token) for token in found[0].isfinite().nonzero()}
+    assert kept == (left or {2, 3, 4, 5})
+    assert torch.equal(found[0, sorted(kept)], logits()[0, sorted(kept)])
+
+
+def test_law_top_k_leaves_k_of_equals():
+    assert TopK(3)(torch.zeros(2, 7)).isfinite().sum(dim=1).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("p", "left"),
+    [
+        (0.001, {3}),
+        (0.49, {3}),
+        (0.51, {3, 5}),
+        (0.79, {3, 5}),
+        (0.81, {3, 4, 5}),
+        (0.96, {2, 3, 4, 5}),
+        (1.0, {2, 3, 4, 5}),
+    ],
+)
+def test_law_top_p_leaves_the_fewest_that_sum_to_p(p: float, left: set[int]):
+    found = TopP(p)(logits())
+    assert {int(token) for token in found[0].isfinite().nonzero()} == left
+    assert torch.equal(found[0, sorted(left)], logits()[0, sorted(left)])
+
+
+def test_law_top_p_of_one_leaves_the_unlikeliest_too():
+    scores = torch.tensor([[0.0, -60.0, -80.0, 1.0]])
+    assert torch.equal(TopP(1.0)(scores), scores)
+
+
+@pytest.mark.parametrize("filters", [[TopK(1)], [TopP(1e-6)], [Temperature(1e-4)]])
+def test_law_the_narrowest_sampling_is_greedy_search(
+    stirred: Callable[..., Transformer], sources: list[list[int]], filters: list
+):
+    model = stirred(norm="pre")
+    found = sample(model, pad(sources), rng=rng(), filters=filters)
+    assert torch.equal(found, greedy_search(model, pad(sources)))
+
+
+def test_law_the_generator_decides(stirred: Callable[..., Transformer], sources: list[list[int]]):
+    model, src = stirred(norm="pre"), pad(sources)
+    first, again, other = (sample(model, src, rng=rng(seed)) for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert torch.equal(first, sample(model, src, rng=rng(1), decoder=LeanCache))
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    sample(model, src, rng=rng())
+    assert torch.equal(torch.rand(3), expected)  # the global one is left alone
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("tau", [0.0, -1.0, math.nan, math.inf])
+def test_message_a_temperature_that_is_not_positive(tau: float):
+    with pytest.raises(ValueError, match=rf"temperature tau={tau} is not a positive number; .* use greedy"):
+        Temperature(tau)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("k", [0, -2])
+def test_message_a_top_k_of_nothing(k: int):
+    with pytest.raises(ValueError, match=rf"top-k with k={k} leaves no token; give 1 or more"):
+        TopK(k)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("p", [0.0, -0.1, 1.1, math.nan])
+def test_message_a_top_p_out_of_range(p: float):
+    with pytest.raises(ValueError, match=rf"top-p with p={p} is not in \(0, 1\]; 1 leaves every token"):
+        TopP(p)

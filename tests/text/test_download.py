@@ -1,0 +1,244 @@
+"""What a download promises: the pinned bytes or nothing, each byte once, and a word on what failed."""
+
+import errno
+import hashlib
+import http.server
+import re
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.text import download as module
+from annotated_transformer.text.download import download, fetch
+from annotated_transformer.text.sources import SOURCES, Source
+
+DATA = bytes(i * i % 251 for i in range(200_003))
+SHA256 = hashlib.sha256(DATA).hexdigest()
+HALF = 100_019
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Serve DATA on this machine, in the way that `behaviour` names; `ranges` keeps what was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.behaviour = "good"
+        self.ranges: list[str | None] = []
+        self.closing = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        asked = self.headers["Range"]
+        self.server.ranges.append(asked)
+        behaviour = self.server.behaviour
+        if behaviour == "silent":
+            self.server.closing.wait()
+            return
+        if behaviour == "missing":
+            self.send_error(404)
+            return
+        if behaviour == "no answer":
+            return
+        start = int(asked[6:-1]) if asked and behaviour != "ignores ranges" else 0
+        if start >= len(DATA):
+            self.send_error(416)
+            return
+        self.send_response(206 if start else 200)
+        if behaviour == "breaks off in a chunk":
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.wfile.write(f"{len(DATA):x}\r\n".encode() + DATA[:HALF])
+            return
+        self.send_header("Content-Length", str(len(DATA) - start))
+        self.end_headers()
+        data = DATA[start:]
+        if behaviour == "wrong bytes":
+            data = data[:-1] + b"?"
+        if behaviour in ("breaks off", "falls silent"):
+            data = data[: HALF - start]
+        self.wfile.write(data)
+        if behaviour == "falls silent":
+            self.server.closing.wait()
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.closing.set()
+        server.shutdown()
+        thread.join()
+
+
+def get(server: Server, path: Path, timeout: float = 10.0) -> None:
+    fetch(f"{server.url}/file", path, sha256=SHA256, timeout=timeout)
+
+
+def part(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
+
+
+def test_law_a_file_comes_whole_and_alone(server: Server, tmp_path: Path):
+    get(server, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == DATA
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_law_a_file_that_is_there_is_not_fetched_again(server: Server, tmp_path: Path):
+    for _ in range(2):
+        get(server, tmp_path / "file")
+    assert server.ranges == [None]
+
+
+@pytest.mark.parametrize("behaviour", ["breaks off", "breaks off in a chunk", "falls silent"])
+def test_law_what_broke_off_is_resumed(server: Server, tmp_path: Path, behaviour: str):
+    path = tmp_path / "file"
+    server.behaviour = behaviour
+    with pytest.raises((ConnectionError, TimeoutError), match="it goes on where it stopped"):
+        get(server, path, timeout=0.3)
+    assert not path.exists()
+    there = part(path).read_bytes()
+    assert 0 < len(there) <= HALF
+    assert DATA.startswith(there)
+    server.behaviour = "good"
+    get(server, path)
+    assert server.ranges == [None, f"bytes={len(there)}-"]
+    assert path.read_bytes() == DATA
+
+
+def test_law_a_server_that_sends_all_again_does_no_harm(server: Server, tmp_path: Path):
+    server.behaviour = "ignores ranges"
+    part(tmp_path / "file").write_bytes(DATA[:HALF])
+    get(server, tmp_path / "file")
+    assert server.ranges == [f"bytes={HALF}-"]
+    assert (tmp_path / "file").read_bytes() == DATA
+
+
+@pytest.mark.parametrize("more", [b"", b"?"], ids=["whole", "too long"])
+def test_law_a_part_that_is_too_long_already_begins_again(server: Server, tmp_path: Path, more: bytes):
+    part(tmp_path / "file").write_bytes(DATA + more)
+    get(server, tmp_path / "file")
+    assert server.ranges == [f"bytes={len(DATA + more)}-", None]
+    assert (tmp_path / "file").read_bytes() == DATA
+
+
+def test_law_no_progress_bar_without_a_terminal(
+    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    get(server, tmp_path / "file")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_law_a_corpus_is_all_its_files_in_its_folder(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    sums = f"{SHA256}  one.gz\n{SHA256}  two.gz\n"
+    monkeypatch.setitem(SOURCES, "tatoeba", Source(url=server.url, sums=sums, terms=""))
+    inside = tmp_path / "data" / "tatoeba"
+    assert download("tatoeba", tmp_path / "data") == inside
+    assert {path.name: path.read_bytes() for path in inside.iterdir()} == {"one.gz": DATA, "two.gz": DATA}
+    (inside / "one.gz").unlink()
+    assert download("tatoeba", str(inside)) == inside  # its own folder is meant, too
+    assert server.ranges == [None] * 3
+    assert sorted(path.name for path in inside.iterdir()) == ["one.gz", "two.gz"]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("begun", [0, HALF])
+def test_message_wrong_bytes_are_not_kept(server: Server, tmp_path: Path, begun: int):
+    server.behaviour = "wrong bytes"
+    if begun:
+        part(tmp_path / "file").write_bytes(DATA[:begun])
+    found = hashlib.sha256(DATA[:-1] + b"?").hexdigest()
+    expected = f"file.part has the SHA-256 {found}, and {SHA256} is pinned; nothing of it is kept; try again"
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        get(server, tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.message
+def test_message_another_file_is_in_the_way(server: Server, tmp_path: Path):
+    (tmp_path / "file").write_bytes(b"mine")
+    with pytest.raises(ValueError, match=rf"has the SHA-256 .*{SHA256} is pinned; remove it, and http"):
+        get(server, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"mine"
+    assert server.ranges == []
+
+
+@pytest.mark.message
+def test_message_the_server_has_no_such_file(server: Server, tmp_path: Path):
+    server.behaviour = "missing"
+    with pytest.raises(ConnectionError, match=r"/file answers 404 \(Not Found\); try later, or get the file"):
+        get(server, tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.message
+def test_message_the_server_says_nothing(server: Server, tmp_path: Path):
+    server.behaviour = "silent"
+    with pytest.raises(TimeoutError, match=r"/file said nothing for 0\.2 s; try again: it goes on where it"):
+        get(server, tmp_path / "file", timeout=0.2)
+
+
+@pytest.mark.message
+def test_message_the_server_hangs_up(server: Server, tmp_path: Path):
+    server.behaviour = "no answer"
+    with pytest.raises(ConnectionError, match=r"cannot fetch .*/file \(.*closed connection without response"):
+        get(server, tmp_path / "file")
+
+
+@pytest.mark.message
+def test_message_it_breaks_off(server: Server, tmp_path: Path):
+    server.behaviour = "breaks off"
+    expected = rf"/file \(it ended {len(DATA) - HALF} bytes too early\); check the network and try again"
+    with pytest.raises(ConnectionError, match=expected):
+        get(server, tmp_path / "file")
+
+
+@pytest.mark.message
+def test_message_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with socket.socket() as nobody:  # bound, but it does not listen
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{nobody.getsockname()[1]}/file"
+        with pytest.raises(ConnectionError, match=rf"cannot fetch {url} \(.*refused.*\); check the network"):
+            fetch(url, tmp_path / "file", sha256=SHA256)
+
+
+@pytest.mark.message
+def test_message_the_disk_is_full(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def no_room(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module.os, "fsync", no_room)
+        with pytest.raises(
+            OSError, match=r"cannot write .*file\.part \(No space left on device\); make room"
+        ):
+            get(server, tmp_path / "file")
+    assert not (tmp_path / "file").exists()
+    get(server, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == DATA
+
+
+@pytest.mark.message
+def test_message_an_unknown_corpus(tmp_path: Path):
+    with pytest.raises(ValueError, match="no corpus 'toy' to download; choose from multi30k, tatoeba"):
+        download("toy", tmp_path)
+    assert list(tmp_path.iterdir()) == []

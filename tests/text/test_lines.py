@@ -1,0 +1,74 @@
+"""What a text file must be, and what is said where it is not."""
+
+import gzip
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.text.lines import read_lines
+
+
+def test_law_only_a_line_feed_ends_a_line(tmp_path: Path):
+    (tmp_path / "text").write_bytes("a\u2028b\x0cc \r\n\nd\u0085\te\n".encode())
+    assert read_lines(tmp_path / "text") == ["a\u2028b\x0cc \r", "", "d\u0085\te"]
+
+
+def test_law_compressed_files_have_the_same_lines(tmp_path: Path):
+    text = "größer\nkleiner\n".encode()
+    (tmp_path / "text.gz").write_bytes(gzip.compress(text))
+    with zipfile.ZipFile(tmp_path / "text.zip", "w") as archive:
+        archive.writestr("about", "nothing")
+        archive.writestr("inside", text)
+    assert read_lines(tmp_path / "text.gz") == ["größer", "kleiner"]
+    assert read_lines(tmp_path / "text.zip", "inside") == ["größer", "kleiner"]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", ["gz", "zip"])
+@pytest.mark.parametrize("cut", [0, 7, -5])
+def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
+    path = tmp_path / f"text.{kind}"
+    if kind == "gz":
+        path.write_bytes(gzip.compress(b"One.\n" * 100))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("inside", b"One.\n" * 100)
+    path.write_bytes(path.read_bytes()[:cut] if cut else b"no archive")
+    with pytest.raises(ValueError, match=rf"text\.{kind} is not a whole archive \(.*\); fetch it again"):
+        read_lines(path, "inside")
+
+
+@pytest.mark.message
+def test_message_a_changed_byte_in_an_archive(tmp_path: Path):
+    path = tmp_path / "text.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("inside", b"One.\n")
+    path.write_bytes(path.read_bytes().replace(b"One.", b"Two."))
+    with pytest.raises(ValueError, match=r"text\.zip is not a whole archive \(Bad CRC-32 for"):
+        read_lines(path, "inside")
+
+
+@pytest.mark.message
+def test_message_an_archive_without_the_file(tmp_path: Path):
+    with zipfile.ZipFile(tmp_path / "text.zip", "w") as archive:
+        archive.writestr("about", "nothing")
+    with pytest.raises(ValueError, match=re.escape("text.zip has no deu.txt in it; fetch it again")):
+        read_lines(tmp_path / "text.zip", "deu.txt")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("data", [b"", b"\n"])
+def test_message_an_empty_file(tmp_path: Path, data: bytes):
+    (tmp_path / "text").write_bytes(data)
+    with pytest.raises(ValueError, match="text is empty; give a file with one sentence a line"):
+        read_lines(tmp_path / "text")
+
+
+@pytest.mark.message
+def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
+    (tmp_path / "text").write_bytes(b"Eins.\nZw\xf6lf.\n")
+    expected = "text, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte); convert the file"
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        read_lines(tmp_path / "text")

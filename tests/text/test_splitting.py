@@ -1,0 +1,86 @@
+"""What a split promises: no sentence on two sides, every pair on one, and the same ones always."""
+
+import itertools
+import random
+
+import pytest
+
+from annotated_transformer.text.cleaning import SentencePair
+from annotated_transformer.text.splitting import Splits, split_by_sentence
+
+SHARE = 0.2
+
+
+@pytest.fixture
+def pairs() -> list[SentencePair]:
+    """Return chains: each English sentence has two Germans, and shares the second with the next."""
+    chains = ((chain, link, german) for chain in range(101) for link in range(3) for german in (0, 1))
+    return [(f"E {chain} {link}.", f"D {chain} {link + german}!") for chain, link, german in chains]
+
+
+def chains(split: list[SentencePair]) -> set[str]:
+    return {english.split()[1] for english, _ in split}
+
+
+def test_law_no_two_splits_share_a_sentence_not_even_by_way_of_others(pairs: list[SentencePair]):
+    splits = split_by_sentence(pairs, share=SHARE)
+    assert list(splits) == ["train", "val", "test"]
+    for one, other in itertools.combinations(splits.values(), 2):
+        assert chains(one)  # else nothing would be shared
+        assert not chains(one) & chains(other)
+
+
+def test_law_every_pair_is_in_one_split(pairs: list[SentencePair]):
+    splits = split_by_sentence(pairs, share=SHARE)
+    assert sorted(itertools.chain(*splits.values())) == sorted(pairs)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("Go home!", "Geh heim!"), ("go home", "Ab nach Hause!")),
+        (("Go home!", "Geh heim!"), ("Leave for home.", "Geh, heim?")),
+        (("?!", "Bitte?"), ("?!", "Hä?")),
+    ],
+    ids=["English", "German", "no word"],
+)
+def test_law_case_and_punctuation_make_no_other_sentence(
+    pairs: list[SentencePair], one: SentencePair, other: SentencePair
+):
+    together = set()
+    for seed in range(11):
+        splits = split_by_sentence([*pairs, one, other], seed=seed, share=0.3)
+        homes = [[name for name, split in splits.items() if pair in split] for pair in (one, other)]
+        assert homes[0] == homes[1]
+        together |= {*homes[0]}
+    assert len(together) > 1  # else one split might take all
+
+
+def test_law_sizes_are_near_their_share(pairs: list[SentencePair]):
+    splits = split_by_sentence(pairs, share=SHARE)
+    sizes = {name: len(chains(split)) / 101 for name, split in splits.items()}
+    assert sizes == pytest.approx({"train": 0.6, "val": 0.2, "test": 0.2}, abs=0.1)
+
+
+def test_law_the_seed_alone_decides(pairs: list[SentencePair]):
+    def split(seed: int, order: list[SentencePair]) -> Splits:
+        return split_by_sentence(order, seed=seed, share=SHARE)
+
+    shuffled = random.Random(0).sample(pairs, len(pairs))
+    assert shuffled != pairs
+    assert split(3, shuffled) == split(3, pairs)
+    assert chains(split(3, pairs)["test"]) != chains(split(4, pairs)["test"])
+
+
+def test_law_a_split_is_shuffled(pairs: list[SentencePair]):
+    train = split_by_sentence(pairs, share=SHARE)["train"]
+    neighbours = sum(a[0].split()[1] == b[0].split()[1] for a, b in itertools.pairwise(train))
+    assert neighbours < len(train) / 10  # in the corpus's order, five of six are of one chain
+
+
+@pytest.mark.message
+def test_message_too_few_families():
+    pairs = [("Go!", "Geh!"), ("Go!", "Los!"), ("Run!", "Lauf!")]
+    expected = "3 pairs that fall into 2 families leave the split val empty at share=0.01; give more or"
+    with pytest.raises(ValueError, match=expected):
+        split_by_sentence(pairs)

@@ -1,0 +1,104 @@
+"""Label smoothing in closed form: the probability, the gap and the loss at which training ends."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from annotated_transformer.training.loss import label_smoothed_cross_entropy
+
+LABEL = 4
+CASES = [(10, 0.1), (10, 0.2), (37, 0.05), (101, 0.5)]
+
+
+def smoothed_label(vocab: int, smoothing: float) -> Tensor:
+    """Return the distribution that the loss compares with."""
+    target = torch.full((vocab,), smoothing / vocab, dtype=torch.float64)
+    target[LABEL] += 1 - smoothing
+    return target
+
+
+def loss_at(logits: Tensor, smoothing: float) -> Tensor:
+    label = torch.tensor([LABEL])
+    return label_smoothed_cross_entropy(logits.unsqueeze(0), label, smoothing=smoothing, pad_id=0)
+
+
+def optimize(vocab: int, smoothing: float) -> tuple[Tensor, float]:
+    """Return the logits that L-BFGS finds from equal ones, and their loss."""
+    logits = torch.zeros(vocab, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS(
+        [logits], max_iter=500, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = loss_at(logits, smoothing)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return logits.detach(), loss_at(logits, smoothing).item()
+
+
+def floor(vocab: int, smoothing: float) -> float:
+    """Return the entropy of the smoothed label, worked out with a pencil."""
+    best, other = 1 - smoothing + smoothing / vocab, smoothing / vocab
+    return -best * math.log(best) - (vocab - 1) * other * math.log(other)
+
+
+@pytest.mark.parametrize(("vocab", "smoothing"), CASES)
+def test_law_optimization_ends_at_the_closed_forms(vocab: int, smoothing: float):
+    logits, loss = optimize(vocab, smoothing)
+    best = 1 - smoothing + smoothing / vocab
+    assert logits.softmax(-1)[LABEL].item() == pytest.approx(best, abs=1e-6)
+    others = torch.cat([logits[:LABEL], logits[LABEL + 1 :]])
+    gap = math.log(best / (smoothing / vocab))
+    torch.testing.assert_close(logits[LABEL] - others, torch.full_like(others, gap), rtol=0, atol=1e-4)
+    assert loss == pytest.approx(floor(vocab, smoothing), abs=1e-9)
+
+
+def test_law_the_numbers_of_ten_classes():
+    logits, loss = optimize(10, 0.1)
+    assert logits.softmax(-1)[LABEL].item() == pytest.approx(0.91, abs=5e-5)
+    assert (logits[LABEL] - logits[0]).item() == pytest.approx(4.511, abs=5e-4)
+    assert loss == pytest.approx(0.50029, abs=5e-6)
+
+
+@pytest.mark.parametrize(("smoothing", "nats", "perplexity"), [(0.1, 1.3769, 3.96), (0.2, 2.604, 13.5)])
+def test_law_at_the_papers_vocabulary_the_smoothed_loss_has_a_high_floor(
+    smoothing: float, nats: float, perplexity: float
+):
+    """The loss of the best prediction there is; its exponential would look like a bad perplexity."""
+    target = smoothed_label(37_000, smoothing)
+    loss = loss_at(target.log(), smoothing).item()
+    assert loss == pytest.approx(floor(37_000, smoothing), abs=1e-12)
+    assert loss == pytest.approx(nats, abs=5e-4)
+    assert math.exp(loss) == pytest.approx(perplexity, rel=5e-3)
+    unsmoothed = loss_at(target.log(), 0.0).item()  # the same prediction, judged without smoothing
+    assert math.exp(unsmoothed) == pytest.approx(1 / (1 - smoothing), rel=1e-4)
+
+
+def test_law_divergence_is_cross_entropy_less_a_constant():
+    """So both have the same gradient, and it does not matter which of them is trained on."""
+    rng = torch.Generator().manual_seed(0)
+    target = smoothed_label(11, 0.1)
+    for _ in range(5):
+        logits = (5 * torch.randn(11, generator=rng, dtype=torch.float64)).requires_grad_()
+        loss = loss_at(logits, 0.1)
+        divergence = F.kl_div(logits.log_softmax(-1), target, reduction="sum")
+        assert (loss - divergence).item() == pytest.approx(floor(11, 0.1), abs=1e-12)
+        gradients = (torch.autograd.grad(of, logits)[0] for of in (loss, divergence))
+        torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-14)
+
+
+def test_law_less_confidence_and_more_both_cost():
+    """The loss falls until the closed form's confidence and rises after it: what smoothing is for."""
+    gaps = torch.linspace(0, 12, 121, dtype=torch.float64)
+    losses = [loss_at(F.one_hot(torch.tensor(LABEL), 10) * gap, 0.1).item() for gap in gaps]
+    lowest = gaps[losses.index(min(losses))].item()
+    assert lowest == pytest.approx(math.log(0.91 / 0.01), abs=0.05)
+    assert losses[-1] > min(losses) + 0.3
+    unsmoothed = [loss_at(F.one_hot(torch.tensor(LABEL), 10) * gap, 0.0).item() for gap in gaps]
+    assert unsmoothed == sorted(unsmoothed, reverse=True)
