@@ -48,8 +48,8 @@ def draw_attention(
             if mask is not None and not mask[row, col]:
                 cell.set(facecolor="#e4e4e4", hatch="////")
                 continue
-            weight = round(float(weights[row, col]), 3)
-            cell.set_facecolor(WEIGHT_COLOURS(weight))
+            weight = float(weights[row, col])
+            cell.set_facecolor(WEIGHT_COLOURS(round(weight, 3)))  # low bits differ between processors
             if printed:
                 ink = "#ffffff" if weight > 0.56 else "#000000"  # whichever stands out more
                 ax.text(col + 0.5, row + 0.5, f"{weight:.2f}", ha="center", va="center", color=ink)

@@ -60,8 +60,8 @@ def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
     shape, wanted = tuple(mask.shape), tuple(scores_shape)
     if mask.ndim not in (2, len(wanted)):
         raise ValueError(
-            f"mask of shape {shape} has {mask.ndim} dimensions, "
-            f"the scores of shape {wanted} {len(wanted)}: is its first one batch or heads? "
+            f"mask of shape {shape} has {mask.ndim} dimensions where the scores, "
+            f"of shape {wanted}, have {len(wanted)}: is its first one batch or heads? "
             f"Give (queries, keys) or (batch, heads, queries, keys)"
         )
     if any(

@@ -167,6 +167,13 @@ def test_law_an_attention_map_has_queries_down_and_keys_across():
     assert {"k0", "k1", "k2", "q0", "q1", "keys", "queries"} <= set(re.findall(r">([^<>]+)</text>", svg(fig)))
 
 
+def test_law_a_weight_is_rounded_once():
+    _, ax = map_of(torch.tensor([[0.1548, 0.8452]]))  # 0.155 on the way would end at 0.15 and 0.84
+    assert [text.get_text() for text in ax.texts] == ["0.15", "0.85"]
+    _, ax = map_of(torch.tensor([[0.1554, 0.8446]]))
+    assert [text.get_text() for text in ax.texts] == ["0.16", "0.84"]
+
+
 def test_law_the_scale_is_fixed_and_its_grey_falls_as_the_weight_grows():
     _, ax = map_of(torch.tensor([[0.0, 0.2], [0.2, 0.2]]))
     _, other = map_of(torch.tensor([[0.0, 0.2], [0.8, 1.0]]))

@@ -433,8 +433,8 @@ def test_message_a_mask_of_numbers_is_refused_not_guessed(module, dtype):
 def test_message_a_mask_of_three_dimensions_is_ambiguous(inner):
     layer, x = MultiHeadAttention(12, 3, attention=inner), torch.zeros(2, 5, 12)
     sentence = (
-        r"mask of shape \(2, 5, 5\) has 3 dimensions, the scores of shape \(2, 3, 5, 5\) 4: is its first one "
-        r"batch or heads\? Give \(queries, keys\) or \(batch, heads, queries, keys\)"
+        r"mask of shape \(2, 5, 5\) has 3 dimensions where the scores, of shape \(2, 3, 5, 5\), have 4: "
+        r"is its first one batch or heads\? Give \(queries, keys\) or \(batch, heads, queries, keys\)"
     )
     with pytest.raises(ValueError, match=sentence):
         layer(x, x, x, torch.ones(2, 5, 5, dtype=torch.bool))
