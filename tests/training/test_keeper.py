@@ -157,9 +157,10 @@ def test_law_a_killed_training_leaves_no_line_of_what_it_lost(run: Run, tmp_path
 
 
 KILLS = """
-import os, signal, sys, time
+import os, signal, sys, threading, time
 from pathlib import Path
 import torch
+from tqdm import tqdm
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.config import TrainingConfig
@@ -167,6 +168,7 @@ from annotated_transformer.training.keeper import Keeper
 from annotated_transformer.training.trainer import train
 
 torch.set_num_threads(1)
+tqdm.set_lock(threading.RLock())  # its own is shared by forks: a child killed with it would stop the next
 folder, kills, seconds, STEPS = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 config = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, peak=1e-2)
 shape = TransformerConfig(vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3)
@@ -219,7 +221,7 @@ def test_law_a_killed_training_ends_as_if_it_were_not(
     tmp_path: Path, kills: int, seconds: float, steps: int
 ):
     command = [sys.executable, "-c", KILLS, *map(str, (tmp_path, kills, seconds, steps))]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert run.returncode == 0, run.stderr
     found = [int(step) for step in run.stdout.split()]
     assert len(found) == kills
