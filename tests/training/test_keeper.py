@@ -148,7 +148,7 @@ def test_law_a_killed_training_leaves_no_line_of_what_it_lost(run: Run, tmp_path
     with Keeper(tmp_path / "killed") as keeper:  # after its second line is written, before the state is
         saves = iter([keeper.save, None])
         monkeypatch.setattr(keeper, "save", lambda state: next(saves)(state))
-        with pytest.raises(TypeError):
+        with pytest.raises(TypeError, match="not callable"):
             run(keeper)
     assert len(lines(tmp_path / "killed")) == 2
     with Keeper(tmp_path / "killed") as keeper:
