@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
@@ -140,6 +141,12 @@ def markdown_math(app: Sphinx, what: str, name: str, obj: Any, options: Any, lin
     lines[:] = re.sub(r"\$([^$]+)\$", r":math:`\1`", "\n".join(lines)).split("\n")
 
 
+def shorten_types(app: Sphinx, doctree: nodes.document) -> None:
+    """Write types by their last names where Sphinx cannot read a signature, as with `= <factory>`."""
+    for text in list(doctree.findall(addnodes.desc_sig_name)):
+        text[:] = [nodes.Text(re.sub(r"~[\w.]*\.(\w+)", r"\1", text.astext()))]
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the above with Sphinx."""
     app.connect("config-inited", add_static)
@@ -148,6 +155,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", mend_lists)
     app.connect("autodoc-process-docstring", keep_colons, priority=600)  # napoleon comes at 500
     app.connect("autodoc-process-docstring", markdown_math)
+    app.connect("doctree-read", shorten_types)
     app.connect("build-finished", copy_vendored)
     app.connect("build-finished", write_start_page)
     app.add_css_file("book.css")

@@ -269,6 +269,13 @@ def test_law_pages_name_no_other_site_but_in_links(pages):
 
 
 @pytest.mark.page
+def test_law_types_are_shown_by_their_last_names():
+    signatures = "".join(page.read_text(encoding="utf-8") for page in (HTML / "chapters/api").glob("*.html"))
+    assert "Transformer" in signatures
+    assert re.findall(r"~\w+\.[\w.]*", signatures) == []
+
+
+@pytest.mark.page
 def test_law_only_pages_with_formulas_load_what_sets_them(pages):
     loads = {name: any("mathjax" in script for script in seen["script"]) for name, seen in pages.items()}
     assert loads == {name: bool(seen["formula"]) for name, seen in pages.items()}

@@ -399,7 +399,7 @@ def test_message_masks_are_checked_wherever_they_come_in(ids, attention):
         model.encode(src, (src != 0).long())
     with pytest.raises(TypeError, match=r"mask has dtype torch.float32, .* torch.bool mask"):
         model.decode(tgt, memory, causal_mask(TGT).float())
-    with pytest.raises(ValueError, match=r"mask of shape \(2, 1, 7\) has 3 dimensions, .* batch or heads"):
+    with pytest.raises(ValueError, match=r"mask of shape \(2, 1, 7\) has 3 dimensions where .* heads"):
         model.decode(tgt, memory, causal_mask(TGT), (src != 0)[:, None])
     with pytest.raises(ValueError, match=r"mask of shape \(7, 7\) does not broadcast to .* \(2, 3, 5, 5\)"):
         model.decode(tgt, memory, causal_mask(SRC))
