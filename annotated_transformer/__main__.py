@@ -95,9 +95,9 @@ def _train(options: argparse.Namespace, config: TrainingConfig, *, first: bool) 
             keeper=keeper,
         )
         if first:
-            checkpoint.save(options.out, *checkpoint.average(snapshots(options.out)))
-            epochs = len(snapshots(options.out))
-            mean = "" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"
+            epochs = snapshots(options.out)
+            checkpoint.save(options.out, *checkpoint.average(epochs))
+            mean = "" if len(epochs) == 1 else f", the mean of the last {len(epochs)} epochs' weights"
             print(f"{options.out} has the model of step {keeper.step}{mean}", file=sys.stderr)
 
 

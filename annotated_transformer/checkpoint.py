@@ -136,13 +136,21 @@ def _sync_names(folder: Path) -> None:
             os.close(handle)
 
 
-def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def read_tensors(path: Path, *, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return the tensors and the metadata of a safetensors file.
+
+    Raises:
+        ValueError: If it is damaged; the message ends with `way_out`.
+    """
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
     except SafetensorError as error:
-        raise ValueError(f"{path} is damaged ({error}); save or copy the model again") from error
+        raise ValueError(f"{path} is damaged ({error}); {way_out}") from error
+
+
+def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    tensors, metadata = read_tensors(path, way_out="save or copy the model again")
     if metadata.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path} has format_version={metadata.get('format_version')}, and this package reads "

@@ -11,11 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
-from annotated_transformer.checkpoint import digest_tensors, write_together
+from annotated_transformer.checkpoint import digest_tensors, read_tensors, write_together
 from annotated_transformer.training.state import Counters, TrainingState
 
 STATE = "training.safetensors"
@@ -63,23 +62,16 @@ def load_state(
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except SafetensorError as error:
-        raise ValueError(
-            f"{path} is damaged ({error}); delete it to train from the first step"
-        ) from error
+    way_out = "delete it to train from the first step"
+    tensors, metadata = read_tensors(path, way_out=way_out)
     if metadata.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path} has format_version={metadata.get('format_version')}, and this package "
-            f"reads {FORMAT_VERSION}; delete it to train from the first step"
+            f"reads {FORMAT_VERSION}; {way_out}"
         )
     if _digest(tensors, metadata["state"]) != metadata["digest"]:
         raise ValueError(
-            f"{path} is damaged (it does not hold what was saved); "
-            f"delete it to train from the first step"
+            f"{path} is damaged (it does not hold what was saved); {way_out}"
         )
     return tensors, json.loads(metadata["state"])
 
