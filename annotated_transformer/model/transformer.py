@@ -60,6 +60,12 @@ class Transformer(nn.Module):
         Raises:
             ValueError: If the two differ in number, or a source is empty.
         """
+        return self.logits(self.hidden(src, tgt))
+
+    def hidden(
+        self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
+    ) -> Float[Tensor, "batch tgt_tokens d_model"]:
+        """Return what `forward` makes scores of: the decoder's last layer."""
         if len(src) != len(tgt):
             raise ValueError(
                 f"{len(src)} sources but {len(tgt)} targets; "
@@ -75,7 +81,7 @@ class Transformer(nn.Module):
             )
         memory = self.encode(src, src_mask)
         tgt_mask = decoder_mask(tgt, self.config.pad_id)
-        return self.logits(self.decode(tgt, memory, tgt_mask, src_mask))
+        return self.decode(tgt, memory, tgt_mask, src_mask)
 
     def encode(
         self,

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.optim import Adam
 
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.training.fast import HiddenStates
 from annotated_transformer.training.team import Team
 
 
@@ -46,7 +47,8 @@ class TrainingState:
         optimizer: Adam, whose moments are as old as the training.
         generator: Draws the order of the pairs.
         team: Who trains it.
-        net: What computes as `model`, together with the team.
+        fast: Whether the loss takes over the model's last product.
+        net: What computes as `model`, together with the team; where `fast`, without that.
         order: State of `generator` from which this epoch's order is drawn.
         at: How far it has come.
     """
@@ -55,6 +57,7 @@ class TrainingState:
     optimizer: Adam
     generator: torch.Generator
     team: Team = field(default_factory=Team)
+    fast: bool = False
     net: nn.Module = field(init=False)
     order: Tensor = field(init=False)
     at: Counters = field(default_factory=Counters)
@@ -62,7 +65,7 @@ class TrainingState:
     def __post_init__(self) -> None:
         """Begin the first epoch where the generator stands."""
         self.order = self.generator.get_state()
-        self.net = self.team.wrap(self.model)
+        self.net = self.team.wrap(HiddenStates(self.model) if self.fast else self.model)
 
     def end_epoch(self) -> None:
         """Count the epoch, and begin the next where its order left the generator."""

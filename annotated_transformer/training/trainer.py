@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import torch
 from torch.nn.utils import get_total_norm
@@ -11,8 +12,10 @@ from torch.optim import Adam
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.evaluation import batch_loss, check_fit
+from annotated_transformer.training.evaluation import check_fit
+from annotated_transformer.training.fast import fast_modules
 from annotated_transformer.training.keeper import Keeper, fingerprint
+from annotated_transformer.training.objective import objective
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.report import Report, make_report
 from annotated_transformer.training.schedule import learning_rate
@@ -41,11 +44,13 @@ def train(
     """
     check_fit(model, pairs)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
-    state, reports = TrainingState(model, adam, generator), list[Report]()
+    state = TrainingState(model, adam, generator, fast=config.fast)
+    reports = list[Report]()
     if keeper is not None:
         keeper.resume(state, _identity(state, pairs, config))
     model.train()
-    with Progress(config, state.at) as progress:
+    modules = fast_modules(model) if config.fast else nullcontext()
+    with modules, Progress(config, state.at) as progress:
         while not progress.done:
             batches = make_batches(
                 pairs, batch_tokens=config.batch_tokens, generator=generator
@@ -99,10 +104,9 @@ def update(state: TrainingState, batch: Batch, config: TrainingConfig) -> str:
     )
     for group in state.optimizer.param_groups:
         group["lr"] = at.rate
-    smoothing, bf16 = config.label_smoothing, config.bf16
     state.optimizer.zero_grad()
     share, weight = state.team.share(batch)
-    part = weight * batch_loss(state.net, share, smoothing=smoothing, bf16=bf16)
+    part = weight * objective(state, share, config)
     (part * state.team.size).backward()  # the team takes the mean, where the parts add up
     loss = state.team.total(part.item())
     gradients = [p.grad for p in state.model.parameters() if p.grad is not None]

@@ -1,0 +1,48 @@
+"""What an update of the weights goes down: the chapter on training."""
+
+from functools import partial
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from annotated_transformer.text.batching import Batch
+from annotated_transformer.text.tokenizer import PAD_ID
+from annotated_transformer.training.chunks import Loss, loss_in_chunks
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.loss import label_smoothed_cross_entropy, r_drop
+from annotated_transformer.training.state import TrainingState
+
+
+def objective(
+    state: TrainingState, batch: Batch, config: TrainingConfig
+) -> Float[Tensor, ""]:
+    """Return the loss that `config` asks for, on the model's device; one way or the fast one."""
+    weight = state.model.embedding.weight
+    batch, passes = batch.to(weight.device), 2 if config.r_drop else 1
+    with torch.autocast(weight.device.type, torch.bfloat16, enabled=config.bf16):
+        output = state.net(batch.src.repeat(passes, 1), batch.decoder_input.repeat(passes, 1))
+    output = output.unflatten(0, (passes, -1))
+    if not config.fast:
+        return loss_of(config)(output, batch.labels)
+    real = batch.labels != PAD_ID
+    dtype = torch.bfloat16 if config.bf16 else weight.dtype
+    return loss_in_chunks(
+        loss_of(config), output[:, real], weight, batch.labels[real], dtype=dtype
+    )
+
+
+def loss_of(config: TrainingConfig) -> Loss:
+    """Return the loss of the scores of one or two passes."""
+    if config.r_drop:
+        return partial(
+            r_drop, alpha=config.r_drop, smoothing=config.label_smoothing, pad_id=PAD_ID
+        )
+
+    def of_one_pass(logits: Tensor, labels: Tensor) -> Tensor:
+        smoothing = config.label_smoothing
+        return label_smoothed_cross_entropy(
+            logits[0], labels, smoothing=smoothing, pad_id=PAD_ID
+        )
+
+    return of_one_pass

@@ -1,0 +1,89 @@
+"""What the benchmarks of quality share: train by a recipe, choose on validation, score, record."""
+
+import dataclasses
+import json
+import math
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from annotated_transformer import checkpoint
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Pair, make_batches
+from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.keeper import METRICS, Keeper, fingerprint
+from annotated_transformer.training.report import Report
+from annotated_transformer.training.snapshots import save_snapshot, snapshots
+from annotated_transformer.training.trainer import train
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """All that decides a training, apart from corpus and seed.
+
+    Attributes:
+        shape: Of the model; the vocabulary is as large as the tokenizer becomes.
+        vocab_size: Asked of the tokenizer.
+        training: How long and how fast.
+        average: Epochs whose weights are averaged at the end.
+    """
+
+    shape: TransformerConfig
+    vocab_size: int
+    training: TrainingConfig
+    average: int
+
+
+def follow(recipe: Recipe, corpus: Corpus, *, seed: int, folder: Path) -> dict[str, object]:
+    """Train by `recipe` into `folder`, or go on with that; return what is to be recorded.
+
+    The folder has the averaged model at the end.
+    """
+    texts = corpus.splits["train"]
+    tokenizer = Tokenizer.train((text for pair in texts for text in pair), vocab_size=recipe.vocab_size)
+    torch.manual_seed(seed)  # for the first weights and for dropout
+    model = Transformer(dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size))
+    validation = make_batches(_encode(tokenizer, corpus.splits["val"]), batch_tokens=4096)
+    started, busy = time.monotonic(), time.process_time()
+
+    def keep(report: Report) -> None:
+        save_snapshot(folder, report.epoch, model, tokenizer, keep=recipe.average)
+        loss = report.validation_loss or math.nan
+        tqdm.write(
+            f"epoch {report.epoch}, step {report.step}: training loss {report.training_loss:.3f}, "
+            f"validation perplexity {math.exp(loss):.3f}, cosine {report.encoder_cosine:.2f}, "
+            f"{report.tokens_per_second:.0f} tokens/s, {(time.monotonic() - started) / 60:.1f} min"
+        )
+
+    with Keeper(folder, identity={"corpus": fingerprint(texts)}) as keeper:
+        train(
+            model,
+            _encode(tokenizer, texts),
+            recipe.training,
+            generator=torch.Generator().manual_seed(seed),
+            validation=validation,
+            report=keep,
+            keeper=keeper,
+        )
+    checkpoint.save(folder, *checkpoint.average(snapshots(folder)))
+    return {
+        "recipe": dataclasses.asdict(recipe),
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "training_pairs": len(texts),
+        "minutes_of_this_run": round((time.monotonic() - started) / 60, 2),
+        "processor_minutes_of_this_run": round((time.process_time() - busy) / 60, 2),
+        "load_at_the_end": round(os.getloadavg()[0], 2),
+        "epochs": [json.loads(line) for line in (folder / METRICS).read_text().splitlines()],
+    }
+
+
+def _encode(tokenizer: Tokenizer, texts: list[tuple[str, str]]) -> list[Pair]:
+    src, tgt = zip(*texts, strict=True)
+    return list(zip(tokenizer.encode_source(list(src)), tokenizer.encode_target(list(tgt)), strict=True))
