@@ -1,0 +1,61 @@
+"""Train the model that the package ships, English to German, on Tatoeba.
+
+    python -m benchmarks.shipped_model --data DIR --out FOLDER
+
+Give a folder that does not exist yet; a run that was stopped goes on with the same command.
+"""
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.config import TINY
+from annotated_transformer.decoding.scoring import sacrebleu_13a
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.training.config import TrainingConfig
+from benchmarks.recipe import Recipe, follow
+from benchmarks.record import describe_code, write_result
+
+RESULTS = Path(__file__).parent / "results"
+RECIPE = Recipe(
+    shape=dataclasses.replace(TINY, d_model=160, d_ff=512, num_heads=5, dropout=0.1),
+    vocab_size=6000,
+    training=TrainingConfig(
+        steps=6600, batch_tokens=4096, warmup_steps=1000, peak=2.5e-3, bf16=True, fast=True
+    ),
+    average=5,
+)
+
+
+def main() -> None:
+    """Train, score, and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the training")
+    parser.add_argument("--source", default="en", help="language to translate from (%(default)s)")
+    parser.add_argument("--target", default="de", help="language to translate into (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="of the processor (%(default)s)")
+    options = parser.parse_args()
+    describe_code()
+    torch.set_num_threads(options.threads)
+    corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
+    results = follow(RECIPE, corpus, seed=options.seed, folder=options.out)
+    translator = Translator.from_folder(options.out)
+    scores = {}
+    for split in ("val", "test"):
+        texts, references = map(list, zip(*corpus.splits[split], strict=True))
+        for beam in (1, 5):
+            found = translator.translate(texts, beam_size=beam)
+            score = sacrebleu_13a(found, references)
+            scores[f"{split}, beam {beam}"] = dataclasses.asdict(score)
+            print(split, beam, f"{score.bleu:.2f}", score.signature, flush=True)
+    name = f"shipped_{options.source}-{options.target}.json"
+    write_result(RESULTS / name, seed=options.seed, results=results | {"scores": scores})
+
+
+if __name__ == "__main__":
+    main()
