@@ -8,6 +8,7 @@ Everything was chosen on the validation set; the test sets are translated once, 
 
 import argparse
 import dataclasses
+from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
 import torch
@@ -26,20 +27,21 @@ RESULTS = Path(__file__).parent / "results"
 
 def main() -> None:
     """Train, score, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
     parser.add_argument("--out", type=Path, required=True, help="folder for the training")
     parser.add_argument("--name", default="multi30k", help="of the result file (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of the processor (%(default)s)")
-    parser.add_argument("--steps", type=int, default=9900, help="updates of the weights (%(default)s)")
+    parser.add_argument("--steps", type=int, default=9500, help="updates of the weights (%(default)s)")
     parser.add_argument("--vocab-size", type=int, default=6000, help="(%(default)s)")
     parser.add_argument("--d-ff", type=int, default=512, help="(%(default)s)")
     parser.add_argument("--dropout", type=float, default=0.3, help="(%(default)s)")
-    parser.add_argument("--batch-tokens", type=int, default=2048, help="(%(default)s)")
-    parser.add_argument("--warmup-steps", type=int, default=1000, help="(%(default)s)")
+    parser.add_argument("--batch-tokens", type=int, default=4096, help="(%(default)s)")
+    parser.add_argument("--warmup-steps", type=int, default=2000, help="(%(default)s)")
     parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate (%(default)s)")
-    parser.add_argument("--r-drop", type=float, default=3.0, help="(%(default)s)")
+    parser.add_argument("--r-drop", type=float, default=0.0, help="(%(default)s)")
+    parser.add_argument("--bpe-dropout", type=float, default=0.03, help="(%(default)s)")
     parser.add_argument("--average", type=int, default=10, help="epochs (%(default)s)")
     parser.add_argument("--test", action="store_true", help="translate the test sets, too")
     options = parser.parse_args()
@@ -58,6 +60,7 @@ def main() -> None:
             fast=True,
         ),
         average=options.average,
+        bpe_dropout=options.bpe_dropout,
     )
     corpus = load_corpus("multi30k", folder=options.data)
     results = follow(recipe, corpus, seed=options.seed, folder=options.out)

@@ -14,8 +14,9 @@ from tqdm import tqdm
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Pair, make_batches
+from annotated_transformer.text.batching import make_batches
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.segmentation import Segmentations, encode_pairs
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import METRICS, Keeper, fingerprint
@@ -33,12 +34,14 @@ class Recipe:
         vocab_size: Asked of the tokenizer.
         training: How long and how fast.
         average: Epochs whose weights are averaged at the end.
+        bpe_dropout: Share of the merges that are left out, `Segmentations`' p.
     """
 
     shape: TransformerConfig
     vocab_size: int
     training: TrainingConfig
     average: int
+    bpe_dropout: float = 0.0
 
 
 def follow(recipe: Recipe, corpus: Corpus, *, seed: int, folder: Path) -> dict[str, object]:
@@ -50,7 +53,7 @@ def follow(recipe: Recipe, corpus: Corpus, *, seed: int, folder: Path) -> dict[s
     tokenizer = Tokenizer.train((text for pair in texts for text in pair), vocab_size=recipe.vocab_size)
     torch.manual_seed(seed)  # for the first weights and for dropout
     model = Transformer(dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size))
-    validation = make_batches(_encode(tokenizer, corpus.splits["val"]), batch_tokens=4096)
+    validation = make_batches(encode_pairs(tokenizer, corpus.splits["val"]), batch_tokens=4096)
     started, busy = time.monotonic(), time.process_time()
 
     def keep(report: Report) -> None:
@@ -65,7 +68,9 @@ def follow(recipe: Recipe, corpus: Corpus, *, seed: int, folder: Path) -> dict[s
     with Keeper(folder, identity={"corpus": fingerprint(texts)}) as keeper:
         train(
             model,
-            _encode(tokenizer, texts),
+            Segmentations(tokenizer, texts, p=recipe.bpe_dropout, seed=seed)
+            if recipe.bpe_dropout
+            else encode_pairs(tokenizer, texts),
             recipe.training,
             generator=torch.Generator().manual_seed(seed),
             validation=validation,
@@ -82,8 +87,3 @@ def follow(recipe: Recipe, corpus: Corpus, *, seed: int, folder: Path) -> dict[s
         "load_at_the_end": round(os.getloadavg()[0], 2),
         "epochs": [json.loads(line) for line in (folder / METRICS).read_text().splitlines()],
     }
-
-
-def _encode(tokenizer: Tokenizer, texts: list[tuple[str, str]]) -> list[Pair]:
-    src, tgt = zip(*texts, strict=True)
-    return list(zip(tokenizer.encode_source(list(src)), tokenizer.encode_target(list(tgt)), strict=True))

@@ -7,6 +7,7 @@ Give a folder that does not exist yet; a run that was stopped goes on with the s
 
 import argparse
 import dataclasses
+from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
 import torch
@@ -32,7 +33,7 @@ RECIPE = Recipe(
 
 def main() -> None:
     """Train, score, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
     parser.add_argument("--out", type=Path, required=True, help="folder for the training")
     parser.add_argument("--source", default="en", help="language to translate from (%(default)s)")

@@ -12,11 +12,11 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
 from annotated_transformer.decoding.search import (
-    evaluating,
     first_tokens,
     forbid,
     length_limits,
 )
+from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
 
 

@@ -4,7 +4,6 @@ One new token is little work for a processor, so most of a step's time goes into
 operations, not into doing them. `LeanCache` calls about half as many as `KeyValueCache`.
 """
 
-import functools
 import math
 from collections.abc import Callable
 from itertools import chain
@@ -30,6 +29,8 @@ from annotated_transformer.model.positions import LearnedPositions, SinusoidalPo
 from annotated_transformer.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
+BLOCK = 16  # keys are read by the block: PyTorch's softmax is slow over fewer numbers
+LARGE = 2**20  # multiplications from which on oneDNN is worth its call
 KNOWN = (
     *(TokenEmbedding, SinusoidalPositions, LearnedPositions, Decoder, DecoderLayer),
     *(MultiHeadAttention, ScaledDotProductAttention, FusedAttention, FeedForward),
@@ -39,7 +40,7 @@ KNOWN = (
 
 
 class LeanCache:
-    """Return what `KeyValueCache` returns, sooner.
+    """Return what `KeyValueCache` returns, sooner, and without gradients.
 
     It reads weights where that one calls modules. So hooks on modules of the decoder would
     see nothing, and modules put in place of the package's would not be asked: a model with
@@ -55,104 +56,133 @@ class LeanCache:
         _refuse_changed(model)
         words = padding_mask(src, model.config.pad_id)
         memory = model.encode(src, words)
-        padding = torch.zeros(words.shape, dtype=memory.dtype, device=memory.device)
-        self.padding = None if words.all() else padding.masked_fill(~words, -math.inf)
-        self.layers = [_LeanLayer(layer, memory) for layer in decoder_layers(model)]
+        self.layers = [_LeanLayer(layer, memory, words) for layer in decoder_layers(model)]
+        self.heads = model.config.num_heads
+        self.lowest = torch.finfo(memory.dtype).min  # and not -inf: a source may be all padding
+        hidden = torch.zeros_like(words, dtype=memory.dtype).masked_fill(~words, self.lowest)
+        hidden = F.pad(hidden.flatten(1, 2), (0, _room(words)), value=self.lowest)
+        self.padding = hidden.repeat_interleave(self.heads, dim=0)
+        self.future = self.padding[:1, :, :0]
         self.final_norm = _norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
+        self.to_logits = _product(self.embedding, None)
         self.positions = cast(Tensor, model.positions.table)
         self.scale, self.length = math.sqrt(model.config.d_model), 0
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         """Append one token to each target, and return the scores of the next."""
-        x = F.embedding(tokens, self.embedding) * self.scale + self.positions[self.length]
+        if self.length % BLOCK == 0:
+            self.future = F.pad(self.future, (0, BLOCK), value=self.lowest)
+            for layer in self.layers:
+                layer.past = _Heads(F.pad(layer.past.pairs, (0, 0, 0, BLOCK)), layer.d_k)
+        self.future[..., self.length] = 0.0
+        position = self.positions[self.length]
+        x = position.add(F.embedding(tokens, self.embedding), alpha=self.scale)
         for layer in self.layers:
-            x = layer.step(x, self.padding)
+            x = layer.step(x, self.length, self.future, self.padding)
         self.length += 1
-        return F.linear(self.final_norm(x), self.embedding)
+        return self.to_logits(self.final_norm(x))
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
         """Keep these rows, in this order; a row may be left out, or come many times."""
-        if self.padding is not None:
-            self.padding = self.padding[rows]
+        heads = torch.arange(self.heads, device=rows.device)
+        rows = (rows[:, None] * self.heads + heads).flatten()
+        self.padding = self.padding[rows]
         for layer in self.layers:
-            layer.key, layer.value = layer.key[rows], layer.value[rows]
-            layer.memory_key = layer.memory_key[rows]
-            layer.memory_value = layer.memory_value[rows]
+            layer.past, layer.memory = layer.past.select(rows), layer.memory.select(rows)
+
+
+class _Heads:
+    """Keys and values side by side, for each head of each row, to be read by one query."""
+
+    def __init__(self, pairs: Tensor, d_k: int) -> None:
+        self.pairs, self.d_k = pairs, d_k
+        self.keys, self.values = pairs[..., :d_k].transpose(1, 2), pairs[..., d_k:]
+
+    def read(self, query: Tensor, hidden: Tensor) -> Tensor:
+        scores = torch.baddbmm(hidden, query, self.keys, alpha=self.d_k**-0.5)
+        return torch.bmm(scores.softmax(dim=-1), self.values)
+
+    def select(self, rows: Tensor) -> "_Heads":
+        return _Heads(self.pairs.index_select(0, rows), self.d_k)
 
 
 class _LeanLayer:
     """A decoder layer for one new token a row, and what its two attentions have read."""
 
-    def __init__(self, layer: DecoderLayer, memory: Tensor) -> None:
+    def __init__(self, layer: DecoderLayer, memory: Tensor, words: Tensor) -> None:
         own, cross, feed_forward = (
             layer.self_attention,
             layer.cross_attention,
             layer.feed_forward,
         )
-        self.heads = own.num_heads
-        self.memory_key, self.memory_value = (
-            part.contiguous() for part in cross.project_memory(memory, memory)
-        )
-        self.key, self.value = own.project_memory(memory[:, :0], memory[:, :0])
-        self.d_k, self.d_v = self.key.size(-1), self.value.size(-1)
-        self.project = _side_by_side(own)
+        heads = own.num_heads
+        self.d_k, self.read_width = own.to_query.out_features // heads, own.to_value.out_features
+        self.to_heads = _by_head(heads, own.to_query, own.to_key, own.to_value)
+        pairs = _by_head(heads, cross.to_key, cross.to_value)(memory.flatten(0, 1))
+        pairs = pairs.view(*memory.shape[:2], heads, -1).transpose(1, 2)
+        pairs = pairs.masked_fill(~words.transpose(2, 3), 0.0).flatten(0, 1)
+        self.memory = _Heads(F.pad(pairs, (0, 0, 0, _room(words))), self.d_k)
+        self.past = _Heads(self.memory.pairs[:, :0], self.d_k)
         self.to_output = _linear(own.to_output)
         self.to_cross_query = _linear(cross.to_query)
         self.to_cross_output = _linear(cross.to_output)
-        self.expand, self.activation = _linear(feed_forward.expand), feed_forward.activation
-        self.contract = _linear(feed_forward.contract)
+        self.expand, self.contract = _linear(feed_forward.expand), _linear(feed_forward.contract)
+        self.activation = feed_forward.activation.forward
         self.add_norm_1 = _add_norm(layer.add_norm_1)
         self.add_norm_2 = _add_norm(layer.add_norm_2)
         self.add_norm_3 = _add_norm(layer.add_norm_3)
 
-    def step(self, x: Tensor, padding: Tensor | None) -> Tensor:
-        x = self.add_norm_1(x, self._read_past)
+    def step(self, x: Tensor, place: int, future: Tensor, padding: Tensor) -> Tensor:
+        x = self.add_norm_1(x, lambda x: self._read_past(x, place, future))
         x = self.add_norm_2(x, lambda x: self._read_memory(x, padding))
         return self.add_norm_3(x, lambda x: self.contract(self.activation(self.expand(x))))
 
-    def _read_past(self, x: Tensor) -> Tensor:
-        keys, values = self.heads * self.d_k, self.heads * self.d_v
-        query, key, value = self.project(x).split([keys, keys, values], dim=1)
-        self.key = torch.cat([self.key, self._split(key, self.d_k)], dim=2)
-        self.value = torch.cat([self.value, self._split(value, self.d_v)], dim=2)
-        query = self._split(query, self.d_k)
-        read = F.scaled_dot_product_attention(query, self.key, self.value)
-        return self.to_output(read.flatten(1))
+    def _read_past(self, x: Tensor, place: int, future: Tensor) -> Tensor:
+        heads = self.to_heads(x).view(len(self.past.pairs), 1, self.d_k + self.past.pairs.size(-1))
+        self.past.pairs[:, place : place + 1] = heads[..., self.d_k :]
+        read = self.past.read(heads[..., : self.d_k], future)
+        return self.to_output(read.view(len(x), self.read_width))
 
-    def _read_memory(self, x: Tensor, padding: Tensor | None) -> Tensor:
-        query = self._split(self.to_cross_query(x), self.d_k)
-        read = F.scaled_dot_product_attention(
-            query, self.memory_key, self.memory_value, attn_mask=padding
-        )
-        return self.to_cross_output(read.flatten(1))
+    def _read_memory(self, x: Tensor, padding: Tensor) -> Tensor:
+        query = self.to_cross_query(x).view(len(padding), 1, self.d_k)
+        return self.to_cross_output(self.memory.read(query, padding).view(len(x), self.read_width))
 
-    def _split(self, x: Tensor, width: int) -> Tensor:
-        return x.view(-1, self.heads, 1, width)
+
+def _room(words: Tensor) -> int:
+    """Return how many keys are missing to a block."""
+    return max(BLOCK - words.size(-1), 0)
 
 
 def _linear(linear: nn.Linear) -> Map:
-    return functools.partial(F.linear, weight=linear.weight, bias=linear.bias)
+    return _product(linear.weight, linear.bias)
 
 
-def _side_by_side(attention: MultiHeadAttention) -> Map:
-    """Return one product for what are three: query, key and value."""
-    parts = attention.to_query, attention.to_key, attention.to_value
-    biases: list[Tensor] = [part.bias for part in parts if part.bias is not None]
-    return functools.partial(
-        F.linear,
-        weight=torch.cat([part.weight for part in parts]),
-        bias=torch.cat(biases) if biases else None,
+def _product(weight: Tensor, bias: Tensor | None) -> Map:
+    """Return the map of `nn.Linear`; by oneDNN, where that takes half of the time."""
+    onednn = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+    on_cpu = weight.device.type == "cpu" and torch.backends.mkldnn.is_available()
+    if onednn is None or not on_cpu or weight.dtype != torch.float32:
+        return lambda x: F.linear(x, weight, bias)
+    many = LARGE / weight.numel()
+    return lambda x: (
+        F.linear(x, weight, bias) if len(x) < many else onednn(x, weight, bias, "none", [], "")
     )
+
+
+def _by_head(heads: int, *linears: nn.Linear) -> Map:
+    """Return one product for several, whose results stand side by side in each head."""
+    weights = [linear.weight.unflatten(0, (heads, -1)) for linear in linears]
+    biases = [linear.bias.unflatten(0, (heads, -1)) for linear in linears if linear.bias is not None]
+    bias = torch.cat(biases, dim=1).flatten() if biases else None
+    return _product(torch.cat(weights, dim=1).flatten(0, 1), bias)
 
 
 def _norm(norm: nn.Module) -> Map:
     if not isinstance(norm, LayerNorm):
-        return norm  # the identity after a stack of post-norm layers
+        return norm.forward  # the identity after a stack of post-norm layers
     gain, bias = norm.gain, norm.bias
-    return functools.partial(
-        F.layer_norm, normalized_shape=gain.shape, weight=gain, bias=bias, eps=norm.eps
-    )
+    return lambda x: torch.layer_norm(x, gain.shape, gain, bias, norm.eps)
 
 
 def _add_norm(add_norm: AddNorm) -> Callable[[Tensor, Map], Tensor]:

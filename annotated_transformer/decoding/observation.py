@@ -5,10 +5,11 @@ from typing import cast
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from annotated_transformer.decoding.cache import decoder_layers
-from annotated_transformer.decoding.search import evaluating, first_tokens, forbid
+from annotated_transformer.decoding.search import first_tokens, forbid
+from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 
@@ -38,10 +39,12 @@ def observe(
     pad_id = model.config.pad_id
     read = torch.cat([first_tokens(model, src)[:, None], tgt[:, :-1]], dim=1)
     memory_mask = padding_mask(src, pad_id)
+    layers = decoder_layers(model)
+    places = [place_of_weights(layer.cross_attention.attention) for layer in layers]
     seen: list[Tensor] = []
     hooks = [
-        attention.register_forward_hook(lambda module, args, weights: seen.append(weights))
-        for attention in _places_of_weights(model)
+        place.register_forward_hook(lambda module, args, weights: seen.append(weights))
+        for place in places
     ]
     try:
         with evaluating(model):
@@ -56,15 +59,15 @@ def observe(
     return Observation(summed, torch.stack(seen, dim=1))
 
 
-def _places_of_weights(model: Transformer) -> list[torch.nn.Module]:
-    places: list[torch.nn.Module] = []
-    for layer in decoder_layers(model):
-        attention = layer.cross_attention.attention
-        if not hasattr(attention, "weights"):
-            raise ValueError(
-                f"{type(attention).__name__} forms no weights to observe; load the "
-                f"model's state into one with attention='scaled_dot_product', which "
-                f"computes the same"
-            )
-        places.append(cast(torch.nn.Module, attention.weights))
-    return places
+def place_of_weights(attention: nn.Module) -> nn.Module:
+    """Return the identity that the weights of `attention` pass, for a hook to see them.
+
+    Raises:
+        ValueError: If it forms no weights.
+    """
+    if not hasattr(attention, "weights"):
+        raise ValueError(
+            f"{type(attention).__name__} forms no weights to observe; load the model's "
+            f"state into one with attention='scaled_dot_product', which computes the same"
+        )
+    return cast(nn.Module, attention.weights)

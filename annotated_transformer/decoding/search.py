@@ -1,8 +1,7 @@
 """From a source to a target, token by token: section 6.1, the chapter on decoding."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float, Int
@@ -10,6 +9,7 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
+from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
@@ -89,15 +89,3 @@ def length_limits(
             f"token that is not padding (pad_id={model.config.pad_id}), EOS at least"
         )
     return (real.sum(dim=1) + EXTRA_TOKENS).clamp(max=model.config.max_length)
-
-
-@contextmanager
-def evaluating(model: Transformer) -> Iterator[None]:
-    """Switch dropout and gradients off, and afterwards back to what they were."""
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        model.train(was_training)

@@ -13,6 +13,7 @@ from annotated_transformer.decoding.cache import MakeDecoder
 from annotated_transformer.decoding.lean import LeanCache
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.observation import observe
+from annotated_transformer.decoding.pretrained import EN_DE, pretrained_folder
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -53,6 +54,18 @@ class Translator:
     def from_folder(cls, folder: str | Path) -> "Translator":
         """Load what `checkpoint.save` wrote."""
         return cls(*load(folder))
+
+    @classmethod
+    def from_pretrained(cls, name: str = EN_DE) -> "Translator":
+        """Load a model that comes with this package.
+
+        Its card, `weights/<name>/README.md`, says what it was trained on, how well it does,
+        and under which terms it may be passed on.
+
+        Raises:
+            ValueError: If there is none of that name.
+        """
+        return cls(*load(pretrained_folder(name)))
 
     def translate(
         self,

@@ -21,12 +21,15 @@ class Corpus:
         splits: The pairs of `train`, and of what there is to validate and to test on.
         skipped: How many pairs were left out, by reason.
         terms: What who uses the pairs must know, and must say: print it.
+        cleaned: Whether its sentences went through `clean`, as then all must that a model
+            of them reads: give that one a `Tokenizer.cleaning`.
     """
 
     name: str
     splits: Splits
     skipped: dict[str, int]
     terms: str
+    cleaned: bool = False
 
     def summary(self) -> str:
         """Return what there is and what was left out, in a line, and below it the terms."""
@@ -70,7 +73,13 @@ def load_corpus(
         )
     place = Path() if name == "toy" else corpus_folder(name, folder)
     splits, skipped = READERS[name](place, source, target)
-    return Corpus(name=name, splits=splits, skipped=skipped, terms=TERMS[name])
+    return Corpus(
+        name=name,
+        splits=splits,
+        skipped=skipped,
+        terms=TERMS[name],
+        cleaned=name == "tatoeba",
+    )
 
 
 def read_pairs(

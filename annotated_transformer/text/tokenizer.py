@@ -1,9 +1,13 @@
 """Byte-pair encoding shared by both languages: section 5.1 of the paper, the chapter on tokens."""
 
+import json
 from collections.abc import Iterable
 
 import tokenizers
-from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+import torch
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+
+from annotated_transformer.text.cleaning import INVISIBLE, QUOTES
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their ids
@@ -12,10 +16,11 @@ SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their i
 class Tokenizer:
     """Turn sentences of either language into ids of one vocabulary, and ids back into sentences.
 
-    Text is put into Unicode's composed form (NFC) and stripped of white space at both ends; from
-    there on nothing is lost, because the alphabet is the 256 bytes: `decode(encode(texts))` gives
-    the normalised texts, whatever the script. The words `<pad>`, `<bos>`, `<eos>`, `<unk>` in a
-    text are text like any other; `<unk>` has an id by custom, and no text needs it.
+    Text is put into Unicode's composed form (NFC) and stripped of white space at both ends, or made
+    `clean` where `cleaning` says so; from there on nothing is lost, because the alphabet is the 256
+    bytes: `decode(encode(texts))` gives the normalised texts, whatever the script. The words `<pad>`,
+    `<bos>`, `<eos>`, `<unk>` in a text are text like any other; `<unk>` has an id by custom, and no
+    text needs it.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
@@ -57,6 +62,38 @@ class Tokenizer:
         )
         backend.train_from_iterator(texts, trainer)
         return cls(backend)
+
+    def cleaning(self) -> "Tokenizer":
+        """Return this tokenizer, but each text is made `clean` first, as those of a clean corpus are.
+
+        That stands in its JSON: a model that is saved with it cleans what it is asked to translate.
+        """
+        backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
+        backend.normalizer = normalizers.Sequence(
+            [
+                *(normalizers.Replace(chr(mark), "") for mark in INVISIBLE),
+                *(normalizers.Replace(chr(mark), chr(plain)) for mark, plain in QUOTES.items()),
+                normalizers.NFC(),
+                normalizers.Replace(Regex(r"[\s\x1c-\x1f]+"), " "),  # what `str.split` calls white space
+                normalizers.Strip(),
+            ]
+        )
+        return Tokenizer(backend)
+
+    def with_dropout(self, p: float, generator: torch.Generator) -> "Tokenizer":
+        """Return this tokenizer without some of its merges, each left out with probability `p`.
+
+        It has the same ids, and says the same text in more and smaller tokens: BPE-dropout
+        (Provilkov et al., 2020), with one draw for all that this tokenizer encodes. The library's own
+        has no seed.
+        """
+        if not 0 <= p < 1:
+            raise ValueError(f"p={p} is no probability to leave a merge out; give 0 or more, below 1")
+        parts = json.loads(self._backend.to_str())
+        merges = parts["model"]["merges"]
+        kept = (torch.rand(len(merges), generator=generator) >= p).tolist()
+        parts["model"]["merges"] = [merge for merge, keep in zip(merges, kept, strict=True) if keep]
+        return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(parts)))
 
     @property
     def vocab_size(self) -> int:

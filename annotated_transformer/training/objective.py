@@ -4,32 +4,40 @@ from functools import partial
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.chunks import Loss, loss_in_chunks
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.fast import HiddenStates
 from annotated_transformer.training.loss import label_smoothed_cross_entropy, r_drop
-from annotated_transformer.training.state import TrainingState
 
 
-def objective(
-    state: TrainingState, batch: Batch, config: TrainingConfig
+def batch_loss(
+    model: Transformer,
+    batch: Batch,
+    config: TrainingConfig,
+    *,
+    net: nn.Module | None = None,
 ) -> Float[Tensor, ""]:
-    """Return the loss that `config` asks for, on the model's device; one way or the fast one."""
-    weight = state.model.embedding.weight
-    batch, passes = batch.to(weight.device), 2 if config.r_drop else 1
+    """Return the loss that `config` asks for, on the model's device.
+
+    `net` computes as the model, or as its `HiddenStates` where `config.fast`.
+    """
+    weight, passes = model.embedding.weight, 2 if config.r_drop else 1
+    net = net or (HiddenStates(model) if config.fast else model)
+    batch = batch.to(weight.device)
+    src, tgt = (ids.repeat(passes, 1) for ids in (batch.src, batch.decoder_input))
     with torch.autocast(weight.device.type, torch.bfloat16, enabled=config.bf16):
-        output = state.net(batch.src.repeat(passes, 1), batch.decoder_input.repeat(passes, 1))
-    output = output.unflatten(0, (passes, -1))
+        output: Tensor = net(src, tgt)
+    output, loss = output.unflatten(0, (passes, -1)), loss_of(config)
     if not config.fast:
-        return loss_of(config)(output, batch.labels)
+        return loss(output, batch.labels)
     real = batch.labels != PAD_ID
     dtype = torch.bfloat16 if config.bf16 else weight.dtype
-    return loss_in_chunks(
-        loss_of(config), output[:, real], weight, batch.labels[real], dtype=dtype
-    )
+    return loss_in_chunks(loss, output[:, real], weight, batch.labels[real], dtype=dtype)
 
 
 def loss_of(config: TrainingConfig) -> Loss:

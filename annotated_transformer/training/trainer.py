@@ -15,7 +15,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.evaluation import check_fit
 from annotated_transformer.training.fast import fast_modules
 from annotated_transformer.training.keeper import Keeper, fingerprint
-from annotated_transformer.training.objective import objective
+from annotated_transformer.training.objective import batch_loss
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.report import Report, make_report
 from annotated_transformer.training.schedule import learning_rate
@@ -24,7 +24,7 @@ from annotated_transformer.training.state import Counters, TrainingState
 
 def train(
     model: Transformer,
-    pairs: list[Pair],
+    pairs: list[Pair] | Callable[[int], list[Pair]],
     config: TrainingConfig,
     *,
     generator: torch.Generator,
@@ -34,7 +34,8 @@ def train(
 ) -> list[Report]:
     """Train `model` on `pairs` in place, and return a report per epoch.
 
-    `report` gets each report at once. `generator` draws the order of the pairs; dropout
+    `pairs` may be a function of the epoch, counted from 0, such as `Segmentations`. `report` gets
+    each report at once. `generator` draws the order of the pairs; dropout
     draws from torch's own. Adam is the paper's, and so is the schedule. What a `keeper` has
     kept of this training is not done again.
 
@@ -42,18 +43,26 @@ def train(
         FloatingPointError: If the loss or its gradient is no number; no weight has it then.
         ValueError: If the pairs do not fit the model, or the keeper has another training.
     """
-    check_fit(model, pairs)
+
+    def pairs_of(epoch: int) -> list[Pair]:
+        found = pairs(epoch) if callable(pairs) else pairs
+        check_fit(model, found)
+        return found
+
+    first = pairs_of(0)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, generator, fast=config.fast)
     reports = list[Report]()
     if keeper is not None:
-        keeper.resume(state, _identity(state, pairs, config))
+        keeper.resume(state, _identity(state, first, config))
     model.train()
     modules = fast_modules(model) if config.fast else nullcontext()
     with modules, Progress(config, state.at) as progress:
         while not progress.done:
             batches = make_batches(
-                pairs, batch_tokens=config.batch_tokens, generator=generator
+                pairs_of(state.at.epoch),
+                batch_tokens=config.batch_tokens,
+                generator=generator,
             )
             _train_epoch(state, batches, config, progress, keeper)
             speed = progress.tokens_per_second
@@ -106,7 +115,7 @@ def update(state: TrainingState, batch: Batch, config: TrainingConfig) -> str:
         group["lr"] = at.rate
     state.optimizer.zero_grad()
     share, weight = state.team.share(batch)
-    part = weight * objective(state, share, config)
+    part = weight * batch_loss(state.model, share, config, net=state.net)
     (part * state.team.size).backward()  # the team takes the mean, where the parts add up
     loss = state.team.total(part.item())
     gradients = [p.grad for p in state.model.parameters() if p.grad is not None]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from annotated_transformer import checkpoint
 from annotated_transformer.model.transformer import Transformer
@@ -31,9 +31,7 @@ STATE = "training.safetensors"
 class Run:
     """A tiny training that always begins alike, and what it came to."""
 
-    def __init__(
-        self, make_model: Callable[..., Transformer], pairs: list[Pair], **options: object
-    ) -> None:
+    def __init__(self, make_model: Callable[..., Transformer], pairs: list[Pair], **options: object) -> None:
         self.make_model, self.pairs, self.options = make_model, pairs, options
 
     def __call__(
@@ -217,9 +215,7 @@ print(*steps)
 
 
 @pytest.mark.parametrize(("kills", "seconds", "steps"), [(23, 0.0, 601), (11, 0.03, 307)])
-def test_law_a_killed_training_ends_as_if_it_were_not(
-    tmp_path: Path, kills: int, seconds: float, steps: int
-):
+def test_law_a_killed_training_ends_as_if_it_were_not(tmp_path: Path, kills: int, seconds: float, steps: int):
     command = [sys.executable, "-c", KILLS, *map(str, (tmp_path, kills, seconds, steps))]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert run.returncode == 0, run.stderr
@@ -355,10 +351,10 @@ def test_message_divergence_names_the_batch_and_keeps_the_step_before(
     diverging, batch_loss = 8, trainer.batch_loss
     step = 0
 
-    def diverge(model: Transformer, batch: Batch, *, smoothing: float, bf16: bool) -> Tensor:
+    def diverge(model: Transformer, batch: Batch, config: TrainingConfig, net: nn.Module) -> Tensor:
         nonlocal step
         step += 1
-        loss = batch_loss(model, batch, smoothing=smoothing, bf16=bf16)
+        loss = batch_loss(model, batch, config, net=net)
         if step != diverging:
             return loss
         if what == "loss":

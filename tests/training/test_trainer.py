@@ -15,7 +15,8 @@ from annotated_transformer.text.batching import Batch, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
 from annotated_transformer.training import progress
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.evaluation import batch_loss, mean_loss
+from annotated_transformer.training.evaluation import mean_loss
+from annotated_transformer.training.objective import batch_loss
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.trainer import train
 
@@ -79,7 +80,7 @@ def test_law_dropout_is_on_in_training_and_off_in_validation(copy_pairs):
     batches = make_batches(copy_pairs(5, seed=0), batch_tokens=53)
     assert mean_loss(one, batches) == mean_loss(one, batches)
     assert one.training
-    assert batch_loss(one, batches[0], smoothing=0.0) != batch_loss(one, batches[0], smoothing=0.0)
+    assert batch_loss(one, batches[0], BRIEF) != batch_loss(one, batches[0], BRIEF)
     train(one.eval(), copy_pairs(5, seed=0), BRIEF, generator=rng(), validation=batches)
     assert one.training
 
@@ -90,7 +91,8 @@ def test_law_the_mean_is_over_labels_and_not_over_batches(copy_pairs):
     apart = make_batches(pairs, batch_tokens=31)
     assert len(together) == 1 < len(apart)
     assert mean_loss(one, apart) == pytest.approx(mean_loss(one, together), rel=1e-5)
-    unweighted = sum(batch_loss(one, batch, smoothing=0.0).item() for batch in apart) / len(apart)
+    hard = dataclasses.replace(BRIEF, label_smoothing=0.0)
+    unweighted = sum(batch_loss(one, batch, hard).item() for batch in apart) / len(apart)
     assert unweighted != pytest.approx(mean_loss(one, together), rel=1e-5)
 
 
@@ -120,7 +122,7 @@ def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pair
 def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights(copy_pairs):
     one, pairs = model(), copy_pairs(97, seed=0)
     (batch,) = make_batches(pairs, batch_tokens=1009)
-    rounded, exact = (batch_loss(one, batch, smoothing=0.1, bf16=bf16) for bf16 in (True, False))
+    rounded, exact = (batch_loss(one, batch, dataclasses.replace(BRIEF, bf16=bf16)) for bf16 in (True, False))
     assert rounded.dtype == torch.float32
     assert rounded.item() != exact.item()
     assert rounded.item() == pytest.approx(exact.item(), rel=0.01)
@@ -133,8 +135,8 @@ def test_law_padding_in_the_batch_does_not_move_the_loss(copy_pairs):
     one, ((src, tgt),) = model().double(), copy_pairs(1, seed=3)
     alone = Batch([0], pad([src]), pad([tgt]))
     padded = Batch([0], F.pad(alone.src, (0, 3)), F.pad(alone.tgt, (0, 5)))
-    expected = batch_loss(one, alone, smoothing=0.1)
-    torch.testing.assert_close(batch_loss(one, padded, smoothing=0.1), expected, rtol=1e-12, atol=0)
+    expected = batch_loss(one, alone, BRIEF)
+    torch.testing.assert_close(batch_loss(one, padded, BRIEF), expected, rtol=1e-12, atol=0)
 
 
 @pytest.mark.message
