@@ -44,7 +44,8 @@ def save(
     _refuse_strangers(model.config, tokenizer)
     state, dtype = model.state_dict(), next(model.parameters()).dtype
     tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
-    _refuse_overflow(state, tensors)
+    if stored is not None:
+        _refuse_overflow(state, tensors)
     contents = {
         CONFIG: json.dumps(dataclasses.asdict(model.config), indent=2).encode() + b"\n",
         TOKENIZER: tokenizer.to_json().encode() + b"\n",

@@ -6,6 +6,13 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+import torch
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.toy import ToyPair, WordVocabulary, toy_split
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.trainer import train
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_SKIP = "REQUIRE_ALL=1 allows no skip, and this was skipped: {reason}"
@@ -57,3 +64,25 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip("no corpora in ../shared/data")
     return path
+
+
+@pytest.fixture(scope="session")
+def learnt() -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
+    """Train a model of one layer on 20,000 pairs: twenty seconds on one core."""
+    training, held_out = toy_split(20_000, 499)
+    vocabulary = WordVocabulary(text for pair in training for text in (pair.source, pair.target))
+    config = TransformerConfig(
+        vocab_size=vocabulary.vocab_size,
+        max_length=64,
+        num_layers=1,
+        d_model=64,
+        d_ff=128,
+        num_heads=4,
+        dropout=0.0,
+    )
+    torch.manual_seed(0)
+    model = Transformer(config)
+    settings = TrainingConfig(steps=600, batch_tokens=2000, warmup_steps=120, peak=5e-3)
+    pairs = [vocabulary.encode(pair) for pair in training]
+    train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
+    return model.eval(), vocabulary, held_out

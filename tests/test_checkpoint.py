@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from annotated_transformer import checkpoint
@@ -63,6 +64,52 @@ def test_law_what_was_saved_comes_back(tmp_path: Path, dtype: torch.dtype, posit
     assert all(parameter.requires_grad for parameter in loaded.parameters())
     assert tokenizer.to_json() == make_tokenizer().to_json()
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_law_what_comes_back_computes_the_same(tmp_path: Path, dtype: torch.dtype):
+    model = make_model().to(dtype).eval()
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    loaded, _ = checkpoint.load(tmp_path)
+    src, tgt = torch.tensor([[5, 7, 11, 2, 0], [3, 2, 0, 0, 0]]), torch.tensor([[1, 13, 17], [1, 19, 0]])
+    torch.testing.assert_close(loaded(src, tgt), model(src, tgt))  # and so their types
+
+
+def test_law_half_precision_halves_the_file_and_loses_1_part_in_2048(tmp_path: Path):
+    model = make_model(positions="learned")
+    with torch.no_grad():
+        model.embedding.weight[:, 0] *= 1e-6  # below the normal numbers of float16
+    for name, stored in {"whole": None, "half": torch.float16}.items():
+        checkpoint.save(tmp_path / name, model, make_tokenizer(), stored=stored)
+    whole, half = (tmp_path / name / "model.safetensors" for name in ("whole", "half"))
+    numbers = sum(tensor.numel() for tensor in model.state_dict().values())
+    assert whole.stat().st_size - half.stat().st_size == pytest.approx(2 * numbers, abs=64)
+    loaded, expected = checkpoint.load(tmp_path / "half")[0].state_dict(), model.state_dict()
+    assert {tensor.dtype for tensor in loaded.values()} == {torch.float32}
+    for name, tensor in expected.items():
+        assert ((loaded[name] - tensor).abs() <= torch.clamp(tensor.abs() / 2048, min=2**-25)).all()
+    assert not same(checkpoint.load(tmp_path / "half")[0], model)
+    checkpoint.save(tmp_path / "again", checkpoint.load(tmp_path / "half")[0], make_tokenizer())
+    assert same(checkpoint.load(tmp_path / "again")[0], checkpoint.load(tmp_path / "half")[0])
+
+
+def test_law_half_precision_has_the_average_of_what_it_holds(tmp_path: Path):
+    folders = [tmp_path / str(seed) for seed in range(3)]
+    for seed, folder in enumerate(folders):
+        checkpoint.save(folder, make_model(seed), make_tokenizer(), stored=torch.float16)
+    mean = checkpoint.average(folders)[0].state_dict()
+    held = [checkpoint.load(folder)[0].state_dict() for folder in folders]
+    for name, tensor in mean.items():
+        each = torch.stack([state[name].double() for state in held])
+        torch.testing.assert_close(tensor, each.mean(dim=0).float(), rtol=0, atol=0)
+
+
+def test_law_a_file_that_names_no_type_keeps_its_own(folder: Path):
+    path = folder / "model.safetensors"
+    with safe_open(path, framework="pt") as file:
+        metadata = {name: text for name, text in file.metadata().items() if name != "dtype"}
+    save_file(load_file(path), path, metadata)
+    assert same(checkpoint.load(folder)[0], make_model())
 
 
 def test_law_the_files_are_what_other_programs_expect(folder: Path):
@@ -129,13 +176,18 @@ import os, signal, sys, time, torch
 from annotated_transformer import checkpoint
 folder, rng = sys.argv[1], torch.Generator().manual_seed(0)
 model, tokenizer = checkpoint.load(folder)
-for number, delay in enumerate(torch.rand(13, generator=rng).tolist(), start=1):
+weights = os.path.join(folder, "model.safetensors")
+for delay in torch.rand(13, generator=rng).tolist():
+    before = os.stat(weights).st_mtime_ns
     child = os.fork()
     while child == 0:  # the child saves without end
         with torch.no_grad():
             model.embedding.weight += 1
         checkpoint.save(folder, model, tokenizer)
-    time.sleep(0.05 + delay / 10)
+    while os.stat(weights).st_mtime_ns == before:
+        assert os.waitpid(child, os.WNOHANG) == (0, 0), "it ended by itself"
+        time.sleep(0.001)
+    time.sleep(delay / 10)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     model, tokenizer = checkpoint.load(folder)
@@ -149,8 +201,7 @@ def test_law_a_kill_leaves_a_whole_model(folder: Path):
     assert run.returncode == 0, run.stderr
     weights = [float(line) for line in run.stdout.split()]
     assert len(weights) == 13
-    assert weights == sorted(weights)
-    assert weights[-1] - weights[0] > 5  # else nothing was being saved when the kills came
+    assert weights == sorted(set(weights))  # each kill came after another save, and during the next
 
 
 @pytest.mark.message
@@ -273,6 +324,32 @@ def test_message_weights_of_another_format(folder: Path):
         ValueError, match="has format_version=None, and this package reads 1; give a folder that"
     ):
         checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_a_type_that_no_model_has(folder: Path):
+    path = folder / "model.safetensors"
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() | {"dtype": "torch.int8"}
+    save_file(load_file(path), path, metadata)
+    expected = r"is of a model of type torch\.int8, and this package knows torch\.float16, .*; save the model"
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_a_weight_too_large_for_half_precision(tmp_path: Path):
+    model = make_model()
+    with torch.no_grad():
+        model.decoder.layers[0].feed_forward.expand.weight[3, 5] = -65_521.0
+    expected = (
+        r"decoder\.layers\.0\.feed_forward\.expand\.weight holds 65521, more than torch\.float16 can "
+        r"\(65504\); store the model in torch\.float32"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
+    assert list(tmp_path.iterdir()) == []
+    checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.bfloat16)  # which reaches further
 
 
 @pytest.mark.message

@@ -14,6 +14,7 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer import checkpoint
+from annotated_transformer.commands import train
 from annotated_transformer.training.keeper import Keeper
 from annotated_transformer.training.snapshots import snapshots
 
@@ -208,7 +209,7 @@ def test_message_a_mistake_is_one_sentence(
 def test_message_a_folder_that_cannot_be_written(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    monkeypatch.setattr(command_line.os, "access", lambda path, mode: False)  # root may write anywhere
+    monkeypatch.setattr(train.os, "access", lambda path, mode: False)  # root may write anywhere
     arguments = ["train", "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
     assert command_line.main(arguments) == 2
     assert "cannot be written to; give another folder for --out" in capsys.readouterr().err
@@ -221,15 +222,13 @@ def test_message_an_interruption_is_one_word(
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command_line, "train", interrupt)
+    monkeypatch.setattr(train, "train", interrupt)
     assert command_line.main(["train", "--steps", "1", "--data", str(data), "--out", str(tmp_path)]) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
 
 
 @pytest.mark.message
-def test_message_two_trainings_in_one_folder(
-    data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-):
+def test_message_two_trainings_in_one_folder(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     arguments = [*TRAIN, "--data", str(data), "--out", str(tmp_path)]
     with Keeper(tmp_path):
         assert command_line.main(arguments) == 2

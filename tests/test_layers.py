@@ -17,12 +17,13 @@ LEAVES = tuple(
 LAYER = ("model.attention", "model.normalization", "model.feed_forward")
 MODEL = ("model", "model.*")
 TEXT = ("text", "text.*")
+TOGETHER = ("config", *MODEL, *TEXT, "checkpoint", "training.*", "decoding.*", "commands.*")
 
 # Which modules (patterns; "." is the package itself) a module may import; the first line that fits it counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": ("config", *MODEL),
     "config": (),
-    **dict.fromkeys(LEAVES, ()),
+    **dict.fromkeys((*LEAVES, "model.evaluating"), ()),
     "model.encoder": LAYER,
     "model.decoder": LAYER,
     "model.transformer": ("config", *LEAVES, "model.encoder", "model.decoder"),
@@ -38,9 +39,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "interop.*": ("config", *MODEL, "interop.*"),
     "book": ("*",),
     "book.*": ("*",),
+    "commands": TOGETHER,
+    "commands.curves": (*TOGETHER, "book.*"),  # it draws
+    "commands.*": TOGETHER,
     "__main__": ("*",),
 }
-TOP = ("book", "book.*", "__main__")  # only the top may import the top
+TOP = ("book", "book.*", "commands", "commands.*", "__main__")  # only the top may import the top
 CAN_RUN_CODE = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "torch.load", "torch.save"}
 
 
@@ -124,6 +128,8 @@ def test_law_nothing_loaded_can_run_code(path: Path):
         ("text.corpus", "from annotated_transformer.model import attention", {"model.attention"}),
         ("decoding.search", "from annotated_transformer.book import say", {"book"}),
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
+        ("decoding.search", "from annotated_transformer.commands.train import f", {"commands.train"}),
+        ("commands.train", "from annotated_transformer.book import say", {"book"}),
         ("nowhere", "", {"nowhere has no layer in the table"}),
         ("model.encoder", "import torch\nfrom .attention import MultiHeadAttention", set()),
         ("training.trainer", "from annotated_transformer.model.transformer import Transformer", set()),

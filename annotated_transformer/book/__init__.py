@@ -1,12 +1,14 @@
 """What only the book uses: its figures, its sources, its exercises' checks."""
 
 from annotated_transformer.book.attention_map import draw_attention
+from annotated_transformer.book.curves import plot_curves, read_reports
 from annotated_transformer.book.drawing import Box, draw_arrow, draw_box, draw_tensor
 from annotated_transformer.book.explore import explore
 from annotated_transformer.book.figures import new_canvas, new_figure, show_figure
 from annotated_transformer.book.page import Page, say
 from annotated_transformer.book.slider import show_slider
 from annotated_transformer.book.source import show_source
+from annotated_transformer.book.terminal import run_command
 
 __all__ = [
     "Box",
@@ -18,6 +20,9 @@ __all__ = [
     "explore",
     "new_canvas",
     "new_figure",
+    "plot_curves",
+    "read_reports",
+    "run_command",
     "say",
     "show_figure",
     "show_slider",

@@ -10,10 +10,12 @@ from torch import nn
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Switch dropout and gradients off, and afterwards back to what they were."""
-    was_training = model.training
-    model.eval()
+    trained = [module for module in model.modules() if module.training]
+    for module in trained:
+        module.training = False
     try:
         with torch.no_grad():
             yield
     finally:
-        model.train(was_training)
+        for module in trained:
+            module.training = True

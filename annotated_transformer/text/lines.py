@@ -16,18 +16,28 @@ def read_lines(path: Path, member: str = "") -> list[str]:
         ValueError: where it is empty, is a broken archive, or holds bytes that are not
             UTF-8.
     """
-    raw = _read_bytes(path, member).removesuffix(b"\n")
-    if not raw:
+    lines = decode_lines(_read_bytes(path, member), str(path))
+    if not lines:
         raise ValueError(f"{path} is empty; give a file with one sentence a line")
+    return lines
+
+
+def decode_lines(raw: bytes, name: str) -> list[str]:
+    """Return the lines of what was read from `name`; of nothing, or one line feed, none.
+
+    Raises:
+        ValueError: where bytes are not UTF-8.
+    """
+    raw = raw.removesuffix(b"\n")
     lines = []
-    for number, line in enumerate(raw.split(b"\n"), start=1):
+    for number, line in enumerate(raw.split(b"\n") if raw else [], start=1):
         try:
             lines.append(line.decode("utf-8"))
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"{path}, line {number}: byte {error.start + 1} is "
+                f"{name}, line {number}: byte {error.start + 1} is "
                 f"{line[error.start]:#04x}, which is not UTF-8 ({error.reason}); "
-                f"convert the file to UTF-8"
+                f"convert the text to UTF-8"
             ) from error
     return lines
 

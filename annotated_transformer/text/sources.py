@@ -86,9 +86,7 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     """
     base = folder or os.environ.get(DATA_VARIABLE)
     if not base:
-        fetch = (
-            f"; annotated_transformer.text.download.download({name!r}, FOLDER) fetches it"
-        )
+        fetch = f"; python -m annotated_transformer download {name} --to FOLDER fetches it"
         raise ValueError(
             f"where is the corpus {name}? give its folder, or set {DATA_VARIABLE} to it"
             f"{fetch if name in SOURCES else ''}"

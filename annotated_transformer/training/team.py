@@ -21,7 +21,8 @@ def join_team() -> Iterator["Team"]:
     if not dist.is_torchelastic_launched():
         yield Team()
         return
-    dist.init_process_group("gloo")
+    cuda = torch.cuda.is_available() and dist.is_nccl_available()
+    dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo")
     try:
         yield Team()
     finally:

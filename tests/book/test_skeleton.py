@@ -12,6 +12,9 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+CHAPTERS = [
+    path for path in SOURCES if path.name[0].isdigit()
+]  # the others are guides: how to use the package
 
 # How the sections begin, in their order; others may stand between.
 SECTIONS = (
@@ -23,6 +26,7 @@ SECTIONS = (
     "Exercises",
     "What we showed",
 )
+PAGES = {"preface", "notation", "bibliography"}  # which run nothing
 FOLDED = {"hide-input", "remove-input", "hide-cell"}  # not in a reader's way
 LIVE = {"remove-output", "nbval-ignore-output"}
 LONGEST_CELL = 20
@@ -55,6 +59,12 @@ def lint(text: str) -> list[str]:
     """Return what a chapter's source lacks."""
     pieces = list(parts(text))
     return [*opening(pieces), *order(pieces), *experiments(pieces), *figures(pieces), *cells(pieces)]
+
+
+def lint_guide(text: str) -> list[str]:
+    """Return what a guide's source lacks: it opens as a chapter does, and its claims are proven."""
+    pieces = list(parts(text))
+    return [*opening(pieces), *claims(pieces), *bypasses(pieces), *cells(pieces)]
 
 
 def opening(pieces: list[Part]) -> Iterator[str]:
@@ -104,12 +114,29 @@ def experiments(pieces: list[Part]) -> Iterator[str]:
                 yield f"{section}: no assert proves the claim"
 
 
+def claims(pieces: list[Part]) -> Iterator[str]:
+    """Look for a proof in the cell after each claim."""
+    for piece, after in zip(pieces, [*pieces[1:], None], strict=True):
+        if not piece.code and "**Claim.**" in piece.text:
+            if not (
+                after and after.code and re.search(r"^\s*assert |assert_close\(", after.text, re.MULTILINE)
+            ):
+                yield f"{piece.section}: no assert proves the claim"
+
+
+def bypasses(pieces: list[Part]) -> Iterator[str]:
+    """Look for figures that bypass their description."""
+    everything = "\n".join(piece.text for piece in sorted(pieces, key=lambda piece: not piece.code))
+    ways = r"plt\.\w+|pyplot|\bImage\(|\bHTML\(|!\[[^\]]*\]\(|<img|\.savefig"
+    for way in re.findall(ways, everything):
+        yield f"{way} bypasses show_figure and show_slider"
+
+
 def figures(pieces: list[Part]) -> Iterator[str]:
-    """Look for figures that bypass their description, and for the slider and the exercises."""
+    """Look at the figures, and for the slider and the exercises."""
     code = "\n".join(piece.text for piece in pieces if piece.code)
     prose = "\n".join(piece.text for piece in pieces if not piece.code)
-    for way in re.findall(r"plt\.\w+|pyplot|\bImage\(|\bHTML\(|!\[[^\]]*\]\(|<img|\.savefig", code + prose):
-        yield f"{way} bypasses show_figure and show_slider"
+    yield from bypasses(pieces)
     if "show_slider(" not in code:
         yield "no show_slider"
     exercises = re.findall(r"^:label: (ex-\S+)", prose, re.MULTILINE)
@@ -141,16 +168,32 @@ def length(code: str) -> int:
 
 
 def test_law_every_chapter_has_the_skeleton():
-    assert {path.name: lint(path.read_text("utf-8")) for path in SOURCES} == {
-        path.name: [] for path in SOURCES
+    assert {path.name: lint(path.read_text("utf-8")) for path in CHAPTERS} == {
+        path.name: [] for path in CHAPTERS
     }
+
+
+def test_law_every_guide_opens_as_a_chapter_and_proves_its_claims():
+    guides = [path for path in SOURCES if path not in CHAPTERS]
+    assert guides
+    assert {path.name: lint_guide(path.read_text("utf-8")) for path in guides} == {
+        path.name: [] for path in guides
+    }
+
+
+def test_law_a_claim_of_a_guide_without_proof_is_named(good):
+    assert lint_guide(good) == []
+    unproven = re.sub(r"^assert hidden", "hidden", good, flags=re.MULTILINE)
+    assert unproven != good
+    assert any("no assert proves the claim" in line for line in lint_guide(unproven))
 
 
 def test_law_the_table_of_contents_and_the_sources_name_the_same_chapters():
     listed = set(
-        re.findall(r"\bchapters/(\d\d_\w+)", yaml.dump(yaml.safe_load((ROOT / "_toc.yml").read_text())))
+        re.findall(r"\bchapters/(\w+)\b(?!/)", yaml.dump(yaml.safe_load((ROOT / "_toc.yml").read_text())))
     )
-    assert listed == {path.stem for path in SOURCES}
+    assert listed - PAGES == {path.stem for path in SOURCES}
+    assert listed > PAGES
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder, Recomputation
 from annotated_transformer.decoding.lean import LeanCache
-from annotated_transformer.decoding.search import evaluating, greedy_search
+from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.attention import ScaledDotProductAttention
+from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.search import EXTRA_TOKENS, evaluating, forbid, greedy_search
+from annotated_transformer.decoding.search import EXTRA_TOKENS, forbid, greedy_search
+from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID

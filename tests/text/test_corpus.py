@@ -142,6 +142,8 @@ def test_law_tatoeba_has_english_first_and_keeps_every_clean_pair(tmp_path: Path
     corpus = load_corpus("tatoeba", folder=tatoeba(tmp_path, lines))
     assert all_pairs(corpus) == sorted((clean(en), f'"{de}"') for en, de in COLUMNS)
     assert corpus.skipped == {"empty": 0, "mismatched": 0}
+    assert corpus.cleaned
+    assert not load_corpus("toy").cleaned
 
 
 def test_law_a_third_column_and_the_zip_change_nothing(tmp_path: Path):
@@ -236,7 +238,7 @@ def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     expected = (
         "where is the corpus tatoeba? give its folder, or set ANNOTATED_TRANSFORMER_DATA to it; "
-        "annotated_transformer.text.download.download('tatoeba', FOLDER) fetches it"
+        "python -m annotated_transformer download tatoeba --to FOLDER fetches it"
     )
     with pytest.raises(ValueError, match=re.escape(expected)):
         load_corpus("tatoeba")

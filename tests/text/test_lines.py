@@ -69,6 +69,6 @@ def test_message_an_empty_file(tmp_path: Path, data: bytes):
 @pytest.mark.message
 def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
     (tmp_path / "text").write_bytes(b"Eins.\nZw\xf6lf.\n")
-    expected = "text, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte); convert the file"
+    expected = "text, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte); convert the text"
     with pytest.raises(ValueError, match=re.escape(expected)):
         read_lines(tmp_path / "text")

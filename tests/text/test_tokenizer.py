@@ -1,9 +1,12 @@
 """What the tokenizer promises: nothing lost, the same every time, and framed ids."""
 
+import random
+import sys
 import unicodedata
 
 import pytest
 
+from annotated_transformer.text.cleaning import INVISIBLE, QUOTES, clean
 from annotated_transformer.text.corpus import read_pairs
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
@@ -46,6 +49,27 @@ def test_law_real_sentences_come_back(shared_data):
     assert tokenizer.decode(tokenizer.encode_target(texts)) == [
         unicodedata.normalize("NFC", t) for t in texts
     ]
+
+
+def test_law_cleaning_is_what_clean_does(tokenizer: Tokenizer):
+    cleaning, rng = tokenizer.cleaning(), random.Random(0)
+    every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    each = [f"a{character}b\u0301" for character in every]
+    texts = ["".join(each[start : start + 997]) for start in range(0, len(each), 997)]
+    odd = [*map(chr, [*INVISIBLE, *QUOTES]), *filter(str.isspace, every), *"aeo\u0301\u0308\u0327é漢\x00<"]
+    texts += ["".join(rng.choices(odd, k=rng.randint(0, 13))) for _ in range(2003)]
+    assert [text for text in texts if cleaning.normalize(text) != clean(text)] == []
+    assert any(tokenizer.normalize(text) != clean(text) for text in texts)
+
+
+def test_law_cleaning_changes_texts_and_no_ids(tokenizer: Tokenizer):
+    cleaning = Tokenizer.from_json(tokenizer.cleaning().to_json())  # as with a saved model
+    assert cleaning.vocab_size == tokenizer.vocab_size
+    assert cleaning.encode_target(CORPUS) == tokenizer.encode_target(CORPUS)
+    messy = ["Ein\u00a0 „Mann“\u200b schla\u0308ft\r\n", *STRANGE]
+    assert cleaning.encode_source(messy) == tokenizer.encode_source([clean(text) for text in messy])
+    assert cleaning.encode_source(messy) != tokenizer.encode_source(messy)
+    assert cleaning.cleaning().to_json() == cleaning.to_json()
 
 
 def test_law_source_ends_with_eos_and_target_begins_with_bos_too(tokenizer: Tokenizer):

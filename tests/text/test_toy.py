@@ -5,7 +5,6 @@ import itertools
 import pytest
 import torch
 
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -19,8 +18,6 @@ from annotated_transformer.text.toy import (
     toy_split,
 )
 from annotated_transformer.text.toy_grammar import ToyPair
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.trainer import train
 
 
 @pytest.fixture(scope="module")
@@ -90,28 +87,6 @@ def test_law_the_vocabulary_gives_the_words_back(many: list[ToyPair]):
     assert target[0] == BOS_ID
     assert min(source[:-1] + target[1:-1]) >= len(SPECIAL_TOKENS)
     assert (vocabulary.decode(source), vocabulary.decode(target)) == (many[0].source, many[0].target)
-
-
-@pytest.fixture(scope="module")
-def learnt() -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
-    """Train a model of one layer on 20,000 pairs: twenty seconds on one core."""
-    training, held_out = toy_split(20_000, 499)
-    vocabulary = WordVocabulary(texts(training))
-    config = TransformerConfig(
-        vocab_size=vocabulary.vocab_size,
-        max_length=64,
-        num_layers=1,
-        d_model=64,
-        d_ff=128,
-        num_heads=4,
-        dropout=0.0,
-    )
-    torch.manual_seed(0)
-    model = Transformer(config)
-    settings = TrainingConfig(steps=600, batch_tokens=2000, warmup_steps=120, peak=5e-3)
-    pairs = [vocabulary.encode(pair) for pair in training]
-    train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
-    return model.eval(), vocabulary, held_out
 
 
 def test_law_a_small_model_learns_the_language(learnt: tuple[Transformer, WordVocabulary, list[ToyPair]]):

@@ -64,12 +64,19 @@ def test_law_bf16_rounds_the_fast_path_no_more_than_the_plain_one(
 def test_law_the_stand_ins_are_taken_out_again_even_after_an_error(make_model: MakeModel):
     model = make_model()
     before, names = list(model.modules()), list(model.state_dict())
-    with pytest.raises(KeyboardInterrupt), fast_modules(model):
+    with fast_modules(model):
         kinds = {type(module) for module in model.modules()}
         assert {ByteDropout, FusedLayerNorm} <= kinds
         assert not {nn.Dropout, LayerNorm} & kinds
         assert list(model.state_dict()) == names
-        raise KeyboardInterrupt
+    assert list(model.modules()) == before
+
+    def stop() -> None:
+        with fast_modules(model):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
     assert list(model.modules()) == before
 
 

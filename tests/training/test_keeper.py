@@ -109,14 +109,16 @@ def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
 
 
-def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path):
+@pytest.mark.parametrize("fast", [False, True])
+def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool):
+    config = dataclasses.replace(BRIEF, fast=fast, r_drop=1.0 if fast else 0.0)
     for steps in (4, 5, 11, STEPS):
         with Keeper(tmp_path) as keeper:
-            found, reports = run(keeper, dataclasses.replace(BRIEF, steps=steps))
+            found, reports = run(keeper, dataclasses.replace(config, steps=steps))
         assert reports[-1].step == steps
-    assert same(found, run(None)[0])
+    assert same(found, run(None, config)[0])
     with Keeper(tmp_path) as keeper:
-        again, reports = run(keeper)
+        again, reports = run(keeper, config)
     assert reports == []  # nothing is left to do
     assert same(again, found)
 

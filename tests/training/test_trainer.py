@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, make_batches, pad
+from annotated_transformer.text.batching import Batch, Pair, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
 from annotated_transformer.training import progress
 from annotated_transformer.training.config import TrainingConfig
@@ -111,6 +111,20 @@ def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     assert train(model(), pairs, BRIEF, generator=rng())[-1].validation_loss is None
 
 
+def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
+    asked: list[int] = []
+
+    def pairs_of(epoch: int) -> list[Pair]:
+        asked.append(epoch)
+        return copy_pairs(5 + epoch, seed=0)
+
+    sizes = [len(make_batches(copy_pairs(5 + epoch, seed=0), batch_tokens=53)) for epoch in range(3)]
+    config = dataclasses.replace(BRIEF, steps=sum(sizes))
+    reports = train(model(), pairs_of, config, generator=rng())
+    assert [report.step for report in reports] == [sum(sizes[: epoch + 1]) for epoch in range(3)]
+    assert asked == [0, 0, 1, 2]  # the first before anything else, to be looked at
+
+
 def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pairs):
     seconds = itertools.count(0.0, 1.0)
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
@@ -179,6 +193,8 @@ def test_message_no_limit():
 
 @pytest.mark.message
 def test_message_label_smoothing():
+    with pytest.raises(ValueError, match=r"r_drop=-1 is no price; give 0 \(none\) or more"):
+        TrainingConfig(r_drop=-1)
     with pytest.raises(ValueError, match=r"label_smoothing=1\.0 is not a share; give 0 or more, below 1"):
         TrainingConfig(label_smoothing=1.0)
 

@@ -1,0 +1,31 @@
+"""A command and what it prints, as a page shows it: run in the chapter, so that it is never out of date."""
+
+import shlex
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+
+from annotated_transformer.__main__ import main
+from annotated_transformer.book.page import Page
+
+PROGRAM = ["python", "-m", "annotated_transformer"]
+
+
+def run_command(line: str, *, shown: str | None = None) -> Page:
+    """Run a command line of this package, and return it with what it printed.
+
+    What it writes to stderr (progress, times, terms) is left out: it differs from run to run.
+    `shown` stands in its place on the page, where a folder's name is of no interest.
+
+    Raises:
+        ValueError: If it is a command of another program.
+        RuntimeError: If it fails; says what it wrote to stderr.
+    """
+    words = shlex.split(line)
+    if words[:3] != PROGRAM:
+        raise ValueError(f"{line!r} is no command of this package; begin with {shlex.join(PROGRAM)}")
+    out, errors = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(errors):
+        status = main(words[3:])
+    if status != 0:
+        raise RuntimeError(f"{line!r} ended with status {status}: {errors.getvalue().strip()}")
+    return Page(f"```console\n$ {shown or line}\n{out.getvalue().rstrip()}\n```")

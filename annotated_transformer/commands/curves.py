@@ -1,0 +1,31 @@
+"""`curves`: the curves of a training, drawn into a file and told in words."""
+
+import argparse
+from html import escape
+from pathlib import Path
+
+
+def add_curves_options(command: argparse.ArgumentParser) -> None:
+    """Add what `curves` takes."""
+    command.add_argument("folder", type=Path, help="folder that train wrote, or is writing")
+    command.add_argument("--to", type=Path, required=True, metavar="FILE", help=".svg, .png or .pdf")
+
+
+def curves_command(options: argparse.Namespace) -> None:
+    """Draw how the loss of a training fell and what else was watched, and print what is to be seen."""
+    try:
+        from annotated_transformer.book.curves import describe_curves, draw_curves, read_reports
+        from annotated_transformer.book.figures import svg
+        from annotated_transformer.book.palette import PAPER
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"drawing needs {error.name}, which is not installed; pip install 'annotated-transformer[book]'"
+        ) from error
+    reports = read_reports(options.folder)
+    figure, words = draw_curves(reports), describe_curves(reports)
+    if options.to.suffix == ".svg":
+        drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
+        options.to.write_text(drawing, encoding="utf-8")
+    else:
+        figure.savefig(options.to, facecolor=PAPER)
+    print(words)

@@ -1,0 +1,20 @@
+"""`download`: fetch a corpus, and say under which terms it comes."""
+
+import argparse
+from pathlib import Path
+
+from annotated_transformer.text.download import download
+from annotated_transformer.text.sources import SOURCES
+
+
+def add_download_options(command: argparse.ArgumentParser) -> None:
+    """Add what `download` takes."""
+    command.add_argument("corpus", choices=SOURCES, help="one of the public corpora")
+    command.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where corpora are kept")
+
+
+def download_command(options: argparse.Namespace) -> None:
+    """Fetch a public corpus into a folder, and print the terms under which it comes."""
+    print(SOURCES[options.corpus].terms, flush=True)  # before the first byte of it
+    folder = download(options.corpus, options.to)
+    print(f"{folder} has {options.corpus}; give --corpus {options.corpus} --data {options.to}")

@@ -1,0 +1,66 @@
+"""`evaluate`: how near a model's translations of a split come to its references."""
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from annotated_transformer.commands.options import (
+    add_corpus_options,
+    add_model_options,
+    add_search_options,
+    load_translator,
+    search_options,
+)
+from annotated_transformer.text.cleaning import SentencePair
+from annotated_transformer.text.corpus import load_corpus, read_pairs
+from annotated_transformer.text.sources import corpus_folder
+
+if TYPE_CHECKING:
+    from annotated_transformer.decoding.scoring import Score
+
+PROTOCOLS = ("sacrebleu", "multi30k")
+
+
+def add_evaluate_options(command: argparse.ArgumentParser) -> None:
+    """Add what `evaluate` takes."""
+    add_corpus_options(command)
+    add_model_options(command)
+    command.add_argument("--split", required=True, help="such as test, or test_2016_flickr")
+    command.add_argument(
+        "--protocol",
+        choices=PROTOCOLS,
+        default="sacrebleu",
+        help="how to count; multi30k: lowercased, in Moses' tokens (%(default)s)",
+    )
+    add_search_options(command)
+
+
+def evaluate_command(options: argparse.Namespace) -> None:
+    """Print the BLEU of the model's translations of a split, and the signature that says how."""
+    pairs = _read_split(options)
+    search, translator = search_options(options), load_translator(options)
+    texts, references = map(list, zip(*pairs, strict=True))
+    score = _score(options.protocol, translator.translate(texts, **search), references, options.target)
+    print(f"BLEU = {score.bleu:.2f}")
+    print(score.signature)
+
+
+def _read_split(options: argparse.Namespace) -> list[SentencePair]:
+    languages = {"source": options.source, "target": options.target}
+    if options.corpus == "files":  # which need hold no other split
+        return read_pairs(corpus_folder("files", options.data), options.split, **languages)
+    corpus = load_corpus(options.corpus, folder=options.data, **languages)
+    if options.split not in corpus.splits:
+        raise ValueError(
+            f"{options.corpus} has no split {options.split!r}; choose from {', '.join(corpus.splits)}"
+        )
+    print(corpus.summary(), file=sys.stderr)
+    return corpus.splits[options.split]
+
+
+def _score(protocol: str, said: list[str], references: list[str], language: str) -> "Score":
+    from annotated_transformer.decoding import scoring  # imports for long, which translate need not wait for
+
+    if protocol == "multi30k":
+        return scoring.multi30k_bleu(said, references, language)
+    return scoring.sacrebleu_13a(said, references)

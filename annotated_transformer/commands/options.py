@@ -1,0 +1,60 @@
+"""Options that several commands share: which model, which corpus, which search."""
+
+import argparse
+from pathlib import Path
+from typing import TypedDict
+
+from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
+from annotated_transformer.decoding.pretrained import EN_DE
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.text.corpus import READERS
+from annotated_transformer.text.sources import DATA_VARIABLE
+
+LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
+
+
+class SearchOptions(TypedDict):
+    """What `Translator.translate` takes of the command line."""
+
+    beam_size: int
+    length_penalty: LengthPenalty
+
+
+def add_corpus_options(command: argparse.ArgumentParser) -> None:
+    """Add what `load_corpus` takes."""
+    command.add_argument("--corpus", choices=READERS, default="files", help="(%(default)s)")
+    command.add_argument(
+        "--data",
+        type=Path,
+        help=f"its folder, or the one that holds it ({DATA_VARIABLE}); files: SPLIT.LANGUAGE, or with .gz",
+    )
+    command.add_argument("--source", default="en", help="language to translate from (%(default)s)")
+    command.add_argument("--target", default="de", help="language to translate into (%(default)s)")
+
+
+def add_model_options(command: argparse.ArgumentParser) -> None:
+    """Add the choice between a model of the user's and one that comes with the package."""
+    choice = command.add_mutually_exclusive_group()
+    choice.add_argument("--model", type=Path, help="folder that train wrote")
+    choice.add_argument("--pretrained", default=EN_DE, help="or a model of this package (%(default)s)")
+
+
+def load_translator(options: argparse.Namespace) -> Translator:
+    """Return what translates with the model asked for."""
+    if options.model is not None:
+        return Translator.from_folder(options.model)
+    return Translator.from_pretrained(options.pretrained)
+
+
+def add_search_options(command: argparse.ArgumentParser) -> None:
+    """Add how wide to search, and what stands against short translations."""
+    command.add_argument("--beam", type=int, default=1, help="hypotheses kept (%(default)s: greedy search)")
+    command.add_argument("--length-penalty", choices=LENGTH_PENALTIES, default="gnmt", help="(%(default)s)")
+    command.add_argument("--alpha", type=float, help="its exponent (gnmt: 0.6 as in the paper; plain: 1)")
+
+
+def search_options(options: argparse.Namespace) -> SearchOptions:
+    """Return the search asked for."""
+    kind = LENGTH_PENALTIES[options.length_penalty]
+    penalty = kind() if options.alpha is None else kind(options.alpha)
+    return {"beam_size": options.beam, "length_penalty": penalty}

@@ -1,0 +1,177 @@
+"""How fast ours decodes, beside its peers: sentences a second, greedily, one thread, the processor's clock.
+
+`python -m benchmarks.decode` writes `benchmarks/results/decode.json`; see `benchmarks/README.md`.
+"""
+
+import argparse
+import dataclasses
+import math
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.search import forbid, generate
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID
+from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
+from benchmarks.record import describe_code, write_result
+from benchmarks.synthetic import multi30k_like
+from benchmarks.turns import Contestant, Round, compare, take_turns
+
+Decode = Callable[[Tensor], Tensor]  # from sources to targets
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a round is: some batches of sources, a target of `steps` tokens for each source."""
+
+    size: str
+    batch_size: int
+    batches: int
+    steps: int
+    seed: int
+
+    def make(self) -> list[Tensor]:
+        """Return the same sources in every process, in random company."""
+        sources = multi30k_like(
+            self.batch_size * self.batches,
+            vocab_size=comparable(self.size).vocab_size,
+            longest=self.steps,
+            seed=self.seed,
+        )
+        src = [src for src, _ in sources]
+        return [pad(src[i : i + self.batch_size]) for i in range(0, len(src), self.batch_size)]
+
+
+def prepare(work: Work, make: Callable[[Work], Decode]) -> Round:
+    """Return a round of what `make` makes."""
+    torch.manual_seed(work.seed)
+    decode, batches = make(work), work.make()
+
+    def do_round() -> int:
+        for src in batches:
+            found = decode(src)
+            if found.shape != (len(src), work.steps):
+                raise RuntimeError(f"{tuple(found.shape)} tokens where {len(src)} × {work.steps} were wanted")
+        return work.batches * work.batch_size
+
+    return do_round
+
+
+def choose(logits: Tensor) -> Tensor:
+    """Return the likeliest token that does not end the target."""
+    logits[:, EOS_ID] = -math.inf
+    return logits.argmax(dim=-1)
+
+
+def ours(work: Work, decoder: MakeDecoder) -> Decode:
+    """Return our greedy search; the model has positions for no more than the steps wanted."""
+    model = Transformer(dataclasses.replace(comparable(work.size), max_length=work.steps)).eval()
+    return lambda src: generate(model, src, choose, decoder)
+
+
+def torch_recomputing(work: Work) -> Decode:
+    """Return a greedy search that decodes the whole target at each step, for lack of a cache."""
+    config = comparable(work.size)
+    model = TorchTransformer(config).eval()
+
+    def decode(src: Tensor) -> Tensor:
+        tgt = torch.full_like(src[:, :1], config.bos_id)
+        with torch.inference_mode():
+            memory = model.encode(src)
+            for _ in range(work.steps):
+                logits = model.embedding.logits(model.decode(tgt, *memory)[:, -1])
+                tgt = torch.cat([tgt, choose(forbid(logits, config))[:, None]], dim=1)
+        return tgt[:, 1:]
+
+    return decode
+
+
+def marian(work: Work) -> Decode:
+    """Return Hugging Face's own greedy search."""
+    model = Marian(comparable(work.size)).eval().model
+    forced = {"min_new_tokens": work.steps, "max_new_tokens": work.steps}
+
+    def decode(src: Tensor) -> Tensor:
+        words = (src != PAD_ID).long()
+        return model.generate(src, attention_mask=words, num_beams=1, do_sample=False, **forced)[:, 1:]
+
+    return decode
+
+
+def ctranslate2(work: Work) -> Decode:
+    """Return CTranslate2's greedy search in float32: C++ made for this, and so the limit."""
+    import ctranslate2
+    from ctranslate2.converters.transformers import BartLoader  # Marian's own leaves padding out
+
+    config = comparable(work.size)
+    model = Marian(config).eval().model
+    model.config.normalize_before = model.config.normalize_embedding = False
+    spec = BartLoader().get_model_spec(model)
+    names = [f"<{i}>" for i in range(config.vocab_size)]
+    ids = {name: i for i, name in enumerate(names)}
+    spec.register_source_vocabulary(names)
+    spec.register_target_vocabulary(names)
+    spec.config.decoder_start_token = spec.config.bos_token = names[config.bos_id]
+    spec.config.eos_token, spec.config.unk_token = names[config.eos_id], names[config.pad_id]
+    spec.validate()
+    spec.optimize()
+    with tempfile.TemporaryDirectory() as folder:
+        spec.save(folder)
+        translator = ctranslate2.Translator(folder, compute_type="float32", inter_threads=1, intra_threads=1)
+    forced = {"min_decoding_length": work.steps, "max_decoding_length": work.steps}
+
+    def decode(src: Tensor) -> Tensor:
+        tokens = [[names[id_] for id_ in row if id_ != PAD_ID] for row in src.tolist()]
+        found = translator.translate_batch(tokens, beam_size=1, **forced)
+        return torch.tensor([[ids[token] for token in one.hypotheses[0]] for one in found])
+
+    return decode
+
+
+def contestants(work: Work) -> list[Contestant]:
+    """Return ours and the peers."""
+    makers: dict[str, tuple[Callable[[Work], Decode], tuple[str, ...]]] = {
+        "ours, LeanCache": (partial(ours, decoder=LeanCache), ()),
+        "ours, KeyValueCache": (partial(ours, decoder=KeyValueCache), ()),
+        "torch.nn.Transformer, recomputing": (torch_recomputing, ()),
+        "HF MarianMTModel": (marian, ("transformers",)),
+        "CTranslate2": (ctranslate2, ("ctranslate2", "transformers")),
+    }
+    return [Contestant(name, partial(prepare, work, make), needs) for name, (make, needs) in makers.items()]
+
+
+def main() -> None:
+    """Measure, print the ratios and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--size", choices=SIZES, default="tiny")
+    parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 64])
+    parser.add_argument("--sentences", type=int, default=16, help="in a round, or one batch")
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/decode.json"))
+    chosen = parser.parse_args()
+    describe_code()
+    torch.set_num_threads(1)  # as each contestant does
+    results = {}
+    for size in chosen.batch_sizes:
+        work = Work(chosen.size, size, max(chosen.sentences // size, 1), chosen.steps, chosen.seed)
+        found = take_turns(contestants(work), rounds=chosen.rounds)
+        ratios = compare(found)
+        results[f"batch {size}"] = {"work": dataclasses.asdict(work), "found": found, "ratios": ratios}
+        lines = (f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items())
+        print(f"batch {size}", *lines, sep="\n")
+    write_result(chosen.out, seed=chosen.seed, results=results)
+
+
+if __name__ == "__main__":
+    main()

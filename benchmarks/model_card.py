@@ -1,0 +1,66 @@
+"""The card of a model that the package ships: every number of it comes from the result file."""
+
+from pathlib import Path
+from typing import Any
+
+LANGUAGES = {"en": "English", "de": "German"}
+CARD = (Path(__file__).parent / "model_card.template.md").read_text(encoding="utf-8")
+
+
+def model_card(record: dict[str, Any]) -> str:
+    """Return the card, in Markdown, of the model that the result file of `benchmarks.ship` is about."""
+    results = record["results"]
+    training = results["training"]
+    recipe, (text, *_) = training["results"]["recipe"], results["examples"]
+    name = f"{results['source']}-{results['target']}"
+    turned = "" if name == "en-de" else f"--source {results['source']} --target {results['target']} "
+    scores = {f"{key} (greedy)" if key[-1] == "1" else key: x for key, x in results["scores"].items()}
+    joined = {"1": results["scores"]["test, beam 5"]} | results["joined"]
+    return CARD.format(
+        from_=LANGUAGES[results["source"]],
+        into=LANGUAGES[results["target"]],
+        name=name,
+        text=text,
+        languages=turned + (f"--pretrained {name} " if turned else ""),
+        parameters=results["parameters"],
+        megabytes=sum(file["bytes"] for file in results["files"].values()) / 1e6,
+        examples=_table(("text", "translation"), results["examples"].items()),
+        scores=_table(
+            ("split and search", "sentences", "BLEU"),
+            [(key, f"{x['texts']:,}", f"{x['bleu']:.2f}") for key, x in scores.items()],
+        ),
+        signature=results["scores"]["test, beam 5"]["signature"],
+        mean_words=results["corpus"]["mean_words"],
+        long=results["corpus"]["words_of_99_percent"],
+        joined=_table(
+            ("sentences in one text", "BLEU"), [(key, f"{x['bleu']:.2f}") for key, x in joined.items()]
+        ),
+        beyond=_table(("text", "translation"), results["beyond"].items()),
+        positions=recipe["shape"]["max_length"],
+        layers=recipe["shape"]["num_layers"],
+        d_model=recipe["shape"]["d_model"],
+        d_ff=recipe["shape"]["d_ff"],
+        heads=recipe["shape"]["num_heads"],
+        vocabulary=results["vocabulary"],
+        steps=training["results"]["epochs"][-1]["step"],
+        pairs=results["corpus"]["pairs"]["train"],
+        average=min(recipe["average"], len(training["results"]["epochs"])),
+        seed=training["seed"],
+        date=training["date"][:10],
+        processor=training["machine"]["processor"],
+        commit=(training["commit"] or "unknown")[:12],
+        dirty=" with changes" if training["dirty"] else "",
+        command=training["command"],
+        result=f"benchmarks/results/weights_{name}.json",
+        terms=results["corpus"]["terms"],
+    )
+
+
+def _table(head: tuple[str, ...], rows: Any) -> str:
+    """Return a table in Markdown; a text's own bars and line ends do not break it."""
+    cells = [
+        head,
+        ("---",) * len(head),
+        *([" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in rows),
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in cells)

@@ -1,0 +1,104 @@
+"""Other people's Transformers in the shape of a config, with dropout where the paper has it.
+
+`torch.nn.Transformer` ends both stacks with a norm that ours and Marian's have not: 512 parameters of 2.6
+million in the tiny shape. Both have biases in their attention; so ours gets them too, by `comparable`.
+"""
+
+import dataclasses
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.config import TINY, TransformerConfig
+from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.positions import SinusoidalPositions
+
+SIZES = {
+    "tiny": TINY,
+    "base": TransformerConfig(vocab_size=10_000, max_length=256),
+    "toy": dataclasses.replace(TINY, vocab_size=101, num_layers=1, d_model=8, d_ff=16, num_heads=2),
+}
+
+
+def comparable(size: str) -> TransformerConfig:
+    """Return one of `SIZES` with the biases that all peers have."""
+    return dataclasses.replace(SIZES[size], attention_bias=True)
+
+
+class TorchTransformer(nn.Module):
+    """`torch.nn.Transformer`, between an embedding, positions and scores like ours."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
+        self.positions = SinusoidalPositions(config.d_model, config.max_length)
+        self.dropout = nn.Dropout(config.dropout)
+        self.transformer = nn.Transformer(
+            config.d_model,
+            config.num_heads,
+            config.num_layers,
+            config.num_layers,
+            config.d_ff,
+            config.dropout,
+            batch_first=True,
+        )
+        for layer in (*self.transformer.encoder.layers, *self.transformer.decoder.layers):
+            layer.dropout.p = layer.self_attn.dropout = 0.0  # inside the sub-layers
+            if isinstance(layer, nn.TransformerDecoderLayer):
+                layer.multihead_attn.dropout = 0.0
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Return the scores of the token that follows each position of `tgt`."""
+        return self.embedding.logits(self.decode(tgt, *self.encode(src)))
+
+    def encode(self, src: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the memory, and where it is padding."""
+        padding = src == self.config.pad_id
+        return self.transformer.encoder(self._embed(src), src_key_padding_mask=padding), padding
+
+    def decode(self, tgt: Tensor, memory: Tensor, padding: Tensor) -> Tensor:
+        """Return the last layer; padding comes last in `tgt`, so that its words cannot see it."""
+        tokens = tgt.size(1)
+        future = torch.ones(tokens, tokens, dtype=torch.bool, device=tgt.device).triu(1)
+        return self.transformer.decoder(
+            self._embed(tgt), memory, tgt_mask=future, memory_key_padding_mask=padding, tgt_is_causal=True
+        )
+
+    def _embed(self, ids: Tensor) -> Tensor:
+        return self.dropout(self.positions(self.embedding(ids)))
+
+
+class Marian(nn.Module):
+    """Hugging Face's `MarianMTModel`."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        from transformers import MarianConfig, MarianMTModel
+
+        self.config = config
+        stack = ("layers", config.num_layers), ("attention_heads", config.num_heads), ("ffn_dim", config.d_ff)
+        shape = {f"{side}_{key}": value for side in ("encoder", "decoder") for key, value in stack}
+        self.model = MarianMTModel(
+            MarianConfig(
+                **shape,
+                vocab_size=config.vocab_size,
+                max_position_embeddings=config.max_length,
+                d_model=config.d_model,
+                dropout=config.dropout,
+                attention_dropout=0.0,
+                activation_dropout=0.0,
+                activation_function=config.activation,
+                scale_embedding=True,
+                pad_token_id=config.pad_id,
+                bos_token_id=config.bos_id,
+                eos_token_id=config.eos_id,
+                decoder_start_token_id=config.bos_id,
+                forced_eos_token_id=None,
+            )
+        )
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Return the scores of the token that follows each position of `tgt`."""
+        words = (src != self.config.pad_id).long()
+        return self.model(src, attention_mask=words, decoder_input_ids=tgt, use_cache=False).logits

@@ -1,0 +1,139 @@
+"""How fast ours trains, beside its peers: target tokens a second, one thread, the processor's clock.
+
+`python -m benchmarks.train` writes `benchmarks/results/train.json`; see `benchmarks/README.md`.
+"""
+
+import argparse
+import dataclasses
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.optim import Adam
+
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, make_batches
+from annotated_transformer.text.tokenizer import PAD_ID
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.fast import fast_modules
+from annotated_transformer.training.state import TrainingState
+from annotated_transformer.training.trainer import update
+from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
+from benchmarks.record import describe_code, write_result
+from benchmarks.synthetic import multi30k_like
+from benchmarks.turns import Contestant, Round, compare, take_turns
+
+PAIRS = 29_000  # of which batches are made, as of Multi30k's
+SMOOTHING = 0.1
+PEERS: dict[str, tuple[type[nn.Module], tuple[str, ...]]] = {
+    "torch.nn.Transformer": (TorchTransformer, ()),
+    "HF MarianMTModel": (Marian, ("transformers",)),
+}
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a round is: some batches out of an epoch, one update of the weights for each."""
+
+    size: str
+    batches: int
+    batch_tokens: int
+    seed: int
+
+    def make(self) -> list[Batch]:
+        """Return the same batches in every process."""
+        config = comparable(self.size)
+        pairs = multi30k_like(
+            PAIRS,
+            vocab_size=config.vocab_size,
+            longest=min(config.max_length, self.batch_tokens),
+            seed=self.seed,
+        )
+        generator = torch.Generator().manual_seed(self.seed)
+        return make_batches(pairs, batch_tokens=self.batch_tokens, generator=generator)[: self.batches]
+
+
+def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
+    """Return a round of our own trainer's updates."""
+    torch.manual_seed(work.seed)
+    model, batches = Transformer(comparable(work.size)).train(), work.make()
+    config = TrainingConfig(batch_tokens=work.batch_tokens, label_smoothing=SMOOTHING, fast=fast, bf16=bf16)
+    adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
+    state = TrainingState(model, adam, torch.Generator(), fast=fast)
+    modules = ExitStack()  # stays open: the process ends with the last round
+    if fast:
+        modules.enter_context(fast_modules(model))
+
+    def do_round(modules: ExitStack = modules) -> int:
+        for batch in batches:
+            update(state, batch, config)
+        return sum(batch.num_labels for batch in batches)
+
+    return do_round
+
+
+def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool) -> Round:
+    """Return a round of updates as PyTorch's tutorials write them."""
+    torch.manual_seed(work.seed)
+    model, batches = kind(comparable(work.size)).train(), work.make()
+    adam = Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+    def do_round() -> int:
+        for batch in batches:
+            adam.zero_grad()
+            with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+                logits = model(batch.src, batch.decoder_input)
+                loss = F.cross_entropy(
+                    logits.flatten(0, 1),
+                    batch.labels.flatten(),
+                    ignore_index=PAD_ID,
+                    label_smoothing=SMOOTHING,
+                )
+            loss.backward()
+            adam.step()
+        return sum(batch.num_labels for batch in batches)
+
+    return do_round
+
+
+def contestants(work: Work) -> list[Contestant]:
+    """Return ours and the peers, in both precisions."""
+    ours = {
+        "ours, plain, float32": partial(prepare_ours, work, fast=False, bf16=False),
+        "ours, fast, float32": partial(prepare_ours, work, fast=True, bf16=False),
+        "ours, fast, bfloat16": partial(prepare_ours, work, fast=True, bf16=True),
+    }
+    found = [Contestant(name, prepare) for name, prepare in ours.items()]
+    for name, (kind, needs) in PEERS.items():
+        for precision, bf16 in (("float32", False), ("bfloat16", True)):
+            prepare = partial(prepare_peer, work, kind, bf16=bf16)
+            found.append(Contestant(f"{name}, {precision}", prepare, needs))
+    return found
+
+
+def main() -> None:
+    """Measure, print the ratios and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--size", choices=SIZES, default="tiny")
+    parser.add_argument("--batches", type=int, default=6, help="in a round")
+    parser.add_argument("--batch-tokens", type=int, default=4096, help="padding included")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/train.json"))
+    chosen = parser.parse_args()
+    describe_code()
+    torch.set_num_threads(1)  # as each contestant does
+    work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.seed)
+    found = take_turns(contestants(work), rounds=chosen.rounds)
+    ratios = compare(found)
+    print(*(f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items()), sep="\n")
+    results = {"work": dataclasses.asdict(work), "found": found, "ratios": ratios}
+    write_result(chosen.out, seed=chosen.seed, results=results)
+
+
+if __name__ == "__main__":
+    main()

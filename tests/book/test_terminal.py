@@ -1,0 +1,28 @@
+"""What `run_command` promises: the command and what it printed, or the reason why it failed."""
+
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.book import run_command
+
+PROGRAM = "python -m annotated_transformer"
+
+
+def test_law_a_command_is_shown_with_what_it_prints(tmp_path: Path):
+    folder = f"'{tmp_path}/a b'"
+    line = f"{PROGRAM} train --corpus toy --steps 1 --vocab-size 300 --out {folder} --threads 1"
+    line += " --num-layers 1 --d-model 8 --d-ff 8 --num-heads 1 --batch-tokens 64"
+    assert repr(run_command(line)) == f"```console\n$ {line}\n\n```"  # all else goes to stderr
+    shown = repr(run_command(f"{PROGRAM} translate --model {folder} dog", shown="x"))
+    assert shown.startswith("```console\n$ x\n")
+    assert len(shown.splitlines()) == 4
+    assert (tmp_path / "a b" / "metrics.jsonl").exists()
+
+
+@pytest.mark.message
+def test_message_a_command_that_fails_or_is_none_of_ours():
+    with pytest.raises(RuntimeError, match=r"--split no' ended with status 2: error: .*'no'"):
+        run_command(f"{PROGRAM} evaluate --corpus toy --split no")
+    with pytest.raises(ValueError, match=r"'rm -r x' is no command of this package; begin with python"):
+        run_command("rm -r x")

@@ -1,0 +1,37 @@
+"""What the tests of the commands share: a folder with a model that says something."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer import checkpoint
+from annotated_transformer.config import TINY
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import Tokenizer
+
+TEXTS = ["A man is sleeping in the park.", "Two dogs.", "A child"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a model that was not trained, and cleans what it reads."""
+    path = tmp_path_factory.mktemp("weights") / "en-de"
+    tokenizer = Tokenizer.train(TEXTS, vocab_size=271).cleaning()
+    torch.manual_seed(0)
+    shape = {"num_layers": 1, "d_model": 20, "max_length": 37, "vocab_size": tokenizer.vocab_size}
+    model = Transformer(dataclasses.replace(TINY, **shape))
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, torch.nn.Linear):
+                module.weight *= 4  # an untrained model repeats its input, for the residual wins
+    checkpoint.save(path, model, tokenizer, stored=torch.float16)
+    return path
+
+
+@pytest.fixture
+def pretrained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make that model the one that comes with the package."""
+    monkeypatch.setattr("annotated_transformer.decoding.pretrained.PLACE", folder.parent)
+    return folder

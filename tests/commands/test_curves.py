@@ -1,0 +1,65 @@
+"""What `curves` promises: a drawing that says what is in it, of any training in its folder."""
+
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from annotated_transformer import __main__ as command_line
+from annotated_transformer.training.keeper import METRICS
+
+LINE = (
+    '{"step": %d, "epoch": 1, "training_loss": 7.25, "validation_loss": 5.5, "rate": 0.001, '
+    '"gradient_norm": 1.5, "encoder_cosine": 0.99, "cross_attention_entropy": 0.75, '
+    '"tokens_per_second": 9.5}\n'
+)
+
+
+@pytest.fixture
+def training(tmp_path: Path) -> Path:
+    """Return a folder that a training has reported to, twice."""
+    (tmp_path / METRICS).write_text(LINE % 11 + LINE % 23)
+    return tmp_path
+
+
+def test_law_the_drawing_says_what_is_printed(training: Path, capsys: pytest.CaptureFixture[str]):
+    file = training / "curves.svg"
+    assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
+    words = capsys.readouterr().out.strip()
+    assert "Encoder cosine: from 0.99 at step 11 to 0.99 at step 23" in words
+    root = ElementTree.parse(file).getroot()
+    assert root.tag.endswith("svg")
+    assert (root.get("role"), root.get("aria-label")) == ("img", words)
+
+
+def test_law_the_ending_chooses_the_format(training: Path):
+    for ending, start in ((".png", b"\x89PNG"), (".pdf", b"%PDF")):
+        file = training / f"curves{ending}"
+        assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
+        assert file.read_bytes().startswith(start)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("to", "sentence"),
+    [("curves.doc", "Format 'doc' is not supported"), ("nowhere/curves.svg", "No such file or directory")],
+)
+def test_message_a_file_that_cannot_be_written(
+    training: Path, capsys: pytest.CaptureFixture[str], to: str, sentence: str
+):
+    assert command_line.main(["curves", str(training), "--to", str(training / to)]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.message
+def test_message_without_matplotlib(
+    training: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    for name in [name for name in sys.modules if name.startswith("annotated_transformer.book")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: drawing needs matplotlib, which is not installed; pip install 'annotated")
+    assert "[book]" in said

@@ -1,0 +1,54 @@
+"""Which device a training takes, and what is said where there is none; CUDA itself is pretended."""
+
+import pytest
+import torch
+
+from annotated_transformer.commands.device import take_device
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Pretend three CUDA devices, and write down which are taken."""
+    taken: list[int] = []
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    return taken
+
+
+def test_law_the_processor_serves_where_there_is_no_cuda(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)  # as some drivers claim
+    assert take_device(None) == take_device("cpu") == torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", [None, "cuda"])
+@pytest.mark.parametrize(("rank", "device"), [(None, 0), ("0", 0), ("2", 2)])
+def test_law_each_process_takes_a_device_of_its_own(
+    taken: list[int], monkeypatch: pytest.MonkeyPatch, name: str | None, rank: str | None, device: int
+):
+    if rank is not None:
+        monkeypatch.setenv("LOCAL_RANK", rank)
+    assert take_device(name) == torch.device("cuda", device)
+    assert taken == [device]
+
+
+def test_law_who_asks_for_the_processor_gets_it(taken: list[int]):
+    assert take_device("cpu") == torch.device("cpu")
+    assert taken == []
+
+
+@pytest.mark.message
+def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match=r"--device cuda, but PyTorch \d.* sees no CUDA device here; give"):
+        take_device("cuda")
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("taken")
+def test_message_more_processes_than_devices(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    with pytest.raises(ValueError, match="process 3 of this machine finds 3 CUDA devices, all taken; give"):
+        take_device(None)

@@ -1,0 +1,87 @@
+"""What `download` promises: the terms first, then the corpus, ready for the other commands."""
+
+import hashlib
+import http.server
+import io
+import threading
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer import __main__ as command_line
+from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.sources import SOURCES, Source
+
+LINES = "".join(f"A{i} b.\tEin C{i} d.\n" for i in range(1009))
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Serve a small Tatoeba on this machine, and return the folder it is served from."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("deu.txt", LINES)
+    folder = tmp_path / "served"
+    folder.mkdir()
+    (folder / "deu-eng.zip").write_bytes(packed.getvalue())
+    sums = f"{hashlib.sha256(packed.getvalue()).hexdigest()}  deu-eng.zip\n"
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        terms = SOURCES["tatoeba"].terms
+        monkeypatch.setitem(SOURCES, "tatoeba", Source(url=url, sums=sums, terms=terms))
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield folder
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.usefixtures("served")
+def test_law_what_is_downloaded_can_be_loaded_as_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert command_line.main(["download", "tatoeba", "--to", str(tmp_path / "data")]) == 0
+    out, err = capsys.readouterr()
+    terms, last = out.rstrip("\n").rsplit("\n", 1)
+    assert terms == SOURCES["tatoeba"].terms
+    where = f"--corpus tatoeba --data {tmp_path / 'data'}"
+    assert last == f"{tmp_path / 'data' / 'tatoeba'} has tatoeba; give {where}"
+    assert err == ""  # no bar where no one looks on
+    corpus = load_corpus("tatoeba", folder=tmp_path / "data")
+    assert sum(map(len, corpus.splits.values())) == 1009
+
+
+@pytest.mark.message
+def test_message_the_terms_come_before_what_goes_wrong(
+    served: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (served / "deu-eng.zip").write_bytes(b"another")
+    assert command_line.main(["download", "tatoeba", "--to", str(tmp_path)]) == 2
+    out, err = capsys.readouterr()
+    assert out == f"{SOURCES['tatoeba'].terms}\n"
+    assert err.startswith(f"error: {tmp_path / 'tatoeba' / 'deu-eng.zip.part'} has the SHA-256 ")
+    assert err.count("\n") == 1
+    (served / "deu-eng.zip").unlink()
+    assert command_line.main(["download", "tatoeba", "--to", str(tmp_path)]) == 2
+    assert "/deu-eng.zip answers 404 (File not found); try later" in capsys.readouterr().err
+
+
+@pytest.mark.message
+def test_message_a_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "file").touch()
+    assert command_line.main(["download", "multi30k", "--to", str(tmp_path / "file")]) == 2
+    assert "error: [Errno 20] Not a directory" in capsys.readouterr().err
+
+
+@pytest.mark.message
+def test_message_an_unknown_corpus(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(["download", "toy", "--to", "data"])
+    assert "invalid choice: 'toy' (choose from" in capsys.readouterr().err

@@ -1,0 +1,140 @@
+"""What `evaluate` promises: the split, the search and the protocol asked for, and their BLEU."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer import __main__ as command_line
+from annotated_transformer.decoding import scoring
+from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.text import corpus as corpora
+from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.sources import SOURCES
+
+SAID = ["Ein Mann schläft im Park.", "Zwei Hunde spielen mit dem Ball.", "Ein Kind sitzt auf der Bank."]
+MEANT = [
+    "Ein Mann schläft in einem Park.",
+    "Zwei hunde spielen mit dem Ball.",
+    "Ein Kind sitzt auf der Bank!",
+]
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict]]:
+    """Have the translator write down what it is asked, and say SAID again and again."""
+    asked: list[tuple[list[str], dict]] = []
+
+    def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
+        asked.append((texts, search))
+        return (SAID * len(texts))[: len(texts)]
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    return asked
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    texts = {"en": ["A man.", "Two dogs.", "A child."], "de": MEANT}
+    for language, lines in texts.items():
+        (tmp_path / f"test.{language}").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "search"),
+    [
+        ([], {}),
+        (["--beam", "3"], {"beam_size": 3, "length_penalty": GnmtLength(0.6)}),
+        (["--beam", "3", "--alpha", "0"], {"beam_size": 3, "length_penalty": GnmtLength(0.0)}),
+        (["--beam", "5", "--length-penalty", "plain"], {"beam_size": 5, "length_penalty": PlainLength(1.0)}),
+    ],
+)
+def test_law_both_commands_search_as_asked(
+    folder: Path, data: Path, asked: list[tuple[list[str], dict]], options: list[str], search: dict
+):
+    where = ["--model", str(folder), *options]
+    assert command_line.main(["translate", *where, "A dog."]) == 0
+    assert command_line.main(["evaluate", *where, "--data", str(data), "--split", "test"]) == 0
+    assert asked == [
+        (texts, {"beam_size": 1, "length_penalty": GnmtLength()} | search)
+        for texts in (["A dog."], ["A man.", "Two dogs.", "A child."])
+    ]
+
+
+@pytest.mark.usefixtures("pretrained", "asked")
+@pytest.mark.parametrize("protocol", [[], ["--protocol", "sacrebleu"], ["--protocol", "multi30k"]])
+def test_law_the_score_is_that_of_its_protocol(
+    data: Path, capsys: pytest.CaptureFixture[str], protocol: list[str]
+):
+    scores = {"sacrebleu": scoring.sacrebleu_13a(SAID, MEANT), "multi30k": scoring.multi30k_bleu(SAID, MEANT)}
+    assert scores["sacrebleu"].bleu < scores["multi30k"].bleu - 1  # else either would do
+    assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *protocol]) == 0
+    expected = scores[(protocol or ["sacrebleu"])[-1]]
+    assert capsys.readouterr().out == f"BLEU = {expected.bleu:.2f}\n{expected.signature}\n"
+
+
+@pytest.mark.usefixtures("pretrained", "asked")
+def test_law_moses_has_the_rules_of_the_target(data: Path, capsys: pytest.CaptureFixture[str]):
+    protocol = ["--protocol", "multi30k", "--source", "de", "--target", "en"]
+    assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *protocol]) == 0
+    assert "Moses-tokenised (en, " in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize("name", ["toy", "multi30k", "tatoeba"])
+@pytest.mark.parametrize("languages", [[], ["--source", "de", "--target", "en"]])
+def test_law_a_corpus_has_its_own_splits(
+    name: str,
+    languages: list[str],
+    asked: list[tuple[list[str], dict]],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    monkeypatch.setattr(corpora, "TOY_PAIRS", 211)
+    columns = [(f"A{i} b.", f"Ein C{i} d.") for i in range(1009)]
+    lines = [f"{en}\t{de}\n" for en, de in columns]
+    (tmp_path / "tatoeba").mkdir()
+    (tmp_path / "tatoeba" / "deu.txt").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "multi30k").mkdir()
+    for split, rows in {"train": columns[:101], "test": columns[101:]}.items():
+        for language, texts in zip(("en", "de"), zip(*rows, strict=True), strict=True):
+            text = "".join(f"{line}\n" for line in texts)
+            (tmp_path / "multi30k" / f"{split}.{language}.gz").write_bytes(gzip.compress(text.encode()))
+    arguments = ["--corpus", name, "--data", str(tmp_path), "--split", "test", *languages]
+    assert command_line.main(["evaluate", *arguments]) == 0
+    turned = {"source": "de", "target": "en"} if languages else {}
+    expected = load_corpus(name, folder=tmp_path, **turned)
+    assert [texts for texts, _ in asked] == [[source for source, _ in expected.splits["test"]]]
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 2
+    assert err == f"{expected.summary()}\n"
+    assert name == "toy" or SOURCES[name].terms in err
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--corpus", "toy", "--split", "dev"], "toy has no split 'dev'; choose from train, val, test"),
+        (["--corpus", "tatoeba"], "where is the corpus tatoeba? give its folder, or set"),
+        ([], "where is the corpus files? give its folder, or set"),
+        (["--data", "nowhere"], "there is no folder nowhere; give the one that holds test.en"),
+        (["--corpus", "toy", "--target", "fr"], "the corpus toy has en and de, not en and fr"),
+    ],
+)
+def test_message_a_mistake_is_one_sentence(
+    arguments: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.delenv("ANNOTATED_TRANSFORMER_DATA", raising=False)
+    monkeypatch.setattr(corpora, "TOY_PAIRS", 211)
+    assert command_line.main(["evaluate", "--split", "test", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {sentence}")

@@ -1,0 +1,142 @@
+"""What `train` makes of its options; that it trains is seen in `tests/test_command_line.py`."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer import __main__ as command_line
+from annotated_transformer.commands import train as module
+from annotated_transformer.config import TINY
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.keeper import Keeper
+
+
+class Seen:
+    """What `train` was called with, the last time."""
+
+    model: Transformer
+    config: TrainingConfig
+    keeper: Keeper
+    compiled: list[Transformer]
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+    """Write down what would be trained, and stop there."""
+    seen = Seen()
+    seen.compiled = []
+
+    def train(model: Transformer, pairs: object, config: TrainingConfig, *, keeper: Keeper, **_: object):
+        seen.model, seen.config, seen.keeper = model, config, keeper
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "train", train)
+    monkeypatch.setattr(module, "compile_stacks", seen.compiled.append)
+    return seen
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Write a small Tatoeba, which lies at `train.en` and `train.de`, too."""
+    pairs = [(f"A {i} b.", f"Ein {i} „d“.") for i in range(1009)]
+    lines = "".join(f"{en}\t{de}\n" for en, de in pairs)
+    (tmp_path / "deu.txt").write_text(lines, encoding="utf-8")
+    for language, texts in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
+        text = "".join(f"{line}\n" for line in texts)
+        (tmp_path / f"train.{language}").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def begin(data: Path, *options: str) -> None:
+    arguments = ["train", "--data", str(data), "--out", str(data / "out"), "--vocab-size", "271", *options]
+    assert command_line.main([*arguments, "--steps", "1"]) == 130
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ([], {"fast": True, "r_drop": 0.0, "bf16": False, "batch_tokens": 2048}),
+        (["--no-fast", "--r-drop", "1.5"], {"fast": False, "r_drop": 1.5}),
+        (["--fast", "--bf16", "--peak", "0.01"], {"fast": True, "bf16": True, "peak": 0.01}),
+        (["--batch-tokens", "53", "--warmup-steps", "7"], {"batch_tokens": 53, "warmup_steps": 7}),
+    ],
+)
+def test_law_options_are_settings(data: Path, seen: Seen, options: list[str], settings: dict[str, object]):
+    begin(data, "--device", "cpu", *options)
+    assert {name: getattr(seen.config, name) for name in settings} == settings
+    assert next(seen.model.parameters()).device == torch.device("cpu")
+
+
+def test_law_the_model_is_where_it_was_asked_for(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
+    asked = []
+
+    def take(name: str | None) -> torch.device:
+        asked.append(name)
+        return torch.device("meta")  # which this machine has
+
+    monkeypatch.setattr(module, "take_device", take)
+    begin(data)
+    assert next(seen.model.parameters()).device == torch.device("meta")
+    assert not seen.config.fast  # what is quicker on the processor may not be elsewhere
+    begin(data, "--device", "cuda", "--fast")
+    assert asked == [None, "cuda"]
+    assert seen.config.fast
+
+
+def test_law_a_compiled_training_is_another_training(data: Path, seen: Seen):
+    begin(data)
+    plain = seen.keeper.identity
+    assert seen.compiled == []
+    begin(data, "--compile")
+    assert seen.compiled == [seen.model]
+    assert seen.keeper.identity == plain | {"compile": "yes"}
+
+
+def test_law_a_model_of_clean_sentences_cleans_what_it_reads(
+    data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch
+):
+    made: list[Tokenizer] = []
+
+    def encode(tokenizer: Tokenizer, texts: object) -> list[object]:
+        made.append(tokenizer)
+        return [tokenizer.normalize("„Ja“")]
+
+    monkeypatch.setattr(module, "encode_pairs", encode)
+    monkeypatch.setattr(module, "make_batches", lambda pairs, **_: pairs)
+    for corpus in ("tatoeba", "files"):
+        begin(data, "--corpus", corpus)
+    assert [made[0].normalize("„Ja“"), made[-1].normalize("„Ja“")] == ['"Ja"', "„Ja“"]
+    assert made[-1] is not made[0]
+
+
+def test_law_the_model_has_the_shape_asked_for(data: Path, seen: Seen):
+    begin(data)
+    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
+    begin(data, "--num-layers", "1", "--d-model", "22", "--d-ff", "7", "--num-heads", "11", "--dropout", "0")
+    shape = {"num_layers": 1, "d_model": 22, "d_ff": 7, "num_heads": 11, "dropout": 0.0}
+    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--device", "cuda"], "--device cuda, but PyTorch"),
+        (["--r-drop", "-1"], "r_drop=-1.0 is no price; give 0"),
+    ],
+)
+def test_message_a_mistake_is_one_sentence(
+    data: Path,
+    options: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    arguments = ["train", "--data", str(data), "--out", str(data / "out"), "--steps", "1", *options]
+    assert command_line.main(arguments) == 2
+    assert capsys.readouterr().err.startswith(f"error: {sentence}")

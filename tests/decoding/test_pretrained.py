@@ -1,0 +1,41 @@
+"""Which models come with the package, and what is said where there is none."""
+
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.decoding import pretrained
+from annotated_transformer.decoding.pretrained import pretrained_folder
+from annotated_transformer.decoding.translator import Translator
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(pretrained, "PLACE", tmp_path / "weights")
+    return tmp_path / "weights"
+
+
+def test_law_a_model_is_a_folder_in_the_package(place: Path, root: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in ("en-de", "de-en"):
+        (place / name).mkdir(parents=True)
+        assert pretrained_folder(name) == place / name
+    monkeypatch.undo()
+    assert pretrained.PLACE == root / "annotated_transformer" / "weights"
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["en-fr", "", ".", "..", "en-de/..", "README.md"])
+def test_message_an_unknown_model(place: Path, name: str):
+    for there in ("en-de", "de-en"):
+        (place / there).mkdir(parents=True)
+    (place / "README.md").touch()
+    expected = f"this package has no model {name!r}; it has de-en, en-de: name one of these, or give"
+    with pytest.raises(ValueError, match=expected):
+        Translator.from_pretrained(name)
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("place")
+def test_message_no_models_at_all():
+    with pytest.raises(ValueError, match="this package has no model 'en-de'; it has none: name one"):
+        Translator.from_pretrained()

@@ -1,0 +1,104 @@
+"""What shipping a model promises: the card tells of the very files that lie beside it."""
+
+import dataclasses
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer import checkpoint
+from annotated_transformer.config import TINY
+from annotated_transformer.decoding import pretrained
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.sources import TATOEBA
+from annotated_transformer.text.toy import toy_pairs
+from annotated_transformer.training.config import TrainingConfig
+from benchmarks import ship as module
+from benchmarks.model_card import model_card
+from benchmarks.recipe import Recipe, follow
+from benchmarks.record import write_result
+from benchmarks.ship import describe_file, join, ship
+
+RECIPE = Recipe(
+    shape=dataclasses.replace(TINY, num_layers=1, d_model=8, d_ff=16, num_heads=2),
+    vocab_size=301,
+    training=TrainingConfig(steps=7, batch_tokens=499, warmup_steps=3, peak=1e-2),
+    average=2,
+)
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ship a model that has hardly been trained; return where its weights and results are."""
+    place = tmp_path_factory.mktemp("shipped")
+    texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
+    splits = {"train": texts[:71], "val": texts[71:84], "test": texts[84:]}
+    corpus = Corpus(name="toy", splits=splits, skipped={}, terms=TATOEBA.terms, cleaned=True)
+    results = follow(RECIPE, corpus, seed=3, folder=place / "model")
+    write_result(place / "training.json", seed=3, results=results)
+    training = json.loads((place / "training.json").read_text(encoding="utf-8"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pretrained, "PLACE", place / "weights")
+        patch.setattr(module, "RESULTS", place)
+        ship(place / "model", corpus, training, source="en", target="de")
+    return place
+
+
+@pytest.fixture
+def record(shipped: Path) -> dict:
+    return json.loads((shipped / "weights_en-de.json").read_text(encoding="utf-8"))
+
+
+def test_law_the_files_are_the_model_in_half_precision_that_cleans(shipped: Path, record: dict):
+    folder = shipped / "weights" / "en-de"
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*checkpoint.FILES, "README.md"])
+    for name, about in record["results"]["files"].items():
+        data = (folder / name).read_bytes()
+        assert about == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    (trained, _), (model, tokenizer) = checkpoint.load(shipped / "model"), checkpoint.load(folder)
+    for name, tensor in trained.state_dict().items():
+        assert torch.equal(model.state_dict()[name], tensor.half().float())
+    assert tokenizer.normalize("„Ja“") == '"Ja"'
+
+
+def test_law_the_results_are_those_of_the_files(shipped: Path, record: dict):
+    translator = Translator.from_folder(shipped / "weights" / "en-de")
+    for found in (record["results"]["examples"], record["results"]["beyond"]):
+        assert len(found) == 4
+        assert translator.translate(list(found)) == list(found.values())
+    scores = record["results"]["scores"]
+    assert list(scores) == ["val, beam 1", "val, beam 5", "test, beam 1", "test, beam 5"]
+    assert {score["texts"] for score in scores.values()} == {13}
+    assert [score["texts"] for score in record["results"]["joined"].values()] == [6, 3]
+
+
+def test_law_neighbours_are_joined_in_both_languages():
+    pairs = [(f"a{i}.", f"b{i}.") for i in range(7)]
+    assert join(pairs, 3) == [("a0. a1. a2.", "b0. b1. b2."), ("a3. a4. a5.", "b3. b4. b5.")]
+    assert join(pairs, 1) == pairs
+
+
+def test_law_the_card_is_made_of_the_results(shipped: Path, record: dict):
+    card = (shipped / "weights" / "en-de" / "README.md").read_text(encoding="utf-8")
+    assert card == model_card(record)
+    numbers = {found.replace(",", "") for found in re.findall(r"\d[\d,.]*\d|\d", card)}
+    changed = json.loads(json.dumps(record))
+    changed["results"]["scores"]["test, beam 5"]["bleu"] = 12.345
+    changed["results"]["parameters"] = 7_654_321
+    assert re.search(r"\| test, beam 5 \| 13 \| 12\.3[45] \|", model_card(changed))
+    assert "7,654,321 parameters" in model_card(changed)
+    assert str(record["results"]["parameters"]) in numbers
+    assert record["results"]["parameters"] == record["results"]["training"]["results"]["parameters"]
+    assert describe_file(shipped / "training.json")["bytes"] > 0
+
+
+def test_law_the_card_of_the_other_direction_says_so(record: dict):
+    record["results"] |= {"source": "de", "target": "en"}
+    card = model_card(record)
+    assert card.startswith("# German to English, trained on Tatoeba\n")
+    assert "--source de --target en --pretrained de-en --split test" in card
+    assert "translate --pretrained de-en" in card

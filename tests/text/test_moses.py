@@ -1,0 +1,66 @@
+"""Text as Moses prepares it: what its own scripts gave, and where preparing twice is preparing once."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.text.moses import moses_lowercase
+
+
+# What normalize-punctuation.perl and tokenizer.perl gave for the text in lower case, escapes undone.
+@pytest.mark.parametrize(
+    ("language", "text", "prepared"),
+    [
+        ("de", "Zwei Männer, ein Hund.", "zwei männer , ein hund ."),
+        ("de", "Er sagt: „Ja, gern.“", 'er sagt : " ja , gern " .'),
+        ("de", '"Wir spielen."', '" wir spielen " .'),
+        ("de", "Das hook ’em (blau) kostet 3,50 €.", 'das hook " em ( blau ) kostet 3,50 € .'),
+        ("de", "Levi's Blue-Jeans – z.B. heute…", "levi ' s blue-jeans - z.b. heute ..."),
+        ("en", "The dog's ball isn't here.", "the dog 's ball isn 't here ."),
+        ("en", '"Come in," he said.', '" come in , " he said .'),
+        ("en", "A sign [stop] & <go> | 50 %", "a sign [ stop ] & < go > | 50 %"),
+    ],
+)
+def test_oracle_the_scripts_of_moses(language: str, text: str, prepared: str):
+    assert moses_lowercase(text, language) == prepared
+
+
+def test_law_lower_case_comes_first():
+    # Moses keeps the full stop of "Dr." and, before a small letter, of any word.
+    assert moses_lowercase("Ein Satz. Noch einer.", "de") == "ein satz. noch einer ."
+
+
+def test_law_blanks_stand_between_tokens_and_nowhere_else():
+    for text in ("", " ", ".", "  Zwei \t Katzen \u00a0. ' ", "On a motorcycle .'"):
+        prepared = moses_lowercase(text, "en")
+        assert prepared == " ".join(prepared.split())
+
+
+def _captions(folder: Path, split: str, language: str) -> list[str]:
+    return (
+        gzip.decompress((folder / "multi30k" / f"{split}.{language}.gz").read_bytes()).decode().splitlines()
+    )
+
+
+@pytest.mark.parametrize("split", ["val", "test_2016_flickr", "test_2017_mscoco"])
+def test_law_german_captions_are_prepared_once_and_for_all(shared_data: Path, split: str):
+    captions = _captions(shared_data, split, "de")
+    once = [moses_lowercase(text, "de") for text in captions]
+    assert sum(text != caption for text, caption in zip(once, captions, strict=True)) > len(captions) / 2
+    assert [moses_lowercase(text, "de") for text in once] == once
+
+
+def test_law_english_captions_are_not_where_there_is_an_apostrophe(shared_data: Path):
+    once = [moses_lowercase(text, "en") for text in _captions(shared_data, "test_2017_mscoco", "en")]
+    changed = [text for text in once if moses_lowercase(text, "en") != text]
+    assert changed
+    assert all(" '" in text for text in changed)
+
+
+@pytest.mark.message
+def test_message_a_language_that_moses_does_not_know():
+    with pytest.raises(
+        ValueError, match=r"no rules for the language 'tlh'; choose from as, bn, .* de, .* zh"
+    ):
+        moses_lowercase("nuqneH", "tlh")
