@@ -7,6 +7,7 @@ import argparse
 import dataclasses
 import math
 import tempfile
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -80,6 +81,7 @@ def ours(work: Work, decoder: MakeDecoder) -> Decode:
 
 def torch_recomputing(work: Work) -> Decode:
     """Return a greedy search that decodes the whole target at each step, for lack of a cache."""
+    warnings.filterwarnings("ignore", "The PyTorch API of nested tensors")  # its own fast path
     config = comparable(work.size)
     model = TorchTransformer(config).eval()
 

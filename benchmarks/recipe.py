@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import METRICS, Keeper, fingerprint
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.snapshots import save_snapshot, snapshots
+from annotated_transformer.training.state_file import read_counters
 from annotated_transformer.training.trainer import train
 
 
@@ -54,7 +54,7 @@ def follow(recipe: Recipe, corpus: Corpus, *, seed: int, folder: Path) -> dict[s
     torch.manual_seed(seed)  # for the first weights and for dropout
     model = Transformer(dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size))
     validation = make_batches(encode_pairs(tokenizer, corpus.splits["val"]), batch_tokens=4096)
-    started, busy = time.monotonic(), time.process_time()
+    started = time.monotonic()
 
     def keep(report: Report) -> None:
         save_snapshot(folder, report.epoch, model, tokenizer, keep=recipe.average)
@@ -77,13 +77,11 @@ def follow(recipe: Recipe, corpus: Corpus, *, seed: int, folder: Path) -> dict[s
             report=keep,
             keeper=keeper,
         )
-    checkpoint.save(folder, *checkpoint.average(snapshots(folder)))
+    checkpoint.save(folder, *checkpoint.average(snapshots(folder)[-recipe.average :]))
     return {
         "recipe": dataclasses.asdict(recipe),
         "parameters": sum(p.numel() for p in model.parameters()),
         "training_pairs": len(texts),
-        "minutes_of_this_run": round((time.monotonic() - started) / 60, 2),
-        "processor_minutes_of_this_run": round((time.process_time() - busy) / 60, 2),
-        "load_at_the_end": round(os.getloadavg()[0], 2),
+        "minutes": round(read_counters(folder).seconds / 60, 1),  # of all runs, validation included
         "epochs": [json.loads(line) for line in (folder / METRICS).read_text().splitlines()],
     }

@@ -25,9 +25,9 @@ RECIPE = Recipe(
     shape=dataclasses.replace(TINY, d_model=160, d_ff=512, num_heads=5, dropout=0.1),
     vocab_size=6000,
     training=TrainingConfig(
-        steps=6600, batch_tokens=4096, warmup_steps=1000, peak=2.5e-3, bf16=True, fast=True
+        steps=4383, batch_tokens=4096, warmup_steps=1000, peak=2.5e-3, bf16=True, fast=True
     ),
-    average=5,
+    average=3,
 )
 
 

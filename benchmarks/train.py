@@ -27,7 +27,6 @@ from benchmarks.record import describe_code, write_result
 from benchmarks.synthetic import multi30k_like
 from benchmarks.turns import Contestant, Round, compare, take_turns
 
-PAIRS = 29_000  # of which batches are made, as of Multi30k's
 SMOOTHING = 0.1
 PEERS: dict[str, tuple[type[nn.Module], tuple[str, ...]]] = {
     "torch.nn.Transformer": (TorchTransformer, ()),
@@ -42,13 +41,14 @@ class Work:
     size: str
     batches: int
     batch_tokens: int
+    pairs: int
     seed: int
 
     def make(self) -> list[Batch]:
         """Return the same batches in every process."""
         config = comparable(self.size)
         pairs = multi30k_like(
-            PAIRS,
+            self.pairs,
             vocab_size=config.vocab_size,
             longest=min(config.max_length, self.batch_tokens),
             seed=self.seed,
@@ -121,13 +121,14 @@ def main() -> None:
     parser.add_argument("--size", choices=SIZES, default="tiny")
     parser.add_argument("--batches", type=int, default=6, help="in a round")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padding included")
+    parser.add_argument("--pairs", type=int, default=29_000, help="in an epoch, as in Multi30k")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/train.json"))
     chosen = parser.parse_args()
     describe_code()
     torch.set_num_threads(1)  # as each contestant does
-    work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.seed)
+    work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.pairs, chosen.seed)
     found = take_turns(contestants(work), rounds=chosen.rounds)
     ratios = compare(found)
     print(*(f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items()), sep="\n")

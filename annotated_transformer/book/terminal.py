@@ -28,4 +28,5 @@ def run_command(line: str, *, shown: str | None = None) -> Page:
         status = main(words[3:])
     if status != 0:
         raise RuntimeError(f"{line!r} ended with status {status}: {errors.getvalue().strip()}")
-    return Page(f"```console\n$ {shown or line}\n{out.getvalue().rstrip()}\n```")
+    printed = "\n".join([f"$ {shown or line}", *out.getvalue().splitlines()])
+    return Page(f"```console\n{printed}\n```")

@@ -40,8 +40,10 @@ class Heads:
         self.values[:, place : place + 1] = value
 
     def more(self, keys: int) -> "Heads":
-        """Append room for so many keys."""
-        room = (0, 0, 0, max(keys, 0))
+        """Append room for so many keys, if any."""
+        if keys <= 0:
+            return self
+        room = (0, 0, 0, keys)
         return Heads(F.pad(self.keys, room), F.pad(self.values, room))
 
     def select(self, heads: Tensor) -> "Heads":

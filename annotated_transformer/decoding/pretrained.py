@@ -16,7 +16,7 @@ def pretrained_folder(name: str) -> Path:
     there = sorted(path.name for path in PLACE.glob("*") if path.is_dir())
     if name not in there:
         raise ValueError(
-            f"this package has no model {name!r}; it has {', '.join(there) or 'none'}: "
-            f"name one of these, or give the folder of a model that you trained"
+            f"this package has no model {name!r} (it has {', '.join(there) or 'none'}); "
+            f"name one that it has, or give the folder of a model that you trained"
         )
     return PLACE / name

@@ -61,6 +61,15 @@ def load_state(
     state.at = Counters(**record["at"])
 
 
+def read_counters(folder: Path) -> Counters:
+    """Return how far the training in `folder` has come.
+
+    Raises:
+        ValueError: If the file is damaged.
+    """
+    return Counters(**_read(folder / STATE)[1]["at"])
+
+
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     way_out = "delete it to train from the first step"
     tensors, metadata = read_tensors(path, way_out=way_out)

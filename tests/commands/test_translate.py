@@ -84,7 +84,7 @@ def test_law_what_cleaning_makes_alike_is_translated_alike(capsys: pytest.Captur
         (["", "A"], "text 0 of 2 is empty (''); leave it out"),
         (["\u200b\u00a0\ufeff"], r"text 0 of 1 is empty ('\u200b\xa0\ufeff'); leave it out"),
         (["a\udcff"], "text 0 of 1 is no Unicode: it holds half of a surrogate pair"),
-        (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr'; it has en-de: name one"),
+        (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); name one"),
     ],
 )
 def test_message_a_mistake_is_one_sentence(

@@ -7,8 +7,10 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from annotated_transformer.decoding import lean_layer
 from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder, Recomputation
 from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.lean_layer import BLOCK
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.evaluating import evaluating
@@ -16,7 +18,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID
 
-STEPS, WORDS = 13, 11
+STEPS, WORDS = 19, 11  # more steps than LeanCache makes room for at once
 KINDS = {
     "the paper's": {},
     "pre-norm": {"norm": "pre"},
@@ -51,6 +53,41 @@ def test_oracle_every_step_gives_what_one_pass_gives(
     found = say(decoder, model, src, tgt)
     torch.testing.assert_close(found, model.eval()(src, tgt), rtol=0, atol=1e-10)
     assert found.std(dim=(0, 1)).min() > 1e-3  # no row and no step is like the others
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_oracle_large_products_are_the_same(
+    stirred: Callable[..., Transformer],
+    sources: list[list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict,
+):
+    """In float32 `LeanCache` leaves products from a size on to another library: here, all of them."""
+    monkeypatch.setattr(lean_layer, "LARGE", 0)
+    model, src, tgt = stirred(**changes).float(), pad(sources), some_targets(len(sources))
+    expected = say(KeyValueCache, model, src, tgt)
+    torch.testing.assert_close(say(LeanCache, model, src, tgt), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("decoder", CACHES)
+@pytest.mark.parametrize("longest", [BLOCK - 1, BLOCK, BLOCK + 1])
+def test_oracle_sources_about_a_block_long(
+    stirred: Callable[..., Transformer], decoder: MakeDecoder, longest: int
+):
+    model, tgt = stirred(), some_targets(2)
+    src = pad([[4, 5, 6, 2], [7] * (longest - 1) + [2]])
+    torch.testing.assert_close(say(decoder, model, src, tgt), model.eval()(src, tgt), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("changes", [{}, {"attention_bias": True}])
+def test_law_a_source_that_is_all_padding_gives_nothing_to_read(
+    stirred: Callable[..., Transformer], changes: dict
+):
+    """The searches refuse it; yet it must not turn into something that is no number, or that is made up."""
+    model, tgt = stirred(**changes), some_targets(2)
+    src = torch.tensor([[4, 5, 2], [0, 0, 0]])
+    expected = say(KeyValueCache, model, src, tgt)
+    torch.testing.assert_close(say(LeanCache, model, src, tgt), expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("decoder", CACHES)

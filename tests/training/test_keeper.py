@@ -21,6 +21,7 @@ from annotated_transformer.training import trainer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
 from annotated_transformer.training.report import Report
+from annotated_transformer.training.state_file import read_counters
 from annotated_transformer.training.trainer import train
 
 STEPS = 17  # the 23 pairs make 5 batches: two epochs end, and one is left unfinished
@@ -115,7 +116,8 @@ def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool)
     for steps in (4, 5, 11, STEPS):
         with Keeper(tmp_path) as keeper:
             found, reports = run(keeper, dataclasses.replace(config, steps=steps))
-        assert reports[-1].step == steps
+        assert reports[-1].step == read_counters(tmp_path).step == steps
+    assert read_counters(tmp_path).seconds > 0
     assert same(found, run(None, config)[0])
     with Keeper(tmp_path) as keeper:
         again, reports = run(keeper, config)
@@ -165,6 +167,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
+from annotated_transformer.training.state_file import read_counters
 from annotated_transformer.training.trainer import train
 
 torch.set_num_threads(1)

@@ -1,0 +1,93 @@
+"""The tables of `benchmarks/README.md`, made from the results: `python -m benchmarks.tables` writes them.
+
+A table stands between `<!-- table NAME -->` and `<!-- end NAME -->`, and is made of `results/NAME.json`.
+"""
+
+import json
+import re
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+README, RESULTS = FOLDER / "README.md", FOLDER / "results"
+Record = dict[str, Any]
+
+
+def speed_table(result: Record, unit: str) -> str:
+    """Return a line for each contestant: its speed, its memory, and how ours compare with it."""
+    found, ratios = result["found"], result["ratios"]
+    head = ["", f"{unit}, median", "lowest to highest", "peak MB", *(f"{ours} is" for ours in ratios)]
+    lines = [row(head), row(["---", *["--:"] * (len(head) - 1)])]
+    for name, line in found.items():
+        if "absent" in line:
+            lines.append(row([name, f"absent: {line['absent']}", *[""] * (len(head) - 2)]))
+            continue
+        speeds = line["per_second"]
+        spread = f"{number(min(speeds))} to {number(max(speeds))}"
+        times = [f"{of[name]:.2f} ×" if name in of else "" for of in ratios.values()]
+        lines.append(row([name, number(statistics.median(speeds)), spread, number(line["peak_mb"]), *times]))
+    return "\n".join(lines)
+
+
+def train_table(record: Record) -> str:
+    """Return the table of training, and where it comes from."""
+    return f"{speed_table(record['results'], 'target tokens/s')}\n\n{origin(record)}"
+
+
+def decode_table(record: Record) -> str:
+    """Return a table for each batch size, and where they come from."""
+    parts = []
+    for name, result in record["results"].items():
+        parts.append(f"**{name.capitalize()}**\n\n{speed_table(result, 'sentences/s')}")
+    return "\n\n".join([*parts, origin(record)])
+
+
+TABLES: dict[str, Callable[[Record], str]] = {"train": train_table, "decode": decode_table}
+
+
+def origin(record: Record) -> str:
+    """Return a sentence on where and how a result was measured."""
+    machine, versions = record["machine"], record["versions"]
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    threads = f"{machine['threads']} thread" + "s" * (machine["threads"] > 1)
+    commit = f"commit {(record['commit'] or 'unknown')[:10]}" + " with changes" * bool(record["dirty"])
+    return (
+        f"`{record['command']}`, {record['date'][:10]}, {commit}, seed {record['seed']}; "
+        f"{machine['processor']} ({machine['instructions']}), {machine['cores']} cores, "
+        f"{machine['memory_gb']:.0f} GB, {threads}; {packages}."
+    )
+
+
+def row(cells: list[str]) -> str:
+    """Return a line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def number(value: float) -> str:
+    """Return a speed with three digits or more."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def with_tables(text: str, results: Path = RESULTS) -> str:
+    """Return the text with each of its tables made anew.
+
+    Raises:
+        ValueError: If a table has a mark at one end only, or there is no such table.
+    """
+    names = re.findall(r"<!-- table (\w+) -->", text)
+    for name in names:
+        between = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
+        if name not in TABLES or len(between.findall(text)) != 1:
+            raise ValueError(
+                f"table {name!r} needs one begin, one end and a maker; there are {sorted(TABLES)}"
+            )
+        record = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+        table = TABLES[name](record)
+        text = between.sub(lambda marks, table=table: f"{marks[1]}\n{table}\n\n{marks[2]}", text)
+    return text
+
+
+if __name__ == "__main__":
+    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,88 @@
+"""What a recorded result promises: it says where it comes from, and is whole."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks import record
+from benchmarks.record import describe_code, describe_machine, describe_versions, write_result
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a project of one file under version control."""
+    for command in (
+        ["init", "--quiet"],
+        ["config", "user.name", "A"],
+        ["config", "user.email", "a@example.org"],
+        ["add", "."],
+        ["commit", "--quiet", "--message", "first", "--allow-empty"],
+    ):
+        (tmp_path / "code.py").write_text("x = 1\n", encoding="utf-8")
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(record, "ROOT", tmp_path)
+    describe_code.cache_clear()
+    yield tmp_path
+    describe_code.cache_clear()
+
+
+def test_law_the_commit_is_named_and_a_change_is_told(project: Path):
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project, capture_output=True, text=True)
+    assert describe_code() == {"commit": asked.stdout.strip(), "dirty": False}
+    (project / "new.py").write_text("", encoding="utf-8")
+    assert not describe_code()["dirty"]  # as it was when first asked: a long run has read the files by then
+    describe_code.cache_clear()
+    assert describe_code()["dirty"]
+
+
+def test_law_a_result_does_not_make_the_next_one_dirty(project: Path):
+    (project / "benchmarks" / "results").mkdir(parents=True)
+    (project / "benchmarks" / "results" / "train.json").write_text("{}", encoding="utf-8")
+    (project / "benchmarks" / "README.md").write_text("", encoding="utf-8")
+    assert describe_code()["dirty"] is False
+
+
+def test_law_without_version_control_nothing_is_claimed(project: Path, monkeypatch: pytest.MonkeyPatch):
+    (project / "bare").mkdir()
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project))
+    monkeypatch.setattr(record, "ROOT", project / "bare")
+    assert describe_code() == {"commit": None, "dirty": None}
+
+
+def test_law_a_result_holds_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "orig_argv", ["/some/where/python3", "-m", "benchmarks.train", "--out", "a b"])
+    write_result(tmp_path / "new" / "x.json", seed=23, results={"α": [1.5]})
+    found = json.loads((tmp_path / "new" / "x.json").read_text(encoding="utf-8"))
+    assert found["command"] == "python -m benchmarks.train --out 'a b'"
+    assert (found["seed"], found["results"]) == (23, {"α": [1.5]})
+    assert found["machine"] == describe_machine()
+    assert found["versions"]["torch"] == torch.__version__
+    assert {"commit", "dirty", "date"} <= set(found)
+
+
+def test_law_the_machine_is_described():
+    found = describe_machine()
+    assert found["threads"] == torch.get_num_threads()
+    assert found["processor"]
+    assert found["cores"] >= 1
+    assert 0.5 < found["memory_gb"] < 1e5
+
+
+def test_law_an_absent_package_has_no_version(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(record, "PACKAGES", ("torch", "no-such-package"))
+    assert describe_versions() == {"torch": torch.__version__, "no-such-package": None}
+
+
+@pytest.mark.message
+def test_message_a_result_that_is_no_number_leaves_the_older_one(tmp_path: Path):
+    path = tmp_path / "x.json"
+    write_result(path, seed=0, results={"speed": 1.0})
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_result(path, seed=0, results={"speed": float("nan")})
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["x.json"]

@@ -1,0 +1,114 @@
+"""What the benchmarks of speed promise: they run to their end, whoever is absent, on comparable work."""
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.cache import KeyValueCache
+from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.text.tokenizer import EOS_ID
+from benchmarks import decode, train
+from benchmarks.synthetic import CORRELATION, SRC, TGT, multi30k_like
+from benchmarks.tables import decode_table, train_table
+
+PEERS = "transformers", "ctranslate2"
+TWINS = [[partial(decode.ours, decoder=cache) for cache in (KeyValueCache, LeanCache)]]
+if all(map(importlib.util.find_spec, PEERS)):
+    TWINS.append([decode.marian, decode.ctranslate2])
+WORK = decode.Work(size="toy", batch_size=3, batches=2, steps=7, seed=23)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., dict]]:
+    """Return what runs a benchmark without peers and gives its record."""
+    threads = torch.get_num_threads()
+
+    def measure(main: Callable[[], None], *arguments: str) -> dict:
+        for package in PEERS:
+            monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+        out = tmp_path / "out.json"
+        monkeypatch.setattr(sys, "argv", ["benchmark", "--size", "toy", "--out", str(out), *arguments])
+        main()
+        return json.loads(out.read_text(encoding="utf-8"))
+
+    yield measure
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("quick_processes")
+def test_law_training_is_measured_to_its_end(run: Callable[..., dict], capsys: pytest.CaptureFixture):
+    options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 2 --seed 5"
+    record = run(train.main, *options.split())
+    result = record["results"]
+    assert (record["seed"], record["machine"]["threads"]) == (5, 1)
+    assert result["work"] == {"size": "toy", "batches": 2, "batch_tokens": 128, "pairs": 40, "seed": 5}
+    measured = {name for name, line in result["found"].items() if len(line.get("per_second", [])) == 2}
+    assert len(measured) == 5
+    absent = {name for name, line in result["found"].items() if "absent" in line}
+    assert absent == {"HF MarianMTModel, float32", "HF MarianMTModel, bfloat16"}
+    assert len(result["ratios"]) == 3
+    assert "ours, fast, bfloat16 / torch.nn.Transformer, float32: " in capsys.readouterr().out
+    assert train_table(record).count("absent: without transformers") == 2
+
+
+@pytest.mark.usefixtures("quick_processes")
+def test_law_decoding_is_measured_to_its_end(run: Callable[..., dict]):
+    options = "--batch-sizes 1 3 --sentences 3 --steps 7 --rounds 2"
+    record = run(decode.main, *options.split())
+    assert list(record["results"]) == ["batch 1", "batch 3"]
+    for name, batches in (("batch 1", 3), ("batch 3", 1)):
+        result = record["results"][name]
+        assert result["work"]["batches"] == batches
+        assert result["found"]["CTranslate2"] == {"absent": "without ctranslate2, transformers"}
+        assert set(result["ratios"]) == {"ours, LeanCache", "ours, KeyValueCache"}
+    assert decode_table(record).count("absent: without transformers |") == 2
+
+
+def test_law_the_same_work_is_made_in_every_process():
+    work = train.Work(size="toy", batches=3, batch_tokens=128, pairs=60, seed=7)
+    first, again = work.make(), work.make()
+    assert [batch.rows for batch in first] == [batch.rows for batch in again]
+    assert all(torch.equal(a.tgt, b.tgt) for a, b in zip(first, again, strict=True))
+    assert all(torch.equal(a, b) for a, b in zip(WORK.make(), WORK.make(), strict=True))
+    assert [len(src) for src in WORK.make()] == [3, 3]
+
+
+@pytest.mark.parametrize("makers", TWINS)
+def test_oracle_who_has_the_same_weights_says_the_same(makers: list[Callable[..., decode.Decode]]):
+    said = []
+    for make in makers:
+        torch.manual_seed(WORK.seed)
+        decoded = make(WORK)
+        said.append([decoded(src) for src in WORK.make()])
+    for first, again in zip(*said, strict=True):
+        assert torch.equal(first, again)
+        assert first.shape == (3, 7)
+        assert not (first == EOS_ID).any()
+
+
+def test_law_a_peer_without_cache_says_as_much():
+    assert decode.prepare(WORK, decode.torch_recomputing)() == 6
+
+
+def test_law_lengths_are_those_of_multi30k():
+    pairs = multi30k_like(4001, vocab_size=50, longest=1000, seed=0)
+    lengths = torch.tensor([[len(src), len(tgt)] for src, tgt in pairs], dtype=torch.float64).log().T
+    expected = torch.tensor([SRC, TGT], dtype=torch.float64)
+    found = torch.stack([lengths.mean(dim=1), lengths.std(dim=1)], dim=1)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0.02)
+    assert abs(torch.corrcoef(lengths)[0, 1] - CORRELATION) < 0.02
+    words = torch.tensor([id_ for src, tgt in pairs for id_ in (*src[:-1], *tgt[1:-1])])
+    assert (int(words.min()), int(words.max())) == (3, 49)
+    assert max(len(x) for pair in multi30k_like(99, vocab_size=50, longest=9, seed=0) for x in pair) == 9
+
+
+@pytest.mark.message
+def test_message_too_few_tokens():
+    with pytest.raises(RuntimeError, match=r"^\(3, 5\) tokens where 3 × 7 were wanted$"):
+        decode.prepare(WORK, lambda work: lambda src: torch.zeros(3, 5))()

@@ -1,0 +1,51 @@
+"""What the tables promise: they are what the results say, no more and no less."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks.tables import README, RESULTS, TABLES, origin, speed_table, with_tables
+
+RESULT = {
+    "found": {
+        "ours": {"per_second": [2000.0, 1000.0, 1200.0], "peak_mb": 850},
+        "theirs": {"per_second": [12.25, 13.0, 11.0], "peak_mb": 1600},
+        "other": {"absent": "without other"},
+    },
+    "ratios": {"ours": {"theirs": 116.667}},
+}
+
+
+def test_law_the_readme_has_the_tables_of_the_results():
+    text = README.read_text(encoding="utf-8")
+    assert with_tables(text) == text, "run `python -m benchmarks.tables`"
+    assert {path.stem for path in RESULTS.glob("*.json")} & set(TABLES) == {"train", "decode"}
+    assert "| ours" in text
+
+
+def test_law_a_line_has_the_median_the_spread_the_memory_and_the_ratio():
+    lines = speed_table(RESULT, "things/s").splitlines()
+    assert lines == [
+        "|  | things/s, median | lowest to highest | peak MB | ours is |",
+        "| --- | --: | --: | --: | --: |",
+        "| ours | 1,200 | 1,000 to 2,000 | 850 |  |",
+        "| theirs | 12.2 | 11.0 to 13.0 | 1,600 | 116.67 × |",
+        "| other | absent: without other |  |  |  |",
+    ]
+
+
+def test_law_the_origin_tells_a_changed_tree():
+    record = json.loads((RESULTS / "decode.json").read_text(encoding="utf-8"))
+    assert "with changes" in origin(record | {"dirty": True})
+    assert "with changes" not in origin(record | {"dirty": False})
+    for part in (record["command"], record["commit"][:10], record["machine"]["processor"]):
+        assert part in origin(record)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("text", ["<!-- table train -->\n", "<!-- table nothing -->\n<!-- end nothing -->"])
+def test_message_a_table_without_end_or_maker(text: str, tmp_path: Path):
+    name = text.split()[2]
+    with pytest.raises(ValueError, match=rf"table '{name}' needs one begin, one end and a maker; .*'train'"):
+        with_tables(text, tmp_path)

@@ -1,0 +1,52 @@
+"""What taking turns promises: the same order in every round, all speeds kept, ratios within a round."""
+
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from benchmarks.turns import Contestant, compare, take_turns
+
+
+def writing(letter: str, path: Path) -> Contestant:
+    """Return who writes a letter in each round, and counts 7 units for it."""
+    write = partial(subprocess.call, ["sh", "-c", f"printf {letter} >> {path}; exit 7"])
+    return Contestant(letter, partial(partial, write))
+
+
+@pytest.mark.usefixtures("quick_processes")
+def test_law_each_has_a_turn_in_every_round_after_one_to_warm_up(tmp_path: Path):
+    path = tmp_path / "written"
+    found = take_turns([writing("a", path), writing("b", path)], rounds=3)
+    assert path.read_text(encoding="utf-8") == "ab" + 3 * "ab"
+    for line in found.values():
+        assert len(line["per_second"]) == 3
+        assert min(line["per_second"]) > 7  # it takes less than a second
+        assert line["peak_mb"] > 20
+
+
+@pytest.mark.usefixtures("quick_processes")
+def test_law_who_is_absent_is_said_to_be_and_stops_nobody(tmp_path: Path):
+    absent = Contestant("c", partial(int, "never called"), needs=("json", "no_such_package"))
+    found = take_turns([absent, writing("a", tmp_path / "written")], rounds=1)
+    assert found["c"] == {"absent": "without no_such_package"}
+    assert len(found["a"]["per_second"]) == 1
+
+
+def test_law_a_ratio_is_the_median_of_those_within_a_round():
+    found = {
+        "ours, new": {"per_second": [50.0, 40.0, 30.0], "peak_mb": 1},
+        "ours, old": {"per_second": [10.0, 40.0, 20.0], "peak_mb": 1},
+        "theirs": {"per_second": [10.0, 40.0, 20.0], "peak_mb": 1},  # the machine was free for a round
+        "other": {"absent": "without other"},
+    }
+    assert compare(found) == {"ours, new": {"theirs": 1.5}, "ours, old": {"theirs": 1.0}}
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("quick_processes")
+def test_message_who_fails_is_named(tmp_path: Path):
+    failing = Contestant("b", partial(int, "no number"))
+    with pytest.raises(RuntimeError, match=r"^b has failed; its own message stands above$"):
+        take_turns([writing("a", tmp_path / "written"), failing], rounds=1)
