@@ -21,10 +21,12 @@ from annotated_transformer.training.report import Report, make_report
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.state import Counters, TrainingState
 
+Pairs = list[Pair] | Callable[[int], list[Pair]]
+
 
 def train(
     model: Transformer,
-    pairs: list[Pair] | Callable[[int], list[Pair]],
+    pairs: Pairs,
     config: TrainingConfig,
     *,
     generator: torch.Generator,
@@ -34,22 +36,16 @@ def train(
 ) -> list[Report]:
     """Train `model` on `pairs` in place, and return a report per epoch.
 
-    `pairs` may be a function of the epoch, counted from 0, such as `Segmentations`. `report` gets
-    each report at once. `generator` draws the order of the pairs; dropout
-    draws from torch's own. Adam is the paper's, and so is the schedule. What a `keeper` has
-    kept of this training is not done again.
+    `pairs` may be a function of the epoch, counted from 0, such as `Segmentations`. `report`
+    gets each report at once. `generator` draws the order of the pairs; dropout draws from
+    torch's own. Adam is the paper's, and so is the schedule. What a `keeper` has kept of
+    this training is not done again.
 
     Raises:
         FloatingPointError: If the loss or its gradient is no number; no weight has it then.
         ValueError: If the pairs do not fit the model, or the keeper has another training.
     """
-
-    def pairs_of(epoch: int) -> list[Pair]:
-        found = pairs(epoch) if callable(pairs) else pairs
-        check_fit(model, found)
-        return found
-
-    first = pairs_of(0)
+    first = _pairs_of(0, pairs, model)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, generator, fast=config.fast)
     reports = list[Report]()
@@ -60,7 +56,7 @@ def train(
     with modules, Progress(config, state.at) as progress:
         while not progress.done:
             batches = make_batches(
-                pairs_of(state.at.epoch),
+                _pairs_of(state.at.epoch, pairs, model),
                 batch_tokens=config.batch_tokens,
                 generator=generator,
             )
@@ -74,6 +70,12 @@ def train(
                 keeper.report(dataclasses.asdict(reports[-1]))
                 keeper.save(state)
     return reports
+
+
+def _pairs_of(epoch: int, pairs: Pairs, model: Transformer) -> list[Pair]:
+    found = pairs(epoch) if callable(pairs) else pairs
+    check_fit(model, found)
+    return found
 
 
 def _train_epoch(
