@@ -14,12 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.decoding.cache import decoder_layers
-from annotated_transformer.decoding.lean_layer import (
-    BLOCK,
-    LeanLayer,
-    lean_norm,
-    lean_product,
-)
+from annotated_transformer.decoding.lean_layer import BLOCK, LeanLayer, lean_norm
 from annotated_transformer.model.attention import (
     FusedAttention,
     MultiHeadAttention,
@@ -31,6 +26,7 @@ from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.positions import LearnedPositions, SinusoidalPositions
+from annotated_transformer.model.products import quick_linear
 from annotated_transformer.model.transformer import Transformer
 
 KNOWN = (
@@ -69,7 +65,7 @@ class LeanCache:
         self.layers = [LeanLayer(layer, memory, words) for layer in decoder_layers(model)]
         self.final_norm = lean_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
-        self.to_logits = lean_product(self.embedding, None)
+        self.to_logits = quick_linear(self.embedding)
         self.positions = cast(Tensor, model.positions.table)
         self.scale, self.length = math.sqrt(model.config.d_model), 0
 

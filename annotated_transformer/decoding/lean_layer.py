@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
+from annotated_transformer.model.products import quick_linear
 
 Map = Callable[[Tensor], Tensor]
 BLOCK = 16  # keys are read by the block: PyTorch's softmax is slow over fewer numbers
-LARGE = 2**20  # multiplications; a product of so many gains by oneDNN, a smaller one loses
 
 
 class Heads:
@@ -114,25 +114,6 @@ class LeanLayer:
         return self.to_cross_output(read.view(len(x), self.all_d_v))
 
 
-def lean_product(weight: Tensor, bias: Tensor | None) -> Map:
-    """Return the map of `nn.Linear`; a large one by oneDNN, which often takes half the time.
-
-    PyTorch offers it to its own compiler only, so it is asked for with care.
-    """
-    onednn = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-    on_cpu = weight.device.type == "cpu" and torch.backends.mkldnn.is_available()
-    if onednn is None or not on_cpu or weight.dtype != torch.float32:
-        return lambda x: F.linear(x, weight, bias)
-    large = LARGE / weight.numel()
-
-    def product(x: Tensor) -> Tensor:
-        if len(x) < large:
-            return F.linear(x, weight, bias)
-        return onednn(x, weight, bias, "none", [], "")
-
-    return product
-
-
 def lean_norm(norm: nn.Module) -> Map:
     """Return the norm as one operation."""
     if not isinstance(norm, LayerNorm):
@@ -142,7 +123,7 @@ def lean_norm(norm: nn.Module) -> Map:
 
 
 def _linear(linear: nn.Linear) -> Map:
-    return lean_product(linear.weight, linear.bias)
+    return quick_linear(linear.weight, linear.bias)
 
 
 def _by_head(heads: int, *linears: nn.Linear) -> Map:
@@ -150,7 +131,7 @@ def _by_head(heads: int, *linears: nn.Linear) -> Map:
     weights = [linear.weight.unflatten(0, (heads, -1)) for linear in linears]
     biases = [x.bias.unflatten(0, (heads, -1)) for x in linears if x.bias is not None]
     bias = torch.cat(biases, dim=1).flatten() if biases else None
-    return lean_product(torch.cat(weights, dim=1).flatten(0, 1), bias)
+    return quick_linear(torch.cat(weights, dim=1).flatten(0, 1), bias)
 
 
 def _add_norm(add_norm: AddNorm) -> Callable[[Tensor, Map], Tensor]:

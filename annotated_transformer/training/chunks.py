@@ -1,7 +1,8 @@
 """The loss over a large vocabulary, a few tokens at a time: the chapter on training.
 
 The scores of a batch are its largest tensor by far: 4096 tokens × 10,000 classes are 164 MB,
-their softmax and its gradient as much again. Here no more than a chunk of them exists.
+their softmax and its gradient as much again. Here no more than a chunk of them exists: to get
+new pages of memory takes longer than to compute what they hold.
 """
 
 from collections.abc import Callable
@@ -10,54 +11,80 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-Loss = Callable[[Tensor, Tensor], Tensor]  # logits and labels to their mean
+from annotated_transformer.model.products import quick_linear
 
-ROWS = 128  # of scores at a time: few enough to stay in the processor's cache
+Loss = Callable[[Tensor, Tensor], Tensor]  # logits and labels to their mean
+# Logits and labels to the sum of their losses; leaves its gradient where the logits were.
+LossInPlace = Callable[[Tensor, Tensor], Tensor]
+
+ROWS = 256  # of scores at a time: few, but enough that the gradient of the weight is seldom added to
 
 
 def loss_in_chunks(
-    loss: Loss,
+    loss: LossInPlace,
     hidden: Float[Tensor, "passes tokens d_model"],
     weight: Float[Tensor, "vocab d_model"],
     labels: Int[Tensor, " tokens"],
     *,
     dtype: torch.dtype = torch.float32,
 ) -> Float[Tensor, ""]:
-    r"""Return `loss` of the scores $hE^\top$ and the labels, and its gradients, in little memory.
+    r"""Return the mean loss of the scores $hE^\top$ and the labels, and its gradients.
 
-    `loss` is a mean over tokens, so that of the whole is the weighted mean of the chunks'.
-    Its gradient is taken chunk by chunk in the forward pass, while the scores are at hand;
+    The gradient is taken chunk by chunk in the forward pass, while the scores are at hand;
     the backward pass only scales it. Products are in `dtype`.
     """
     total: Tensor = _Chunks.apply(hidden, weight, labels, loss, dtype)  # type: ignore[no-untyped-call]
     return total
 
 
+def by_autograd(loss: Loss) -> LossInPlace:
+    """Return `loss` in the form that chunks need, its gradient found by PyTorch."""
+
+    def in_place(logits: Tensor, labels: Tensor) -> Tensor:
+        with torch.enable_grad():
+            leaf = logits.detach().requires_grad_()
+            total = len(labels) * loss(leaf, labels)
+        logits.copy_(torch.autograd.grad(total, leaf)[0])
+        return total.detach()
+
+    return in_place
+
+
 class _Chunks(torch.autograd.Function):
     @staticmethod
     def forward(  # type: ignore[no-untyped-def]
-        ctx, hidden: Tensor, weight: Tensor, labels: Tensor, loss: Loss, dtype: torch.dtype
+        ctx,
+        hidden: Tensor,
+        weight: Tensor,
+        labels: Tensor,
+        loss: LossInPlace,
+        dtype: torch.dtype,
     ) -> Tensor:
         h, w = hidden.detach().to(dtype), weight.detach().to(dtype)
+        exact = torch.promote_types(dtype, torch.float32)
+        passes, size = len(h), max(1, ROWS // len(h))
+        to_scores, to_hidden = quick_linear(w), quick_linear(w.T)
+        scores = torch.empty(passes * size, len(w), dtype=exact, device=w.device)
+        exact_part = torch.empty_like(w, dtype=exact)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
-        total = hidden.new_zeros((), dtype=torch.promote_types(dtype, torch.float32))
-        size = max(1, ROWS // len(hidden))
+        total = torch.zeros((), dtype=exact, device=w.device)
         for start in range(0, len(labels), size):
             rows = slice(start, start + size)
-            share = len(labels[rows]) / len(labels)
-            with torch.enable_grad():
-                logits = (h[:, rows] @ w.T).requires_grad_()
-                part = share * loss(logits, labels[rows])
-            (grad,) = torch.autograd.grad(part, logits)
-            total += part.detach()
-            grad_hidden[:, rows] = grad @ w
-            grad_weight += grad.flatten(0, 1).T @ h[:, rows].flatten(0, 1)
+            inputs = h[:, rows].flatten(0, 1)
+            product = to_scores(inputs)
+            logits = product if dtype == exact else scores[: len(inputs)].copy_(product)
+            total += loss(logits.unflatten(0, (passes, -1)), labels[rows])
+            gradient = product if dtype == exact else product.copy_(logits)
+            grad_hidden[:, rows] = to_hidden(gradient).unflatten(0, (passes, -1))
+            grad_weight += exact_part.copy_(quick_linear(inputs.T)(gradient.T))
         ctx.save_for_backward(grad_hidden, grad_weight)
-        return total
+        ctx.share = 1 / len(labels)
+        return total * ctx.share
 
     @staticmethod
     def backward(  # type: ignore[no-untyped-def]
         ctx, grad: Tensor
     ) -> tuple[Tensor, Tensor, None, None, None]:
         grad_hidden, grad_weight = ctx.saved_tensors
+        grad = grad * ctx.share
         return grad * grad_hidden, grad * grad_weight, None, None, None

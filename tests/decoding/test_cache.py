@@ -7,11 +7,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from annotated_transformer.decoding import lean_layer
 from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder, Recomputation
 from annotated_transformer.decoding.lean import LeanCache
 from annotated_transformer.decoding.lean_layer import BLOCK
 from annotated_transformer.decoding.search import greedy_search
+from annotated_transformer.model import products
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
@@ -63,7 +63,7 @@ def test_oracle_large_products_are_the_same(
     changes: dict,
 ):
     """In float32 `LeanCache` leaves products from a size on to another library: here, all of them."""
-    monkeypatch.setattr(lean_layer, "LARGE", 0)
+    monkeypatch.setattr(products, "LARGE", 0)
     model, src, tgt = stirred(**changes).float(), pad(sources), some_targets(len(sources))
     expected = say(KeyValueCache, model, src, tgt)
     torch.testing.assert_close(say(LeanCache, model, src, tgt), expected, rtol=1e-4, atol=1e-4)

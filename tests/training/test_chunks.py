@@ -7,7 +7,7 @@ from torch import Tensor
 from annotated_transformer.training import chunks
 from annotated_transformer.training.chunks import loss_in_chunks
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.objective import loss_of
+from annotated_transformer.training.objective import loss_in_place, loss_of
 
 PASSES, D_MODEL, VOCAB = 2, 7, 11
 
@@ -21,14 +21,14 @@ def test_oracle_value_and_gradients_of_the_whole(monkeypatch: pytest.MonkeyPatch
     hidden = torch.randn(passes, tokens, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()
     weight = torch.randn(VOCAB, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()
     labels = torch.randint(1, VOCAB, (tokens,), generator=rng)
-    loss = loss_of(TrainingConfig(r_drop=r_drop))
-    sizes = []
+    config = TrainingConfig(r_drop=r_drop)
+    in_place, sizes = loss_in_place(config), []
 
     def seen(logits: Tensor, labels: Tensor) -> Tensor:
         sizes.append(logits.numel() // VOCAB)
-        return loss(logits, labels)
+        return in_place(logits, labels)
 
-    expected = loss(hidden @ weight.T, labels)
+    expected = loss_of(config)(hidden @ weight.T, labels)
     found = loss_in_chunks(seen, hidden, weight, labels, dtype=torch.float64)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
     assert max(sizes) <= 6  # rows of scores at a time

@@ -6,7 +6,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.training.loss import label_smoothed_cross_entropy, r_drop
+from annotated_transformer.training.loss import (
+    label_smoothed_cross_entropy,
+    r_drop,
+    smoothed_losses_in_place,
+)
 
 BATCH, TOKENS, VOCAB, PAD_ID = 3, 5, 11, 0
 
@@ -37,6 +41,19 @@ def test_oracle_values_and_gradients_are_pytorchs(
     loss.backward()
     expected.backward()
     torch.testing.assert_close(ours.grad, theirs.grad, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+def test_oracle_in_place_stands_the_gradient_of_the_sum(logits: torch.Tensor, smoothing: float):
+    labels = torch.randint(1, VOCAB, (BATCH, TOKENS), generator=torch.Generator().manual_seed(1))
+    logits[1, 2] *= 300  # so far apart that probabilities are 0
+    leaf = logits.clone().requires_grad_()
+    mean = label_smoothed_cross_entropy(leaf, labels, smoothing=smoothing, pad_id=PAD_ID)
+    expected = labels.numel() * mean
+    (gradient,) = torch.autograd.grad(expected, leaf)
+    found = smoothed_losses_in_place(logits, labels, smoothing=smoothing)
+    torch.testing.assert_close(found, expected.detach(), rtol=1e-12, atol=0)
+    torch.testing.assert_close(logits, gradient, rtol=1e-12, atol=1e-14)
 
 
 def test_law_the_best_prediction_is_the_smoothed_label():
