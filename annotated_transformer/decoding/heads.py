@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from annotated_transformer.decoding.observation import place_of_weights
+from annotated_transformer.decoding.observation import watching
 from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
@@ -27,22 +27,16 @@ def attention_maps(
         ValueError: If the model's attention forms no weights.
     """
     batch = batch.to(model.embedding.weight.device)
-    seen: dict[Kind, list[Tensor]] = {kind: [] for kind in KINDS}
     with ExitStack() as hooks, evaluating(model):
-        for kind in KINDS:
-            for attention in attentions(model, kind):
-                place = place_of_weights(attention.attention)
-                hook = place.register_forward_hook(
-                    lambda module, args, weights, kind=kind: seen[kind].append(weights)
-                )
-                hooks.enter_context(hook)
+        seen = {
+            kind: hooks.enter_context(watching(layer.attention for layer in attentions(model, kind)))
+            for kind in KINDS
+        }
         model(batch.src, batch.decoder_input)
     return {kind: torch.stack(layers, dim=1) for kind, layers in seen.items()}
 
 
-def head_entropy(
-    model: Transformer, batches: Iterable[Batch]
-) -> dict[Kind, Float[Tensor, "layers heads"]]:
+def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Float[Tensor, "layers heads"]]:
     r"""Return the entropy of each head's weights, $-\sum_j w_j \ln w_j$, in nats.
 
     0 where a head reads one token, $\ln m$ where it reads all $m$ alike. It is a mean over

@@ -1,5 +1,7 @@
 """How likely a target is, and what it read of its source: the chapter on looking inside."""
 
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -40,23 +42,30 @@ def observe(
     read = torch.cat([first_tokens(model, src)[:, None], tgt[:, :-1]], dim=1)
     memory_mask = padding_mask(src, pad_id)
     layers = decoder_layers(model)
-    places = [place_of_weights(layer.cross_attention.attention) for layer in layers]
-    seen: list[Tensor] = []
-    hooks = [
-        place.register_forward_hook(lambda module, args, weights: seen.append(weights))
-        for place in places
-    ]
-    try:
-        with evaluating(model):
-            memory = model.encode(src, memory_mask)
-            hidden = model.decode(read, memory, decoder_mask(read, pad_id), memory_mask)
-            logits = forbid(model.logits(hidden).flatten(0, 1), model.config)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    attentions = [layer.cross_attention.attention for layer in layers]
+    with watching(attentions) as seen, evaluating(model):
+        memory = model.encode(src, memory_mask)
+        hidden = model.decode(read, memory, decoder_mask(read, pad_id), memory_mask)
+        logits = forbid(model.logits(hidden).flatten(0, 1), model.config)
     log_probs = logits.log_softmax(dim=-1).gather(1, tgt.reshape(-1, 1)).view(tgt.shape)
     summed = log_probs.masked_fill(tgt == pad_id, 0.0).sum(dim=1)
     return Observation(summed, torch.stack(seen, dim=1))
+
+
+@contextmanager
+def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
+    """Collect the weights of these attentions while the model runs inside `with`, as they come.
+
+    Raises:
+        ValueError: If one of them forms no weights.
+    """
+    seen: list[Tensor] = []
+    with ExitStack() as hooks:
+        for attention in attentions:
+            place = place_of_weights(attention)
+            hook = place.register_forward_hook(lambda module, args, weights: seen.append(weights))
+            hooks.enter_context(hook)
+        yield seen
 
 
 def place_of_weights(attention: nn.Module) -> nn.Module:
