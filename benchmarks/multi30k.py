@@ -3,7 +3,8 @@
     python -m benchmarks.multi30k --data DIR --out FOLDER --seed 0
 
 Give a folder that does not exist yet; a run that was stopped goes on with the same command.
-Everything was chosen on the validation set; the test sets are translated once, at the end.
+The defaults are those of a first trial. What replaces them is chosen on the validation set: the test
+sets are translated only where `--test` says so.
 """
 
 import argparse
@@ -20,9 +21,7 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from benchmarks.recipe import Recipe, follow
-from benchmarks.record import describe_code, write_result
-
-RESULTS = Path(__file__).parent / "results"
+from benchmarks.record import RESULTS, describe_code, write_result
 
 
 def main() -> None:

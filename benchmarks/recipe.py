@@ -1,4 +1,4 @@
-"""What the benchmarks of quality share: train by a recipe, choose on validation, score, record."""
+"""What the benchmarks of quality share: a training by a recipe, and what is to be recorded of it."""
 
 import dataclasses
 import json

@@ -16,6 +16,7 @@ import torch
 from annotated_transformer.checkpoint import write_together
 
 ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
 PACKAGES = ("torch", "numpy", "tokenizers", "sacrebleu", "transformers", "ctranslate2")
 # Results are written one after another, and do not change what the next one measures.
 CODE = (".", ":!benchmarks/results", ":!benchmarks/README.md")

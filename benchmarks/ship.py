@@ -22,9 +22,8 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from benchmarks.model_card import model_card
-from benchmarks.record import describe_code, write_result
+from benchmarks.record import RESULTS, describe_code, write_result
 
-RESULTS = Path(__file__).parent / "results"
 EXAMPLES = {
     "en": [
         "The weather is nice today.",

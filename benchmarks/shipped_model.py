@@ -18,9 +18,8 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from benchmarks.recipe import Recipe, follow
-from benchmarks.record import describe_code, write_result
+from benchmarks.record import RESULTS, describe_code, write_result
 
-RESULTS = Path(__file__).parent / "results"
 RECIPE = Recipe(
     shape=dataclasses.replace(TINY, d_model=160, d_ff=512, num_heads=5, dropout=0.1),
     vocab_size=6000,

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent
-README, RESULTS = FOLDER / "README.md", FOLDER / "results"
+from benchmarks.record import RESULTS
+
+README = Path(__file__).parent / "README.md"
 Record = dict[str, Any]
 
 
