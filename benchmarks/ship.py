@@ -6,7 +6,6 @@ FOLDER is what `benchmarks.shipped_model` trained into; its result file says how
 """
 
 import argparse
-import dataclasses
 import hashlib
 import json
 import statistics
@@ -17,11 +16,11 @@ import torch
 
 from annotated_transformer import checkpoint
 from annotated_transformer.decoding import pretrained
-from annotated_transformer.decoding.scoring import sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from benchmarks.model_card import model_card
+from benchmarks.quality import beam_scores, score
 from benchmarks.record import RESULTS, describe_code, write_result
 
 EXAMPLES = {
@@ -64,8 +63,6 @@ def ship(model: Path, corpus: Corpus, training: dict[str, object], *, source: st
     name = f"{source}-{target}"
     folder = pretrained.PLACE / name
     trained, tokenizer = checkpoint.load(model)
-    if corpus.cleaned:
-        tokenizer = tokenizer.cleaning()
     checkpoint.save(folder, trained, tokenizer, stored=torch.float16)
     results = {
         "source": source,
@@ -104,13 +101,11 @@ def describe(corpus: Corpus) -> dict[str, object]:
 
 def judge(translator: Translator, corpus: Corpus) -> dict[str, object]:
     """Return the BLEU of each held-out split, and of test sentences that are joined to one text."""
-    scores = {
-        f"{split}, beam {beam}": _score(translator, corpus.splits[split], beam)
-        for split in ("val", "test")
-        for beam in (1, 5)
+    held_out = {split: corpus.splits[split] for split in ("val", "test")}
+    joined = {
+        str(number): score(translator, join(held_out["test"], number), beam_size=5) for number in (2, 4)
     }
-    joined = {str(number): _score(translator, join(corpus.splits["test"], number), 5) for number in (2, 4)}
-    return {"scores": scores, "joined": joined}
+    return {"scores": beam_scores(translator, held_out), "joined": joined}
 
 
 def join(pairs: list[SentencePair], number: int) -> list[SentencePair]:
@@ -122,12 +117,6 @@ def join(pairs: list[SentencePair], number: int) -> list[SentencePair]:
 def say(name: str, texts: list[str]) -> dict[str, str]:
     """Return what `translate` prints for each text."""
     return dict(zip(texts, Translator.from_pretrained(name).translate(texts), strict=True))
-
-
-def _score(translator: Translator, pairs: list[SentencePair], beam: int) -> dict[str, object]:
-    texts, references = map(list, zip(*pairs, strict=True))
-    found = sacrebleu_13a(translator.translate(texts, beam_size=beam), references)
-    return dataclasses.asdict(found) | {"texts": len(texts)}
 
 
 def main() -> None:

@@ -11,13 +11,13 @@ from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
 import torch
+from tqdm import tqdm
 
 from annotated_transformer.config import TINY
-from annotated_transformer.decoding.scoring import sacrebleu_13a
-from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
-from benchmarks.recipe import Recipe, follow
+from annotated_transformer.training.recipe import Recipe, follow
+from benchmarks.quality import describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
 RECIPE = Recipe(
@@ -31,7 +31,7 @@ RECIPE = Recipe(
 
 
 def main() -> None:
-    """Train, score, and write the result."""
+    """Train, and write how; `benchmarks.ship` scores what it puts into the package."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
     parser.add_argument("--out", type=Path, required=True, help="folder for the training")
@@ -43,18 +43,10 @@ def main() -> None:
     describe_code()
     torch.set_num_threads(options.threads)
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
-    results = follow(RECIPE, corpus, seed=options.seed, folder=options.out)
-    translator = Translator.from_folder(options.out)
-    scores = {}
-    for split in ("val", "test"):
-        texts, references = map(list, zip(*corpus.splits[split], strict=True))
-        for beam in (1, 5):
-            found = translator.translate(texts, beam_size=beam)
-            score = sacrebleu_13a(found, references)
-            scores[f"{split}, beam {beam}"] = dataclasses.asdict(score)
-            print(split, beam, f"{score.bleu:.2f}", score.signature, flush=True)
+    follow(RECIPE, corpus, options.out, seed=options.seed, say=tqdm.write)
+    results = describe_training(RECIPE, corpus, options.out)
     name = f"shipped_{options.source}-{options.target}.json"
-    write_result(RESULTS / name, seed=options.seed, results=results | {"scores": scores})
+    write_result(RESULTS / name, seed=options.seed, results=results)
 
 
 if __name__ == "__main__":

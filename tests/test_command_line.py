@@ -164,7 +164,7 @@ MISTAKES = {
     ),
     "no epochs to average": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--average", "0"],
-        "--average 0 is the mean of nothing; give 1 or more epochs",
+        "average=0 is the mean of nothing; give 1 or more epochs",
     ),
     "no model": (
         ["translate", "--model", "nowhere", "A man"],

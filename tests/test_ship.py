@@ -17,9 +17,10 @@ from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.sources import TATOEBA
 from annotated_transformer.text.toy import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.recipe import Recipe, follow
 from benchmarks import ship as module
 from benchmarks.model_card import model_card
-from benchmarks.recipe import Recipe, follow
+from benchmarks.quality import describe_training
 from benchmarks.record import write_result
 from benchmarks.ship import describe_file, join, ship
 
@@ -38,7 +39,8 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
     splits = {"train": texts[:71], "val": texts[71:84], "test": texts[84:]}
     corpus = Corpus(name="toy", splits=splits, skipped={}, terms=TATOEBA.terms, cleaned=True)
-    results = follow(RECIPE, corpus, seed=3, folder=place / "model")
+    follow(RECIPE, corpus, place / "model", seed=3)
+    results = describe_training(RECIPE, corpus, place / "model")
     write_result(place / "training.json", seed=3, results=results)
     training = json.loads((place / "training.json").read_text(encoding="utf-8"))
     with pytest.MonkeyPatch.context() as patch:

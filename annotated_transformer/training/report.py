@@ -1,6 +1,7 @@
 """What is known of a training after each epoch: the chapter on training."""
 
 import dataclasses
+import math
 from dataclasses import dataclass, field
 
 from annotated_transformer.text.batching import Batch
@@ -35,6 +36,14 @@ class Report:
     encoder_cosine: float | None = None
     cross_attention_entropy: float | None = None
     tokens_per_second: float = field(compare=False)  # no two runs agree on it
+
+    def __str__(self) -> str:
+        """Return what to say of it in a line."""
+        line = f"step {self.step}: training loss {self.training_loss:.3f}"
+        if self.validation_loss is None:
+            return line
+        perplexity = math.exp(self.validation_loss)
+        return f"{line}, validation loss {self.validation_loss:.3f} (perplexity {perplexity:.2f})"
 
 
 def make_report(

@@ -32,6 +32,15 @@ def save_snapshot(
 
 
 def snapshots(folder: Path) -> list[Path]:
-    """Return the snapshots' folders, old to new, for `checkpoint.average`."""
+    """Return the snapshots' folders, old to new."""
     paths = (folder / EPOCHS).glob("*")
     return sorted(path for path in paths if path.name.isdigit())
+
+
+def average_snapshots(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
+    """Return the mean of the `last` epochs' models below `folder`, or of as many as there are.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    return checkpoint.average(snapshots(folder)[-last:])

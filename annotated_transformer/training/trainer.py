@@ -45,7 +45,8 @@ def train(
         FloatingPointError: If the loss or its gradient is no number; no weight has it then.
         ValueError: If the pairs do not fit the model, or the keeper has another training.
     """
-    first = _pairs_of(0, pairs, model)
+    first = pairs(0) if callable(pairs) else pairs
+    check_fit(model, first)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, generator, fast=config.fast)
     reports = list[Report]()
@@ -55,10 +56,12 @@ def train(
     modules = fast_modules(model) if config.fast else nullcontext()
     with modules, Progress(config, state.at) as progress:
         while not progress.done:
+            found = first
+            if callable(pairs) and state.at.epoch > 0:
+                found = pairs(state.at.epoch)
+                check_fit(model, found)
             batches = make_batches(
-                _pairs_of(state.at.epoch, pairs, model),
-                batch_tokens=config.batch_tokens,
-                generator=generator,
+                found, batch_tokens=config.batch_tokens, generator=generator
             )
             _train_epoch(state, batches, config, progress, keeper)
             speed = progress.tokens_per_second
@@ -70,12 +73,6 @@ def train(
                 keeper.report(dataclasses.asdict(reports[-1]))
                 keeper.save(state)
     return reports
-
-
-def _pairs_of(epoch: int, pairs: Pairs, model: Transformer) -> list[Pair]:
-    found = pairs(epoch) if callable(pairs) else pairs
-    check_fit(model, found)
-    return found
 
 
 def _train_epoch(

@@ -10,7 +10,7 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.commands import train as module
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.training import recipe
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
 
@@ -34,8 +34,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
         seen.model, seen.config, seen.keeper = model, config, keeper
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "train", train)
-    monkeypatch.setattr(module, "compile_stacks", seen.compiled.append)
+    monkeypatch.setattr(recipe, "train", train)
+    monkeypatch.setattr(recipe, "compile_stacks", seen.compiled.append)
     return seen
 
 
@@ -96,23 +96,6 @@ def test_law_a_compiled_training_is_another_training(data: Path, seen: Seen):
     assert seen.keeper.identity == plain | {"compile": "yes"}
 
 
-def test_law_a_model_of_clean_sentences_cleans_what_it_reads(
-    data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch
-):
-    made: list[Tokenizer] = []
-
-    def encode(tokenizer: Tokenizer, texts: object) -> list[object]:
-        made.append(tokenizer)
-        return [tokenizer.normalize("„Ja“")]
-
-    monkeypatch.setattr(module, "encode_pairs", encode)
-    monkeypatch.setattr(module, "make_batches", lambda pairs, **_: pairs)
-    for corpus in ("tatoeba", "files"):
-        begin(data, "--corpus", corpus)
-    assert [made[0].normalize("„Ja“"), made[-1].normalize("„Ja“")] == ['"Ja"', "„Ja“"]
-    assert made[-1] is not made[0]
-
-
 def test_law_the_model_has_the_shape_asked_for(data: Path, seen: Seen):
     begin(data)
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
@@ -126,6 +109,7 @@ def test_law_the_model_has_the_shape_asked_for(data: Path, seen: Seen):
     ("options", "sentence"),
     [
         (["--device", "cuda"], "--device cuda, but PyTorch"),
+        (["--bpe-dropout", "2"], "bpe_dropout=2.0 is no share of the merges; give 0 (none)"),
         (["--r-drop", "-1"], "r_drop=-1.0 is no price; give 0"),
     ],
 )

@@ -1,0 +1,118 @@
+"""From a corpus to a trained model in a folder: the chapter on training."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from annotated_transformer import checkpoint
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, make_batches
+from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.segmentation import Segmentations, encode_pairs
+from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.training.compilation import compile_stacks
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.keeper import Keeper, fingerprint
+from annotated_transformer.training.report import Report
+from annotated_transformer.training.snapshots import average_snapshots, save_snapshot
+from annotated_transformer.training.team import Team
+from annotated_transformer.training.trainer import train
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """All that decides a training, apart from its corpus and its seed.
+
+    Attributes:
+        shape: Of the model, whose vocabulary is as large as the tokenizer becomes.
+        vocab_size: Asked of the tokenizer.
+        training: How long and how fast.
+        bpe_dropout: Share of the tokenizer's merges that each epoch leaves out, others
+            each time: `Segmentations`' p.
+        average: Epochs whose weights' mean the model is in the end.
+        compiled: Whether encoder and decoder are, by torch.compile.
+    """
+
+    shape: TransformerConfig
+    vocab_size: int
+    training: TrainingConfig
+    bpe_dropout: float = 0.0
+    average: int = 1
+    compiled: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what would be found out only after the training, or after its first hours."""
+        if self.average < 1:
+            raise ValueError(f"average={self.average} is the mean of nothing; give 1 or more epochs")
+        if not 0 <= self.bpe_dropout < 1:
+            raise ValueError(
+                f"bpe_dropout={self.bpe_dropout} is no share of the merges; give 0 (none) or more, below 1"
+            )
+
+
+def follow(
+    recipe: Recipe,
+    corpus: Corpus,
+    folder: Path,
+    *,
+    seed: int,
+    device: torch.device | str = "cpu",
+    save_seconds: float = 180.0,
+    say: Callable[[object], object] = lambda report: None,
+) -> None:
+    """Learn a tokenizer and a model from `corpus` into `folder`, or go on with that.
+
+    The folder has the model after each epoch: the mean of the last ones. `say` is told each
+    report. Of several processes, the first speaks and writes.
+
+    Raises:
+        ValueError: If the folder has another training.
+    """
+    texts, first = corpus.splits["train"], Team().rank == 0
+    tokenizer = Tokenizer.train((text for pair in texts for text in pair), vocab_size=recipe.vocab_size)
+    tokenizer = tokenizer.cleaning() if corpus.cleaned else tokenizer
+    torch.manual_seed(seed)  # for the first weights and for dropout
+    model = Transformer(dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size)).to(device)
+    if recipe.compiled:
+        compile_stacks(model)
+
+    def keep(report: Report) -> None:
+        if first:
+            say(report)
+            save_snapshot(folder, report.epoch, model, tokenizer, keep=recipe.average)
+            checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
+
+    pairs = (
+        Segmentations(tokenizer, texts, p=recipe.bpe_dropout, seed=seed)
+        if recipe.bpe_dropout
+        else encode_pairs(tokenizer, texts)
+    )
+    with Keeper(folder, identity=_identity(recipe, corpus, tokenizer), seconds=save_seconds) as keeper:
+        train(
+            model,
+            pairs,
+            recipe.training,
+            generator=torch.Generator().manual_seed(seed),
+            validation=_held_out(corpus, tokenizer, recipe.training.batch_tokens),
+            report=keep,
+            keeper=keeper,
+        )
+        if first:  # the same again, unless `average` is not what it was
+            checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
+
+
+def _held_out(corpus: Corpus, tokenizer: Tokenizer, batch_tokens: int) -> list[Batch] | None:
+    if "val" not in corpus.splits:
+        return None
+    return make_batches(encode_pairs(tokenizer, corpus.splits["val"]), batch_tokens=batch_tokens)
+
+
+def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:
+    """Return what two runs must share, besides what `train` knows of, to be one training."""
+    texts = fingerprint(corpus.splits["train"])
+    found = {"corpus": texts, "tokenizer": fingerprint(tokenizer.to_json())}
+    return found | ({"compile": "yes"} if recipe.compiled else {})  # then dropout draws other numbers

@@ -1,0 +1,132 @@
+"""What following a recipe promises: a model in the folder, whole at every epoch, whatever stops it."""
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer import checkpoint
+from annotated_transformer.config import TINY
+from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.toy import toy_pairs
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.recipe import Recipe, follow
+from annotated_transformer.training.report import Report
+from annotated_transformer.training.snapshots import snapshots
+from benchmarks.quality import describe_training
+
+SHAPE = dataclasses.replace(TINY, num_layers=1, d_model=8, d_ff=16, num_heads=2)
+RECIPE = Recipe(
+    shape=SHAPE,
+    vocab_size=301,
+    training=TrainingConfig(steps=17, batch_tokens=499, warmup_steps=3, peak=1e-2, fast=True),
+    average=2,
+    bpe_dropout=0.1,
+)
+
+
+def for_steps(steps: int, recipe: Recipe = RECIPE) -> Recipe:
+    return dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, steps=steps))
+
+
+def corpus(**settings: object) -> Corpus:
+    texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
+    splits = {"train": texts[:83], "val": texts[83:]}
+    return Corpus(**{"name": "toy", "splits": splits, "skipped": {}, "terms": "", **settings})
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return checkpoint.load(folder)[0].state_dict()
+
+
+def test_law_a_recipe_that_was_stopped_ends_where_it_would_have(tmp_path: Path):
+    follow(RECIPE, corpus(), tmp_path / "whole", seed=3)
+    for steps in (7, 17):
+        follow(for_steps(steps), corpus(), tmp_path / "resumed", seed=3)
+    torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
+    whole, resumed = (describe_training(RECIPE, corpus(), tmp_path / name) for name in ("whole", "resumed"))
+    assert whole["epochs"][-1]["step"] == resumed["epochs"][-1]["step"] == 17
+    assert whole["parameters"] == sum(tensor.numel() for tensor in weights(tmp_path / "whole").values())
+    assert whole["training_pairs"] == 83
+    json.dumps(whole)
+
+
+def test_law_another_seed_is_another_model(tmp_path: Path):
+    for seed in (3, 4):
+        follow(for_steps(2), corpus(), tmp_path / str(seed), seed=seed)
+    first, second = (weights(tmp_path / name)["embedding.weight"] for name in ("3", "4"))
+    assert not torch.equal(first, second)
+
+
+def test_law_the_folder_has_the_mean_of_the_last_epochs_after_each(tmp_path: Path):
+    seen = []
+
+    def look(report: object) -> None:  # is told before the epoch it tells of is written
+        if seen:
+            torch.testing.assert_close(weights(tmp_path), mean(snapshots(tmp_path)), rtol=0, atol=0)
+        seen.append(report)
+
+    follow(RECIPE, corpus(), tmp_path, seed=3, say=look)
+    assert len(seen) >= 3
+    assert len(snapshots(tmp_path)) == 2
+    torch.testing.assert_close(weights(tmp_path), mean(snapshots(tmp_path)), rtol=0, atol=0)
+
+
+def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
+    states = [weights(folder) for folder in folders]
+    return {
+        name: torch.stack([state[name].double() for state in states]).mean(dim=0).float()
+        for name in states[0]
+    }
+
+
+def test_law_a_mean_of_fewer_epochs_than_were_kept_leaves_the_older_out(tmp_path: Path):
+    follow(RECIPE, corpus(), tmp_path, seed=3)
+    follow(dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3)  # nothing is left to train
+    assert len(snapshots(tmp_path)) == 2
+    torch.testing.assert_close(weights(tmp_path), weights(snapshots(tmp_path)[-1]), rtol=0, atol=0)
+
+
+def test_law_a_model_of_clean_sentences_cleans_what_it_reads(tmp_path: Path):
+    for cleaned in (True, False):
+        follow(for_steps(1), corpus(cleaned=cleaned), tmp_path / str(cleaned), seed=0)
+    said = [checkpoint.load(tmp_path / name)[1].normalize("„Ja“") for name in ("True", "False")]
+    assert said == ['"Ja"', "„Ja“"]
+
+
+def test_law_a_corpus_without_validation_has_none(tmp_path: Path):
+    reports = list[Report]()
+    train_only = corpus(splits={"train": corpus().splits["train"]})
+    follow(for_steps(2), train_only, tmp_path, seed=0, say=reports.append)
+    assert [report.validation_loss for report in reports] == [None]
+    assert str(reports[0]) == f"step 2: training loss {reports[0].training_loss:.3f}"
+
+
+def test_law_a_report_says_loss_and_perplexity(tmp_path: Path):
+    reports = list[Report]()
+    follow(for_steps(2), corpus(), tmp_path, seed=0, say=reports.append)
+    loss = reports[0].validation_loss
+    assert str(reports[0]).endswith(f"validation loss {loss:.3f} (perplexity {math.exp(loss):.2f})")
+
+
+def test_law_another_tokenizer_is_another_training(tmp_path: Path):
+    follow(for_steps(1), corpus(), tmp_path, seed=0)
+    with pytest.raises(ValueError, match="another training: tokenizer was .* and is"):
+        follow(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"average": 0}, "average=0 is the mean of nothing; give 1 or more epochs"),
+        ({"bpe_dropout": 1.0}, r"bpe_dropout=1\.0 is no share of the merges; give 0 \(none\) or more"),
+        ({"bpe_dropout": -0.1}, r"bpe_dropout=-0\.1 is no share"),
+    ],
+)
+def test_message_a_recipe_that_would_fail_late(setting: dict[str, float], message: str):
+    with pytest.raises(ValueError, match=message):
+        dataclasses.replace(RECIPE, **setting)
