@@ -7,16 +7,15 @@ digests of all three, so files of different models, or damaged ones, are refused
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.files import digest_tensors, read_tensors, write_together
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
@@ -106,59 +105,6 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
     return model, tokenizer
 
 
-def write_together(folder: Path, contents: dict[str, bytes]) -> None:
-    """Write files to `folder`: all are complete on disk before the first replaces its older one.
-
-    Each is replaced in one step, in the order given.
-
-    Raises:
-        OSError: If they cannot be written; the older ones are still there.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    drafts = {name: folder / f"{name}.tmp" for name in contents}
-    try:
-        for name, data in contents.items():
-            with drafts[name].open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-    except BaseException as error:
-        for draft in drafts.values():
-            draft.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OSError(
-                error.errno,
-                f"cannot save to {folder} ({error.strerror}); what was there is still there: "
-                f"make room, or save elsewhere",
-            ) from error
-        raise
-    for name, draft in drafts.items():
-        os.replace(draft, folder / name)
-    _sync_names(folder)
-
-
-def _sync_names(folder: Path) -> None:
-    if os.name == "posix":  # elsewhere a folder cannot be opened, and its names need no sync
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def read_tensors(path: Path, *, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Return the tensors and the metadata of a safetensors file.
-
-    Raises:
-        ValueError: If it is damaged; the message ends with `way_out`.
-    """
-    try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
-    except SafetensorError as error:
-        raise ValueError(f"{path} is damaged ({error}); {way_out}") from error
-
-
 def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     tensors, metadata = read_tensors(path, way_out="save or copy the model again")
     if metadata.get("format_version") != FORMAT_VERSION:
@@ -192,15 +138,6 @@ def _read_config(path: Path) -> TransformerConfig:
         unknown = sorted(set(values) - set(known)) if isinstance(values, dict) else values
         raise ValueError(f"{path} has {unknown}, unknown to this package; it knows {', '.join(known)}")
     return TransformerConfig(**values)
-
-
-def digest_tensors(tensors: dict[str, Tensor]) -> str:
-    """Return the SHA-256 of names, types, shapes and numbers."""
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)} ".encode())
-        digest.update(tensors[name].flatten().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
 
 
 def _refuse_overflow(state: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from annotated_transformer.checkpoint import write_together
+from annotated_transformer.files import write_together
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

@@ -17,6 +17,7 @@ import torch
 from annotated_transformer import checkpoint
 from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.files import write_together
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from benchmarks.model_card import model_card
@@ -79,7 +80,7 @@ def ship(model: Path, corpus: Corpus, training: dict[str, object], *, source: st
     path = RESULTS / f"weights_{name}.json"
     write_result(path, seed=int(str(training["seed"])), results=results)
     record = json.loads(path.read_text(encoding="utf-8"))
-    checkpoint.write_together(folder, {"README.md": model_card(record).encode()})
+    write_together(folder, {"README.md": model_card(record).encode()})
 
 
 def describe_file(path: Path) -> dict[str, object]:

@@ -17,7 +17,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from annotated_transformer import checkpoint
+from annotated_transformer import checkpoint, files
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -148,7 +148,7 @@ def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: p
         if calls == call:
             raise DISK_FULL
 
-    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     expected = r"cannot save to .*model \(No space left on device\); what was there is still there: make room"
     with pytest.raises(OSError, match=expected) as caught:
         checkpoint.save(folder, make_model(seed=1, vocab_size=269), make_tokenizer(269))
@@ -223,7 +223,7 @@ def test_message_a_kill_between_two_files_is_noticed(
         left -= 1
         replace(source, target)
 
-    monkeypatch.setattr(checkpoint.os, "replace", stop)
+    monkeypatch.setattr(files.os, "replace", stop)
     newer = make_model(seed=1, vocab_size=269)
     if steps == 3:
         checkpoint.save(folder, newer, make_tokenizer(269))

@@ -17,7 +17,7 @@ LEAVES = tuple(
 LAYER = ("model.attention", "model.normalization", "model.feed_forward")
 MODEL = ("model", "model.*")
 TEXT = ("text", "text.*")
-TOGETHER = ("config", *MODEL, *TEXT, "checkpoint", "training.*", "decoding.*", "commands.*")
+TOGETHER = ("config", *MODEL, *TEXT, "files", "checkpoint", "training.*", "decoding.*", "commands.*")
 
 # Which modules (patterns; "." is the package itself) a module may import; the first line that fits it counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -30,9 +30,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "model": ("model.*",),
     "text": TEXT,
     "text.*": TEXT,
-    "checkpoint": ("config", *MODEL, *TEXT),
-    "training": ("config", *MODEL, *TEXT, "checkpoint", "training.*"),
-    "training.*": ("config", *MODEL, *TEXT, "checkpoint", "training.*"),
+    "files": (),
+    "checkpoint": ("config", *MODEL, *TEXT, "files"),
+    "training": ("config", *MODEL, *TEXT, "files", "checkpoint", "training.*"),
+    "training.*": ("config", *MODEL, *TEXT, "files", "checkpoint", "training.*"),
     "decoding": ("config", *MODEL, *TEXT, "checkpoint", "decoding.*"),
     "decoding.*": ("config", *MODEL, *TEXT, "checkpoint", "decoding.*"),
     "interop": ("config", *MODEL, "interop.*"),

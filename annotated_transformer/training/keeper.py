@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from annotated_transformer.checkpoint import write_together
+from annotated_transformer.files import write_together
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.state_file import STATE, load_state, save_state
 from annotated_transformer.training.team import Team

@@ -47,7 +47,9 @@ class Recipe:
     def __post_init__(self) -> None:
         """Refuse what would be found out only after the training, or after its first hours."""
         if self.average < 1:
-            raise ValueError(f"average={self.average} is the mean of nothing; give 1 or more epochs")
+            raise ValueError(
+                f"average={self.average} is the mean of nothing; give 1 or more epochs"
+            )
         if not 0 <= self.bpe_dropout < 1:
             raise ValueError(
                 f"bpe_dropout={self.bpe_dropout} is no share of the merges; give 0 (none) or more, below 1"
@@ -73,10 +75,14 @@ def follow(
         ValueError: If the folder has another training.
     """
     texts, first = corpus.splits["train"], Team().rank == 0
-    tokenizer = Tokenizer.train((text for pair in texts for text in pair), vocab_size=recipe.vocab_size)
+    tokenizer = Tokenizer.train(
+        (text for pair in texts for text in pair), vocab_size=recipe.vocab_size
+    )
     tokenizer = tokenizer.cleaning() if corpus.cleaned else tokenizer
     torch.manual_seed(seed)  # for the first weights and for dropout
-    model = Transformer(dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size)).to(device)
+    model = Transformer(
+        dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size)
+    ).to(device)
     if recipe.compiled:
         compile_stacks(model)
 
@@ -91,7 +97,9 @@ def follow(
         if recipe.bpe_dropout
         else encode_pairs(tokenizer, texts)
     )
-    with Keeper(folder, identity=_identity(recipe, corpus, tokenizer), seconds=save_seconds) as keeper:
+    with Keeper(
+        folder, identity=_identity(recipe, corpus, tokenizer), seconds=save_seconds
+    ) as keeper:
         train(
             model,
             pairs,
@@ -105,14 +113,20 @@ def follow(
             checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
 
 
-def _held_out(corpus: Corpus, tokenizer: Tokenizer, batch_tokens: int) -> list[Batch] | None:
+def _held_out(
+    corpus: Corpus, tokenizer: Tokenizer, batch_tokens: int
+) -> list[Batch] | None:
     if "val" not in corpus.splits:
         return None
-    return make_batches(encode_pairs(tokenizer, corpus.splits["val"]), batch_tokens=batch_tokens)
+    return make_batches(
+        encode_pairs(tokenizer, corpus.splits["val"]), batch_tokens=batch_tokens
+    )
 
 
 def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:
     """Return what two runs must share, besides what `train` knows of, to be one training."""
     texts = fingerprint(corpus.splits["train"])
     found = {"corpus": texts, "tokenizer": fingerprint(tokenizer.to_json())}
-    return found | ({"compile": "yes"} if recipe.compiled else {})  # then dropout draws other numbers
+    return found | (
+        {"compile": "yes"} if recipe.compiled else {}
+    )  # then dropout draws other numbers

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer import checkpoint
+from annotated_transformer import files
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training import trainer
@@ -337,11 +337,11 @@ def test_message_a_full_disk_leaves_the_last_state(
             raise OSError(errno.ENOSPC, "No space left on device")
         fsync(handle)
 
-    monkeypatch.setattr(checkpoint.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     message = r"cannot save to .* \(No space left on device\); what was there is still there: make room"
     with Keeper(tmp_path, seconds=0.0) as keeper, pytest.raises(OSError, match=message):
         run(keeper)
-    monkeypatch.setattr(checkpoint.os, "fsync", fsync)
+    monkeypatch.setattr(files.os, "fsync", fsync)
     assert not list(tmp_path.glob("*.tmp"))
     with Keeper(tmp_path, seconds=0.0) as keeper:
         found, _ = run(keeper)

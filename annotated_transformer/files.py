@@ -1,0 +1,71 @@
+"""Files that are whole or as they were, and tensors that tell when they are not: the chapter on training."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+
+def write_together(folder: Path, contents: dict[str, bytes]) -> None:
+    """Write files to `folder`: all are complete on disk before the first replaces its older one.
+
+    Each is replaced in one step, in the order given.
+
+    Raises:
+        OSError: If they cannot be written; the older ones are still there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    drafts = {name: folder / f"{name}.tmp" for name in contents}
+    try:
+        for name, data in contents.items():
+            with drafts[name].open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+    except BaseException as error:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(
+                error.errno,
+                f"cannot save to {folder} ({error.strerror}); what was there is still there: "
+                f"make room, or save elsewhere",
+            ) from error
+        raise
+    for name, draft in drafts.items():
+        os.replace(draft, folder / name)
+    _sync_names(folder)
+
+
+def _sync_names(folder: Path) -> None:
+    if os.name == "posix":  # elsewhere a folder cannot be opened, and its names need no sync
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def read_tensors(path: Path, *, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Return the tensors and the metadata of a safetensors file.
+
+    Raises:
+        ValueError: If it is damaged; the message ends with `way_out`.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged ({error}); {way_out}") from error
+
+
+def digest_tensors(tensors: dict[str, Tensor]) -> str:
+    """Return the SHA-256 of names, types, shapes and numbers."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)} ".encode())
+        digest.update(tensors[name].flatten().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
