@@ -82,7 +82,8 @@ class TrainingState:
         for rank, generator in enumerate(self.team.gather(torch.get_rng_state())):
             found[f"random.cpu.{rank}"] = generator
         if torch.cuda.is_available():
-            found["random.cuda"] = torch.cuda.get_rng_state()
+            for rank, generator in enumerate(self.team.gather(torch.cuda.get_rng_state())):
+                found[f"random.cuda.{rank}"] = generator
         return {name: tensor.cpu().contiguous() for name, tensor in found.items()}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
@@ -102,5 +103,5 @@ class TrainingState:
         self.order = tensors["random.order"]
         self.generator.set_state(self.order)
         torch.set_rng_state(tensors[f"random.cpu.{self.team.rank}"])
-        if "random.cuda" in tensors and torch.cuda.is_available():
-            torch.cuda.set_rng_state(tensors["random.cuda"])
+        if (cuda := f"random.cuda.{self.team.rank}") in tensors and torch.cuda.is_available():
+            torch.cuda.set_rng_state(tensors[cuda])

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.optim import Adam
 
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
+from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.team import Team, join_team
 
 SCRIPT = """
@@ -22,6 +24,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
+from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.team import join_team
 from annotated_transformer.training.trainer import train
 
@@ -105,3 +108,24 @@ def test_law_a_process_alone_is_a_team_of_one(copy_pairs):
         assert team.total(0.1) == 0.1
         assert team.decide(True) is True
         assert team.decide(False) is False
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_law_each_process_goes_on_with_the_generator_of_its_own_device(
+    make_model, monkeypatch: pytest.MonkeyPatch, rank: int
+):
+    """The devices are made up: none is needed to see which state goes where."""
+    states = [torch.full((5,), 7 + rank, dtype=torch.uint8) for rank in (0, 1)]
+    team = Team()
+    team.rank, team.size, team.wrap = rank, 2, lambda net: net
+    team.gather = lambda tensor: states if torch.equal(tensor, states[rank]) else [tensor, tensor]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: states[rank])
+    restored = []
+    monkeypatch.setattr(torch.cuda, "set_rng_state", restored.append)
+    model = make_model()
+    state = TrainingState(model, Adam(model.parameters()), torch.Generator(), team)
+    kept = state.tensors()
+    assert [kept[f"random.cuda.{of}"][0] for of in (0, 1)] == [7, 8]
+    state.restore(kept)
+    assert [found.tolist() for found in restored] == [[7 + rank] * 5]
