@@ -43,7 +43,7 @@ def main() -> None:
     describe_code()
     torch.set_num_threads(options.threads)
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
-    follow(RECIPE, corpus, options.out, seed=options.seed, say=tqdm.write)
+    follow(RECIPE, corpus, options.out, seed=options.seed, say=lambda report: tqdm.write(str(report)))
     results = describe_training(RECIPE, corpus, options.out)
     name = f"shipped_{options.source}-{options.target}.json"
     write_result(RESULTS / name, seed=options.seed, results=results)
