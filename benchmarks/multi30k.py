@@ -18,29 +18,38 @@ from tqdm import tqdm
 
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
-from annotated_transformer.decoding.scoring import multi30k_bleu, sacrebleu_13a
+from annotated_transformer.decoding.scoring import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.moses import Recaser, moses_lowercase
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, follow
 from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
-MEASURES = {"multi30k": multi30k_bleu, "cased 13a": sacrebleu_13a}
+LANGUAGES = ("en", "de")
+
+
+def prepared(pairs: list[SentencePair]) -> list[SentencePair]:
+    """Return the pairs as Moses prepares them: lowercased, with blanks between tokens."""
+    source, target = ([moses_lowercase(pair[side], LANGUAGES[side]) for pair in pairs] for side in (0, 1))
+    return list(zip(source, target, strict=True))
 
 
 def add_recipe_options(parser: argparse.ArgumentParser) -> None:
     """Add what the recipe may be tried with."""
-    parser.add_argument("--steps", type=int, default=9500, help="updates of the weights (%(default)s)")
+    parser.add_argument("--steps", type=int, default=10_000, help="updates of the weights (%(default)s)")
     parser.add_argument("--vocab-size", type=int, default=6000, help="(%(default)s)")
     parser.add_argument("--d-ff", type=int, default=512, help="(%(default)s)")
-    parser.add_argument("--dropout", type=float, default=0.2, help="(%(default)s)")
+    parser.add_argument("--dropout", type=float, default=0.25, help="(%(default)s)")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="(%(default)s)")
     parser.add_argument("--warmup-steps", type=int, default=1000, help="(%(default)s)")
     parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate (%(default)s)")
     parser.add_argument("--label-smoothing", type=float, default=0.1, help="(%(default)s)")
     parser.add_argument("--r-drop", type=float, default=0.0, help="(%(default)s)")
     parser.add_argument("--bpe-dropout", type=float, default=0.0, help="(%(default)s)")
+    parser.add_argument("--both-ways", type=int, default=15, help="first epochs (%(default)s)")
     parser.add_argument("--average", type=int, default=10, help="epochs (%(default)s)")
 
 
@@ -61,6 +70,7 @@ def recipe(options: argparse.Namespace) -> Recipe:
         vocab_size=options.vocab_size,
         training=training,
         bpe_dropout=options.bpe_dropout,
+        both_ways=options.both_ways,
         average=options.average,
     )
 
@@ -78,16 +88,23 @@ def main() -> None:
     options = parser.parse_args()
     describe_code()
     torch.set_num_threads(options.threads)
-    corpus, asked = load_corpus("multi30k", folder=options.data), recipe(options)
+    plain, asked = load_corpus("multi30k", folder=options.data), recipe(options)
+    splits = {split: prepared(pairs) for split, pairs in plain.splits.items()}
+    corpus = dataclasses.replace(plain, splits=splits)
     follow(asked, corpus, options.out, seed=options.seed, say=lambda report: tqdm.write(str(report)))
     results = describe_training(asked, corpus, options.out)
-    held_out = {
-        split: pairs
-        for split, pairs in corpus.splits.items()
-        if split == "val" or (options.test and split != "train")
+    recase = Recaser((target for _, target in plain.splits["train"]), LANGUAGES[1])
+    measures = {
+        "multi30k": multi30k_bleu_of_prepared,
+        "cased 13a": lambda found, references: sacrebleu_13a([*map(recase, found)], references),
     }
+    asked_for = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
+    held_out = {}  # what the model reads, and what people wrote
+    for split in asked_for:
+        sources, references = (source for source, _ in corpus.splits[split]), plain.splits[split]
+        held_out[split] = [(source, target) for source, (_, target) in zip(sources, references, strict=True)]
     scores = partial(beam_scores, Translator.from_folder(options.out), held_out, length_penalty=PlainLength())
-    results["scores"] = {name: scores(measure=measure) for name, measure in MEASURES.items()}
+    results["scores"] = {name: scores(measure=measure) for name, measure in measures.items()}
     write_result(RESULTS / f"{options.name}_seed{options.seed}.json", seed=options.seed, results=results)
 
 

@@ -1,6 +1,7 @@
 """The tables of `benchmarks/README.md`, made from the results: `python -m benchmarks.tables` writes them.
 
-A table stands between `<!-- table NAME -->` and `<!-- end NAME -->`, and is made of `results/NAME.json`.
+A table stands between `<!-- table NAME -->` and `<!-- end NAME -->`, and is made of `results/NAME.json`,
+or of one such file for each seed.
 """
 
 import json
@@ -32,20 +33,48 @@ def speed_table(result: Record, unit: str) -> str:
     return "\n".join(lines)
 
 
-def train_table(record: Record) -> str:
+def train_table(records: list[Record]) -> str:
     """Return the table of training, and where it comes from."""
+    (record,) = records
     return f"{speed_table(record['results'], 'target tokens/s')}\n\n{origin(record)}"
 
 
-def decode_table(record: Record) -> str:
+def decode_table(records: list[Record]) -> str:
     """Return a table for each batch size, and where they come from."""
+    (record,) = records
     parts = []
     for name, result in record["results"].items():
         parts.append(f"**{name.capitalize()}**\n\n{speed_table(result, 'sentences/s')}")
     return "\n\n".join([*parts, origin(record)])
 
 
-TABLES: dict[str, Callable[[Record], str]] = {"train": train_table, "decode": decode_table}
+def multi30k_table(records: list[Record]) -> str:
+    """Return a line for each measure and set: the mean over the seeds, the spread, and each seed's BLEU."""
+    seeds = [f"seed {record['seed']}" for record in records]
+    lines = [row(["BLEU, beam 5", "mean", "lowest to highest", *seeds, "published"])]
+    lines.append(row(["---", *["--:"] * (len(seeds) + 3)]))
+    for measure in records[0]["results"]["scores"]:
+        for split in ("val", *PUBLISHED):
+            found = [record["results"]["scores"][measure][f"{split}, beam 5"]["bleu"] for record in records]
+            known = f"{PUBLISHED[split]:.2f}" if measure == "multi30k" and split in PUBLISHED else ""
+            spread = f"{min(found):.2f} to {max(found):.2f}"
+            cells = [f"{statistics.mean(found):.2f}", spread, *(f"{bleu:.2f}" for bleu in found), known]
+            lines.append(row([f"{measure}, {split}", *cells]))
+    results = [record["results"] for record in records]
+    sizes = {f"{result['parameters']:,}" for result in results}
+    minutes = ", ".join(f"{result['minutes']:.0f}" for result in results)
+    steps = ", ".join(f"{result['epochs'][-1]['step']:,}" for result in results)
+    about = f"{' or '.join(sizes)} parameters; {steps} updates in {minutes} minutes, validation included."
+    return "\n".join([*lines, "", about, "", *(f"{origin(record)}\n" for record in records)]).rstrip()
+
+
+# By Wu et al. (2021), the same model trained on two GPUs.
+PUBLISHED = {"test_2016_flickr": 41.02, "test_2017_flickr": 33.36, "test_2017_mscoco": 29.88}
+TABLES: dict[str, Callable[[list[Record]], str]] = {
+    "train": train_table,
+    "decode": decode_table,
+    "multi30k": multi30k_table,
+}
 
 
 def origin(record: Record) -> str:
@@ -84,8 +113,8 @@ def with_tables(text: str, results: Path = RESULTS) -> str:
             raise ValueError(
                 f"table {name!r} needs one begin, one end and a maker; there are {sorted(TABLES)}"
             )
-        record = json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
-        table = TABLES[name](record)
+        files = [results / f"{name}.json", *sorted(results.glob(f"{name}_seed*.json"))]
+        table = TABLES[name]([json.loads(file.read_text("utf-8")) for file in files if file.exists()])
         text = between.sub(lambda marks, table=table: f"{marks[1]}\n{table}\n\n{marks[2]}", text)
     return text
 

@@ -35,6 +35,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--warmup-steps", type=int, default=200, help="rising learning rate (%(default)s)")
     command.add_argument("--peak", type=float, default=3e-3, help="highest learning rate (%(default)s)")
     command.add_argument("--dropout", type=float, default=0.1, help="as in the paper (%(default)s)")
+    command.add_argument("--both-ways", type=int, default=0, metavar="EPOCHS", help="(%(default)s: none)")
     command.add_argument("--average", type=int, default=1, metavar="EPOCHS", help="(%(default)s)")
     command.add_argument("--save-minutes", type=float, default=3.0, help="between two saves (%(default)s)")
     command.add_argument("--r-drop", type=float, default=0.0, metavar="ALPHA", help="(%(default)s: none)")
@@ -74,6 +75,7 @@ def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
         vocab_size=options.vocab_size,
         training=_training_config(options, fast=fast),
         bpe_dropout=options.bpe_dropout,
+        both_ways=options.both_ways,
         average=options.average,
         compiled=options.compile,
     )

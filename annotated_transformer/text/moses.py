@@ -3,9 +3,16 @@
 Moses is a translation system from before neural networks; `sacremoses` has its scripts.
 """
 
+from collections.abc import Iterable
 from functools import cache
 
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
+from sacremoses import (
+    MosesDetokenizer,
+    MosesDetruecaser,
+    MosesPunctNormalizer,
+    MosesTokenizer,
+    MosesTruecaser,
+)
 from sacremoses.corpus import NonbreakingPrefixes
 
 LANGUAGES = tuple(sorted(set(NonbreakingPrefixes().available_langs.values())))
@@ -28,6 +35,33 @@ def moses_lowercase(text: str, language: str) -> str:
     # The scripts read lines with their end; a rule about quotation marks looks for it.
     normalized = normalizer.normalize(f"{text.lower()}\n")
     return " ".join(tokenizer.tokenize(normalized, escape=False))
+
+
+class Recaser:
+    """From prepared text back to plain text, as far as the words alone can tell.
+
+    Each word gets the capitals that it had most often within the sentences of some texts, and
+    a word that these do not have gets none. That is wrong where meaning decides: of *Junge*, a
+    boy, and *junge*, young, one will always be taken for the other.
+    """
+
+    def __init__(self, texts: Iterable[str], language: str) -> None:
+        """Learn the capitals of `texts`, which are plain."""
+        _, tokenizer = _moses(language)
+        self._truecaser = MosesTruecaser(is_asr=True)
+        self._truecaser.train([tokenizer.tokenize(text, escape=False) for text in texts])
+        self._detruecaser, self._detokenizer = (
+            MosesDetruecaser(),
+            MosesDetokenizer(language),
+        )
+
+    def __call__(self, text: str) -> str:
+        """Return the sentence with capitals, and with blanks only where they belong."""
+        words = self._detruecaser.detruecase(
+            self._truecaser.truecase(text, return_str=True)
+        )
+        plain: str = self._detokenizer.detokenize(words, unescape=False)
+        return plain
 
 
 @cache

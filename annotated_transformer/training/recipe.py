@@ -10,7 +10,8 @@ import torch
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, make_batches
+from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.segmentation import Segmentations, encode_pairs
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -33,6 +34,8 @@ class Recipe:
         training: How long and how fast.
         bpe_dropout: Share of the tokenizer's merges that each epoch leaves out, others
             each time: `Segmentations`' p.
+        both_ways: First epochs, in which the model learns to translate back as well: each
+            pair is there twice, once as its own mirror image (Ding et al., 2021).
         average: Epochs whose weights' mean the model is in the end.
         compiled: Whether encoder and decoder are, by torch.compile.
     """
@@ -41,6 +44,7 @@ class Recipe:
     vocab_size: int
     training: TrainingConfig
     bpe_dropout: float = 0.0
+    both_ways: int = 0
     average: int = 1
     compiled: bool = False
 
@@ -49,6 +53,10 @@ class Recipe:
         if self.average < 1:
             raise ValueError(
                 f"average={self.average} is the mean of nothing; give 1 or more epochs"
+            )
+        if self.both_ways < 0:
+            raise ValueError(
+                f"both_ways={self.both_ways} is no number of epochs; give 0 (none) or more"
             )
         if not 0 <= self.bpe_dropout < 1:
             raise ValueError(
@@ -92,17 +100,12 @@ def follow(
             save_snapshot(folder, report.epoch, model, tokenizer, keep=recipe.average)
             checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
 
-    pairs = (
-        Segmentations(tokenizer, texts, p=recipe.bpe_dropout, seed=seed)
-        if recipe.bpe_dropout
-        else encode_pairs(tokenizer, texts)
-    )
     with Keeper(
         folder, identity=_identity(recipe, corpus, tokenizer), seconds=save_seconds
     ) as keeper:
         train(
             model,
-            pairs,
+            _lessons(recipe, texts, tokenizer, seed),
             recipe.training,
             generator=torch.Generator().manual_seed(seed),
             validation=_held_out(corpus, tokenizer, recipe.training.batch_tokens),
@@ -111,6 +114,21 @@ def follow(
         )
         if first:  # the same again, unless `average` is not what it was
             checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
+
+
+def _lessons(
+    recipe: Recipe, texts: list[SentencePair], tokenizer: Tokenizer, seed: int
+) -> Callable[[int], list[Pair]]:
+    """Return what there is to learn, as a function of the epoch."""
+    both = texts + [(target, source) for source, target in texts]
+    if recipe.bpe_dropout:
+        drawn, drawn_both = (
+            Segmentations(tokenizer, pairs, p=recipe.bpe_dropout, seed=seed)
+            for pairs in (texts, both)
+        )
+        return lambda epoch: (drawn_both if epoch < recipe.both_ways else drawn)(epoch)
+    plain, plain_both = encode_pairs(tokenizer, texts), encode_pairs(tokenizer, both)
+    return lambda epoch: plain_both if epoch < recipe.both_ways else plain
 
 
 def _held_out(
@@ -123,10 +141,11 @@ def _held_out(
     )
 
 
-def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, str]:
+def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, object]:
     """Return what two runs must share, besides what `train` knows of, to be one training."""
-    texts = fingerprint(corpus.splits["train"])
-    found = {"corpus": texts, "tokenizer": fingerprint(tokenizer.to_json())}
-    return found | (
-        {"compile": "yes"} if recipe.compiled else {}
-    )  # then dropout draws other numbers
+    found: dict[str, object] = {
+        "corpus": fingerprint(corpus.splits["train"]),
+        "tokenizer": fingerprint(tokenizer.to_json()),
+        "both_ways": recipe.both_ways,
+    }
+    return found | ({"compile": "yes"} if recipe.compiled else {})  # dropout draws others

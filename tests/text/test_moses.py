@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.text.moses import moses_lowercase
+from annotated_transformer.decoding.scoring import sacrebleu_13a
+from annotated_transformer.text.moses import Recaser, moses_lowercase
 
 
 # What normalize-punctuation.perl and tokenizer.perl gave for the text in lower case, escapes undone.
@@ -64,3 +65,27 @@ def test_message_a_language_that_moses_does_not_know():
         ValueError, match=r"no rules for the language 'tlh'; choose from as, bn, .* de, .* zh"
     ):
         moses_lowercase("nuqneH", "tlh")
+
+
+PLAIN = ["Der Mann sieht den Hund, der bellt.", "Hier sieht ein Mann der Frau zu.", '"Ja", sagt der Mann.']
+
+
+def test_law_a_sentence_that_taught_the_capitals_comes_back():
+    recase = Recaser(PLAIN, "de")
+    for text in PLAIN[:2]:
+        assert recase(moses_lowercase(text, "de")) == text
+    assert recase("der mann und der elch .") == "Der Mann und der elch."  # an unknown word stays small
+    assert recase("") == ""
+
+
+def test_law_the_more_frequent_form_wins_and_a_first_word_does_not_count():
+    recase = Recaser(["Junge Frau.", "Junge Frau.", "Der Junge geht.", "Ein Junge, eine junge Frau."], "de")
+    assert recase("die junge frau") == "Die Junge Frau"
+
+
+def test_law_most_captions_come_back(shared_data: Path):
+    """A reference that is prepared and recased is the best that a model of prepared text can say."""
+    recase = Recaser(_captions(shared_data, "train", "de"), "de")
+    captions = _captions(shared_data, "val", "de")
+    found = [recase(moses_lowercase(text, "de")) for text in captions]
+    assert sacrebleu_13a(found, captions).bleu > 92

@@ -11,7 +11,9 @@ import torch
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy import toy_pairs
+from annotated_transformer.training import recipe as module
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, follow
 from annotated_transformer.training.report import Report
@@ -118,11 +120,37 @@ def test_law_another_tokenizer_is_another_training(tmp_path: Path):
         follow(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
 
 
+@pytest.mark.parametrize("bpe_dropout", [0.0, 0.1])
+def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bpe_dropout: float
+):
+    lessons = []
+    monkeypatch.setattr(module, "train", lambda model, pairs, *rest, **options: lessons.append(pairs))
+    monkeypatch.setattr(module, "average_snapshots", lambda folder, last: ())
+    monkeypatch.setattr(checkpoint, "save", lambda *rest: None)
+    recipe = dataclasses.replace(RECIPE, both_ways=2, bpe_dropout=bpe_dropout)
+    follow(recipe, corpus(), tmp_path, seed=0)
+    texts = corpus().splits["train"]
+    mirrored = [(target, source) for source, target in texts]
+    tokenizer = Tokenizer.train((text for pair in texts for text in pair), vocab_size=RECIPE.vocab_size)
+    for epoch, expected in enumerate([texts + mirrored, texts + mirrored, texts, texts]):
+        pairs = lessons[0](epoch)
+        found = [tokenizer.decode([pair[side] for pair in pairs]) for side in (0, 1)]
+        assert list(zip(*found, strict=True)) == expected
+
+
+def test_law_more_epochs_both_ways_are_another_training(tmp_path: Path):
+    follow(dataclasses.replace(for_steps(1), both_ways=1), corpus(), tmp_path, seed=0)
+    with pytest.raises(ValueError, match="another training: both_ways was 1 and is 2;"):
+        follow(dataclasses.replace(for_steps(2), both_ways=2), corpus(), tmp_path, seed=0)
+
+
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
         ({"average": 0}, "average=0 is the mean of nothing; give 1 or more epochs"),
+        ({"both_ways": -1}, r"both_ways=-1 is no number of epochs; give 0 \(none\) or more"),
         ({"bpe_dropout": 1.0}, r"bpe_dropout=1\.0 is no share of the merges; give 0 \(none\) or more"),
         ({"bpe_dropout": -0.1}, r"bpe_dropout=-0\.1 is no share"),
     ],
