@@ -10,7 +10,6 @@ translated only where `--test` says so.
 import argparse
 import dataclasses
 from argparse import RawDescriptionHelpFormatter
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -21,7 +20,7 @@ from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.scoring import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.cleaning import SentencePair
-from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, follow
@@ -75,6 +74,28 @@ def recipe(options: argparse.Namespace) -> Recipe:
     )
 
 
+def judge(folder: Path, plain: Corpus, splits: list[str], *, alpha: float) -> dict[str, object]:
+    """Return the BLEU of the model in `folder` by both measures; it reads what is prepared.
+
+    The cased one is of its translations with the capitals of Moses' recaser.
+    """
+    recase = Recaser((target for _, target in plain.splits["train"]), LANGUAGES[1])
+    measures = {
+        "multi30k": multi30k_bleu_of_prepared,
+        "cased 13a": lambda found, references: sacrebleu_13a([*map(recase, found)], references),
+    }
+    held_out = {  # what the model reads, and what people wrote
+        split: [(moses_lowercase(source, LANGUAGES[0]), target) for source, target in plain.splits[split]]
+        for split in splits
+    }
+    translator, penalty = Translator.from_folder(folder), PlainLength(alpha)
+    scores = {
+        name: beam_scores(translator, held_out, measure=measure, length_penalty=penalty)
+        for name, measure in measures.items()
+    }
+    return {"alpha": alpha, "scores": scores}
+
+
 def main() -> None:
     """Train, score, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
@@ -83,28 +104,20 @@ def main() -> None:
     parser.add_argument("--name", default="multi30k", help="of the result file (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of the processor (%(default)s)")
+    parser.add_argument("--alpha", type=float, default=1.0, help="of `PlainLength` (%(default)s)")
     parser.add_argument("--test", action="store_true", help="translate the test sets, too")
     add_recipe_options(parser)
     options = parser.parse_args()
     describe_code()
     torch.set_num_threads(options.threads)
     plain, asked = load_corpus("multi30k", folder=options.data), recipe(options)
-    splits = {split: prepared(pairs) for split, pairs in plain.splits.items()}
-    corpus = dataclasses.replace(plain, splits=splits)
+    corpus = dataclasses.replace(
+        plain, splits={name: prepared(pairs) for name, pairs in plain.splits.items()}
+    )
     follow(asked, corpus, options.out, seed=options.seed, say=lambda report: tqdm.write(str(report)))
     results = describe_training(asked, corpus, options.out)
-    recase = Recaser((target for _, target in plain.splits["train"]), LANGUAGES[1])
-    measures = {
-        "multi30k": multi30k_bleu_of_prepared,
-        "cased 13a": lambda found, references: sacrebleu_13a([*map(recase, found)], references),
-    }
-    asked_for = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
-    held_out = {}  # what the model reads, and what people wrote
-    for split in asked_for:
-        sources, references = (source for source, _ in corpus.splits[split]), plain.splits[split]
-        held_out[split] = [(source, target) for source, (_, target) in zip(sources, references, strict=True)]
-    scores = partial(beam_scores, Translator.from_folder(options.out), held_out, length_penalty=PlainLength())
-    results["scores"] = {name: scores(measure=measure) for name, measure in measures.items()}
+    splits = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
+    results |= judge(options.out, plain, splits, alpha=options.alpha)
     write_result(RESULTS / f"{options.name}_seed{options.seed}.json", seed=options.seed, results=results)
 
 
