@@ -46,7 +46,6 @@ def add_recipe_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--warmup-steps", type=int, default=1000, help="(%(default)s)")
     parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate (%(default)s)")
     parser.add_argument("--label-smoothing", type=float, default=0.1, help="(%(default)s)")
-    parser.add_argument("--r-drop", type=float, default=0.0, help="(%(default)s)")
     parser.add_argument("--bpe-dropout", type=float, default=0.0, help="(%(default)s)")
     parser.add_argument("--both-ways", type=int, default=15, help="first epochs (%(default)s)")
     parser.add_argument("--average", type=int, default=10, help="epochs (%(default)s)")
@@ -60,7 +59,6 @@ def recipe(options: argparse.Namespace) -> Recipe:
         warmup_steps=options.warmup_steps,
         peak=options.peak,
         label_smoothing=options.label_smoothing,
-        r_drop=options.r_drop,
         bf16=True,
         fast=True,
     )

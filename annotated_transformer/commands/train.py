@@ -38,7 +38,6 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--both-ways", type=int, default=0, metavar="EPOCHS", help="(%(default)s: none)")
     command.add_argument("--average", type=int, default=1, metavar="EPOCHS", help="(%(default)s)")
     command.add_argument("--save-minutes", type=float, default=3.0, help="between two saves (%(default)s)")
-    command.add_argument("--r-drop", type=float, default=0.0, metavar="ALPHA", help="(%(default)s: none)")
     command.add_argument("--bpe-dropout", type=float, default=0.0, metavar="P", help="(%(default)s: none)")
     command.add_argument("--bf16", action="store_true", help="products in bfloat16")
     command.add_argument(
@@ -88,7 +87,6 @@ def _training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConf
         batch_tokens=options.batch_tokens,
         warmup_steps=options.warmup_steps,
         peak=options.peak,
-        r_drop=options.r_drop,
         bf16=options.bf16,
         fast=fast if options.fast is None else options.fast,
     )

@@ -5,49 +5,31 @@ their softmax and its gradient as much again. Here no more than a chunk of them 
 new pages of memory takes longer than to compute what they hold.
 """
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.model.products import quick_linear
-
-Loss = Callable[[Tensor, Tensor], Tensor]  # logits and labels to their mean
-# Logits and labels to the sum of their losses; leaves its gradient where the logits were.
-LossInPlace = Callable[[Tensor, Tensor], Tensor]
+from annotated_transformer.training.loss import smoothed_losses_in_place
 
 ROWS = 256  # of scores at a time: few, but enough that the gradient of the weight is seldom added to
 
 
 def loss_in_chunks(
-    loss: LossInPlace,
-    hidden: Float[Tensor, "passes tokens d_model"],
+    hidden: Float[Tensor, "tokens d_model"],
     weight: Float[Tensor, "vocab d_model"],
     labels: Int[Tensor, " tokens"],
     *,
+    smoothing: float,
     dtype: torch.dtype = torch.float32,
 ) -> Float[Tensor, ""]:
-    r"""Return the mean loss of the scores $hE^\top$ and the labels, and its gradients.
+    r"""Return `label_smoothed_cross_entropy` of the scores $hE^\top$, and its gradients.
 
     The gradient is taken chunk by chunk in the forward pass, while the scores are at hand;
-    the backward pass only scales it. Products are in `dtype`.
+    the backward pass only scales it. Products are in `dtype`. No label may be padding.
     """
-    total: Tensor = _Chunks.apply(hidden, weight, labels, loss, dtype)  # type: ignore[no-untyped-call]
+    total: Tensor = _Chunks.apply(hidden, weight, labels, smoothing, dtype)  # type: ignore[no-untyped-call]
     return total
-
-
-def by_autograd(loss: Loss) -> LossInPlace:
-    """Return `loss` in the form that chunks need, its gradient found by PyTorch."""
-
-    def in_place(logits: Tensor, labels: Tensor) -> Tensor:
-        with torch.enable_grad():
-            leaf = logits.detach().requires_grad_()
-            total = len(labels) * loss(leaf, labels)
-        logits.copy_(torch.autograd.grad(total, leaf)[0])
-        return total.detach()
-
-    return in_place
 
 
 class _Chunks(torch.autograd.Function):
@@ -57,25 +39,24 @@ class _Chunks(torch.autograd.Function):
         hidden: Tensor,
         weight: Tensor,
         labels: Tensor,
-        loss: LossInPlace,
+        smoothing: float,
         dtype: torch.dtype,
     ) -> Tensor:
         h, w = hidden.detach().to(dtype), weight.detach().to(dtype)
         exact = torch.promote_types(dtype, torch.float32)
-        passes, size = len(h), max(1, ROWS // len(h))
         to_scores, to_hidden = quick_linear(w), quick_linear(w.T)
-        scores = torch.empty(passes * size, len(w), dtype=exact, device=w.device)
+        scores = torch.empty(ROWS, len(w), dtype=exact, device=w.device)
         exact_part = torch.empty_like(w, dtype=exact)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = torch.zeros((), dtype=exact, device=w.device)
-        for start in range(0, len(labels), size):
-            rows = slice(start, start + size)
-            inputs = h[:, rows].flatten(0, 1)
+        for start in range(0, len(labels), ROWS):
+            rows = slice(start, start + ROWS)
+            inputs = h[rows]
             product = to_scores(inputs)
             logits = product if dtype == exact else scores[: len(inputs)].copy_(product)
-            total += loss(logits.unflatten(0, (passes, -1)), labels[rows])
+            total += smoothed_losses_in_place(logits, labels[rows], smoothing=smoothing)
             gradient = product if dtype == exact else product.copy_(logits)
-            grad_hidden[:, rows] = to_hidden(gradient).unflatten(0, (passes, -1))
+            grad_hidden[rows] = to_hidden(gradient)
             grad_weight += exact_part.copy_(quick_linear(inputs.T)(gradient.T))
         ctx.save_for_backward(grad_hidden, grad_weight)
         ctx.share = 1 / len(labels)

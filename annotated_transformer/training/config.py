@@ -19,8 +19,6 @@ class TrainingConfig:
         warmup_steps: Updates during which the learning rate rises.
         peak: The highest learning rate; `None` is the paper's.
         label_smoothing: Share of the probability that every class gets a part of.
-        r_drop: Price on the disagreement of two passes with other dropout, `loss.r_drop`'s
-            alpha; 0 is one pass, as in the paper.
         bf16: Products in bfloat16: faster where the processor knows it.
         fast: Stand-ins for slow modules, and the loss in chunks: see `training.fast`.
     """
@@ -31,7 +29,6 @@ class TrainingConfig:
     warmup_steps: int = 4000
     peak: float | None = None
     label_smoothing: float = 0.1
-    r_drop: float = 0.0
     bf16: bool = False
     fast: bool = False
 
@@ -50,8 +47,6 @@ class TrainingConfig:
                 f"label_smoothing={self.label_smoothing} is not a share; "
                 f"give 0 or more, below 1"
             )
-        if not 0 <= self.r_drop < math.inf:
-            raise ValueError(f"r_drop={self.r_drop} is no price; give 0 (none) or more")
 
     def way(self) -> dict[str, object]:
         """Return what decides the weights at each step: everything but the limits."""

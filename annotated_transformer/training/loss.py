@@ -1,4 +1,4 @@
-"""Cross-entropy with label smoothing, section 5.4 of the paper, and R-Drop: the chapter on training."""
+"""Cross-entropy with label smoothing, section 5.4 of the paper: the chapter on training."""
 
 import torch
 from jaxtyping import Float, Int
@@ -44,25 +44,3 @@ def smoothed_losses_in_place(
     logits.sub_(smoothing / logits.size(-1))
     logits.scatter_add_(-1, labels, torch.full_like(of_label, smoothing - 1))
     return losses.sum()
-
-
-def r_drop(
-    logits: Float[Tensor, "2 *batch vocab"],
-    labels: Int[Tensor, "*batch"],
-    *,
-    alpha: float,
-    smoothing: float,
-    pad_id: int,
-) -> Float[Tensor, ""]:
-    r"""Return the loss of two passes that differ in dropout, and a price on their disagreement.
-
-    $\tfrac12(L_1 + L_2) + \tfrac{\alpha}{4}\,(D_{KL}(p_1 \| p_2) + D_{KL}(p_2 \| p_1))$, the mean over the
-    labels that are not `pad_id`, $L$ as `label_smoothed_cross_entropy`: half of what Liang et al. (2021)
-    minimize, so that passes that agree have the loss of one. Not in the paper.
-    """
-    both = labels.expand(2, *labels.shape)
-    cross_entropy = label_smoothed_cross_entropy(logits, both, smoothing=smoothing, pad_id=pad_id)
-    log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-    difference = (log_probs[0] - log_probs[1]) * (log_probs[0].exp() - log_probs[1].exp())
-    divergence: Tensor = difference.sum(dim=-1)[labels != pad_id].mean()  # in both directions
-    return cross_entropy + alpha / 4 * divergence

@@ -59,8 +59,8 @@ def begin(data: Path, *options: str) -> None:
 @pytest.mark.parametrize(
     ("options", "settings"),
     [
-        ([], {"fast": True, "r_drop": 0.0, "bf16": False, "batch_tokens": 2048}),
-        (["--no-fast", "--r-drop", "1.5"], {"fast": False, "r_drop": 1.5}),
+        ([], {"fast": True, "bf16": False, "batch_tokens": 2048}),
+        (["--no-fast"], {"fast": False}),
         (["--fast", "--bf16", "--peak", "0.01"], {"fast": True, "bf16": True, "peak": 0.01}),
         (["--batch-tokens", "53", "--warmup-steps", "7"], {"batch_tokens": 53, "warmup_steps": 7}),
     ],
@@ -110,7 +110,6 @@ def test_law_the_model_has_the_shape_asked_for(data: Path, seen: Seen):
     [
         (["--device", "cuda"], "--device cuda, but PyTorch"),
         (["--bpe-dropout", "2"], "bpe_dropout=2.0 is no share of the merges; give 0 (none)"),
-        (["--r-drop", "-1"], "r_drop=-1.0 is no price; give 0"),
     ],
 )
 def test_message_a_mistake_is_one_sentence(

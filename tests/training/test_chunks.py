@@ -6,33 +6,30 @@ from torch import Tensor
 
 from annotated_transformer.training import chunks
 from annotated_transformer.training.chunks import loss_in_chunks
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.objective import loss_in_place, loss_of
+from annotated_transformer.training.loss import label_smoothed_cross_entropy, smoothed_losses_in_place
 
-PASSES, D_MODEL, VOCAB = 2, 7, 11
+D_MODEL, VOCAB, PAD_ID = 7, 11, 0
 
 
 @pytest.mark.parametrize("tokens", [1, 5, 6, 13])
-@pytest.mark.parametrize("r_drop", [0.0, 1.7])
-def test_oracle_value_and_gradients_of_the_whole(monkeypatch: pytest.MonkeyPatch, tokens: int, r_drop: float):
-    monkeypatch.setattr(chunks, "ROWS", 6)
-    passes = PASSES if r_drop else 1
+def test_oracle_value_and_gradients_of_the_whole(monkeypatch: pytest.MonkeyPatch, tokens: int):
     rng = torch.Generator().manual_seed(0)
-    hidden = torch.randn(passes, tokens, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()
+    hidden = torch.randn(tokens, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()
     weight = torch.randn(VOCAB, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()
     labels = torch.randint(1, VOCAB, (tokens,), generator=rng)
-    config = TrainingConfig(r_drop=r_drop)
-    in_place, sizes = loss_in_place(config), []
+    sizes = []
 
-    def seen(logits: Tensor, labels: Tensor) -> Tensor:
-        sizes.append(logits.numel() // VOCAB)
-        return in_place(logits, labels)
+    def seen(logits: Tensor, labels: Tensor, *, smoothing: float) -> Tensor:
+        sizes.append(len(logits))
+        return smoothed_losses_in_place(logits, labels, smoothing=smoothing)
 
-    expected = loss_of(config)(hidden @ weight.T, labels)
-    found = loss_in_chunks(seen, hidden, weight, labels, dtype=torch.float64)
+    monkeypatch.setattr(chunks, "ROWS", 6)
+    monkeypatch.setattr(chunks, "smoothed_losses_in_place", seen)
+    expected = label_smoothed_cross_entropy(hidden @ weight.T, labels, smoothing=0.2, pad_id=PAD_ID)
+    found = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
     assert max(sizes) <= 6  # rows of scores at a time
-    assert sum(sizes) == passes * tokens
+    assert sum(sizes) == tokens
     for ours, theirs in zip(
         torch.autograd.grad(3 * found, (hidden, weight)),
         torch.autograd.grad(3 * expected, (hidden, weight)),

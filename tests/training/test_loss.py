@@ -8,7 +8,6 @@ import torch.nn.functional as F
 
 from annotated_transformer.training.loss import (
     label_smoothed_cross_entropy,
-    r_drop,
     smoothed_losses_in_place,
 )
 
@@ -70,32 +69,6 @@ def test_law_the_best_prediction_is_the_smoothed_label():
     assert best[0, 4].item() == pytest.approx(0.91)
     assert loss.item() == pytest.approx(0.50029, abs=1e-5)
     assert (logits[0, 4] - logits[0, 5]).item() == pytest.approx(math.log(0.91 / 0.01))
-
-
-def test_oracle_r_drop_is_half_of_its_papers_sum(labels: torch.Tensor):
-    """Liang et al. (2021), equations 1 and 2, with PyTorch's cross-entropy and KL divergence."""
-    rng = torch.Generator().manual_seed(2)
-    logits = 3 * torch.randn(2, BATCH, TOKENS, VOCAB, generator=rng, dtype=torch.float64)
-    logits.requires_grad_()
-    first, second = logits[:, labels != PAD_ID].log_softmax(-1)
-    real = labels[labels != PAD_ID]
-    likelihood = F.nll_loss(first, real) + F.nll_loss(second, real)
-    divergence = sum(
-        F.kl_div(q, p, log_target=True, reduction="batchmean") / 2
-        for p, q in ((first, second), (second, first))
-    )
-    expected = (likelihood + 5.0 * divergence) / 2
-    found = r_drop(logits, labels, alpha=5.0, smoothing=0.0, pad_id=PAD_ID)
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
-    gradients = (torch.autograd.grad(loss, logits)[0] for loss in (found, expected))
-    torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-14)
-    assert divergence > 0.1
-
-
-def test_law_r_drop_of_passes_that_agree_is_the_loss_of_one(logits: torch.Tensor, labels: torch.Tensor):
-    one = label_smoothed_cross_entropy(logits, labels, smoothing=0.1, pad_id=PAD_ID)
-    both = r_drop(torch.stack([logits, logits]), labels, alpha=5.0, smoothing=0.1, pad_id=PAD_ID)
-    torch.testing.assert_close(both, one, rtol=1e-14, atol=0)
 
 
 def test_law_padding_says_nothing(logits: torch.Tensor, labels: torch.Tensor):
