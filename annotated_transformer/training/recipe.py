@@ -60,7 +60,8 @@ class Recipe:
             )
         if not 0 <= self.bpe_dropout < 1:
             raise ValueError(
-                f"bpe_dropout={self.bpe_dropout} is no share of the merges; give 0 (none) or more, below 1"
+                f"bpe_dropout={self.bpe_dropout} is no share of the merges; "
+                f"give 0 (none) or more, below 1"
             )
 
 
@@ -120,14 +121,15 @@ def _lessons(
     recipe: Recipe, texts: list[SentencePair], tokenizer: Tokenizer, seed: int
 ) -> Callable[[int], list[Pair]]:
     """Return what there is to learn, as a function of the epoch."""
-    both = texts + [(target, source) for source, target in texts]
+    mirrored = [(target, source) for source, target in texts] if recipe.both_ways else []
     if recipe.bpe_dropout:
-        drawn, drawn_both = (
+        one_way, both_ways = (
             Segmentations(tokenizer, pairs, p=recipe.bpe_dropout, seed=seed)
-            for pairs in (texts, both)
+            for pairs in (texts, texts + mirrored)
         )
-        return lambda epoch: (drawn_both if epoch < recipe.both_ways else drawn)(epoch)
-    plain, plain_both = encode_pairs(tokenizer, texts), encode_pairs(tokenizer, both)
+        return lambda epoch: (both_ways if epoch < recipe.both_ways else one_way)(epoch)
+    plain = encode_pairs(tokenizer, texts)
+    plain_both = plain + encode_pairs(tokenizer, mirrored)
     return lambda epoch: plain_both if epoch < recipe.both_ways else plain
 
 
