@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -53,7 +54,10 @@ def describe_code() -> dict[str, object]:
 
 
 def describe_machine() -> dict[str, object]:
-    """Return processor, cores, memory and system, and how PyTorch uses them."""
+    """Return processor, cores, memory and system, and how PyTorch uses them.
+
+    What is preloaded matters, too: another allocator changes the speed.
+    """
     return {
         "processor": _processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
@@ -63,6 +67,7 @@ def describe_machine() -> dict[str, object]:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "threads": torch.get_num_threads(),
+        "preloaded": [Path(name).name for name in re.split("[ :]", os.environ.get("LD_PRELOAD", "")) if name],
     }
 
 

@@ -82,6 +82,7 @@ def origin(record: Record) -> str:
     machine, versions = record["machine"], record["versions"]
     packages = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     threads = f"{machine['threads']} thread" + "s" * (machine["threads"] > 1)
+    threads += "".join(f", {name} preloaded" for name in machine.get("preloaded", []))
     commit = f"commit {(record['commit'] or 'unknown')[:10]}" + " with changes" * bool(record["dirty"])
     return (
         f"`{record['command']}`, {record['date'][:10]}, {commit}, seed {record['seed']}; "

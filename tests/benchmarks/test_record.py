@@ -64,6 +64,13 @@ def test_law_a_result_holds_its_origin(tmp_path: Path, monkeypatch: pytest.Monke
     assert {"commit", "dirty", "date"} <= set(found)
 
 
+def test_law_an_allocator_that_is_preloaded_is_told_and_not_where_it_lies(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LD_PRELOAD", "/some/where/libjemalloc.so.2:/else/where/lib.so")
+    assert describe_machine()["preloaded"] == ["libjemalloc.so.2", "lib.so"]
+    monkeypatch.delenv("LD_PRELOAD")
+    assert describe_machine()["preloaded"] == []
+
+
 def test_law_the_machine_is_described():
     found = describe_machine()
     assert found["threads"] == torch.get_num_threads()

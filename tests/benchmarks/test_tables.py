@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tables import README, RESULTS, TABLES, origin, speed_table, with_tables
+from benchmarks.tables import README, RESULTS, TABLES, multi30k_table, origin, speed_table, with_tables
 
 RESULT = {
     "found": {
@@ -35,10 +35,30 @@ def test_law_a_line_has_the_median_the_spread_the_memory_and_the_ratio():
     ]
 
 
+def test_law_a_score_has_its_mean_its_spread_and_what_was_published():
+    of_machine = json.loads((RESULTS / "decode.json").read_text(encoding="utf-8"))
+    splits = ("val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+    records = []
+    for seed, bleu in enumerate((40.0, 42.5, 41.0)):
+        scores = {f"{split}, beam 5": {"bleu": bleu} for split in splits}
+        both = {"multi30k": scores, "cased 13a": scores}
+        found = {"scores": both, "parameters": 2_613_248, "minutes": 44.4, "epochs": [{"step": 9_999}]}
+        records.append(of_machine | {"seed": seed, "results": found})
+    lines = multi30k_table(records).splitlines()
+    assert lines[0] == "| BLEU, beam 5 | mean | lowest to highest | seed 0 | seed 1 | seed 2 | published |"
+    line = "| multi30k, test_2016_flickr | 41.17 | 40.00 to 42.50 | 40.00 | 42.50 | 41.00 | 41.02 |"
+    assert lines[3] == line
+    assert lines[7] == line.replace("multi30k", "cased 13a").replace("41.02", "")
+    assert "2,613,248 parameters; 9,999, 9,999, 9,999 updates in 44, 44, 44 minutes" in "\n".join(lines)
+    assert lines[-1] == origin(records[-1])
+
+
 def test_law_the_origin_tells_a_changed_tree():
     record = json.loads((RESULTS / "decode.json").read_text(encoding="utf-8"))
     assert "with changes" in origin(record | {"dirty": True})
     assert "with changes" not in origin(record | {"dirty": False})
+    machine = record["machine"] | {"threads": 2, "preloaded": ["lib.so"]}
+    assert "2 threads, lib.so preloaded; " in origin(record | {"machine": machine})
     for part in (record["command"], record["commit"][:10], record["machine"]["processor"]):
         assert part in origin(record)
 
