@@ -54,7 +54,7 @@ def test_law_training_is_measured_to_its_end(run: Callable[..., dict], capsys: p
     assert absent == {"HF MarianMTModel, float32", "HF MarianMTModel, bfloat16"}
     assert len(result["ratios"]) == 3
     assert "ours, fast, bfloat16 / torch.nn.Transformer, float32: " in capsys.readouterr().out
-    assert train_table(record).count("absent: without transformers") == 2
+    assert train_table([record]).count("absent: without transformers") == 2
 
 
 @pytest.mark.usefixtures("quick_processes")
@@ -67,7 +67,7 @@ def test_law_decoding_is_measured_to_its_end(run: Callable[..., dict]):
         assert result["work"]["batches"] == batches
         assert result["found"]["CTranslate2"] == {"absent": "without ctranslate2, transformers"}
         assert set(result["ratios"]) == {"ours, LeanCache", "ours, KeyValueCache"}
-    assert decode_table(record).count("absent: without transformers |") == 2
+    assert decode_table([record]).count("absent: without transformers |") == 2
 
 
 def test_law_the_same_work_is_made_in_every_process():
