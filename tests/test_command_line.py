@@ -222,7 +222,7 @@ def test_message_an_interruption_is_one_word(
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(train, "train", interrupt)
+    monkeypatch.setattr(train, "follow", interrupt)
     assert command_line.main(["train", "--steps", "1", "--data", str(data), "--out", str(tmp_path)]) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
 
