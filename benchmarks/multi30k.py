@@ -110,7 +110,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     plain, asked = load_corpus("multi30k", folder=options.data), recipe(options)
     corpus = dataclasses.replace(
-        plain, splits={name: prepared(pairs) for name, pairs in plain.splits.items()}
+        plain, splits={name: prepared(plain.splits[name]) for name in ("train", "val")}
     )
     follow(asked, corpus, options.out, seed=options.seed, say=lambda report: tqdm.write(str(report)))
     results = describe_training(asked, corpus, options.out)

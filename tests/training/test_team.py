@@ -24,7 +24,6 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
-from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.team import join_team
 from annotated_transformer.training.trainer import train
 
