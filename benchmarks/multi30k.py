@@ -62,9 +62,11 @@ def recipe(options: argparse.Namespace) -> Recipe:
         bf16=True,
         fast=True,
     )
+    shape = dataclasses.replace(
+        TINY, vocab_size=options.vocab_size, d_ff=options.d_ff, dropout=options.dropout
+    )
     return Recipe(
-        shape=dataclasses.replace(TINY, d_ff=options.d_ff, dropout=options.dropout),
-        vocab_size=options.vocab_size,
+        shape=shape,
         training=training,
         bpe_dropout=options.bpe_dropout,
         both_ways=options.both_ways,
@@ -87,10 +89,7 @@ def judge(folder: Path, plain: Corpus, splits: list[str], *, alpha: float) -> di
         for split in splits
     }
     translator, penalty = Translator.from_folder(folder), PlainLength(alpha)
-    scores = {
-        name: beam_scores(translator, held_out, measure=measure, length_penalty=penalty)
-        for name, measure in measures.items()
-    }
+    scores = beam_scores(translator, held_out, measures, length_penalty=penalty)
     return {"alpha": alpha, "scores": scores}
 
 

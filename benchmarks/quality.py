@@ -6,13 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 from annotated_transformer import checkpoint
-from annotated_transformer.decoding.scoring import Score, sacrebleu_13a
+from annotated_transformer.decoding.scoring import Score
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.training.keeper import METRICS
 from annotated_transformer.training.recipe import Recipe
 from annotated_transformer.training.state_file import read_counters
+
+Measure = Callable[[list[str], list[str]], Score]  # of translations and references
 
 
 def describe_training(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str, object]:
@@ -27,28 +29,25 @@ def describe_training(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str,
     }
 
 
-def score(
-    translator: Translator,
-    pairs: list[SentencePair],
-    *,
-    beam_size: int,
-    measure: Callable[[list[str], list[str]], Score] = sacrebleu_13a,
-    **options: object,
-) -> dict[str, object]:
+def score(translations: list[str], references: list[str], measure: Measure) -> dict[str, object]:
     """Return what `measure` says of the translations, and how many there were."""
-    texts, references = map(list, zip(*pairs, strict=True))
-    found = measure(translator.translate(texts, beam_size=beam_size, **options), references)
-    return dataclasses.asdict(found) | {"texts": len(texts)}
+    return dataclasses.asdict(measure(translations, references)) | {"texts": len(references)}
 
 
 def beam_scores(
-    translator: Translator, splits: dict[str, list[SentencePair]], **options: object
-) -> dict[str, dict[str, object]]:
-    """Return the `score` of each split, greedily and with a beam of 5; print each as it comes."""
-    scores = {}
+    translator: Translator,
+    splits: dict[str, list[SentencePair]],
+    measures: dict[str, Measure],
+    **options: object,
+) -> dict[str, dict[str, dict[str, object]]]:
+    """Return each measure's `score` of each split, greedily and with a beam of 5; print each as it comes."""
+    scores: dict[str, dict[str, dict[str, object]]] = {name: {} for name in measures}
     for split, pairs in splits.items():
+        texts, references = map(list, zip(*pairs, strict=True))
         for beam_size in (1, 5):
-            name = f"{split}, beam {beam_size}"
-            scores[name] = score(translator, pairs, beam_size=beam_size, **options)
-            print(f"{name}: {scores[name]['bleu']:.2f} {scores[name]['signature']}", flush=True)
+            found = translator.translate(texts, beam_size=beam_size, **options)
+            for name, measure in measures.items():
+                result = score(found, references, measure)
+                scores[name][f"{split}, beam {beam_size}"] = result
+                print(f"{name}, {split}, beam {beam_size}: {result['bleu']:.2f}", flush=True)
     return scores

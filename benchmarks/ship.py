@@ -16,6 +16,7 @@ import torch
 
 from annotated_transformer import checkpoint
 from annotated_transformer.decoding import pretrained
+from annotated_transformer.decoding.scoring import sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.files import write_together
 from annotated_transformer.text.cleaning import SentencePair
@@ -103,10 +104,12 @@ def describe(corpus: Corpus) -> dict[str, object]:
 def judge(translator: Translator, corpus: Corpus) -> dict[str, object]:
     """Return the BLEU of each held-out split, and of test sentences that are joined to one text."""
     held_out = {split: corpus.splits[split] for split in ("val", "test")}
-    joined = {
-        str(number): score(translator, join(held_out["test"], number), beam_size=5) for number in (2, 4)
-    }
-    return {"scores": beam_scores(translator, held_out), "joined": joined}
+    (scores,) = beam_scores(translator, held_out, {"cased 13a": sacrebleu_13a}).values()
+    joined = {}
+    for number in (2, 4):
+        texts, references = map(list, zip(*join(held_out["test"], number), strict=True))
+        joined[str(number)] = score(translator.translate(texts, beam_size=5), references, sacrebleu_13a)
+    return {"scores": scores, "joined": joined}
 
 
 def join(pairs: list[SentencePair], number: int) -> list[SentencePair]:

@@ -21,8 +21,7 @@ from benchmarks.quality import describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
 RECIPE = Recipe(
-    shape=dataclasses.replace(TINY, d_model=160, d_ff=512, num_heads=5, dropout=0.1),
-    vocab_size=6000,
+    shape=dataclasses.replace(TINY, vocab_size=6000, d_model=160, d_ff=512, num_heads=5, dropout=0.1),
     training=TrainingConfig(
         steps=4383, batch_tokens=4096, warmup_steps=1000, peak=2.5e-3, bf16=True, fast=True
     ),

@@ -25,8 +25,7 @@ from benchmarks.record import write_result
 from benchmarks.ship import describe_file, join, ship
 
 RECIPE = Recipe(
-    shape=dataclasses.replace(TINY, num_layers=1, d_model=8, d_ff=16, num_heads=2),
-    vocab_size=301,
+    shape=dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),
     training=TrainingConfig(steps=7, batch_tokens=499, warmup_steps=3, peak=1e-2),
     average=2,
 )

@@ -70,8 +70,7 @@ def train_command(options: argparse.Namespace) -> None:
 def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
     sizes = {size: getattr(options, size) for size in SIZES}
     return Recipe(
-        shape=dataclasses.replace(TINY, dropout=options.dropout, **sizes),
-        vocab_size=options.vocab_size,
+        shape=dataclasses.replace(TINY, vocab_size=options.vocab_size, dropout=options.dropout, **sizes),
         training=_training_config(options, fast=fast),
         bpe_dropout=options.bpe_dropout,
         both_ways=options.both_ways,

@@ -29,8 +29,8 @@ class Recipe:
     """All that decides a training, apart from its corpus and its seed.
 
     Attributes:
-        shape: Of the model, whose vocabulary is as large as the tokenizer becomes.
-        vocab_size: Asked of the tokenizer.
+        shape: Of the model. So many entries are asked of the tokenizer, too; where it finds
+            fewer, the model has no more.
         training: How long and how fast.
         bpe_dropout: Share of the tokenizer's merges that each epoch leaves out, others
             each time: `Segmentations`' p.
@@ -41,7 +41,6 @@ class Recipe:
     """
 
     shape: TransformerConfig
-    vocab_size: int
     training: TrainingConfig
     bpe_dropout: float = 0.0
     both_ways: int = 0
@@ -85,7 +84,7 @@ def follow(
     """
     texts, first = corpus.splits["train"], Team().rank == 0
     tokenizer = Tokenizer.train(
-        (text for pair in texts for text in pair), vocab_size=recipe.vocab_size
+        (text for pair in texts for text in pair), vocab_size=recipe.shape.vocab_size
     )
     tokenizer = tokenizer.cleaning() if corpus.cleaned else tokenizer
     torch.manual_seed(seed)  # for the first weights and for dropout

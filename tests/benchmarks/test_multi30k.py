@@ -43,4 +43,4 @@ def test_law_the_model_reads_prepared_text_and_is_judged_on_what_people_wrote(
     signatures = [scores["val, beam 5"]["signature"] for scores in found["scores"].values()]
     assert "lowercased" in signatures[0]
     assert "case:mixed" in signatures[1]
-    assert "val, beam 5: 100.00" in capsys.readouterr().out
+    assert "cased 13a, val, beam 5: 100.00" in capsys.readouterr().out

@@ -20,10 +20,9 @@ from annotated_transformer.training.report import Report
 from annotated_transformer.training.snapshots import snapshots
 from benchmarks.quality import describe_training
 
-SHAPE = dataclasses.replace(TINY, num_layers=1, d_model=8, d_ff=16, num_heads=2)
+SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
 RECIPE = Recipe(
     shape=SHAPE,
-    vocab_size=301,
     training=TrainingConfig(steps=17, batch_tokens=499, warmup_steps=3, peak=1e-2, fast=True),
     average=2,
     bpe_dropout=0.1,
@@ -132,7 +131,7 @@ def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
     follow(recipe, corpus(), tmp_path, seed=0)
     texts = corpus().splits["train"]
     mirrored = [(target, source) for source, target in texts]
-    tokenizer = Tokenizer.train((text for pair in texts for text in pair), vocab_size=RECIPE.vocab_size)
+    tokenizer = Tokenizer.train((text for pair in texts for text in pair), vocab_size=SHAPE.vocab_size)
     for epoch, expected in enumerate([texts + mirrored, texts + mirrored, texts, texts]):
         pairs = lessons[0](epoch)
         found = [tokenizer.decode([pair[side] for pair in pairs]) for side in (0, 1)]
