@@ -25,6 +25,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     """Add what `train` takes."""
     add_corpus_options(command)
     command.add_argument("--out", type=Path, required=True, help="folder for the model")
+    command.add_argument("--start", type=Path, metavar="MODEL", help="folder of the model to begin with")
     command.add_argument("--minutes", type=float, help="stop after so many minutes of training")
     command.add_argument("--steps", type=int, help="stop after so many updates of the weights")
     command.add_argument("--vocab-size", type=int, default=4000, help="of both languages (%(default)s)")
@@ -62,7 +63,16 @@ def train_command(options: argparse.Namespace) -> None:
         if team.rank == 0:
             print(corpus.summary(), file=sys.stderr)
         seconds = 60 * options.save_minutes
-        follow(recipe, corpus, options.out, seed=options.seed, device=device, save_seconds=seconds, say=_say)
+        follow(
+            recipe,
+            corpus,
+            options.out,
+            seed=options.seed,
+            start=options.start,
+            device=device,
+            save_seconds=seconds,
+            say=_say,
+        )
         if team.rank == 0:
             _say_what_is_there(options.out, options.average)
 

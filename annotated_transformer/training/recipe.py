@@ -9,6 +9,7 @@ import torch
 
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.files import digest_tensors
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.text.cleaning import SentencePair
@@ -70,29 +71,28 @@ def follow(
     folder: Path,
     *,
     seed: int,
+    start: Path | None = None,
     device: torch.device | str = "cpu",
     save_seconds: float = 180.0,
     say: Callable[[object], object] = lambda report: None,
 ) -> None:
     """Learn a tokenizer and a model from `corpus` into `folder`, or go on with that.
 
-    The folder has the model after each epoch: the mean of the last ones. `say` is told each
-    report. Of several processes, the first speaks and writes.
+    A model in the folder `start` gives its tokenizer, and its weights to begin with. `folder`
+    has the model after each epoch: the mean of the last ones. `say` is told each report. Of
+    several processes, the first speaks and writes.
 
     Raises:
-        ValueError: If the folder has another training.
+        ValueError: If the folder has another training, or `start` a model of another shape.
     """
-    texts, first = corpus.splits["train"], Team().rank == 0
-    tokenizer = Tokenizer.train(
-        (text for pair in texts for text in pair), vocab_size=recipe.shape.vocab_size
-    )
-    tokenizer = tokenizer.cleaning() if corpus.cleaned else tokenizer
-    torch.manual_seed(seed)  # for the first weights and for dropout
-    model = Transformer(
-        dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size)
-    ).to(device)
+    model, tokenizer = _beginning(recipe, corpus, seed, start)
+    identity = _identity(recipe, corpus, tokenizer)
+    if start is not None:
+        identity["start"] = digest_tensors(model.state_dict())
+    model.to(device)
     if recipe.compiled:
         compile_stacks(model)
+    first = Team().rank == 0
 
     def keep(report: Report) -> None:
         if first:
@@ -100,12 +100,10 @@ def follow(
             save_snapshot(folder, report.epoch, model, tokenizer, keep=recipe.average)
             checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
 
-    with Keeper(
-        folder, identity=_identity(recipe, corpus, tokenizer), seconds=save_seconds
-    ) as keeper:
+    with Keeper(folder, identity=identity, seconds=save_seconds) as keeper:
         train(
             model,
-            _lessons(recipe, texts, tokenizer, seed),
+            _lessons(recipe, corpus.splits["train"], tokenizer, seed),
             recipe.training,
             generator=torch.Generator().manual_seed(seed),
             validation=_held_out(corpus, tokenizer, recipe.training.batch_tokens),
@@ -114,6 +112,41 @@ def follow(
         )
         if first:  # the same again, unless `average` is not what it was
             checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
+
+
+def _beginning(
+    recipe: Recipe, corpus: Corpus, seed: int, start: Path | None
+) -> tuple[Transformer, Tokenizer]:
+    """Return a new model and its tokenizer, or those in `start`, with the recipe's dropout."""
+    if start is None:
+        texts = (text for pair in corpus.splits["train"] for text in pair)
+        tokenizer = Tokenizer.train(texts, vocab_size=recipe.shape.vocab_size)
+    else:
+        trained, tokenizer = checkpoint.load(start)
+        _refuse_another_shape(start, trained.config, recipe.shape)
+    tokenizer = tokenizer.cleaning() if corpus.cleaned else tokenizer
+    torch.manual_seed(seed)  # for the first weights and for dropout
+    shape = dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size)
+    model = Transformer(shape)
+    if start is not None:
+        model.load_state_dict(trained.state_dict())
+    return model, tokenizer
+
+
+def _refuse_another_shape(
+    start: Path, found: TransformerConfig, asked: TransformerConfig
+) -> None:
+    differing = [
+        f"{field.name}={getattr(found, field.name)!r}, not {getattr(asked, field.name)!r}"
+        for field in dataclasses.fields(found)
+        if field.name not in ("vocab_size", "dropout")
+        and getattr(found, field.name) != getattr(asked, field.name)
+    ]
+    if differing:
+        raise ValueError(
+            f"the model in {start} has {' and '.join(differing)}; "
+            f"ask for its shape, or begin without it"
+        )
 
 
 def _lessons(

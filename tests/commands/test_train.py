@@ -7,9 +7,11 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer import checkpoint
 from annotated_transformer.commands import train as module
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training import recipe
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
@@ -102,6 +104,18 @@ def test_law_the_model_has_the_shape_asked_for(data: Path, seen: Seen):
     begin(data, "--num-layers", "1", "--d-model", "22", "--d-ff", "7", "--num-heads", "11", "--dropout", "0")
     shape = {"num_layers": 1, "d_model": 22, "d_ff": 7, "num_heads": 11, "dropout": 0.0}
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
+
+
+def test_law_a_training_starts_with_the_model_asked_for(data: Path, seen: Seen, tmp_path: Path):
+    begin(data)
+    tokenizer = Tokenizer.train((f"A {i} b" for i in range(1009)), vocab_size=271)
+    checkpoint.save(tmp_path / "first", seen.model, tokenizer)
+    begin(data, "--seed", "1")
+    other = seen.model.embedding.weight
+    begin(data, "--seed", "1", "--start", str(tmp_path / "first"))
+    found = seen.model.embedding.weight
+    assert torch.equal(found, checkpoint.load(tmp_path / "first")[0].embedding.weight)
+    assert not torch.equal(found, other)
 
 
 @pytest.mark.message

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ import torch
 
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TINY
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy import toy_pairs
 from annotated_transformer.training import recipe as module
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.keeper import fingerprint
 from annotated_transformer.training.recipe import Recipe, follow
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.snapshots import snapshots
@@ -142,6 +145,58 @@ def test_law_more_epochs_both_ways_are_another_training(tmp_path: Path):
     follow(dataclasses.replace(for_steps(1), both_ways=1), corpus(), tmp_path, seed=0)
     with pytest.raises(ValueError, match="another training: both_ways was 1 and is 2;"):
         follow(dataclasses.replace(for_steps(2), both_ways=2), corpus(), tmp_path, seed=0)
+
+
+def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    follow(for_steps(2), corpus(), tmp_path / "first", seed=3)
+    begun = []
+
+    def look(model: Transformer, *rest: object, **options: object) -> None:
+        torch.testing.assert_close(model.state_dict(), weights(tmp_path / "first"), rtol=0, atol=0)
+        begun.append(model.config.dropout)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "train", look)
+    others = corpus(splits={"train": corpus().splits["train"][:29]})  # with which no tokenizer is the same
+    recipe = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, dropout=0.17))
+    identities = []
+    monkeypatch.setattr(module, "Keeper", lambda folder, identity, seconds: keeper(identities, identity))
+    for folder in ("first", None):
+        with pytest.raises((KeyboardInterrupt, AssertionError)):
+            follow(recipe, others, tmp_path / "x", seed=4, start=folder and tmp_path / folder)
+    assert begun == [0.17]
+    first = fingerprint(checkpoint.load(tmp_path / "first")[1].to_json())
+    assert [identity["tokenizer"] == first for identity in identities] == [True, False]
+
+
+def keeper(identities: list[dict[str, object]], identity: dict[str, object]) -> nullcontext:
+    identities.append(identity)
+    return nullcontext()
+
+
+def test_law_a_training_with_a_start_ends_where_it_would_have_and_is_no_other(tmp_path: Path):
+    for seed in (3, 4):
+        follow(for_steps(2), corpus(), tmp_path / f"start{seed}", seed=seed)
+    start = {"seed": 5, "start": tmp_path / "start3"}
+    follow(for_steps(9), corpus(), tmp_path / "whole", **start)
+    for steps in (4, 9):
+        follow(for_steps(steps), corpus(), tmp_path / "resumed", **start)
+    torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
+    for other in (tmp_path / "start4", None):
+        with pytest.raises(ValueError, match=r"another training: start was \w+ and is \w+;"):
+            follow(for_steps(9), corpus(), tmp_path / "resumed", seed=5, start=other)
+
+
+@pytest.mark.message
+def test_message_a_start_of_another_shape(tmp_path: Path):
+    follow(for_steps(1), corpus(), tmp_path / "first", seed=3)
+    wider = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, d_ff=32, num_heads=4))
+    message = r"first has d_ff=16, not 32 and num_heads=2, not 4; ask for its shape, or begin without it"
+    with pytest.raises(ValueError, match=message):
+        follow(wider, corpus(), tmp_path / "second", seed=3, start=tmp_path / "first")
+    assert not (tmp_path / "second").exists()
 
 
 @pytest.mark.message
