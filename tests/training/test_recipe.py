@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy import toy_pairs
 from annotated_transformer.training import recipe as module
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.keeper import fingerprint
+from annotated_transformer.training.keeper import Keeper, fingerprint
 from annotated_transformer.training.recipe import Recipe, follow
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.snapshots import snapshots
@@ -153,27 +152,20 @@ def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
     follow(for_steps(2), corpus(), tmp_path / "first", seed=3)
     begun = []
 
-    def look(model: Transformer, *rest: object, **options: object) -> None:
-        torch.testing.assert_close(model.state_dict(), weights(tmp_path / "first"), rtol=0, atol=0)
-        begun.append(model.config.dropout)
-        raise KeyboardInterrupt
+    def look(model: Transformer, *rest: object, keeper: Keeper, **options: object) -> None:
+        begun.append((model, keeper.identity["tokenizer"]))
 
     monkeypatch.setattr(module, "train", look)
-    others = corpus(splits={"train": corpus().splits["train"][:29]})  # with which no tokenizer is the same
+    monkeypatch.setattr(module, "average_snapshots", lambda folder, last: ())
+    monkeypatch.setattr(checkpoint, "save", lambda *rest: None)
+    fewer = corpus(splits={"train": corpus().splits["train"][:29]})  # whose own tokenizer is another
     recipe = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, dropout=0.17))
-    identities = []
-    monkeypatch.setattr(module, "Keeper", lambda folder, identity, seconds: keeper(identities, identity))
-    for folder in ("first", None):
-        with pytest.raises((KeyboardInterrupt, AssertionError)):
-            follow(recipe, others, tmp_path / "x", seed=4, start=folder and tmp_path / folder)
-    assert begun == [0.17]
-    first = fingerprint(checkpoint.load(tmp_path / "first")[1].to_json())
-    assert [identity["tokenizer"] == first for identity in identities] == [True, False]
-
-
-def keeper(identities: list[dict[str, object]], identity: dict[str, object]) -> nullcontext:
-    identities.append(identity)
-    return nullcontext()
+    for name, start in (("anew", None), ("on", tmp_path / "first")):
+        follow(recipe, fewer, tmp_path / name, seed=4, start=start)
+    (_, of_fewer), (model, tokenizer) = begun
+    assert tokenizer == fingerprint(checkpoint.load(tmp_path / "first")[1].to_json()) != of_fewer
+    torch.testing.assert_close(model.state_dict(), weights(tmp_path / "first"), rtol=0, atol=0)
+    assert model.config.dropout == 0.17
 
 
 def test_law_a_training_with_a_start_ends_where_it_would_have_and_is_no_other(tmp_path: Path):
