@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.files import digest_tensors, read_tensors, write_together
+from annotated_transformer.files import digest_tensors, read_tensors, to_safetensors, write_together
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 

@@ -1,11 +1,13 @@
 """Files that are whole or as they were, and tensors that tell when they are not: the chapter on training."""
 
 import hashlib
+import json
 import os
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor
 
 
@@ -47,6 +49,18 @@ def _sync_names(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> bytes:
+    """Return a safetensors file, the same bytes for the same content.
+
+    The library writes the keys of its header in an order that changes with each call.
+    """
+    data = save(tensors, metadata)
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8:end]), sort_keys=True).encode()
+    header += b" " * (-len(header) % 8)  # the numbers begin at a multiple of 8, as they did
+    return len(header).to_bytes(8, "little") + header + data[end:]
 
 
 def read_tensors(path: Path, *, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:

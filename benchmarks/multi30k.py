@@ -11,7 +11,6 @@ says so.
 
 import argparse
 import dataclasses
-import hashlib
 import json
 import multiprocessing
 import time
@@ -27,7 +26,7 @@ from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.scoring import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.files import write_together
+from annotated_transformer.files import digest_tensors, write_together
 from annotated_transformer.text.cleaning import SentencePair, keep_usable
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
@@ -71,7 +70,7 @@ def diversified(corpus: Corpus, teacher: Path, out: Path) -> tuple[Corpus, float
     That is the data diversification of Nguyen et al. (2020). The translations are kept in `out`,
     with the minutes that they took, which are returned as well.
     """
-    file, weights = out / "translations.json", _digest(teacher / checkpoint.WEIGHTS)
+    file, weights = out / "translations.json", digest_tensors(checkpoint.load(teacher)[0].state_dict())
     pairs = corpus.splits["train"]
     sources, targets = map(list, zip(*pairs, strict=True))
     known = json.loads(file.read_text("utf-8")) if file.exists() else {}
@@ -92,10 +91,6 @@ def translated(folder: Path, texts: list[str]) -> list[str]:
     """Return what the model in `folder` makes of the texts, in one thread: that is quickest."""
     torch.set_num_threads(1)
     return Translator.from_folder(folder).translate(texts, beam_size=5, length_penalty=PlainLength())
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:

@@ -68,6 +68,13 @@ def test_law_what_was_saved_comes_back(tmp_path: Path, dtype: torch.dtype, posit
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
 
 
+def test_law_the_same_model_is_the_same_bytes_wherever_it_is_saved(tmp_path: Path):
+    for i in range(9):
+        checkpoint.save(tmp_path / str(i), make_model(), make_tokenizer())
+    for name in FILES:
+        assert len({(tmp_path / str(i) / name).read_bytes() for i in range(9)}) == 1
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_law_what_comes_back_computes_the_same(tmp_path: Path, dtype: torch.dtype):
     model = make_model().to(dtype).eval()

@@ -11,10 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import save as to_safetensors
 from torch import Tensor
 
-from annotated_transformer.files import digest_tensors, read_tensors, write_together
+from annotated_transformer.files import digest_tensors, read_tensors, to_safetensors, write_together
 from annotated_transformer.training.state import Counters, TrainingState
 
 STATE = "training.safetensors"

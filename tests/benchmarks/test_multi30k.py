@@ -1,7 +1,7 @@
 """What the score on Multi30k promises: the model reads prepared text, and is judged on what people wrote."""
 
-import dataclasses
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,9 @@ from annotated_transformer import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe
@@ -54,7 +56,7 @@ def test_law_the_model_reads_prepared_text_and_is_judged_on_what_people_wrote(
 
 
 SMALL = Recipe(
-    shape=dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),
+    shape=replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),
     training=TrainingConfig(steps=11, batch_tokens=499, warmup_steps=3, peak=1e-2),
     both_ways=11,
 )
@@ -70,8 +72,8 @@ def test_law_a_student_goes_on_from_its_teacher_with_what_that_makes_of_the_corp
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(multi30k, "TEACHER", SMALL)
-    short = dataclasses.replace(SMALL.training, steps=2)
-    monkeypatch.setattr(multi30k, "STUDENT", dataclasses.replace(SMALL, training=short, both_ways=0))
+    short = replace(SMALL.training, steps=2)
+    monkeypatch.setattr(multi30k, "STUDENT", replace(SMALL, training=short, both_ways=0))
     found = train(corpus, tmp_path, seed=5)
     teacher = Translator.from_folder(tmp_path / "teacher")
     search = {"beam_size": 5, "length_penalty": PlainLength()}
@@ -108,23 +110,24 @@ def test_law_translations_are_kept_for_their_teacher_and_made_anew_for_another(
             return [[target, "", *texts[0][2:]], [source, *["wörter " * 99] * (len(texts[1]) - 1)]]
 
     monkeypatch.setattr(multi30k, "ProcessPoolExecutor", Pool)
-    weights = tmp_path / checkpoint.WEIGHTS
-    weights.write_bytes(b"one")
+    tokenizer = Tokenizer.train((text for pair in corpus.splits["train"] for text in pair), vocab_size=301)
+    first, second = (Transformer(replace(SMALL.shape, vocab_size=tokenizer.vocab_size)) for _ in range(2))
     pairs = corpus.splits["train"]
     sources, targets = map(list, zip(*pairs, strict=True))
     for _ in range(2):
+        checkpoint.save(tmp_path, first, tokenizer)
         found, _ = diversified(corpus, tmp_path, tmp_path)
         assert asked == [(sources, targets)]
         assert found.splits["val"] == corpus.splits["val"]
         # nothing that was there already, nothing empty, nothing of another length
         assert found.splits["train"] == pairs + list(zip(sources[2:], sources[2:], strict=True))
-    weights.write_bytes(b"another")
+    checkpoint.save(tmp_path, second, tokenizer)
     diversified(corpus, tmp_path, tmp_path)
     assert len(asked) == 2
 
 
 def test_law_teacher_and_student_have_the_published_shape_and_one_goes_both_ways():
     for recipe in (TEACHER, STUDENT):
-        assert dataclasses.replace(recipe.shape, dropout=TINY.dropout) == TINY
+        assert replace(recipe.shape, dropout=TINY.dropout) == TINY
     assert TEACHER.both_ways >= TEACHER.training.steps
     assert STUDENT.both_ways == 0
