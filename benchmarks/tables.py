@@ -61,14 +61,10 @@ def multi30k_table(records: list[Record]) -> str:
             cells = [f"{statistics.mean(found):.2f}", spread, *(f"{bleu:.2f}" for bleu in found), known]
             lines.append(row([f"{measure}, {split}", *cells]))
     results = [record["results"] for record in records]
-    sizes = {f"{result['student']['parameters']:,}" for result in results}
+    sizes = {f"{result['parameters']:,}" for result in results}
     minutes = ", ".join(f"{result['minutes']:.0f}" for result in results)
-    steps = [{result[part]["epochs"][-1]["step"] for result in results} for part in ("teacher", "student")]
-    updates = " and ".join(" or ".join(f"{step:,}" for step in sorted(part)) for part in steps)
-    about = (
-        f"{' or '.join(sizes)} parameters; {updates} updates of teacher and student in {minutes} minutes, "
-        f"validation and the teacher's translations included."
-    )
+    steps = ", ".join(f"{result['epochs'][-1]['step']:,}" for result in results)
+    about = f"{' or '.join(sizes)} parameters; {steps} updates in {minutes} minutes, validation included."
     return "\n".join([*lines, "", about, "", *(f"{origin(record)}\n" for record in records)]).rstrip()
 
 
