@@ -58,7 +58,8 @@ def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> byte
     """
     data = save(tensors, metadata)
     end = 8 + int.from_bytes(data[:8], "little")
-    header = json.dumps(json.loads(data[8:end]), sort_keys=True).encode()
+    keys = json.loads(data[8:end])
+    header = json.dumps(keys, sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)  # the numbers begin at a multiple of 8, as they did
     return len(header).to_bytes(8, "little") + header + data[end:]
 
