@@ -2,32 +2,69 @@
 
     python -m benchmarks.multi30k --data DIR --out FOLDER --seed 0 --test
 
-Give a folder that does not exist yet; a run that was stopped goes on with the same command. The
-defaults were chosen on the validation set: see `README.md`, beside this file. The test sets are
-translated only where `--test` says so.
+In four steps. A model learns to translate both ways. The forward teacher is the same training, gone on with
+one way only; a backward teacher goes the other way from the weights they share. Both translate the training
+sentences. From the forward teacher's weights a student goes on, with what both have written as well. Give a
+folder that does not exist yet; a run that was stopped goes on with the same command. The recipes were chosen
+on the validation set: see `README.md`, beside this file. The test sets are translated only where `--test`
+says so.
 """
 
 import argparse
 import dataclasses
+import functools
+import json
+import multiprocessing
+import shutil
+import time
 from argparse import RawDescriptionHelpFormatter
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import torch
 from tqdm import tqdm
 
+from annotated_transformer import checkpoint
 from annotated_transformer.config import TINY
+from annotated_transformer.decoding.lean import LeanCache
 from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.decoding.sampling import Temperature, sample
 from annotated_transformer.decoding.scoring import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.text.cleaning import SentencePair
+from annotated_transformer.files import digest_tensors, write_together
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.cleaning import SentencePair, keep_usable
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, follow
+from annotated_transformer.training.state_file import read_counters
 from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
 LANGUAGES = ("en", "de")
+SHAPE = dataclasses.replace(TINY, vocab_size=6000, d_ff=512, dropout=0.2)
+TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fast=True)
+BOTH_WAYS = Recipe(
+    shape=SHAPE,
+    training=dataclasses.replace(TRAINING, steps=2500, warmup_steps=1000, peak=3e-3),
+    both_ways=10,  # epochs, which is all of them
+    average=3,
+)
+FORWARD = dataclasses.replace(
+    BOTH_WAYS, training=dataclasses.replace(BOTH_WAYS.training, steps=5500), average=10
+)
+BACKWARD = Recipe(
+    shape=SHAPE,
+    training=dataclasses.replace(TRAINING, steps=2500, warmup_steps=300, peak=2e-3),
+    average=5,
+)
+STUDENT = Recipe(
+    shape=SHAPE,
+    training=dataclasses.replace(TRAINING, steps=4500, warmup_steps=300, peak=1.5e-3),
+    average=5,
+)
+DRAWN = 2  # translations into English for each German sentence, besides the likeliest
 
 
 def prepared(pairs: list[SentencePair]) -> list[SentencePair]:
@@ -36,45 +73,109 @@ def prepared(pairs: list[SentencePair]) -> list[SentencePair]:
     return list(zip(source, target, strict=True))
 
 
-def add_recipe_options(parser: argparse.ArgumentParser) -> None:
-    """Add what the recipe may be tried with."""
-    parser.add_argument("--steps", type=int, default=10_000, help="updates of the weights (%(default)s)")
-    parser.add_argument("--vocab-size", type=int, default=6000, help="(%(default)s)")
-    parser.add_argument("--d-ff", type=int, default=512, help="(%(default)s)")
-    parser.add_argument("--dropout", type=float, default=0.25, help="(%(default)s)")
-    parser.add_argument("--batch-tokens", type=int, default=4096, help="(%(default)s)")
-    parser.add_argument("--warmup-steps", type=int, default=1000, help="(%(default)s)")
-    parser.add_argument("--peak", type=float, default=3e-3, help="highest learning rate (%(default)s)")
-    parser.add_argument("--label-smoothing", type=float, default=0.1, help="(%(default)s)")
-    parser.add_argument("--bpe-dropout", type=float, default=0.0, help="(%(default)s)")
-    parser.add_argument("--both-ways", type=int, default=15, help="first epochs (%(default)s)")
-    parser.add_argument("--average", type=int, default=10, help="epochs (%(default)s)")
+def turned(corpus: Corpus) -> Corpus:
+    """Return the corpus for the other way."""
+    splits = {split: [(target, source) for source, target in pairs] for split, pairs in corpus.splits.items()}
+    return dataclasses.replace(corpus, splits=splits)
 
 
-def recipe(options: argparse.Namespace) -> Recipe:
-    """Return the recipe that the options ask for."""
-    training = TrainingConfig(
-        steps=options.steps,
-        batch_tokens=options.batch_tokens,
-        warmup_steps=options.warmup_steps,
-        peak=options.peak,
-        label_smoothing=options.label_smoothing,
-        bf16=True,
-        fast=True,
-    )
-    shape = dataclasses.replace(
-        TINY, vocab_size=options.vocab_size, d_ff=options.d_ff, dropout=options.dropout
-    )
-    return Recipe(
-        shape=shape,
-        training=training,
-        bpe_dropout=options.bpe_dropout,
-        both_ways=options.both_ways,
-        average=options.average,
-    )
+def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Path | None = None) -> None:
+    """Follow the recipe, and print each report with the name of the folder."""
+
+    def say(report: object) -> None:
+        tqdm.write(f"{folder.name}: {report}")
+
+    follow(recipe, corpus, folder, seed=seed, start=start, say=say)
 
 
-def judge(folder: Path, plain: Corpus, splits: list[str], *, alpha: float) -> dict[str, object]:
+def taught(
+    recipe: Recipe, corpus: Corpus, folder: Path, start: Path | None, drawn: int, *, seed: int
+) -> tuple[list[list[str]], float]:
+    """Train a teacher into `folder`; return its translations of the training sources, and their minutes.
+
+    The first are what a beam finds likeliest, `drawn` more are drawn at random; all are kept in the
+    folder. One thread does it: two teachers side by side are quicker than one after the other with two.
+    """
+    torch.set_num_threads(1)
+    learn(recipe, corpus, folder, seed=seed, start=start)
+    file, weights = folder / "translations.json", digest_tensors(checkpoint.load(folder)[0].state_dict())
+    known = json.loads(file.read_text("utf-8")) if file.exists() else {}
+    if (known.get("weights"), known.get("drawn")) != (weights, drawn):
+        begun, sources = time.monotonic(), [source for source, _ in corpus.splits["train"]]
+        translator, rng = Translator.from_folder(folder), torch.Generator().manual_seed(seed)
+        found = [translator.translate(sources, beam_size=5, length_penalty=PlainLength())]
+        found += [draw(translator, sources, rng) for _ in range(drawn)]
+        minutes = (time.monotonic() - begun) / 60
+        known = {"weights": weights, "drawn": drawn, "minutes": minutes, "translations": found}
+        write_together(folder, {file.name: json.dumps(known, ensure_ascii=False).encode()})
+    return known["translations"], known["minutes"]
+
+
+def draw(translator: Translator, texts: list[str], rng: torch.Generator) -> list[str]:
+    """Return a translation of each text, drawn from the model's distribution, somewhat sharpened."""
+    sources, found = translator.tokenizer.encode_source(texts), [""] * len(texts)
+    order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
+    for begin in range(0, len(order), 128):
+        rows = order[begin : begin + 128]
+        src = pad([sources[i] for i in rows])
+        tgt = sample(translator.model, src, rng=rng, filters=[Temperature(0.8)], decoder=LeanCache)
+        for i, text in zip(rows, translator.tokenizer.decode(tgt.tolist()), strict=True):
+            found[i] = text
+    return found
+
+
+def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[str]]) -> Corpus:
+    """Return the corpus with more training pairs: each source and target as the teachers put it, once.
+
+    That is the data diversification of Nguyen et al. (2020), with several translations of a target.
+    """
+    pairs = corpus.splits["train"]
+    sources, targets = zip(*pairs, strict=True)
+    more = [pair for found in forward for pair in zip(sources, found, strict=True)]
+    more += [pair for found in backward for pair in zip(found, targets, strict=True)]
+    there = set(pairs)
+    usable, _ = keep_usable([pair for pair in dict.fromkeys(more) if pair not in there])
+    return dataclasses.replace(corpus, splits=corpus.splits | {"train": pairs + usable})
+
+
+def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
+    """Train the four models into folders in `out`; return what to record of them."""
+    both, student, teachers = out / "both_ways", out / "student", (out / "forward", out / "backward")
+    learn(BOTH_WAYS, corpus, both, seed=seed)
+    copy(both, teachers[0])
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        teach = functools.partial(taught, seed=seed)
+        ways = corpus, turned(corpus)
+        done = pool.map(teach, (FORWARD, BACKWARD), ways, teachers, (None, both), (0, DRAWN))
+        translations, translating = zip(*done, strict=True)
+    more = diversified(corpus, *translations)
+    learn(STUDENT, more, student, seed=seed, start=teachers[0])
+    shared, forward, backward = (trained(folder) for folder in (both, *teachers))
+    teaching = max(forward + translating[0], shared + backward + translating[1])  # side by side
+    return {
+        "both_ways": describe_training(BOTH_WAYS, corpus, both),
+        "forward": describe_training(FORWARD, corpus, teachers[0]),
+        "backward": describe_training(BACKWARD, turned(corpus), teachers[1]),
+        "translating_minutes": [round(each, 1) for each in translating],
+        "student": describe_training(STUDENT, more, student),
+        "minutes": round(teaching + trained(student), 1),
+    }
+
+
+def copy(training: Path, folder: Path) -> None:
+    """Make `folder` a copy of a training, to go on with it, unless it is there."""
+    if not folder.exists():
+        unfinished = folder.with_name(f"{folder.name}.copying")
+        shutil.copytree(training, unfinished, dirs_exist_ok=True)
+        unfinished.rename(folder)
+
+
+def trained(folder: Path) -> float:
+    """Return how many minutes the training in `folder` took, validation included."""
+    return read_counters(folder).seconds / 60
+
+
+def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, object]]]:
     """Return the BLEU of the model in `folder` by both measures; it reads what is prepared.
 
     The cased one is of its translations with the capitals of Moses' recaser.
@@ -88,9 +189,7 @@ def judge(folder: Path, plain: Corpus, splits: list[str], *, alpha: float) -> di
         split: [(moses_lowercase(source, LANGUAGES[0]), target) for source, target in plain.splits[split]]
         for split in splits
     }
-    translator, penalty = Translator.from_folder(folder), PlainLength(alpha)
-    scores = beam_scores(translator, held_out, measures, length_penalty=penalty)
-    return {"alpha": alpha, "scores": scores}
+    return beam_scores(Translator.from_folder(folder), held_out, measures, length_penalty=PlainLength())
 
 
 def main() -> None:
@@ -98,24 +197,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
     parser.add_argument("--out", type=Path, required=True, help="folder for the training")
-    parser.add_argument("--name", default="multi30k", help="of the result file (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     parser.add_argument("--threads", type=int, default=2, help="of the processor (%(default)s)")
-    parser.add_argument("--alpha", type=float, default=1.0, help="of `PlainLength` (%(default)s)")
     parser.add_argument("--test", action="store_true", help="translate the test sets, too")
-    add_recipe_options(parser)
     options = parser.parse_args()
     describe_code()
     torch.set_num_threads(options.threads)
-    plain, asked = load_corpus("multi30k", folder=options.data), recipe(options)
-    corpus = dataclasses.replace(
-        plain, splits={name: prepared(plain.splits[name]) for name in ("train", "val")}
-    )
-    follow(asked, corpus, options.out, seed=options.seed, say=lambda report: tqdm.write(str(report)))
-    results = describe_training(asked, corpus, options.out)
-    splits = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
-    results |= judge(options.out, plain, splits, alpha=options.alpha)
-    write_result(RESULTS / f"{options.name}_seed{options.seed}.json", seed=options.seed, results=results)
+    plain = load_corpus("multi30k", folder=options.data)
+    splits = {name: prepared(plain.splits[name]) for name in ("train", "val")}
+    results = train(dataclasses.replace(plain, splits=splits), options.out, seed=options.seed)
+    judged = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
+    results["scores"] = judge(options.out / "student", plain, judged)
+    write_result(RESULTS / f"multi30k_seed{options.seed}.json", seed=options.seed, results=results)
 
 
 if __name__ == "__main__":

@@ -61,13 +61,19 @@ def multi30k_table(records: list[Record]) -> str:
             cells = [f"{statistics.mean(found):.2f}", spread, *(f"{bleu:.2f}" for bleu in found), known]
             lines.append(row([f"{measure}, {split}", *cells]))
     results = [record["results"] for record in records]
-    sizes = {f"{result['parameters']:,}" for result in results}
+    sizes = {f"{result['student']['parameters']:,}" for result in results}
     minutes = ", ".join(f"{result['minutes']:.0f}" for result in results)
-    steps = ", ".join(f"{result['epochs'][-1]['step']:,}" for result in results)
-    about = f"{' or '.join(sizes)} parameters; {steps} updates in {minutes} minutes, validation included."
+    steps = [{result[part]["epochs"][-1]["step"] for result in results} for part in PARTS]
+    updates = [" or ".join(f"{step:,}" for step in sorted(part)) for part in steps]
+    about = (
+        f"{' or '.join(sizes)} parameters; updates: {updates[0]} both ways, with these the forward teacher "
+        f"has {updates[1]}, {updates[2]} of the backward one, {updates[3]} of the student; {minutes} "
+        "minutes, validation and translations included."
+    )
     return "\n".join([*lines, "", about, "", *(f"{origin(record)}\n" for record in records)]).rstrip()
 
 
+PARTS = ("both_ways", "forward", "backward", "student")
 # By Wu et al. (2021), the same model trained on two GPUs.
 PUBLISHED = {"test_2016_flickr": 41.02, "test_2017_flickr": 33.36, "test_2017_mscoco": 29.88}
 TABLES: dict[str, Callable[[list[Record]], str]] = {

@@ -1,13 +1,39 @@
 """What the score on Multi30k promises: the model reads prepared text, and is judged on what people wrote."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors import safe_open
 
+from annotated_transformer import checkpoint
+from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.decoding.sampling import Temperature
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.toy import toy_pairs
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.keeper import fingerprint
+from annotated_transformer.training.recipe import Recipe
+from annotated_transformer.training.state_file import STATE
 from benchmarks import multi30k
-from benchmarks.multi30k import judge
+from benchmarks.multi30k import (
+    BACKWARD,
+    BOTH_WAYS,
+    DRAWN,
+    FORWARD,
+    STUDENT,
+    diversified,
+    draw,
+    judge,
+    taught,
+    train,
+)
 
 ENGLISH = ["A man sees the dog's ball.", "Here a man watches the woman."]
 GERMAN = ["Der Mann sieht den Ball, der rollt.", "Hier sieht ein Mann der Frau zu."]
@@ -21,7 +47,7 @@ class Learned:
     """A translator that knows two sentences by heart."""
 
     def translate(self, texts: list[str], *, beam_size: int, length_penalty: PlainLength) -> list[str]:
-        assert length_penalty == PlainLength(1.3)
+        assert length_penalty == PlainLength()
         return [PREPARED[text] if beam_size == 5 else "der mann sieht den mann ." for text in texts]
 
 
@@ -32,15 +58,129 @@ def test_law_the_model_reads_prepared_text_and_is_judged_on_what_people_wrote(
     pairs = list(zip(ENGLISH, GERMAN, strict=True))
     splits = {"train": pairs, "val": pairs, "test": pairs[:1]}
     plain = Corpus(name="multi30k", splits=splits, skipped={}, terms="")
-    found = judge(Path("folder"), plain, ["val", "test"], alpha=1.3)
-    assert found["alpha"] == 1.3
-    assert list(found["scores"]) == ["multi30k", "cased 13a"]
-    for scores in found["scores"].values():
+    found = judge(Path("folder"), plain, ["val", "test"])
+    assert list(found) == ["multi30k", "cased 13a"]
+    for scores in found.values():
         assert list(scores) == ["val, beam 1", "val, beam 5", "test, beam 1", "test, beam 5"]
         assert [score["texts"] for score in scores.values()] == [2, 2, 1, 1]
         assert scores["val, beam 5"]["bleu"] == pytest.approx(100)
         assert scores["val, beam 1"]["bleu"] < 50
-    signatures = [scores["val, beam 5"]["signature"] for scores in found["scores"].values()]
+    signatures = [scores["val, beam 5"]["signature"] for scores in found.values()]
     assert "lowercased" in signatures[0]
     assert "case:mixed" in signatures[1]
     assert "cased 13a, val, beam 5: 100.00" in capsys.readouterr().out
+
+
+SMALL = Recipe(
+    shape=replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),
+    training=TrainingConfig(steps=11, batch_tokens=499, warmup_steps=3, peak=1e-2),
+)
+BRIEF = replace(SMALL, training=replace(SMALL.training, steps=2))
+SEARCH = {"beam_size": 5, "length_penalty": PlainLength()}
+
+
+@pytest.fixture
+def corpus() -> Corpus:
+    texts = [(pair.source, pair.target) for pair in toy_pairs(53)]
+    return Corpus(name="toy", splits={"train": texts[:41], "val": texts[41:]}, skipped={}, terms="")
+
+
+def test_law_two_teachers_write_more_pairs_and_the_student_goes_on_from_the_forward_one(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    both = replace(SMALL, both_ways=2)
+    on = replace(both, training=replace(SMALL.training, steps=13))
+    for name, recipe in {"BOTH_WAYS": both, "FORWARD": on, "BACKWARD": BRIEF, "STUDENT": BRIEF}.items():
+        monkeypatch.setattr(multi30k, name, recipe)
+    found = train(corpus, tmp_path, seed=5)
+    forward, backward = (Translator.from_folder(tmp_path / name) for name in ("forward", "backward"))
+    sources, targets = map(list, zip(*corpus.splits["train"], strict=True))
+    rng = torch.Generator().manual_seed(5)
+    english = [backward.translate(targets, **SEARCH), *(draw(backward, targets, rng) for _ in range(DRAWN))]
+    more = diversified(corpus, [forward.translate(sources, **SEARCH)], english)
+    again = train(corpus, tmp_path, seed=5)  # goes on from the end: the same, or refused
+    assert found["student"]["training_pairs"] == len(more.splits["train"])
+    assert again == found
+    state = tmp_path / "backward" / STATE
+    with safe_open(state, framework="pt") as file:
+        identity = json.loads(file.metadata()["state"])["identity"]
+    assert identity["corpus"] == fingerprint(list(zip(targets, sources, strict=True)))
+    learned = {
+        name: checkpoint.load(tmp_path / name)[0].state_dict()
+        for name in ("both_ways", "forward", "backward", "student")
+    }
+    for before, after in (("both_ways", "forward"), ("both_ways", "backward"), ("forward", "student")):
+        pairs = ((learned[before][name], learned[after][name]) for name in learned[before])
+        assert 0 < max(float((one - other).abs().max()) for one, other in pairs) < 0.05  # two steps of 0.01
+    assert any((learned["forward"][name] != learned["backward"][name]).any() for name in learned["forward"])
+    first, second, third, last = (
+        found[name]["minutes"] for name in ("both_ways", "forward", "backward", "student")
+    )
+    forward, backward = found["translating_minutes"]
+    by_the_clock = max(second + forward, first + third + backward) + last
+    assert found["minutes"] == pytest.approx(by_the_clock, abs=0.3)  # of five rounded numbers
+    assert [found[name]["epochs"][-1]["step"] for name in ("both_ways", "forward")] == [11, 13]
+    assert found["forward"]["epochs"][0] == found["both_ways"]["epochs"][0]  # the same training
+
+
+def test_law_translations_are_kept_for_their_teacher_and_made_anew_for_another(
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked = []
+
+    class Asked(Learned):
+        def translate(self, texts: list[str], *, beam_size: int, length_penalty: PlainLength) -> list[str]:
+            assert (beam_size, length_penalty) == (5, PlainLength())
+            asked.append(texts)
+            return [text.upper() for text in texts]
+
+    monkeypatch.setattr(multi30k.Translator, "from_folder", lambda folder: Asked())
+    monkeypatch.setattr(multi30k, "learn", lambda *rest, **options: None)
+    monkeypatch.setattr(multi30k, "draw", lambda translator, texts, rng: [f"{torch.rand(1, generator=rng)}"])
+    tokenizer = Tokenizer.train((text for pair in corpus.splits["train"] for text in pair), vocab_size=301)
+    shape = replace(SMALL.shape, vocab_size=tokenizer.vocab_size)
+    sources = [source for source, _ in corpus.splits["train"]]
+    kept = None
+    for times, model in ((1, Transformer(shape)), (2, Transformer(shape))):
+        checkpoint.save(tmp_path, model, tokenizer)
+        (likeliest, first, second), minutes = taught(BRIEF, corpus, tmp_path, None, 2, seed=5)
+        assert likeliest == [source.upper() for source in sources]
+        assert first != second
+        again = taught(BRIEF, corpus, tmp_path, None, 2, seed=5)
+        assert again == ([likeliest, first, second], minutes)
+        assert asked == [sources] * times
+        assert minutes != kept
+        kept = minutes
+    taught(BRIEF, corpus, tmp_path, None, 1, seed=5)  # other translations of the same teacher
+    assert len(asked) == 3
+
+
+def test_law_a_corpus_gains_what_is_new_and_can_be_a_translation(corpus: Corpus):
+    pairs = corpus.splits["train"]
+    sources, targets = map(list, zip(*pairs, strict=True))
+    forward = [targets[0], "", *sources[2:]]
+    backward = [sources[0], *["wörter " * 99] * (len(targets) - 1)]
+    found = diversified(corpus, [forward, forward], [backward])
+    assert found.splits["val"] == corpus.splits["val"]
+    assert found.splits["train"] == pairs + list(zip(sources[2:], sources[2:], strict=True))
+
+
+def test_law_what_is_drawn_stands_where_its_text_stood(corpus: Corpus, monkeypatch: pytest.MonkeyPatch):
+    asked = []
+
+    def repeat(model: Transformer, src: torch.Tensor, **options: object) -> torch.Tensor:
+        asked.append((len(src), options["filters"]))
+        return src
+
+    monkeypatch.setattr(multi30k, "sample", repeat)
+    texts = [source for source, _ in corpus.splits["train"]] * 4
+    tokenizer = Tokenizer.train(texts, vocab_size=301)
+    model = Transformer(replace(SMALL.shape, vocab_size=tokenizer.vocab_size))
+    assert draw(Translator(model, tokenizer), texts, torch.Generator()) == texts
+    assert asked == [(128, [Temperature(0.8)]), (36, [Temperature(0.8)])]
+
+
+def test_law_all_models_have_the_published_number_of_layers_heads_and_features():
+    for recipe in (BOTH_WAYS, FORWARD, BACKWARD, STUDENT):
+        shape = replace(recipe.shape, dropout=TINY.dropout, vocab_size=TINY.vocab_size, d_ff=TINY.d_ff)
+        assert shape == TINY

@@ -42,14 +42,17 @@ def test_law_a_score_has_its_mean_its_spread_and_what_was_published():
     for seed, bleu in enumerate((40.0, 42.5, 41.0)):
         scores = {f"{split}, beam 5": {"bleu": bleu} for split in splits}
         both = {"multi30k": scores, "cased 13a": scores}
-        found = {"scores": both, "parameters": 2_613_248, "minutes": 44.4, "epochs": [{"step": 9_999}]}
+        found = {"scores": both, "minutes": 44.4}
+        for part, step in (("both_ways", 1_234), ("forward", 5_432), ("backward", 987), ("student", 6_789)):
+            found[part] = {"parameters": 2_613_248, "epochs": [{"step": step}]}
         records.append(of_machine | {"seed": seed, "results": found})
     lines = multi30k_table(records).splitlines()
     assert lines[0] == "| BLEU, beam 5 | mean | lowest to highest | seed 0 | seed 1 | seed 2 | published |"
     line = "| multi30k, test_2016_flickr | 41.17 | 40.00 to 42.50 | 40.00 | 42.50 | 41.00 | 41.02 |"
     assert lines[3] == line
     assert lines[7] == line.replace("multi30k", "cased 13a").replace("41.02", "")
-    assert "2,613,248 parameters; 9,999, 9,999, 9,999 updates in 44, 44, 44 minutes" in "\n".join(lines)
+    about = "1,234 both ways, with these the forward teacher has 5,432, 987 of the backward one, 6,789 of the"
+    assert f"2,613,248 parameters; updates: {about} student; 44, 44, 44 minutes" in "\n".join(lines)
     assert lines[-1] == origin(records[-1])
 
 
