@@ -141,11 +141,11 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
 def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     """Train the four models into folders in `out`; return what to record of them."""
     both, student, teachers = out / "both_ways", out / "student", (out / "forward", out / "backward")
+    ways = corpus, turned(corpus)
     learn(BOTH_WAYS, corpus, both, seed=seed)
     copy(both, teachers[0])
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         teach = functools.partial(taught, seed=seed)
-        ways = corpus, turned(corpus)
         done = pool.map(teach, (FORWARD, BACKWARD), ways, teachers, (None, both), (0, DRAWN))
         translations, translating = zip(*done, strict=True)
     more = diversified(corpus, *translations)
@@ -155,7 +155,7 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     return {
         "both_ways": describe_training(BOTH_WAYS, corpus, both),
         "forward": describe_training(FORWARD, corpus, teachers[0]),
-        "backward": describe_training(BACKWARD, turned(corpus), teachers[1]),
+        "backward": describe_training(BACKWARD, ways[1], teachers[1]),
         "translating_minutes": [round(each, 1) for each in translating],
         "student": describe_training(STUDENT, more, student),
         "minutes": round(teaching + trained(student), 1),
