@@ -43,24 +43,23 @@ from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
 LANGUAGES = ("en", "de")
-SHAPE = dataclasses.replace(TINY, vocab_size=6000, d_ff=512, dropout=0.2)
 TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fast=True)
 BOTH_WAYS = Recipe(
-    shape=SHAPE,
+    shape=TINY,
     training=dataclasses.replace(TRAINING, steps=2500, warmup_steps=1000, peak=3e-3),
-    both_ways=10,  # epochs, which is all of them
+    both_ways=12,  # epochs, which is all of them
     average=3,
 )
 FORWARD = dataclasses.replace(
-    BOTH_WAYS, training=dataclasses.replace(BOTH_WAYS.training, steps=5500), average=10
+    BOTH_WAYS, training=dataclasses.replace(BOTH_WAYS.training, steps=6500), average=10
 )
 BACKWARD = Recipe(
-    shape=SHAPE,
-    training=dataclasses.replace(TRAINING, steps=2500, warmup_steps=300, peak=2e-3),
+    shape=TINY,
+    training=dataclasses.replace(TRAINING, steps=3000, warmup_steps=300, peak=2e-3),
     average=5,
 )
 STUDENT = Recipe(
-    shape=SHAPE,
+    shape=dataclasses.replace(TINY, dropout=0.2),
     training=dataclasses.replace(TRAINING, steps=4500, warmup_steps=300, peak=1.5e-3),
     average=5,
 )
