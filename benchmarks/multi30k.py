@@ -19,6 +19,7 @@ import shutil
 import time
 from argparse import RawDescriptionHelpFormatter
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -26,13 +27,11 @@ from tqdm import tqdm
 
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TINY
-from annotated_transformer.decoding.lean import LeanCache
 from annotated_transformer.decoding.length_penalty import PlainLength
-from annotated_transformer.decoding.sampling import Temperature, sample
+from annotated_transformer.decoding.sampling import Temperature
 from annotated_transformer.decoding.scoring import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.files import digest_tensors, write_together
-from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import SentencePair, keep_usable
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
@@ -64,18 +63,13 @@ STUDENT = Recipe(
     average=5,
 )
 DRAWN = 2  # translations into English for each German sentence, besides the likeliest
+SHARPER = Temperature(0.8)
 
 
 def prepared(pairs: list[SentencePair]) -> list[SentencePair]:
     """Return the pairs as Moses prepares them: lowercased, with blanks between tokens."""
     source, target = ([moses_lowercase(pair[side], LANGUAGES[side]) for pair in pairs] for side in (0, 1))
     return list(zip(source, target, strict=True))
-
-
-def turned(corpus: Corpus) -> Corpus:
-    """Return the corpus for the other way."""
-    splits = {split: [(target, source) for source, target in pairs] for split, pairs in corpus.splits.items()}
-    return dataclasses.replace(corpus, splits=splits)
 
 
 def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Path | None = None) -> None:
@@ -87,40 +81,39 @@ def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Pat
     follow(recipe, corpus, folder, seed=seed, start=start, say=say)
 
 
-def taught(
-    recipe: Recipe, corpus: Corpus, folder: Path, start: Path | None, drawn: int, *, seed: int
-) -> tuple[list[list[str]], float]:
-    """Train a teacher into `folder`; return its translations of the training sources, and their minutes.
+@dataclass(frozen=True, kw_only=True)
+class Teacher:
+    """A model to be trained into `folder`, that then translates its training sources.
 
-    The first are what a beam finds likeliest, `drawn` more are drawn at random; all are kept in the
-    folder. One thread does it: two teachers side by side are quicker than one after the other with two.
+    Once as a beam finds likeliest, and `drawn` times more at random.
+    """
+
+    recipe: Recipe
+    corpus: Corpus
+    folder: Path
+    start: Path | None = None
+    drawn: int = 0
+
+
+def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
+    """Return a teacher's translations, which are kept in its folder, and the minutes they took.
+
+    One thread does it: two teachers side by side are quicker than one after the other with two.
     """
     torch.set_num_threads(1)
-    learn(recipe, corpus, folder, seed=seed, start=start)
+    folder, corpus, drawn = teacher.folder, teacher.corpus, teacher.drawn
+    learn(teacher.recipe, corpus, folder, seed=seed, start=teacher.start)
     file, weights = folder / "translations.json", digest_tensors(checkpoint.load(folder)[0].state_dict())
     known = json.loads(file.read_text("utf-8")) if file.exists() else {}
     if (known.get("weights"), known.get("drawn")) != (weights, drawn):
         begun, sources = time.monotonic(), [source for source, _ in corpus.splits["train"]]
         translator, rng = Translator.from_folder(folder), torch.Generator().manual_seed(seed)
         found = [translator.translate(sources, beam_size=5, length_penalty=PlainLength())]
-        found += [draw(translator, sources, rng) for _ in range(drawn)]
+        found += [translator.sample(sources, rng=rng, filters=[SHARPER]) for _ in range(drawn)]
         minutes = (time.monotonic() - begun) / 60
         known = {"weights": weights, "drawn": drawn, "minutes": minutes, "translations": found}
         write_together(folder, {file.name: json.dumps(known, ensure_ascii=False).encode()})
     return known["translations"], known["minutes"]
-
-
-def draw(translator: Translator, texts: list[str], rng: torch.Generator) -> list[str]:
-    """Return a translation of each text, drawn from the model's distribution, somewhat sharpened."""
-    sources, found = translator.tokenizer.encode_source(texts), [""] * len(texts)
-    order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
-    for begin in range(0, len(order), 128):
-        rows = order[begin : begin + 128]
-        src = pad([sources[i] for i in rows])
-        tgt = sample(translator.model, src, rng=rng, filters=[Temperature(0.8)], decoder=LeanCache)
-        for i, text in zip(rows, translator.tokenizer.decode(tgt.tolist()), strict=True):
-            found[i] = text
-    return found
 
 
 def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[str]]) -> Corpus:
@@ -139,22 +132,25 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
 
 def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     """Train the four models into folders in `out`; return what to record of them."""
-    both, student, teachers = out / "both_ways", out / "student", (out / "forward", out / "backward")
-    ways = corpus, turned(corpus)
+    both, student = out / "both_ways", out / "student"
+    teachers = (
+        Teacher(recipe=FORWARD, corpus=corpus, folder=out / "forward"),
+        Teacher(
+            recipe=BACKWARD, corpus=corpus.turned(), folder=out / "backward", start=both, drawn=DRAWN
+        ),
+    )
     learn(BOTH_WAYS, corpus, both, seed=seed)
-    copy(both, teachers[0])
+    copy(both, teachers[0].folder)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        teach = functools.partial(taught, seed=seed)
-        done = pool.map(teach, (FORWARD, BACKWARD), ways, teachers, (None, both), (0, DRAWN))
+        done = pool.map(functools.partial(teach, seed=seed), teachers)
         translations, translating = zip(*done, strict=True)
     more = diversified(corpus, *translations)
-    learn(STUDENT, more, student, seed=seed, start=teachers[0])
-    shared, forward, backward = (trained(folder) for folder in (both, *teachers))
+    learn(STUDENT, more, student, seed=seed, start=teachers[0].folder)
+    shared, forward, backward = (trained(folder) for folder in (both, *(each.folder for each in teachers)))
     teaching = max(forward + translating[0], shared + backward + translating[1])  # side by side
     return {
         "both_ways": describe_training(BOTH_WAYS, corpus, both),
-        "forward": describe_training(FORWARD, corpus, teachers[0]),
-        "backward": describe_training(BACKWARD, ways[1], teachers[1]),
+        **{each.folder.name: describe_training(each.recipe, each.corpus, each.folder) for each in teachers},
         "translating_minutes": [round(each, 1) for each in translating],
         "student": describe_training(STUDENT, more, student),
         "minutes": round(teaching + trained(student), 1),

@@ -1,10 +1,11 @@
 """Sentences to sentences with a trained model: section 6.1, the chapter on decoding."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.checkpoint import load
@@ -14,10 +15,13 @@ from annotated_transformer.decoding.lean import LeanCache
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.observation import observe
 from annotated_transformer.decoding.pretrained import EN_DE, pretrained_folder
+from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
+
+Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +88,26 @@ class Translator:
             TypeError: If `texts` is one text.
             ValueError: If a text is empty, too long or no Unicode, or a size is below 1.
         """
-        translations = [""] * len(texts)
-        for rows, _, tgt in self._search(texts, batch_size, beam_size, length_penalty):
-            for i, text in zip(rows, self.tokenizer.decode(tgt.tolist()), strict=True):
-                translations[i] = text
-        return translations
+        return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
+
+    def sample(
+        self,
+        texts: list[str],
+        *,
+        rng: torch.Generator,
+        filters: Sequence[Callable[[Tensor], Tensor]] = (),
+        batch_size: int = 64,
+    ) -> list[str]:
+        """Return a translation of each text drawn at random, in the same order.
+
+        The function `sample` says how; `rng` is on the model's device. Errors are those of
+        `translate`.
+        """
+
+        def draw(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
+            return sample(self.model, src, rng=rng, filters=filters, decoder=self.decoder)
+
+        return self._translations(texts, batch_size, draw)
 
     def explain(
         self,
@@ -100,7 +119,8 @@ class Translator:
     ) -> list[Translation]:
         """Return what `translate` returns, each with its score, tokens and attention."""
         found: dict[int, Translation] = {}
-        for rows, src, tgt in self._search(texts, batch_size, beam_size, length_penalty):
+        search = self._beam(beam_size, length_penalty)
+        for rows, src, tgt in self._batches(texts, batch_size, search):
             seen = observe(self.model, src, tgt)
             lengths = [(ids != self.model.config.pad_id).sum(dim=1) for ids in (tgt, src)]
             for at, i in enumerate(rows):
@@ -114,12 +134,30 @@ class Translator:
                 )
         return [found[i] for i in range(len(texts))]
 
-    def _search(
-        self,
-        texts: list[str],
-        batch_size: int,
-        beam_size: int,
-        length_penalty: LengthPenalty | None,
+    def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
+        if beam_size == 1:
+            return lambda src: greedy_search(self.model, src, decoder=self.decoder)
+
+        def search(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
+            return beam_search(
+                self.model,
+                src,
+                beam_size=beam_size,
+                length_penalty=length_penalty,
+                decoder=self.decoder,
+            ).ids
+
+        return search
+
+    def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
+        translations = [""] * len(texts)
+        for rows, _, tgt in self._batches(texts, batch_size, search):
+            for i, text in zip(rows, self.tokenizer.decode(tgt.tolist()), strict=True):
+                translations[i] = text
+        return translations
+
+    def _batches(
+        self, texts: list[str], batch_size: int, search: Search
     ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
         """Yield batches: which texts, their ids, those of their translations."""
         if batch_size < 1:
@@ -130,22 +168,12 @@ class Translator:
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
             src = pad([sources[i] for i in rows]).to(device)
-            if beam_size == 1:
-                yield rows, src, greedy_search(self.model, src, decoder=self.decoder)
-            else:
-                best = beam_search(
-                    self.model,
-                    src,
-                    beam_size=beam_size,
-                    length_penalty=length_penalty,
-                    decoder=self.decoder,
-                )
-                yield rows, src, best.ids
+            yield rows, src, search(src)
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         if isinstance(texts, str):
             raise TypeError(
-                f"translate takes a list of texts, not one text; give [{texts!r}]"
+                f"a Translator takes a list of texts, not one text; give [{texts!r}]"
             )
         for index, text in enumerate(texts):
             if any("\ud800" <= character <= "\udfff" for character in text):

@@ -1,5 +1,6 @@
 """Sentence pairs in their splits: section 5.1 of the paper, the chapter on training."""
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,6 +38,14 @@ class Corpus:
         skipped = ", ".join(f"{number} {reason}" for reason, number in self.skipped.items())
         return f"{self.name}: {sizes} pairs; left out: {skipped}\n{self.terms}"
 
+    def turned(self) -> "Corpus":
+        """Return the same pairs for the other way."""
+        splits = {
+            split: [(target, source) for source, target in pairs]
+            for split, pairs in self.splits.items()
+        }
+        return dataclasses.replace(self, splits=splits)
+
 
 def load_corpus(
     name: str, *, folder: str | Path | None = None, source: str = "en", target: str = "de"
@@ -72,14 +81,16 @@ def load_corpus(
             f"give source='en', target='de', or the reverse"
         )
     place = Path() if name == "toy" else corpus_folder(name, folder)
-    splits, skipped = READERS[name](place, source, target)
-    return Corpus(
+    first, second = (source, target) if name == "files" else ("en", "de")
+    splits, skipped = READERS[name](place, first, second)
+    corpus = Corpus(
         name=name,
         splits=splits,
         skipped=skipped,
         terms=TERMS[name],
         cleaned=name == "tatoeba",
     )
+    return corpus if source == first else corpus.turned()
 
 
 def read_pairs(
@@ -109,7 +120,7 @@ def _toy(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]
     pairs, skipped = keep_usable(
         [(pair.source, pair.target) for pair in toy_pairs(TOY_PAIRS)]
     )
-    return _turned(split_by_sentence(pairs, share=0.05), source), skipped
+    return split_by_sentence(pairs, share=0.05), skipped
 
 
 def _tatoeba(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:
@@ -124,7 +135,7 @@ def _tatoeba(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, 
             )
         pairs.append((clean(columns[0]), clean(columns[1])))
     pairs, skipped = keep_usable(pairs)
-    return _turned(split_by_sentence(pairs), source), skipped
+    return split_by_sentence(pairs), skipped
 
 
 def _parallel_files(
@@ -138,13 +149,6 @@ def _parallel_files(
     }
     splits["train"], skipped = keep_usable(splits["train"])
     return splits, skipped
-
-
-def _turned(splits: Splits, source: str) -> Splits:
-    """Return English-German pairs such that `source` is first."""
-    if source == "en":
-        return splits
-    return {split: [(de, en) for en, de in pairs] for split, pairs in splits.items()}
 
 
 def _read_sentences(path: Path) -> list[str]:

@@ -11,6 +11,7 @@ from annotated_transformer.config import TINY
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.cache import KeyValueCache
 from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.decoding.sampling import Temperature, TopK, sample
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.model.transformer import Transformer
@@ -47,6 +48,24 @@ def test_law_each_translation_stands_where_its_text_stood(translator: Translator
         expected += translator.tokenizer.decode(greedy_search(translator.model, ids).tolist())
     assert len(set(expected)) == 4  # else their order could not be seen
     assert translator.translate(TEXTS, batch_size=batch_size) == expected
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_law_each_draw_stands_where_its_text_stood(translator: Translator, batch_size: int):
+    surest = Temperature(1e-9)
+    found = translator.sample(
+        TEXTS, rng=torch.Generator().manual_seed(0), filters=[surest], batch_size=batch_size
+    )
+    assert found == translator.translate(TEXTS)
+
+
+def test_law_draws_are_those_of_the_generator_through_the_filters(translator: Translator):
+    src = torch.tensor(translator.tokenizer.encode_source(TEXTS[1:2] * 9))
+    filters = [Temperature(0.7), TopK(5)]
+    expected = sample(translator.model, src, rng=torch.Generator().manual_seed(3), filters=filters)
+    found = translator.sample(TEXTS[1:2] * 9, rng=torch.Generator().manual_seed(3), filters=filters)
+    assert found == translator.tokenizer.decode(expected.tolist())
+    assert len(set(found)) > 1
 
 
 def test_law_a_folder_translates_as_the_model_did(translator: Translator, tmp_path: Path):
