@@ -21,7 +21,7 @@ def _sum_of_losses(model: Transformer, batch: Batch) -> float:
     return loss.item() * batch.num_labels
 
 
-def check_fit(model: Transformer, pairs: list[Pair]) -> None:
+def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> None:
     """Find out before the first update, not hours into the first epoch.
 
     Raises:
@@ -36,7 +36,7 @@ def check_fit(model: Transformer, pairs: list[Pair]) -> None:
     for row, (src, tgt) in enumerate(pairs):
         if max(len(src), len(tgt) - 1) > positions:
             raise ValueError(
-                f"pair {row} has {len(src)} source and {len(tgt)} target tokens, and the "
+                f"{kind} {row} has {len(src)} source and {len(tgt)} target tokens, and the "
                 f"model {positions} positions; drop the pair, or build the model with a "
                 f"larger max_length"
             )

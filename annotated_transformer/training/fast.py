@@ -51,13 +51,14 @@ class FusedLayerNorm(nn.Module):
 class ByteDropout(nn.Module):
     """Dropout that draws one random byte an element, where `nn.Dropout` draws a float.
 
-    So its probability is that of `nn.Dropout` to the nearest 256th; what it keeps is scaled
-    by the probability it has, so that the mean stays.
+    So its probability is that of `nn.Dropout` to the nearest 256th, of which it drops one or
+    more and keeps one or more. What it keeps is scaled by the probability it has, so that
+    the mean stays.
     """
 
     def __init__(self, p: float) -> None:
         super().__init__()
-        self.dropped = round(256 * p)  # of the 256 bytes
+        self.dropped = min(max(round(256 * p), 1), 255) if p else 0  # of the 256 bytes
 
     def forward(self, x: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
         """Return `x` with some elements zero and the others scaled; as it is in evaluation."""

@@ -11,7 +11,7 @@ from annotated_transformer import checkpoint
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.files import digest_tensors
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.text.batching import Pair
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.segmentation import Segmentations, encode_pairs
@@ -21,6 +21,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper, fingerprint
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.snapshots import average_snapshots, save_snapshot
+from annotated_transformer.training.state_file import read_counters
 from annotated_transformer.training.team import Team
 from annotated_transformer.training.trainer import train
 
@@ -100,17 +101,21 @@ def follow(
             save_snapshot(folder, report.epoch, model, tokenizer, keep=recipe.average)
             checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
 
+    held_out = corpus.splits.get("val")
     with Keeper(folder, identity=identity, seconds=save_seconds) as keeper:
-        train(
+        reports = train(
             model,
             _lessons(recipe, corpus.splits["train"], tokenizer, seed),
             recipe.training,
             generator=torch.Generator().manual_seed(seed),
-            validation=_held_out(corpus, tokenizer, recipe.training.batch_tokens),
+            validation=None if held_out is None else encode_pairs(tokenizer, held_out),
             report=keep,
             keeper=keeper,
         )
-        if first:  # the same again, unless `average` is not what it was
+        if first and not reports:  # nothing was left to do, but `average` may be new
+            at = read_counters(folder)
+            if at.batch:  # killed within an epoch, and now told to end there
+                save_snapshot(folder, at.epoch + 1, model, tokenizer, keep=at.epoch + 1)
             checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
 
 
@@ -163,16 +168,6 @@ def _lessons(
     plain = encode_pairs(tokenizer, texts)
     plain_both = plain + encode_pairs(tokenizer, mirrored)
     return lambda epoch: plain_both if epoch < recipe.both_ways else plain
-
-
-def _held_out(
-    corpus: Corpus, tokenizer: Tokenizer, batch_tokens: int
-) -> list[Batch] | None:
-    if "val" not in corpus.splits:
-        return None
-    return make_batches(
-        encode_pairs(tokenizer, corpus.splits["val"]), batch_tokens=batch_tokens
-    )
 
 
 def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, object]:

@@ -30,16 +30,16 @@ def train(
     config: TrainingConfig,
     *,
     generator: torch.Generator,
-    validation: list[Batch] | None = None,
+    validation: list[Pair] | None = None,
     report: Callable[[Report], object] = lambda report: None,
     keeper: Keeper | None = None,
 ) -> list[Report]:
     """Train `model` on `pairs` in place, and return a report per epoch.
 
-    `pairs` may be a function of the epoch, counted from 0, such as `Segmentations`. `report`
-    gets each report at once. `generator` draws the order of the pairs; dropout draws from
-    torch's own. Adam is the paper's, and so is the schedule. What a `keeper` has kept of
-    this training is not done again.
+    `pairs` may be a function of the epoch, counted from 0, such as `Segmentations`. Nothing
+    is learned from those of `validation`. `report` gets each report at once. `generator`
+    draws the order of the pairs; dropout draws from torch's own. Adam is the paper's, and so
+    is the schedule. What a `keeper` has kept of this training is not done again.
 
     Raises:
         FloatingPointError: If the loss or its gradient is no number; no weight has it then.
@@ -47,6 +47,7 @@ def train(
     """
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
+    held_out = _held_out(model, validation, config)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
     state = TrainingState(model, adam, generator, fast=config.fast)
     reports = list[Report]()
@@ -65,7 +66,7 @@ def train(
             )
             _train_epoch(state, batches, config, progress, keeper)
             speed = progress.tokens_per_second
-            reports.append(make_report(state, validation, speed))
+            reports.append(make_report(state, held_out, speed))
             report(reports[-1])
             if state.at.batch == len(batches):
                 state.end_epoch()
@@ -73,6 +74,15 @@ def train(
                 keeper.report(dataclasses.asdict(reports[-1]))
                 keeper.save(state)
     return reports
+
+
+def _held_out(
+    model: Transformer, pairs: list[Pair] | None, config: TrainingConfig
+) -> list[Batch] | None:
+    if pairs is None:
+        return None
+    check_fit(model, pairs, kind="validation pair")
+    return make_batches(pairs, batch_tokens=config.batch_tokens)
 
 
 def _train_epoch(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, fx
 
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Pair, make_batches
+from annotated_transformer.text.batching import Pair
 from annotated_transformer.training import compilation
 from annotated_transformer.training.compilation import compile_stacks
 from annotated_transformer.training.config import TrainingConfig
@@ -45,8 +45,7 @@ def test_oracle_a_compiled_training_is_the_plain_one(
 ):
     def run(model: Transformer) -> tuple[list[Report], dict[str, Tensor]]:
         pairs, rng = copy_pairs(43), torch.Generator().manual_seed(0)
-        validation = make_batches(pairs[:7], batch_tokens=53)
-        return train(model, pairs, BRIEF, generator=rng, validation=validation), model.state_dict()
+        return train(model, pairs, BRIEF, generator=rng, validation=pairs[:7]), model.state_dict()
 
     plain, compiled = (make_model(dropout=0.0).double() for _ in range(2))
     compile_stacks(compiled)

@@ -107,6 +107,14 @@ def test_law_byte_dropout_keeps_its_share_and_the_mean(p: float):
     assert not torch.equal(dropout(x), y)
 
 
+@pytest.mark.parametrize(("p", "share"), [(0.001, 1 / 256), (0.999, 255 / 256)])
+def test_law_byte_dropout_never_drops_nothing_and_never_all(p: float, share: float):
+    torch.manual_seed(0)
+    y = ByteDropout(p)(torch.ones(1009, 997, dtype=torch.float64))
+    assert (y == 0).double().mean().item() == pytest.approx(share, abs=0.0003)  # 4 deviations at most
+    assert torch.equal(y[y != 0].unique(), torch.tensor([1 / (1 - share)], dtype=torch.float64))
+
+
 def test_law_byte_dropout_is_off_in_evaluation_and_at_zero():
     x = torch.randn(3, 5)
     assert ByteDropout(0.3).eval()(x) is x

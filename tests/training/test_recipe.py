@@ -11,15 +11,19 @@ import torch
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.segmentation import encode_pairs
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy import toy_pairs
 from annotated_transformer.training import recipe as module
+from annotated_transformer.training import trainer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper, fingerprint
 from annotated_transformer.training.recipe import Recipe, follow
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.snapshots import snapshots
+from annotated_transformer.training.state import TrainingState
 from benchmarks.quality import describe_training
 
 SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
@@ -93,6 +97,39 @@ def test_law_a_mean_of_fewer_epochs_than_were_kept_leaves_the_older_out(tmp_path
     torch.testing.assert_close(weights(tmp_path), weights(snapshots(tmp_path)[-1]), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_law_a_training_killed_within_an_epoch_and_told_to_end_there_gives_what_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epochs: int
+):
+    class Killed(BaseException):
+        pass
+
+    lessons = len(make_batches(encode_pairs(own_tokenizer(), corpus().splits["train"]), batch_tokens=499))
+    last, update = epochs * lessons + 2, trainer.update
+    assert lessons > 3
+
+    def stop(state: TrainingState, batch: Batch, config: TrainingConfig) -> str:
+        if state.at.step == last:
+            raise Killed
+        return update(state, batch, config)
+
+    recipe = dataclasses.replace(RECIPE, bpe_dropout=0.0)
+    monkeypatch.setattr(trainer, "update", stop)
+    with pytest.raises(Killed):
+        follow(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=0.0)
+    monkeypatch.setattr(trainer, "update", update)
+    for folder in ("killed", "told at first"):
+        follow(for_steps(last, recipe), corpus(), tmp_path / folder, seed=3)
+    found, expected = (weights(tmp_path / folder) for folder in ("killed", "told at first"))
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    assert len(snapshots(tmp_path / "killed")) == epochs + 1
+
+
+def own_tokenizer() -> Tokenizer:
+    texts = (text for pair in corpus().splits["train"] for text in pair)
+    return Tokenizer.train(texts, vocab_size=SHAPE.vocab_size)
+
+
 def test_law_a_model_of_clean_sentences_cleans_what_it_reads(tmp_path: Path):
     for cleaned in (True, False):
         follow(for_steps(1), corpus(cleaned=cleaned), tmp_path / str(cleaned), seed=0)
@@ -126,14 +163,17 @@ def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bpe_dropout: float
 ):
     lessons = []
-    monkeypatch.setattr(module, "train", lambda model, pairs, *rest, **options: lessons.append(pairs))
-    monkeypatch.setattr(module, "average_snapshots", lambda folder, last: ())
-    monkeypatch.setattr(checkpoint, "save", lambda *rest: None)
+
+    def look(model: Transformer, pairs: object, *rest: object, **options: object) -> list[str]:
+        lessons.append(pairs)
+        return ["a report"]
+
+    monkeypatch.setattr(module, "train", look)
     recipe = dataclasses.replace(RECIPE, both_ways=2, bpe_dropout=bpe_dropout)
     follow(recipe, corpus(), tmp_path, seed=0)
     texts = corpus().splits["train"]
     mirrored = [(target, source) for source, target in texts]
-    tokenizer = Tokenizer.train((text for pair in texts for text in pair), vocab_size=SHAPE.vocab_size)
+    tokenizer = own_tokenizer()
     for epoch, expected in enumerate([texts + mirrored, texts + mirrored, texts, texts]):
         pairs = lessons[0](epoch)
         found = [tokenizer.decode([pair[side] for pair in pairs]) for side in (0, 1)]
@@ -152,12 +192,11 @@ def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
     follow(for_steps(2), corpus(), tmp_path / "first", seed=3)
     begun = []
 
-    def look(model: Transformer, *rest: object, keeper: Keeper, **options: object) -> None:
+    def look(model: Transformer, *rest: object, keeper: Keeper, **options: object) -> list[str]:
         begun.append((model, keeper.identity["tokenizer"]))
+        return ["a report"]
 
     monkeypatch.setattr(module, "train", look)
-    monkeypatch.setattr(module, "average_snapshots", lambda folder, last: ())
-    monkeypatch.setattr(checkpoint, "save", lambda *rest: None)
     fewer = corpus(splits={"train": corpus().splits["train"][:29]})  # whose own tokenizer is another
     recipe = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, dropout=0.17))
     for name, start in (("anew", None), ("on", tmp_path / "first")):

@@ -1,8 +1,11 @@
 """What training promises: it learns a task with a known answer, the same every time, and stops when told."""
 
 import dataclasses
+import functools
+import io
 import itertools
 import math
+import re
 
 import pytest
 import torch
@@ -77,11 +80,12 @@ def test_oracle_an_update_is_pytorchs_adam_on_the_papers_settings(copy_pairs):
 
 def test_law_dropout_is_on_in_training_and_off_in_validation(copy_pairs):
     one = model(dropout=0.5)
-    batches = make_batches(copy_pairs(5, seed=0), batch_tokens=53)
+    pairs = copy_pairs(5, seed=0)
+    batches = make_batches(pairs, batch_tokens=53)
     assert mean_loss(one, batches) == mean_loss(one, batches)
     assert one.training
     assert batch_loss(one, batches[0], BRIEF) != batch_loss(one, batches[0], BRIEF)
-    train(one.eval(), copy_pairs(5, seed=0), BRIEF, generator=rng(), validation=batches)
+    train(one.eval(), pairs, BRIEF, generator=rng(), validation=pairs)
     assert one.training
 
 
@@ -101,12 +105,12 @@ def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     pairs = copy_pairs(23, seed=0)
     epoch = len(make_batches(pairs, batch_tokens=53))
     config = dataclasses.replace(BRIEF, steps=2 * epoch + 1)
-    validation = make_batches(copy_pairs(5, seed=1), batch_tokens=53)
+    validation = copy_pairs(5, seed=1)
     one = model()
     reports = train(one, pairs, config, generator=rng(), validation=validation, report=seen.append)
     assert reports == seen
     assert [report.step for report in reports] == [epoch, 2 * epoch, 2 * epoch + 1]
-    assert reports[-1].validation_loss == mean_loss(one, validation)
+    assert reports[-1].validation_loss == mean_loss(one, make_batches(validation, batch_tokens=53))
     assert reports[1].training_loss < reports[0].training_loss < 2 * math.log(VOCAB)
     assert train(model(), pairs, BRIEF, generator=rng())[-1].validation_loss is None
 
@@ -131,6 +135,30 @@ def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pair
     config = dataclasses.replace(BRIEF, steps=None, minutes=0.5)
     reports = train(model(), copy_pairs(97, seed=0), config, generator=rng())
     assert reports[-1].step == 30  # half a minute of a clock that is read once at first, and once a step
+
+
+def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, copy_pairs
+):
+    terminal, seconds = io.StringIO(), itertools.count(0.0, 1.0)
+    terminal.isatty = lambda: True
+    bar = functools.partial(progress.tqdm, file=terminal, mininterval=0.0)
+    monkeypatch.setattr(progress, "tqdm", bar)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
+    pairs, config = copy_pairs(97, seed=0), dataclasses.replace(BRIEF, steps=4)
+    labels = [b.num_labels for b in make_batches(pairs, batch_tokens=53, generator=rng())[:4]]
+    (report,) = train(model(), pairs, config, generator=rng())
+    screens = re.findall(r"(\d+)%\|[^|]+\| [\d:]+<(\S+), step (\d+), ([^\r]*)", terminal.getvalue())
+    assert {step for _, _, step, _ in screens} == set("1234")
+    share, left, step, note = screens[-1]
+    assert (share, left, step) == ("100", "00:00", "4")
+    assert re.match(rf"loss \d\.\d{{3}}, rate {report.rate:.1e}, {sum(labels) / 4:.0f} tokens/s", note)
+
+
+def test_law_no_bar_where_nobody_looks_on(monkeypatch: pytest.MonkeyPatch, copy_pairs):
+    monkeypatch.setattr(progress, "tqdm", functools.partial(progress.tqdm, file=(file := io.StringIO())))
+    train(model(), copy_pairs(5, seed=0), BRIEF, generator=rng())
+    assert file.getvalue() == ""
 
 
 def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights(copy_pairs):
@@ -210,3 +238,13 @@ def test_message_a_pair_longer_than_the_positions(copy_pairs):
         ValueError, match="pair 2 has 71 source and 2 target tokens, and the model 67 positions; drop"
     ):
         train(model(), pairs, dataclasses.replace(BRIEF, batch_tokens=101), generator=rng())
+
+
+@pytest.mark.message
+def test_message_a_validation_pair_longer_than_the_positions_stops_before_the_first_update(copy_pairs):
+    pairs, one, config = copy_pairs(2, seed=0), model(), dataclasses.replace(BRIEF, batch_tokens=101)
+    before, held_out = one.embedding.weight.clone(), [*pairs, ([4] * 71, [BOS_ID, EOS_ID])]
+    message = "validation pair 2 has 71 source and 2 target tokens, and the model 67 positions; drop"
+    with pytest.raises(ValueError, match=message):
+        train(one, pairs, config, generator=rng(), validation=held_out)
+    assert torch.equal(one.embedding.weight, before)
