@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -64,13 +65,14 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     folder = Path(folder)
     _refuse_missing(folder)
     tensors, metadata = _read_weights(folder / WEIGHTS)
-    config = _read_config(folder / CONFIG)
+    fields = _read_fields(folder / CONFIG)
     for name in (CONFIG, TOKENIZER):
-        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != metadata[name]:
+        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != metadata.get(name):
             raise ValueError(
                 f"{folder / name} is not the one that {WEIGHTS} was saved with: it was changed, or a save "
                 f"was cut short; take all of {', '.join(FILES)} from one save"
             )
+    config = TransformerConfig(**fields)
     tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
     _refuse_strangers(config, tokenizer)
     with torch.random.fork_rng(devices=[]):  # loading draws no random number that the caller can notice
@@ -111,7 +113,7 @@ def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             f"{path} has format_version={metadata.get('format_version')}, and this package reads "
             f"{FORMAT_VERSION}; give a folder that annotated_transformer.checkpoint.save wrote"
         )
-    if digest_tensors(tensors) != metadata[WEIGHTS]:
+    if digest_tensors(tensors) != metadata.get(WEIGHTS):
         raise ValueError(f"{path} is damaged (its weights are not those saved); save or copy the model again")
     return tensors, metadata
 
@@ -127,7 +129,7 @@ def _read_dtype(path: Path, metadata: dict[str, str], model: Transformer) -> tor
     return DTYPES[name]
 
 
-def _read_config(path: Path) -> TransformerConfig:
+def _read_fields(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_bytes())
     except ValueError as error:
@@ -136,7 +138,7 @@ def _read_config(path: Path) -> TransformerConfig:
     if not isinstance(values, dict) or set(values) - set(known):
         unknown = sorted(set(values) - set(known)) if isinstance(values, dict) else values
         raise ValueError(f"{path} has {unknown}, unknown to this package; it knows {', '.join(known)}")
-    return TransformerConfig(**values)
+    return values
 
 
 def _refuse_overflow(state: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:

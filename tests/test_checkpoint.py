@@ -278,8 +278,13 @@ def empty(data: bytes) -> bytes:
     return b""
 
 
+def rename(data: bytes) -> bytes:
+    """Damage the name under which the weights' own digest is kept."""
+    return data.replace(b'"model.safetensors"', b'"model.safetensorz"')
+
+
 @pytest.mark.message
-@pytest.mark.parametrize("damage", [truncate, flip, empty])
+@pytest.mark.parametrize("damage", [truncate, flip, empty, rename])
 def test_message_damaged_weights(folder: Path, damage: Callable[[bytes], bytes]):
     path = folder / "model.safetensors"
     path.write_bytes(damage(path.read_bytes()))
@@ -322,6 +327,25 @@ def test_message_a_file_of_another_model(folder: Path, tmp_path: Path, name: str
     with pytest.raises(
         ValueError, match=rf"{name} is not the one that model\.safetensors was saved with: it was"
     ):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("change", [('heads": 3', 'heads": 5'), ('dropout": 0.1', 'dropout": null')])
+def test_message_a_config_that_was_changed(folder: Path, change: tuple[str, str]):
+    path = folder / "config.json"
+    before = path.read_text()
+    path.write_text(before.replace(*change))
+    assert path.read_text() != before
+    with pytest.raises(ValueError, match=r"config\.json is not the one that model\.safetensors was saved"):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_a_digest_that_is_gone(folder: Path):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes().replace(b'"config.json"', b'"config.jsom"'))
+    with pytest.raises(ValueError, match=r"config\.json is not the one that model\.safetensors was saved"):
         checkpoint.load(folder)
 
 

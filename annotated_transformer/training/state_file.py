@@ -77,11 +77,12 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             f"{path} has format_version={metadata.get('format_version')}, and this package "
             f"reads {FORMAT_VERSION}; {way_out}"
         )
-    if _digest(tensors, metadata["state"]) != metadata["digest"]:
+    record = metadata.get("state", "")
+    if _digest(tensors, record) != metadata.get("digest"):
         raise ValueError(
             f"{path} is damaged (it does not hold what was saved); {way_out}"
         )
-    return tensors, json.loads(metadata["state"])
+    return tensors, json.loads(record)
 
 
 def _digest(tensors: dict[str, Tensor], record: str) -> str:
