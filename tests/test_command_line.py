@@ -120,10 +120,10 @@ def test_law_a_training_killed_three_times_gives_the_same_model(
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
-def test_law_two_processes_train_one_model(data: Path, tmp_path: Path):
+def test_law_two_processes_train_one_model_as_one_would(data: Path, tmp_path: Path):
+    arguments = [*TRAIN, "--steps", "3", "--dropout", "0", "--threads", "1", "--data", str(data)]
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
-    command += ["annotated_transformer", *TRAIN, "--steps", "3", "--threads", "1"]
-    command += ["--data", str(data), "--out", str(tmp_path)]
+    command += ["annotated_transformer", *arguments, "--out", str(tmp_path)]
     done = subprocess.run(
         command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
     )
@@ -131,8 +131,13 @@ def test_law_two_processes_train_one_model(data: Path, tmp_path: Path):
     assert done.stderr.count("has the model of step 3\n") == 1
     assert done.stderr.count("step 3: training loss") == 1
     checkpoint.load(tmp_path)
-    (line,) = (tmp_path / "metrics.jsonl").read_text().splitlines()
-    assert json.loads(line)["step"] == 3
+    assert command_line.main([*arguments, "--out", str(tmp_path / "alone")]) == 0
+    together, alone = (
+        json.loads((folder / "metrics.jsonl").read_text()) for folder in (tmp_path, tmp_path / "alone")
+    )
+    assert together["step"] == alone["step"] == 3
+    for name in ("training_loss", "gradient_norm", "validation_loss", "rate"):
+        assert together[name] == pytest.approx(alone[name], rel=1e-4), name  # in float32
 
 
 def test_law_the_model_is_the_mean_of_the_last_epochs(data: Path, tmp_path: Path, capsys):

@@ -2,6 +2,8 @@
 
 import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from annotated_transformer.commands.options import (
@@ -24,7 +26,7 @@ PROTOCOLS = ("sacrebleu", "multi30k")
 def add_evaluate_options(command: argparse.ArgumentParser) -> None:
     """Add what `evaluate` takes."""
     add_corpus_options(command)
-    add_model_options(command)
+    add_model_options(command, default="that of --source and --target")
     command.add_argument("--split", required=True, help="such as test, or test_2016_flickr")
     command.add_argument(
         "--protocol",
@@ -37,10 +39,11 @@ def add_evaluate_options(command: argparse.ArgumentParser) -> None:
 
 def evaluate_command(options: argparse.Namespace) -> None:
     """Print the BLEU of the model's translations of a split, and the signature that says how."""
-    pairs = _read_split(options)
-    search, translator = search_options(options), load_translator(options)
+    measure = _measure(options.protocol, options.target)
+    pairs, search = _read_split(options), search_options(options)
+    translator = load_translator(options, default=f"{options.source}-{options.target}")
     texts, references = map(list, zip(*pairs, strict=True))
-    score = _score(options.protocol, translator.translate(texts, **search), references, options.target)
+    score = measure(translator.translate(texts, **search), references)
     print(f"BLEU = {score.bleu:.2f}")
     print(score.signature)
 
@@ -58,9 +61,12 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
     return corpus.splits[options.split]
 
 
-def _score(protocol: str, said: list[str], references: list[str], language: str) -> "Score":
+def _measure(protocol: str, language: str) -> Callable[[list[str], list[str]], "Score"]:
+    """Return what scores translations; a language that it cannot count in is refused before any is made."""
     from annotated_transformer.decoding import scoring  # imports for long, which translate need not wait for
+    from annotated_transformer.text.moses import check_language
 
     if protocol == "multi30k":
-        return scoring.multi30k_bleu(said, references, language)
-    return scoring.sacrebleu_13a(said, references)
+        check_language(language)
+        return partial(scoring.multi30k_bleu, language=language)
+    return scoring.sacrebleu_13a

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
-from annotated_transformer.decoding.pretrained import EN_DE
+from annotated_transformer.decoding.pretrained import pretrained_names
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import READERS
 from annotated_transformer.text.sources import DATA_VARIABLE
@@ -32,18 +32,22 @@ def add_corpus_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--target", default="de", help="language to translate into (%(default)s)")
 
 
-def add_model_options(command: argparse.ArgumentParser) -> None:
-    """Add the choice between a model of the user's and one that comes with the package."""
+def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None:
+    """Add the choice between a model of the user's and one that comes with the package.
+
+    `default` says in the help which one that is where nothing is chosen.
+    """
+    there = ", ".join(pretrained_names())
     choice = command.add_mutually_exclusive_group()
     choice.add_argument("--model", type=Path, help="folder that train wrote")
-    choice.add_argument("--pretrained", default=EN_DE, help="or a model of this package (%(default)s)")
+    choice.add_argument("--pretrained", help=f"or a model of this package: {there} (default: {default})")
 
 
-def load_translator(options: argparse.Namespace) -> Translator:
-    """Return what translates with the model asked for."""
+def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
+    """Return what translates with the model asked for, or with the package's of the name `default`."""
     if options.model is not None:
         return Translator.from_folder(options.model)
-    return Translator.from_pretrained(options.pretrained)
+    return Translator.from_pretrained(options.pretrained or default)
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:

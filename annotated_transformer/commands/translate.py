@@ -10,12 +10,13 @@ from annotated_transformer.commands.options import (
     load_translator,
     search_options,
 )
+from annotated_transformer.decoding.pretrained import EN_DE
 from annotated_transformer.text.lines import decode_lines
 
 
 def add_translate_options(command: argparse.ArgumentParser) -> None:
     """Add what `translate` takes."""
-    add_model_options(command)
+    add_model_options(command, default=EN_DE)
     command.add_argument("texts", nargs="*", metavar="text", help="none: the lines of the standard input")
     add_search_options(command)
 
@@ -26,7 +27,7 @@ def translate_command(options: argparse.Namespace) -> None:
     if not texts:
         raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
     search = search_options(options)
-    for translation in load_translator(options).translate(texts, **search):
+    for translation in load_translator(options, default=EN_DE).translate(texts, **search):
         print(_one_line(translation))
 
 

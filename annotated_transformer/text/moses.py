@@ -64,11 +64,20 @@ class Recaser:
         return plain
 
 
-@cache
-def _moses(language: str) -> tuple[MosesPunctNormalizer, MosesTokenizer]:
+def check_language(language: str) -> None:
+    """Refuse a language that Moses would take for English.
+
+    Raises:
+        ValueError: If Moses does not know it; says which it knows.
+    """
     if language not in LANGUAGES:
         raise ValueError(
             f"Moses has no rules for the language {language!r}; choose from "
             f"{', '.join(LANGUAGES)}"
         )
+
+
+@cache
+def _moses(language: str) -> tuple[MosesPunctNormalizer, MosesTokenizer]:
+    check_language(language)
     return MosesPunctNormalizer(language, perl_parity=True), MosesTokenizer(language)

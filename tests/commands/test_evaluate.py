@@ -78,7 +78,8 @@ def test_law_the_score_is_that_of_its_protocol(
 @pytest.mark.usefixtures("pretrained", "asked")
 def test_law_moses_has_the_rules_of_the_target(data: Path, capsys: pytest.CaptureFixture[str]):
     protocol = ["--protocol", "multi30k", "--source", "de", "--target", "en"]
-    assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *protocol]) == 0
+    arguments = ["--data", str(data), "--split", "test", "--pretrained", "en-de", *protocol]
+    assert command_line.main(["evaluate", *arguments]) == 0
     assert "Moses-tokenised (en, " in capsys.readouterr().out
 
 
@@ -104,6 +105,7 @@ def test_law_a_corpus_has_its_own_splits(
             text = "".join(f"{line}\n" for line in texts)
             (tmp_path / "multi30k" / f"{split}.{language}.gz").write_bytes(gzip.compress(text.encode()))
     arguments = ["--corpus", name, "--data", str(tmp_path), "--split", "test", *languages]
+    arguments += ["--pretrained", "en-de"]
     assert command_line.main(["evaluate", *arguments]) == 0
     turned = {"source": "de", "target": "en"} if languages else {}
     expected = load_corpus(name, folder=tmp_path, **turned)
@@ -138,3 +140,46 @@ def test_message_a_mistake_is_one_sentence(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"error: {sentence}")
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ([], "en-de"),
+        (["--source", "de", "--target", "en"], "de-en"),
+        (["--source", "de", "--target", "en", "--pretrained", "en-de"], "en-de"),
+    ],
+)
+def test_law_the_package_s_model_is_that_of_the_languages_unless_another_is_named(
+    folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], name: str
+):
+    named: list[str] = []
+
+    def load(name: str) -> Translator:
+        named.append(name)
+        return Translator.from_folder(folder)
+
+    monkeypatch.setattr(Translator, "from_pretrained", load)
+    assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *options]) == 0
+    assert named == [name]
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+def test_message_there_is_no_model_for_the_languages(data: Path, capsys: pytest.CaptureFixture[str]):
+    languages = ["--source", "de", "--target", "en"]
+    assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *languages]) == 2
+    assert "this package has no model 'de-en' (it has en-de); name one that it" in capsys.readouterr().err
+
+
+@pytest.mark.message
+def test_message_a_language_that_moses_does_not_know_stops_before_anything_is_translated(
+    folder: Path, tmp_path: Path, asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
+):
+    for language in ("en", "xx"):
+        (tmp_path / f"test.{language}").write_text("A man.\n", encoding="utf-8")
+    arguments = ["--data", str(tmp_path), "--split", "test", "--target", "xx", "--model", str(folder)]
+    assert command_line.main(["evaluate", *arguments, "--protocol", "multi30k"]) == 2
+    assert "Moses has no rules for the language 'xx'; choose from " in capsys.readouterr().err
+    assert asked == []
