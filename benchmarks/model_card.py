@@ -1,7 +1,17 @@
-"""The card of a model that the package ships: every number of it comes from the result file."""
+"""The cards of the models that the package ships: every number of them comes from the result files.
 
+    python -m benchmarks.model_card
+
+writes them again, after a change of `model_card.template.md`.
+"""
+
+import json
 from pathlib import Path
 from typing import Any
+
+from annotated_transformer.decoding.pretrained import EN_DE, pretrained_folder, pretrained_names
+from annotated_transformer.files import write_together
+from benchmarks.record import RESULTS
 
 LANGUAGES = {"en": "English", "de": "German"}
 CARD = (Path(__file__).parent / "model_card.template.md").read_text(encoding="utf-8")
@@ -13,7 +23,7 @@ def model_card(record: dict[str, Any]) -> str:
     training = results["training"]
     recipe, (text, *_) = training["results"]["recipe"], results["examples"]
     name = f"{results['source']}-{results['target']}"
-    turned = "" if name == "en-de" else f"--source {results['source']} --target {results['target']} "
+    turned = "" if name == EN_DE else f"--source {results['source']} --target {results['target']} "
     scores = {f"{key} (greedy)" if key[-1] == "1" else key: x for key, x in results["scores"].items()}
     joined = {"1": results["scores"]["test, beam 5"]} | results["joined"]
     return CARD.format(
@@ -21,7 +31,7 @@ def model_card(record: dict[str, Any]) -> str:
         into=LANGUAGES[results["target"]],
         name=name,
         text=text,
-        languages=turned + (f"--pretrained {name} " if turned else ""),
+        languages=turned,
         parameters=results["parameters"],
         megabytes=sum(file["bytes"] for file in results["files"].values()) / 1e6,
         examples=_table(("text", "translation"), results["examples"].items()),
@@ -64,3 +74,14 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
         *([" ".join(cell.replace("|", "\\|").split()) for cell in row] for row in rows),
     ]
     return "\n".join(f"| {' | '.join(row)} |" for row in cells)
+
+
+def write_card(name: str, results: Path = RESULTS) -> None:
+    """Write the card of a model of the package from its result file, into the model's folder."""
+    record = json.loads((results / f"weights_{name}.json").read_text(encoding="utf-8"))
+    write_together(pretrained_folder(name), {"README.md": model_card(record).encode()})
+
+
+if __name__ == "__main__":
+    for model in pretrained_names():
+        write_card(model)

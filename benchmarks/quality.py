@@ -25,8 +25,13 @@ def describe_training(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "training_pairs": len(corpus.splits["train"]),
         "minutes": round(read_counters(folder).seconds / 60, 1),  # of all runs, validation included
-        "epochs": [json.loads(line) for line in (folder / METRICS).read_text("utf-8").splitlines()],
+        "epochs": read_epochs(folder),
     }
+
+
+def read_epochs(folder: Path) -> list[dict[str, object]]:
+    """Return what the training in `folder` reported after each epoch."""
+    return [json.loads(line) for line in (folder / METRICS).read_text("utf-8").splitlines()]
 
 
 def score(translations: list[str], references: list[str], measure: Measure) -> dict[str, object]:

@@ -11,6 +11,7 @@ import json
 import statistics
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -18,11 +19,10 @@ from annotated_transformer import checkpoint
 from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.scoring import sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.files import write_together
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus, load_corpus
-from benchmarks.model_card import model_card
-from benchmarks.quality import beam_scores, score
+from benchmarks.model_card import write_card
+from benchmarks.quality import beam_scores, read_epochs, score
 from benchmarks.record import RESULTS, describe_code, write_result
 
 EXAMPLES = {
@@ -57,12 +57,16 @@ BEYOND = {  # what the sentences of Tatoeba do not prepare a model for
 }
 
 
-def ship(model: Path, corpus: Corpus, training: dict[str, object], *, source: str, target: str) -> None:
+def ship(model: Path, corpus: Corpus, training: dict[str, Any], *, source: str, target: str) -> None:
     """Write the model of the folder `model` into the package, its result file and its card.
 
     `training` is the result file of its training.
+
+    Raises:
+        ValueError: If it is that of another.
     """
     name = f"{source}-{target}"
+    _refuse_another(model, training)
     folder = pretrained.PLACE / name
     trained, tokenizer = checkpoint.load(model)
     checkpoint.save(folder, trained, tokenizer, stored=torch.float16)
@@ -78,10 +82,18 @@ def ship(model: Path, corpus: Corpus, training: dict[str, object], *, source: st
         "beyond": say(name, BEYOND[source]),
         "training": training,
     }
-    path = RESULTS / f"weights_{name}.json"
-    write_result(path, seed=int(str(training["seed"])), results=results)
-    record = json.loads(path.read_text(encoding="utf-8"))
-    write_together(folder, {"README.md": model_card(record).encode()})
+    write_result(RESULTS / f"weights_{name}.json", seed=training["seed"], results=results)
+    write_card(name, RESULTS)
+
+
+def _refuse_another(model: Path, training: dict[str, Any]) -> None:
+    """Keep a model from another one's place, and from another one's card."""
+    found, known = read_epochs(model), training["results"]["epochs"]
+    if found != known:
+        raise ValueError(
+            f"the training in {model} ended with {found[-1:]}, and that of the result file with "
+            f"{known[-1:]}; give the folder of that training, and its --source and --target"
+        )
 
 
 def describe_file(path: Path) -> dict[str, object]:

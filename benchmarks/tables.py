@@ -50,7 +50,18 @@ def decode_table(records: list[Record]) -> str:
 
 
 def multi30k_table(records: list[Record]) -> str:
-    """Return a line for each measure and set: the mean over the seeds, the spread, and each seed's BLEU."""
+    """Return a line for each measure and set: the mean over the seeds, the spread, and each seed's BLEU.
+
+    Raises:
+        ValueError: If the seeds do not share a recipe, for then their mean means nothing.
+    """
+    recipes = [{part: record["results"][part]["recipe"] for part in PARTS} for record in records]
+    for record, recipe in zip(records, recipes, strict=True):
+        if differing := [part for part in PARTS if recipe[part] != recipes[0][part]]:
+            raise ValueError(
+                f"seed {record['seed']} has another recipe than seed {records[0]['seed']} for "
+                f"{', '.join(differing)}; run benchmarks.multi30k again for the older of them"
+            )
     seeds = [f"seed {record['seed']}" for record in records]
     lines = [row(["BLEU, beam 5", "mean", "lowest to highest", *seeds, "published"])]
     lines.append(row(["---", *["--:"] * (len(seeds) + 3)]))
@@ -67,9 +78,9 @@ def multi30k_table(records: list[Record]) -> str:
     steps = [{result[part]["epochs"][-1]["step"] for result in results} for part in PARTS]
     updates = [" or ".join(f"{step:,}" for step in sorted(part)) for part in steps]
     about = (
-        f"{' or '.join(sizes)} parameters; updates: {updates[0]} both ways, with these the forward teacher "
-        f"has {updates[1]}, {updates[2]} of the backward one, {updates[3]} of the student; {minutes} "
-        "minutes, validation and translations included."
+        f"{' or '.join(sizes)} parameters; updates: {updates[0]} of the shared model, with these the "
+        f"forward teacher has {updates[1]}, {updates[2]} of the backward one, {updates[3]} of the student; "
+        f"{minutes} minutes, validation and translations included."
     )
     return "\n".join([*lines, "", about, "", *(f"{origin(record)}\n" for record in records)]).rstrip()
 

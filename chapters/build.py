@@ -72,8 +72,10 @@ def execute(source: Path) -> str:
 
 def fingerprint(source: Path, notebook: Path) -> str:
     """Return a digest of all that a notebook is made from, and of the notebook."""
-    code = [file for file in sorted((HERE.parent / "annotated_transformer").rglob("*")) if file.is_file()]
-    files = [source, notebook, Path(__file__), *(file for file in code if file.suffix in {".py", ".js"})]
+    places = [HERE.parent / "annotated_transformer", HERE.parent / "benchmarks"]
+    found = [file for place in places for file in sorted(place.rglob("*")) if file.is_file()]
+    made_of = {".py", ".js", ".json", ".safetensors"}
+    files = [source, notebook, Path(__file__), *(file for file in found if file.suffix in made_of)]
     return hashlib.sha256(b"\0".join(f.read_bytes() if f.exists() else b"" for f in files)).hexdigest()
 
 

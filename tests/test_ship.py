@@ -19,10 +19,10 @@ from annotated_transformer.text.toy import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, follow
 from benchmarks import ship as module
-from benchmarks.model_card import model_card
+from benchmarks.model_card import model_card, write_card
 from benchmarks.quality import describe_training
 from benchmarks.record import write_result
-from benchmarks.ship import describe_file, join, ship
+from benchmarks.ship import BEYOND, EXAMPLES, describe_file, join, ship
 
 RECIPE = Recipe(
     shape=dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),
@@ -31,13 +31,24 @@ RECIPE = Recipe(
 )
 
 
+@pytest.fixture(scope="module", params=["en-de", "de-en"])
+def name(request: pytest.FixtureRequest) -> str:
+    """Return the direction of the model that is shipped."""
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ship a model that has hardly been trained; return where its weights and results are."""
-    place = tmp_path_factory.mktemp("shipped")
+def corpus(name: str) -> Corpus:
     texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
     splits = {"train": texts[:71], "val": texts[71:84], "test": texts[84:]}
-    corpus = Corpus(name="toy", splits=splits, skipped={}, terms=TATOEBA.terms, cleaned=True)
+    found = Corpus(name="toy", splits=splits, skipped={}, terms=TATOEBA.terms, cleaned=True)
+    return found if name == "en-de" else found.turned()
+
+
+@pytest.fixture(scope="module")
+def shipped(name: str, corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ship a model that has hardly been trained; return where its weights and results are."""
+    place = tmp_path_factory.mktemp("shipped")
     follow(RECIPE, corpus, place / "model", seed=3)
     results = describe_training(RECIPE, corpus, place / "model")
     write_result(place / "training.json", seed=3, results=results)
@@ -45,31 +56,34 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pretrained, "PLACE", place / "weights")
         patch.setattr(module, "RESULTS", place)
-        ship(place / "model", corpus, training, source="en", target="de")
+        source, target = name.split("-")
+        ship(place / "model", corpus, training, source=source, target=target)
     return place
 
 
 @pytest.fixture
-def record(shipped: Path) -> dict:
-    return json.loads((shipped / "weights_en-de.json").read_text(encoding="utf-8"))
+def record(shipped: Path, name: str) -> dict:
+    return json.loads((shipped / f"weights_{name}.json").read_text(encoding="utf-8"))
 
 
-def test_law_the_files_are_the_model_in_half_precision_that_cleans(shipped: Path, record: dict):
-    folder = shipped / "weights" / "en-de"
+def test_law_the_files_are_the_model_in_half_precision_that_cleans(shipped: Path, name: str, record: dict):
+    folder = shipped / "weights" / name
     assert sorted(path.name for path in folder.iterdir()) == sorted([*checkpoint.FILES, "README.md"])
-    for name, about in record["results"]["files"].items():
-        data = (folder / name).read_bytes()
+    for file, about in record["results"]["files"].items():
+        data = (folder / file).read_bytes()
         assert about == {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
     (trained, _), (model, tokenizer) = checkpoint.load(shipped / "model"), checkpoint.load(folder)
-    for name, tensor in trained.state_dict().items():
-        assert torch.equal(model.state_dict()[name], tensor.half().float())
+    for key, tensor in trained.state_dict().items():
+        assert torch.equal(model.state_dict()[key], tensor.half().float())
     assert tokenizer.normalize("„Ja“") == '"Ja"'
 
 
-def test_law_the_results_are_those_of_the_files(shipped: Path, record: dict):
-    translator = Translator.from_folder(shipped / "weights" / "en-de")
-    for found in (record["results"]["examples"], record["results"]["beyond"]):
-        assert len(found) == 4
+def test_law_the_results_are_those_of_the_files(shipped: Path, name: str, record: dict):
+    translator = Translator.from_folder(shipped / "weights" / name)
+    language = name.split("-")[0]
+    for part, texts in {"examples": EXAMPLES[language], "beyond": BEYOND[language]}.items():
+        found = record["results"][part]
+        assert list(found) == texts
         assert translator.translate(list(found)) == list(found.values())
     scores = record["results"]["scores"]
     assert list(scores) == ["val, beam 1", "val, beam 5", "test, beam 1", "test, beam 5"]
@@ -83,8 +97,8 @@ def test_law_neighbours_are_joined_in_both_languages():
     assert join(pairs, 1) == pairs
 
 
-def test_law_the_card_is_made_of_the_results(shipped: Path, record: dict):
-    card = (shipped / "weights" / "en-de" / "README.md").read_text(encoding="utf-8")
+def test_law_the_card_is_made_of_the_results(shipped: Path, name: str, record: dict):
+    card = (shipped / "weights" / name / "README.md").read_text(encoding="utf-8")
     assert card == model_card(record)
     numbers = {found.replace(",", "") for found in re.findall(r"\d[\d,.]*\d|\d", card)}
     changed = json.loads(json.dumps(record))
@@ -97,9 +111,35 @@ def test_law_the_card_is_made_of_the_results(shipped: Path, record: dict):
     assert describe_file(shipped / "training.json")["bytes"] > 0
 
 
-def test_law_the_card_of_the_other_direction_says_so(record: dict):
-    record["results"] |= {"source": "de", "target": "en"}
+def test_law_the_card_says_which_way_it_goes(name: str, record: dict):
+    title, options = {
+        "en-de": ("English to German", "--data data --split test"),
+        "de-en": ("German to English", "--data data --source de --target en --split test"),
+    }[name]
     card = model_card(record)
-    assert card.startswith("# German to English, trained on Tatoeba\n")
-    assert "--source de --target en --pretrained de-en --split test" in card
-    assert "translate --pretrained de-en" in card
+    assert card.startswith(f"# {title}, trained on Tatoeba\n")
+    assert f"evaluate --corpus tatoeba {options} --beam 5\n" in card
+    assert f'translate --pretrained {name} "{EXAMPLES[name[:2]][0]}"\n' in card
+
+
+def test_law_a_card_can_be_written_again(shipped: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pretrained, "PLACE", shipped / "weights")
+    card = shipped / "weights" / name / "README.md"
+    before = card.read_bytes()
+    card.write_bytes(b"of an older template")
+    write_card(name, shipped)
+    assert card.read_bytes() == before
+
+
+@pytest.mark.message
+def test_message_a_model_beside_the_result_file_of_another(
+    shipped: Path, name: str, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pretrained, "PLACE", shipped / "weights")
+    training = json.loads((shipped / "training.json").read_text(encoding="utf-8"))
+    training["results"]["epochs"][-1]["training_loss"] += 1e-9
+    whole = {file: file.read_bytes() for file in (shipped / "weights" / name).iterdir()}
+    message = r"the training in .*model ended with .*; give the folder of that training, and its --source and"
+    with pytest.raises(ValueError, match=message):
+        ship(shipped / "model", corpus, training, source=name[:2], target=name[-2:])
+    assert {file: file.read_bytes() for file in (shipped / "weights" / name).iterdir()} == whole

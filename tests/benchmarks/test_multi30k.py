@@ -1,6 +1,7 @@
 """What the score on Multi30k promises: the model reads prepared text, and is judged on what people wrote."""
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -170,6 +171,26 @@ def test_law_a_corpus_gains_what_is_new_and_can_be_a_translation(corpus: Corpus)
     found = diversified(corpus, [forward, forward], [backward])
     assert found.splits["val"] == corpus.splits["val"]
     assert found.splits["train"] == pairs + list(zip(sources[2:], sources[2:], strict=True))
+
+
+@pytest.mark.parametrize("test", [True, False])
+def test_law_only_a_whole_result_takes_the_place_of_the_committed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, test: bool
+):
+    pairs = list(zip(ENGLISH, GERMAN, strict=True))
+    splits = dict.fromkeys(("train", "val", "test_2016_flickr"), pairs)
+    plain = Corpus(name="multi30k", splits=splits, skipped={}, terms="")
+    monkeypatch.setattr(multi30k, "load_corpus", lambda name, folder: plain)
+    monkeypatch.setattr(multi30k, "train", lambda corpus, out, seed: {"seen": list(corpus.splits)})
+    monkeypatch.setattr(multi30k, "judge", lambda folder, corpus, splits: splits)
+    monkeypatch.setattr(multi30k, "RESULTS", tmp_path / "results")
+    options = ["--data", "data", "--out", str(tmp_path / "out"), "--seed", "7", "--threads", "1"]
+    monkeypatch.setattr(sys, "argv", ["multi30k", *options, *(["--test"] if test else [])])
+    multi30k.main()
+    (file,) = tmp_path.rglob("*.json")
+    assert file == tmp_path / ("results" if test else "out") / "multi30k_seed7.json"
+    judged = ["val", "test_2016_flickr"] if test else ["val"]
+    assert json.loads(file.read_text())["results"] == {"seen": ["train", "val"], "scores": judged}
 
 
 def test_law_all_models_have_the_published_shape():

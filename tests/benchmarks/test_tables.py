@@ -35,7 +35,9 @@ def test_law_a_line_has_the_median_the_spread_the_memory_and_the_ratio():
     ]
 
 
-def test_law_a_score_has_its_mean_its_spread_and_what_was_published():
+@pytest.fixture
+def records() -> list[dict]:
+    """Return made-up results of three seeds."""
     of_machine = json.loads((RESULTS / "decode.json").read_text(encoding="utf-8"))
     splits = ("val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
     records = []
@@ -44,15 +46,20 @@ def test_law_a_score_has_its_mean_its_spread_and_what_was_published():
         both = {"multi30k": scores, "cased 13a": scores}
         found = {"scores": both, "minutes": 44.4}
         for part, step in (("both_ways", 1_234), ("forward", 5_432), ("backward", 987), ("student", 6_789)):
-            found[part] = {"parameters": 2_613_248, "epochs": [{"step": step}]}
+            found[part] = {"parameters": 2_613_248, "epochs": [{"step": step}], "recipe": {"average": 5}}
         records.append(of_machine | {"seed": seed, "results": found})
+    return records
+
+
+def test_law_a_score_has_its_mean_its_spread_and_what_was_published(records: list[dict]):
     lines = multi30k_table(records).splitlines()
     assert lines[0] == "| BLEU, beam 5 | mean | lowest to highest | seed 0 | seed 1 | seed 2 | published |"
     line = "| multi30k, test_2016_flickr | 41.17 | 40.00 to 42.50 | 40.00 | 42.50 | 41.00 | 41.02 |"
     assert lines[3] == line
     assert lines[7] == line.replace("multi30k", "cased 13a").replace("41.02", "")
-    about = "1,234 both ways, with these the forward teacher has 5,432, 987 of the backward one, 6,789 of the"
-    assert f"2,613,248 parameters; updates: {about} student; 44, 44, 44 minutes" in "\n".join(lines)
+    about = "1,234 of the shared model, with these the forward teacher has 5,432, 987 of the backward one,"
+    expected = f"2,613,248 parameters; updates: {about} 6,789 of the student; 44, 44, 44 minutes"
+    assert expected in "\n".join(lines)
     assert lines[-1] == origin(records[-1])
 
 
@@ -64,6 +71,14 @@ def test_law_the_origin_tells_a_changed_tree():
     assert "2 threads, lib.so preloaded; " in origin(record | {"machine": machine})
     for part in (record["command"], record["commit"][:10], record["machine"]["processor"]):
         assert part in origin(record)
+
+
+@pytest.mark.message
+def test_message_seeds_of_two_recipes(records: list[dict]):
+    records[2]["results"]["backward"]["recipe"] = {"average": 7}
+    expected = "seed 2 has another recipe than seed 0 for backward; run benchmarks.multi30k again for the"
+    with pytest.raises(ValueError, match=expected):
+        multi30k_table(records)
 
 
 @pytest.mark.message
