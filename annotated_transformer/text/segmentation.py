@@ -17,7 +17,8 @@ class Segmentations:
     """The same pairs of texts in other tokens in every epoch, so that no word is only one token.
 
     The texts are dealt anew into `groups` in each epoch, and each group is encoded by a tokenizer
-    of its own: `Tokenizer.with_dropout`.
+    of its own: `Tokenizer.with_dropout`. Where a text gets more than `longest` tokens, its pair
+    stays whole in that epoch, so that no draw ends a training that began well.
     """
 
     def __init__(
@@ -27,10 +28,11 @@ class Segmentations:
         *,
         p: float,
         seed: int,
+        longest: int,
         groups: int = 32,
     ) -> None:
         self.tokenizer, self.texts, self.p = tokenizer, texts, p
-        self.seed, self.groups = seed, groups
+        self.seed, self.longest, self.groups = seed, longest, groups
 
     def __call__(self, epoch: int) -> list[Pair]:
         """Return the pairs of an epoch, in the order of the texts, alike at every call."""
@@ -41,4 +43,6 @@ class Segmentations:
             rows = (group_of == group).nonzero().flatten().tolist()
             tokenizer = self.tokenizer.with_dropout(self.p, rng)
             pairs |= zip(rows, encode_pairs(tokenizer, [self.texts[row] for row in rows]), strict=True)
+        long = [row for row, pair in pairs.items() if max(map(len, pair)) > self.longest]
+        pairs |= zip(long, encode_pairs(self.tokenizer, [self.texts[row] for row in long]), strict=True)
         return [pairs[row] for row in range(len(self.texts))]

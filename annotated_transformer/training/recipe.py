@@ -160,8 +160,9 @@ def _lessons(
     """Return what there is to learn, as a function of the epoch."""
     mirrored = [(target, source) for source, target in texts] if recipe.both_ways else []
     if recipe.bpe_dropout:
+        longest = min(recipe.shape.max_length, recipe.training.batch_tokens)
         one_way, both_ways = (
-            Segmentations(tokenizer, pairs, p=recipe.bpe_dropout, seed=seed)
+            Segmentations(tokenizer, pairs, p=recipe.bpe_dropout, seed=seed, longest=longest)
             for pairs in (texts, texts + mirrored)
         )
         return lambda epoch: (both_ways if epoch < recipe.both_ways else one_way)(epoch)

@@ -24,7 +24,7 @@ def test_law_a_pair_of_texts_is_its_own_ids(tokenizer: Tokenizer):
 
 
 def test_law_every_segmentation_says_the_same_text_in_the_same_vocabulary(tokenizer: Tokenizer):
-    pairs = Segmentations(tokenizer, TEXTS, p=0.1, seed=0, groups=7)(0)
+    pairs = Segmentations(tokenizer, TEXTS, p=0.1, seed=0, longest=99, groups=7)(0)
     for side in (0, 1):
         assert tokenizer.decode([pair[side] for pair in pairs]) == [texts[side] for texts in TEXTS]
     plain = encode_pairs(tokenizer, TEXTS)
@@ -37,15 +37,27 @@ def test_law_every_segmentation_says_the_same_text_in_the_same_vocabulary(tokeni
 
 
 def test_law_each_epoch_and_each_seed_has_its_own_and_no_run_another(tokenizer: Tokenizer):
-    first, again = (Segmentations(tokenizer, TEXTS, p=0.1, seed=0, groups=7) for _ in range(2))
-    other = Segmentations(tokenizer, TEXTS, p=0.1, seed=1, groups=7)
+    first, again = (Segmentations(tokenizer, TEXTS, p=0.1, seed=0, longest=99, groups=7) for _ in range(2))
+    other = Segmentations(tokenizer, TEXTS, p=0.1, seed=1, longest=99, groups=7)
     epochs = [first(3), first(4), other(3)]
     assert again(3) == epochs[0]  # whichever were asked for before
     assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
 
 
 def test_law_without_dropout_all_are_the_plain_one(tokenizer: Tokenizer):
-    assert Segmentations(tokenizer, TEXTS, p=0.0, seed=0)(5) == encode_pairs(tokenizer, TEXTS)
+    assert Segmentations(tokenizer, TEXTS, p=0.0, seed=0, longest=99)(5) == encode_pairs(tokenizer, TEXTS)
+
+
+def test_law_a_pair_that_would_be_too_long_stays_whole_in_that_epoch(tokenizer: Tokenizer):
+    plain = encode_pairs(tokenizer, TEXTS)
+    longest = max(len(ids) for pair in plain for ids in pair)
+    free, held = (
+        Segmentations(tokenizer, TEXTS, p=0.5, seed=0, longest=limit)(0) for limit in (99, longest)
+    )
+    too_long = [max(map(len, pair)) > longest for pair in free]
+    assert 0 < sum(too_long) < len(too_long)
+    rows = zip(too_long, plain, free, held, strict=True)
+    assert all(found == (whole if long else other) for long, whole, other, found in rows)
 
 
 def test_law_a_tokenizer_leaves_out_its_share_of_merges(tokenizer: Tokenizer):
