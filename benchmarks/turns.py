@@ -11,6 +11,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
@@ -107,11 +108,12 @@ def _serve(prepare: Callable[[], Round], pipe: Connection) -> None:
     do_round = prepare()
     do_round()
     pipe.send(0.0)
-    while pipe.recv() == "round":
-        start = time.process_time()
-        units = do_round()
-        pipe.send(units / (time.process_time() - start))
-    pipe.send(_peak_megabytes())
+    with suppress(EOFError):  # nobody asks any more where another has failed
+        while pipe.recv() == "round":
+            start = time.process_time()
+            units = do_round()
+            pipe.send(units / (time.process_time() - start))
+        pipe.send(_peak_megabytes())
 
 
 def _peak_megabytes() -> float:

@@ -1,6 +1,7 @@
 """What the warm-up is for: six post-norm layers learn nothing without it, pre-norm learns fastest."""
 
 import math
+import statistics
 from typing import Literal
 
 import torch
@@ -13,14 +14,13 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.evaluation import mean_loss
 from annotated_transformer.training.trainer import train
 
-SYMBOLS, LENGTH, STEPS, BATCH = 10, 8, 150, 64
-# Who knows that EOS comes last, and of the symbols nothing, pays ln(10) for eight labels of nine.
-GUESSING = LENGTH / (LENGTH + 1) * math.log(SYMBOLS)
+SYMBOLS, LENGTH, STEPS, BATCH = 10, 8, 250, 128
+SYMBOLS_SHARE = LENGTH / (LENGTH + 1)  # of the labels; the last one is EOS, which is soon known
 
 
-def loss_after(norm: Literal["post", "pre"], warmup_steps: int) -> float:
+def loss_after(norm: Literal["post", "pre"], warmup_steps: int, seed: int) -> float:
     """Return the loss on unseen sequences after one epoch of the reverse task."""
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     config = TransformerConfig(
         vocab_size=FIRST_SYMBOL + SYMBOLS,
         max_length=64,
@@ -31,7 +31,7 @@ def loss_after(norm: Literal["post", "pre"], warmup_steps: int) -> float:
         dropout=0.0,
         norm=norm,
     )
-    model, rng = Transformer(config), torch.Generator().manual_seed(0)
+    model, rng = Transformer(config), torch.Generator().manual_seed(seed)
     count, lengths = STEPS * BATCH, range(LENGTH, LENGTH + 1)
     pairs = reverse_pairs(count + 499, symbols=SYMBOLS, lengths=lengths, generator=rng)
     settings = TrainingConfig(
@@ -46,6 +46,12 @@ def loss_after(norm: Literal["post", "pre"], warmup_steps: int) -> float:
 
 
 def test_law_post_norm_needs_the_warm_up_and_pre_norm_learns_faster():
-    assert loss_after("post", warmup_steps=1) > GUESSING
-    assert loss_after("post", warmup_steps=75) < 0.9 * GUESSING
-    assert loss_after("pre", warmup_steps=75) < 0.1 * GUESSING
+    """Ask three seeds, for a deep post-norm stack is at their mercy: one fails with the warm-up, too."""
+    without, warmed_up, pre = (
+        [loss_after(norm, steps, seed) for seed in range(3)]
+        for norm, steps in (("post", 1), ("post", 75), ("pre", 75))
+    )
+    assert all(a > b > c for a, b, c in zip(without, warmed_up, pre, strict=True))
+    assert statistics.median(without) > SYMBOLS_SHARE * math.log(SYMBOLS)  # it guesses
+    assert statistics.median(warmed_up) < SYMBOLS_SHARE * 1.0
+    assert max(pre) < SYMBOLS_SHARE * 0.1
