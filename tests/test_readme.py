@@ -47,7 +47,8 @@ def test_law_every_file_named_exists(document: str):
 def test_law_the_command_line_takes_what_is_shown():
     shell = "\n".join(blocks("sh"))
     commands = re.findall(r"^python -m annotated_transformer (\w+)(.*)$", shell, re.MULTILINE)
-    assert [command for command, _ in commands] == ["translate", "download", "train", "evaluate", "translate"]
+    names = ["translate", "translate", "download", "train", "evaluate", "translate"]
+    assert [command for command, _ in commands] == names
     for command, rest in commands[1:]:
         run = [sys.executable, "-m", "annotated_transformer", command, "--help"]
         shown = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT).stdout

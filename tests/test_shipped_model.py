@@ -1,4 +1,4 @@
-"""What the model in the package promises, as it lies there: it is small, translates, and says what it is."""
+"""What the models in the package promise, as they lie there: small, they translate, and say what they are."""
 
 import json
 import tomllib
@@ -13,8 +13,12 @@ from annotated_transformer.decoding.translator import Translator
 from benchmarks.model_card import model_card
 from benchmarks.ship import RESULTS, describe_file
 
-WEATHER = "The weather is nice today."
-NAMES = ["en-de"]
+WEATHER = {"en-de": "The weather is nice today.", "de-en": "Das Wetter ist heute schön."}
+MEANT = {
+    "en-de": {"Das Wetter ist heute schön.", "Heute ist das Wetter schön."},
+    "de-en": {"The weather is nice today.", "The weather is beautiful today.", "It's a nice day today."},
+}
+NAMES = ["de-en", "en-de"]
 
 
 @pytest.fixture(params=NAMES)
@@ -37,20 +41,26 @@ def test_law_a_model_is_whole_and_small(folder: Path):
     checkpoint.load(folder)
 
 
-def test_law_the_weather_is_translated():
-    translator = Translator.from_pretrained()
-    assert translator.translate([WEATHER])[0] in {
-        "Das Wetter ist heute schön.",
-        "Heute ist das Wetter schön.",
-    }
-    (explained,) = translator.explain([WEATHER])
+def test_law_the_weather_is_translated(folder: Path):
+    translator, text = Translator.from_pretrained(folder.name), WEATHER[folder.name]
+    assert translator.translate([text])[0] in MEANT[folder.name]
+    (explained,) = translator.explain([text])
     assert explained.score < 0
     assert explained.attention.shape[2:] == (len(explained.target_tokens), len(explained.source_tokens))
 
 
-def test_law_the_first_command_of_the_readme_translates(capsys: pytest.CaptureFixture[str]):
-    assert command_line.main(["translate", WEATHER]) == 0
-    assert capsys.readouterr().out.splitlines() == Translator.from_pretrained().translate([WEATHER])
+@pytest.mark.parametrize(("name", "options"), [("en-de", []), ("de-en", ["--pretrained", "de-en"])])
+def test_law_the_first_commands_of_the_readme_translate(
+    name: str, options: list[str], capsys: pytest.CaptureFixture[str]
+):
+    text = WEATHER[name]
+    assert command_line.main(["translate", *options, text]) == 0
+    assert capsys.readouterr().out.splitlines() == Translator.from_pretrained(name).translate([text])
+
+
+def test_law_without_a_name_it_is_the_one_to_german():
+    text = WEATHER["en-de"]
+    assert Translator.from_pretrained().translate([text])[0] in MEANT["en-de"]
 
 
 def test_law_it_says_what_its_results_say(folder: Path, results: dict):
