@@ -16,10 +16,9 @@ def attention_weights(
     key: Float[Tensor, "*batch keys d_k"],
     mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""Return what each query reads of each key, $\mathrm{softmax}(QK^\top/\sqrt{d_k})$.
+    r"""Return the weights, $\mathrm{softmax}(QK^\top/\sqrt{d_k})$, of equation 1.
 
-    Equation 1, first half. `mask` is True where a query may attend: the opposite of
-    `nn.MultiheadAttention`'s.
+    `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`.
 
     Raises:
         ValueError: If query and key differ in width, or the mask does not fit.
@@ -34,15 +33,16 @@ def masked_softmax(
     scores: Float[Tensor, "*batch queries keys"],
     mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""Return the softmax over the keys, forbidden scores set to $-\infty$ (section 3.2.3).
+    r"""Return a softmax over the keys, masked scores set to $-\infty$ (section 3.2.3).
 
-    A query that may attend nowhere reads nothing: its row is all zeros, never NaN.
+    A query that may attend nowhere gets a row of zeros, and a gradient of zero.
     """
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
-    return weights.masked_fill(~mask, 0.0)  # softmax gives NaN on a row of -inf
+    blind = ~mask.any(dim=-1, keepdim=True)  # softmax gives NaN on a row of -inf
+    weights = scores.masked_fill(~(mask | blind), -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0)
 
 
 def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
@@ -64,9 +64,8 @@ def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
             f"of shape {wanted}, have {len(wanted)}: is its first one batch or heads? "
             f"Give (queries, keys) or (batch, heads, queries, keys)"
         )
-    if any(
-        size not in (1, full) for size, full in zip(shape[::-1], wanted[::-1], strict=False)
-    ):
+    sizes = zip(shape[::-1], wanted[::-1], strict=False)
+    if any(size not in (1, full) for size, full in sizes):
         raise ValueError(
             f"mask of shape {shape} does not broadcast to the scores' shape {wanted}; "
             f"the last two sizes are queries and keys"
@@ -101,7 +100,7 @@ def check_values(key: Tensor, value: Tensor) -> None:
 class ScaledDotProductAttention(nn.Module):
     r"""Average the values, $\mathrm{softmax}(QK^\top / \sqrt{d_k})\,V$ (eq. 1).
 
-    The weights pass through the identity `weights`, where a forward hook can observe them.
+    A forward hook on `weights`, an identity, can observe the weights.
     """
 
     def __init__(self) -> None:
@@ -188,8 +187,8 @@ class MultiHeadAttention(nn.Module):
     r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots)\,W^O$ (3.2.2).
 
     `to_query` holds the paper's $W^Q_1, \dots, W^Q_h$ side by side, so that one product
-    serves all heads; `to_key` and `to_value` likewise, and `to_output` is $W^O$. Without
-    biases, as in the paper's formulas.
+    serves all heads; so do `to_key` and `to_value`, and `to_output` is $W^O$. No biases, as
+    in the paper's formulas.
     """
 
     def __init__(
@@ -213,8 +212,8 @@ class MultiHeadAttention(nn.Module):
         if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
             choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
             raise ValueError(
-                f"d_model={d_model} does not split into num_heads={num_heads} equal heads; "
-                f"choose num_heads from {choices}, or give both d_k and d_v"
+                f"d_model={d_model} does not split into num_heads={num_heads} equal "
+                f"heads; choose num_heads from {choices}, or give both d_k and d_v"
             )
         d_k = d_model // num_heads if d_k is None else d_k
         d_v = d_model // num_heads if d_v is None else d_v

@@ -11,7 +11,7 @@ from torch import Tensor
 def padding_mask(
     ids: Int[Tensor, "batch tokens"], pad_id: int
 ) -> Bool[Tensor, "batch 1 1 tokens"]:
-    """Return where `ids` holds words, not padding: one row for all heads and queries."""
+    """Return where `ids` is not padding: one row for all heads and queries."""
     return (ids != pad_id)[:, None, None, :]
 
 
@@ -20,8 +20,8 @@ def causal_mask(
 ) -> Bool[Tensor, "{tokens} {tokens}"]:
     """Return the lower triangle, diagonal included: position i may attend to j ≤ i.
 
-    "j ≤ i" keeps the next word secret only because the decoder's input is shifted right
-    by one (section 3.1).
+    The word to predict is not among them only because the decoder's input is shifted
+    right by one position (section 3.1).
     """
     return torch.ones(tokens, tokens, dtype=torch.bool, device=device).tril()
 
@@ -29,5 +29,5 @@ def causal_mask(
 def decoder_mask(
     ids: Int[Tensor, "batch tokens"], pad_id: int
 ) -> Bool[Tensor, "batch 1 tokens tokens"]:
-    """Return where both masks agree: words, and none of them later."""
+    """Return the padding mask and the causal mask combined by *and*."""
     return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)

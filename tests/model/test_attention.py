@@ -194,6 +194,19 @@ def test_law_a_blind_query_reads_nothing_and_stays_differentiable(qkv, module):
     assert (inputs[0].grad[..., 3, :] == 0).all()
 
 
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+def test_law_a_blind_query_passes_anomaly_detection(qkv):
+    inputs = [x.requires_grad_() for x in qkv]
+    with torch.autograd.detect_anomaly(check_nan=True):
+        attention(*inputs, blind_mask()).sum().backward()
+    plain = (qkv[0] @ qkv[1].mT).masked_fill(~blind_mask(), -math.inf).softmax(dim=-1)
+    with (
+        pytest.raises(RuntimeError, match="SoftmaxBackward0' returned nan"),  # so the check can fail
+        torch.autograd.detect_anomaly(check_nan=True),
+    ):
+        plain.masked_fill(~blind_mask(), 0.0).sum().backward()
+
+
 def test_law_a_blind_query_reads_nothing_in_half_precision_either(qkv):
     for dtype in (torch.float16, torch.bfloat16):
         out = attention(*(x.to(dtype) for x in qkv), blind_mask())
