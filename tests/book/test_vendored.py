@@ -1,18 +1,16 @@
-"""The scripts that the book carries are the ones we know, byte by byte, or there is no book."""
+"""Third-party files that the book is made with are the ones we know, byte by byte, or there is no book."""
 
 import hashlib
-import json
+import re
 from pathlib import Path
 
 import pytest
 from sphinx.errors import ExtensionError
 
-from annotated_transformer.book.sphinx_extension import package_root, verified_files
+from annotated_transformer.book.rendering.vendored import MANIFESTS, package_root, verified_files
 
 ROOT = Path(__file__).resolve().parents[2]
-MANIFESTS = json.loads(
-    (ROOT / "annotated_transformer" / "book" / "vendored.json").read_text(encoding="utf-8")
-)
+FONTS = ROOT / "annotated_transformer" / "book" / "static" / "fonts"
 
 
 @pytest.fixture
@@ -34,12 +32,22 @@ def test_law_the_installed_package_is_the_one_of_the_manifest(name: str):
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("name", list(MANIFESTS))
-def test_law_the_book_carries_the_files_of_the_manifest_and_no_others(name: str):
-    folder = ROOT / "_build" / "html" / "_static" / "vendor" / name
-    carried = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
-    assert carried == set(MANIFESTS[name]["files"])
-    assert dict(verified_files(MANIFESTS[name], folder))
+def test_law_the_book_carries_fonts_of_formulas_and_no_script_that_sets_them():
+    static = ROOT / "_build" / "html" / "_static"
+    carried = {path.name for path in (static / "formulas").iterdir()}
+    assert {"formulas.css", "MathJax_Main-Regular.woff", "MathJax_Math-Italic.woff"} <= carried
+    assert carried - {"formulas.css"} <= {Path(name).name for name in MANIFESTS["mathjax"]["files"]}
+    assert [path.name for path in static.rglob("*.js") if "mathjax" in path.read_text("utf-8").lower()] == []
+
+
+def test_law_each_font_that_we_carry_is_used_and_licensed():
+    css = (FONTS.parent / "book.css").read_text(encoding="utf-8")
+    fonts = {path.name for path in FONTS.glob("*.woff2")}
+    assert set(re.findall(r'url\("fonts/([^"]+)"\)', css)) == fonts
+    assert fonts
+    licence = (FONTS / "OFL.txt").read_text(encoding="utf-8")
+    assert "SIL OPEN FONT LICENSE Version 1.1" in licence
+    assert "Adobe" in licence
 
 
 @pytest.mark.message

@@ -1,4 +1,4 @@
-/* Three small services; the page can be read without them. */
+/* Four small services; the page can be read without them. */
 (() => {
   "use strict";
 
@@ -18,27 +18,36 @@
   // 2. A formula within a sentence that is wider than the column gets a scrolling line of its own,
   //    and what scrolls sideways must be reachable by keyboard.
   const reachable = () => {
-    document.querySelectorAll("span.math").forEach((formula) => {
-      if (formula.closest("table")) return; // a table scrolls as a whole
-      formula.classList.remove("at-wide");
+    const formulas = [...document.querySelectorAll("article span.math")].filter((formula) => !formula.closest("table")); // it scrolls as a whole
+    formulas.forEach((formula) => formula.classList.remove("at-wide"));
+    const wide = formulas.filter((formula) => { // first all measures, then all changes: the page is laid out once
       const room = formula.parentElement.closest("p, li, dd, dt, div").clientWidth;
-      formula.classList.toggle("at-wide", formula.getBoundingClientRect().width > room);
+      return formula.getBoundingClientRect().width > room;
     });
+    wide.forEach((formula) => formula.classList.add("at-wide"));
     const boxes = "mjx-container, .at-wide, .bd-article pre, .pst-scrollable-table-container, .cell_output .output";
-    document.querySelectorAll(boxes).forEach((box) => {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
-    });
+    const scrolling = [...document.querySelectorAll(boxes)].map((box) => [box, box.scrollWidth > box.clientWidth]);
+    scrolling.forEach(([box, scrolls]) => (scrolls ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
   };
 
   // 3. Some buttons of the theme are named otherwise than they are labelled; let the words that one sees be the name.
   const named = () => {
-    const mislabelled = ".search-button-field, details.hide > summary";
-    document.querySelectorAll(mislabelled).forEach((button) => button.removeAttribute("aria-label"));
+    document.querySelectorAll(".search-button-field").forEach((button) => button.removeAttribute("aria-label"));
     document.querySelectorAll(".theme-switch-button").forEach((button) => {
       button.setAttribute("aria-label", "Color mode: Light, Dark or System Settings");
     });
   };
+
+  // 4. Paper is light, whatever the screen is.
+  const page = document.documentElement;
+  let screen = null;
+  const print = (printing) => {
+    if (printing && screen === null) [screen, page.dataset.theme] = [page.dataset.theme, "light"];
+    if (!printing && screen !== null) [page.dataset.theme, screen] = [screen, null];
+  };
+  window.addEventListener("beforeprint", () => print(true));
+  window.addEventListener("afterprint", () => print(false));
+  matchMedia("print").addEventListener("change", (media) => print(media.matches));
 
   const start = () => {
     document.querySelectorAll("img.at-svg").forEach(inline);

@@ -1,0 +1,1 @@
+"""How Sphinx makes pages of the chapters; `sphinx_extension` registers it all."""

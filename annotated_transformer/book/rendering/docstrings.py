@@ -1,0 +1,41 @@
+"""Docstrings as autodoc reads them: Markdown's formulas, constants' words, types by their last names."""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+
+
+def keep_colons(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Put back what napoleon took for a type: a constant's words before its docstring's first colon."""
+    for index, line in enumerate(lines):
+        if what in {"attribute", "data", "property"} and line.startswith(":type: "):
+            del lines[index]
+            lines[0] = f"{line.removeprefix(':type: ')}: {lines[0]}"
+            return
+
+
+def markdown_math(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Let autodoc read the formulas of our docstrings, `$…$` as in Markdown."""
+    lines[:] = re.sub(r"\$([^$]+)\$", r":math:`\1`", "\n".join(lines)).split("\n")
+
+
+def shorten_types(app: Sphinx, doctree: nodes.document) -> None:
+    """Write types by their last names where Sphinx cannot read a signature, as with `= <factory>`.
+
+    Only words are changed, not nodes: a name may hold a reference in two forms, and Sphinx chooses one later.
+    """
+    for name in doctree.findall(addnodes.desc_sig_name):
+        for text in list(name.findall(nodes.Text)):
+            short = re.sub(r"~[\w.]*\.(\w+)", r"\1", text)
+            if short != text and text.parent is not None:
+                text.parent.replace(text, nodes.Text(short))
+
+
+def setup(app: Sphinx) -> None:
+    """Register the above with Sphinx."""
+    app.connect("autodoc-process-docstring", keep_colons, priority=600)  # napoleon comes at 500
+    app.connect("autodoc-process-docstring", markdown_math)
+    app.connect("doctree-read", shorten_types)

@@ -1,0 +1,33 @@
+// Runs while the book is built, in a JavaScript engine without a browser, after MathJax's own files.
+const { CHTML } = MathJax._.output.chtml_ts;
+const { TeX } = MathJax._.input.tex_ts;
+const { TeXFont } = MathJax._.output.chtml.fonts.tex_ts;
+const adaptor = MathJax._.adaptors.liteAdaptor.liteAdaptor();
+MathJax._.a11y["assistive-mml"].AssistiveMmlHandler(MathJax._.handlers.html_ts.RegisterHTMLHandler(adaptor));
+
+const newDocument = () => {
+  const input = new TeX({
+    packages: ["base", "ams", "newcommand"],
+    formatError: (jax, error) => { throw error; },
+  });
+  const output = new CHTML({ font: new TeXFont({ fontURL: "." }), adaptiveCSS: true });
+  return MathJax._.mathjax.mathjax.document("", { InputJax: input, OutputJax: output });
+};
+const page = newDocument();
+const size = { em: 16, ex: 16 * 0.442, containerWidth: 16 * 42 }; // so that MathJax writes no size of its own
+
+// Return one formula as HTML, or why it cannot be set.
+const setFormula = (tex, display, target = page) => {
+  try {
+    return JSON.stringify({ html: adaptor.outerHTML(target.convert(tex, { display, ...size })) });
+  } catch (error) {
+    return JSON.stringify({ error: String(error.message ?? error) });
+  }
+};
+
+// Return the style sheet that these formulas need, whatever was set before.
+const styleSheet = (formulas) => {
+  const fresh = newDocument();
+  formulas.forEach(([tex, display]) => setFormula(tex, display, fresh));
+  return adaptor.textContent(fresh.outputJax.styleSheet(fresh));
+};

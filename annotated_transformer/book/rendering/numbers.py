@@ -1,0 +1,103 @@
+"""Numbers by chapter: equation (3.1), exercise 3.1. A page whose file has no number counts 1, 2, 3."""
+
+import re
+from typing import Any, cast
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.domains.math import MathDomain
+from sphinx.environment import BuildEnvironment
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_title, solution_node, solution_title
+
+KINDS = ("predict", "implement", "debug", "derive", "extend")
+STARS = 3
+
+
+def number(page: str, place: int) -> str:
+    """Return the number of the page's `place`th thing: 3.1 in chapters/03_name, else 1."""
+    chapter = re.match(r"(?:.*/)?(\d\d)_", page)
+    return f"{int(chapter[1])}.{place}" if chapter else str(place)
+
+
+def number_equations(app: Sphinx, doctree: nodes.document) -> None:
+    """Number the labelled equations of a page; what refers to one shows the same number."""
+    page, domain = app.env.docname, cast(MathDomain, app.env.get_domain("math"))
+    labelled = [block for block in doctree.findall(nodes.math_block) if block.get("number")]
+    for place, block in enumerate(labelled, start=1):
+        block["number"] = number(page, place)
+        domain.equations[block["label"]] = (page, block["number"])
+
+
+def number_exercises(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Number the exercises of each page, where Sphinx keeps the numbers of figures."""
+    for page, kinds in env.toc_fignumbers.items():
+        for place, name in enumerate(kinds.get("exercise", {}), start=1):
+            kinds["exercise"][name] = (number(page, place),)  # type: ignore[assignment]
+    return []
+
+
+class NameExercises(SphinxPostTransform):
+    """Write "Exercise 3.1 · Implement ★★ · Title", "Solution to exercise 3.1", and references likewise."""
+
+    default_priority = 4  # before sphinx-exercise and before references are resolved
+
+    def number_of(self, label: str) -> str:
+        """Return the number of the exercise of a label, or nothing if it has none."""
+        page = self.env.sphinx_exercise_registry.get(label, {}).get("docname", "")  # type: ignore[attr-defined]
+        found = self.env.toc_fignumbers.get(page, {}).get("exercise", {}).get(label, ())
+        return "".join(map(str, found))
+
+    def run(self, **kwargs: Any) -> None:
+        """Write the titles of one page and the references on it."""
+        if not hasattr(self.env, "sphinx_exercise_registry"):
+            return
+        for node in self.document.findall(exercise_enumerable_node):
+            if isinstance(node[0], exercise_title):
+                node[0] = exercise_heading(node)
+            clear_ids(node)
+        for node in self.document.findall(solution_node):
+            target = self.number_of(node["target_label"])
+            if target and isinstance(node[0], solution_title):
+                node[0] = nodes.title("", f"Solution to exercise {target}")
+                node["title"] = node[0].astext()
+            clear_ids(node)
+        for reference in self.document.findall(addnodes.pending_xref):
+            target = self.number_of(reference.get("reftarget", ""))
+            if target and reference["reftype"] == "ref" and not reference.get("refexplicit"):
+                reference["refexplicit"] = True
+                reference.children = []
+                reference += nodes.inline("", f"exercise {target}", classes=["std", "std-ref"])
+
+
+def exercise_heading(node: exercise_enumerable_node) -> nodes.title:
+    """Return what follows "Exercise 3.1": the kind, the stars and the title, as far as they are given."""
+    title = nodes.title()
+    kind = next((kind for kind in KINDS if kind in node["classes"]), "")
+    stars = next((n for n in range(1, STARS + 1) if f"stars-{n}" in node["classes"]), 0)
+    if kind or stars:
+        title += nodes.Text(f"· {kind.capitalize()} ".replace("  ", " "))
+    if stars:
+        label = f'role="img" aria-label="difficulty {stars} of {STARS}"'
+        title += nodes.raw("", f'<span class="at-stars" {label}>{"★" * stars}</span>', format="html")
+        title += nodes.Text(" ")
+    if len(node[0]) > 1:  # the subtitle
+        title += nodes.Text("· ")
+        title += nodes.inline("", "", *node[0][1].children, classes=["at-exercise-name"])
+    return title
+
+
+def clear_ids(node: nodes.Element) -> None:
+    """Remove the id that sphinx-exercise gives to the inside of every exercise and solution alike."""
+    for section in node.findall(nodes.section):
+        section["ids"] = [
+            name for name in section["ids"] if name not in ("exercise-content", "solution-content")
+        ]
+
+
+def setup(app: Sphinx) -> None:
+    """Register the above with Sphinx."""
+    app.connect("doctree-read", number_equations)
+    app.connect("env-get-updated", number_exercises, priority=900)  # Sphinx numbers at 500
+    app.add_post_transform(NameExercises)

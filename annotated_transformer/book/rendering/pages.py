@@ -1,0 +1,103 @@
+"""The frame of each page: description, scripts, lists that are lists."""
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+DESCRIPTION = (
+    "The Transformer of 'Attention Is All You Need', explained by code that runs and claims that are checked."
+)
+SIGNATURE_LINES = re.compile(r"<dl>\s*((?:<dd>.*?</dd>\s*)+)</dl>", re.DOTALL)
+BIBLIOGRAPHY_LABEL = re.compile(
+    r'(role="doc-biblioentry">\s*)<span class="label">.*?</span>\s*(?=<p>)', re.DOTALL
+)
+
+FOLD = re.compile(
+    r'<summary aria-label="Toggle hidden content">.*?(source|content|output)</p>\s*</summary>', re.DOTALL
+)
+CLAIM = re.compile(r'(<a class="at-claim"[^>]*></a>)\s*✓\s*')
+
+# Scripts that a page needs only if its body has this. What need not run first is deferred.
+NEEDS = {
+    "clipboard.min.js": "highlight",
+    "copybutton.js": "highlight",
+    "togglebutton.js": "dropdown",
+    "design-tabs.js": "sd-tab-set",
+}
+DEFERRED = {*NEEDS, "doctools.js", "sphinx_highlight.js", "sphinx-book-theme.js"}
+
+
+def first_paragraph(doctree: nodes.document | None) -> str:
+    """Return the page's first paragraph as one line of at most 300 characters, or the book's description."""
+    if doctree is None:
+        return DESCRIPTION
+    for paragraph in doctree.findall(nodes.paragraph):
+        text = " ".join(paragraph.astext().split())
+        if len(text) >= 40:
+            return text if len(text) <= 300 else text[:299].rsplit(" ", 1)[0] + "…"
+    return DESCRIPTION
+
+
+def describe_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give every page a description, for search engines and for those who share a link."""
+    content = html.escape(first_paragraph(doctree), quote=True)
+    context["metatags"] = context.get("metatags", "") + f'<meta name="description" content="{content}" />\n'
+
+
+def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Undo what only looks like a list, so that a screen reader does not announce a broken one.
+
+    Sphinx writes a signature's lines as definitions without terms; bibtex's list has links between its items,
+    and labels that the book, which cites by author and year, never uses.
+    """
+    body = context.get("body", "").replace(
+        '<div role="list" class="citation-list">', '<div class="citation-list">'
+    )
+    body = BIBLIOGRAPHY_LABEL.sub(r"\1", body)
+    parameters = '<span class="at-parameters">{}</span>'
+    context["body"] = SIGNATURE_LINES.sub(
+        lambda lines: parameters.format(lines[1].replace("dd>", "span>")), body
+    )
+
+
+def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Name what a fold holds in one word, and mark the check mark of a claim."""
+
+    def named(fold: re.Match[str]) -> str:
+        names = {"source": "code", "output": "output"}
+        start = fold.string[fold.end() : fold.end() + 300]
+        name = "checks" if "# checks" in start else names.get(fold[1], "code and output")
+        return f"<summary>{name}</summary>"
+
+    body = FOLD.sub(named, context.get("body", ""))
+    context["body"] = CLAIM.sub(r'\1<span class="at-check">✓</span> ', body)
+
+
+def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Leave out the scripts that a page does not need, and defer those that can wait."""
+    body, kept, seen = context.get("body", ""), [], set()
+    context["has_formulas"] = "<mjx-container" in body  # the layout then asks for their fonts early
+    for script in context.get("script_files", []):
+        name = Path(str(script.filename or "")).name.split("?")[0]
+        key = (name, script.attributes.get("body"))
+        if key in seen or NEEDS.get(name, "") not in body:
+            continue
+        seen.add(key)
+        if name in DEFERRED:
+            script.attributes["defer"] = "defer"
+            if page == "search":  # whose own scripts need them at once; the object is shared by all pages
+                del script.attributes["defer"]
+        kept.append(script)
+    context["script_files"] = kept
+
+
+def setup(app: Sphinx) -> None:
+    """Register the above with Sphinx."""
+    app.connect("html-page-context", describe_page)
+    app.connect("html-page-context", mend_lists)
+    app.connect("html-page-context", mend_folds)
+    app.connect("html-page-context", choose_scripts, priority=900)
