@@ -1,0 +1,99 @@
+"""The cover's live picture: German words, English words, and a curve for each weight between them.
+
+It is complete without a script. With `static/cover.js`, a German word shows what it reads.
+"""
+
+import json
+from html import escape
+from typing import Any
+
+from annotated_transformer.book.front.cover import FILE
+
+END = "<eos>"
+LEAST = 0.03  # smaller weights are neither drawn nor told; cover.js has the same limit
+
+
+def picture() -> str:
+    """Return the picture as HTML, from the committed weights."""
+    data = json.loads(FILE.read_text(encoding="utf-8"))
+    source, target, weights = data["source"], data["target"], data["weights"]
+    rows = max(len(source), len(target))
+    keys = "".join(f"<li>{_key(token)}</li>" for token in source)
+    queries = "".join(_query(token, source, row) for token, row in zip(target, weights, strict=True))
+    return (
+        f'<figure class="at-alignment" style="--rows:{rows}">'
+        '<p class="at-alignment-title">Where each German word looks</p>'
+        '<div class="at-alignment-picture">'
+        f'<div><p id="at-keys">English <span class="at-key">keys</span></p>'
+        f'<ul role="list" class="at-alignment-keys" aria-labelledby="at-keys">{keys}</ul></div>'
+        f"{_curves(weights, rows, _alt(data))}"
+        f'<div><p id="at-queries">German <span class="at-query">queries</span></p>'
+        f'<ul role="list" class="at-alignment-queries" aria-labelledby="at-queries">{queries}</ul></div>'
+        "</div>"
+        f"<figcaption>{_caption(data)}</figcaption></figure>"
+    )
+
+
+def reads(source: list[str], row: list[float]) -> str:
+    """Say what a word reads, the largest weight first: "tomorrow 88 %, come 5 %"."""
+    order = sorted(range(len(row)), key=lambda column: -row[column])
+    said = [
+        f"{_name(source[column])} {round(100 * row[column])} %" for column in order if row[column] >= LEAST
+    ]
+    return ", ".join(said)
+
+
+def _name(token: str) -> str:
+    """Name a token as one says it."""
+    return {END: "end of sentence", ".": "full stop", ",": "comma"}.get(token, token)
+
+
+def _key(token: str) -> str:
+    if token == END:
+        return '<i></i><b class="at-alignment-end">end</b>'
+    return f'<i></i><b lang="en">{escape(token)}</b>'
+
+
+def _query(token: str, source: list[str], row: list[float]) -> str:
+    spoken = "" if _name(token) == token else f"({_name(token)}) "
+    return (
+        f'<li data-weights="{" ".join(f"{weight:g}" for weight in row)}"><span class="at-alignment-word">'
+        f'<span lang="de">{escape(token)}</span>'
+        f'<span class="at-hidden"> {spoken}reads {escape(reads(source, row))}</span></span></li>'
+    )
+
+
+def _curves(weights: list[list[float]], rows: int, alt: str) -> str:
+    """Draw a curve for each weight; a row is 10 units high, and CSS stretches the drawing to its words."""
+    curves = []
+    for query, row in enumerate(weights):
+        for key, weight in enumerate(row):
+            if weight >= LEAST:
+                left, right = 10 * key + 5, 10 * query + 5
+                curves.append(
+                    f'<path data-query="{query}" d="M0 {left}C50 {left} 50 {right} 100 {right}" '
+                    f'stroke-width="{1 + 6 * weight:.1f}" stroke-opacity="{0.1 + 0.8 * weight:.2f}"/>'
+                )
+    return (
+        f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 100 {10 * rows}" '
+        f'preserveAspectRatio="none">{"".join(curves)}</svg>'
+    )
+
+
+def _alt(data: dict[str, Any]) -> str:
+    """Describe the picture in words that can be listened to."""
+    return (
+        f"The English sentence “{data['sentence']}” and its translation “{data['translation']}”, a word on a "
+        "line, joined by curves as thick as the weights. The curves cross: can, come, tomorrow are read "
+        "in reverse order by kannst, kommen, morgen."
+    )
+
+
+def _caption(data: dict[str, Any]) -> str:
+    return (
+        '<span class="pst-js-only">Hover over a German word, tap it, or use the arrow keys. </span>'
+        "The thicker the curve, the larger the weight. German puts <em>can come tomorrow</em> in reverse "
+        "order, and attention finds each word; the comma and <em>dass</em> find no clear match. "
+        f"<small>Cross-attention of the {data['model']} model in this package: decoder layer {data['layer']} "
+        f"of {data['layer']}, mean of its {data['heads']} heads.</small>"
+    )

@@ -1,0 +1,64 @@
+/* The cover's picture: a German word that is hovered, tapped or focused shows what it reads. */
+(() => {
+  "use strict";
+  const LEAST = 0.03; // as in cover_picture.py
+
+  const enliven = (figure) => {
+    const keys = [...figure.querySelectorAll(".at-alignment-keys li")];
+    const curves = [...figure.querySelectorAll("path")];
+    const items = [...figure.querySelectorAll(".at-alignment-queries li")];
+    let pinned = -1;
+
+    const show = (query) => {
+      const weights = query < 0 ? [] : items[query].dataset.weights.split(" ").map(Number);
+      figure.classList.toggle("at-reading", query >= 0);
+      items.forEach((item, i) => item.classList.toggle("at-active", i === query));
+      curves.forEach((curve) => curve.classList.toggle("at-active", Number(curve.dataset.query) === query));
+      keys.forEach((key, i) => {
+        const weight = weights[i] >= LEAST ? weights[i] : 0;
+        key.style.setProperty("--weight", weight);
+        key.querySelector("i").textContent = weight ? `${Math.round(100 * weight)} %` : "";
+      });
+    };
+
+    // Each word becomes a button; the whole list is one tab stop, and the arrow keys move in it.
+    const buttons = items.map((item, i) => {
+      const word = item.querySelector(".at-alignment-word");
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = word.className;
+      button.tabIndex = i ? -1 : 0;
+      button.append(...word.childNodes);
+      word.replaceWith(button);
+      return button;
+    });
+    const pin = (i) => {
+      pinned = i;
+      show(i);
+    };
+    buttons.forEach((button, i) => {
+      button.addEventListener("focus", () => {
+        buttons.forEach((other, j) => (other.tabIndex = i === j ? 0 : -1));
+        pin(i);
+      });
+      button.addEventListener("click", () => {
+        button.focus(); // Safari does not focus a button that is clicked
+        pin(i);
+      });
+      items[i].addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show(i));
+      button.addEventListener("keydown", (event) => {
+        const step = { ArrowDown: i + 1, ArrowRight: i + 1, ArrowUp: i - 1, ArrowLeft: i - 1, Home: 0, End: buttons.length - 1 };
+        if (event.key === "Escape") pin(-1);
+        if (!(event.key in step)) return;
+        event.preventDefault();
+        buttons[Math.min(Math.max(step[event.key], 0), buttons.length - 1)].focus();
+      });
+    });
+    figure.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && show(pinned));
+    figure.addEventListener("focusout", (event) => figure.contains(event.relatedTarget) || pin(-1));
+  };
+
+  const start = () => document.querySelectorAll("figure.at-alignment").forEach(enliven);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();
