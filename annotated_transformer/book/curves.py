@@ -1,54 +1,89 @@
-"""The curves of a training: how its loss fell, and what else was watched on the way."""
+"""The curves of a training run: the loss, the learning rate and the numbers that warn of trouble."""
 
 import json
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from safetensors import SafetensorError, safe_open
 
-from annotated_transformer.book.figures import new_figure, show_figure
+from annotated_transformer.book.figures import WIDTH, new_figure, show_figure
 from annotated_transformer.book.page import Page
-from annotated_transformer.book.palette import FIRST, SECOND
+from annotated_transformer.book.palette import FIRST, NEUTRAL, SECOND
 from annotated_transformer.training.keeper import METRICS
 from annotated_transformer.training.report import Report
+from annotated_transformer.training.schedule import learning_rate
+from annotated_transformer.training.state_file import STATE
+
+Schedule = Callable[[int], float]
 
 CAPTION = (
-    "Training loss is taken with smoothing and dropout while the weights move, validation loss with neither: "
-    "compare each with itself alone. Near 1, the encoder's cosine says that all words look alike to it, and "
-    "the entropy that the decoder reads them all alike."
+    "Markers are epochs; the shaded steps are the warm-up. The training loss includes label smoothing and "
+    "dropout and the validation loss neither, so compare each curve only with itself. An encoder cosine near "
+    "1 means that the encoder returns almost the same vector at each position; a cross-attention entropy "
+    "near 1 means that the decoder reads all source tokens about equally."
 )
-PANELS = {  # by unit: the numbers of a report, and what they are
-    "nats per token": {"training_loss": "training loss", "validation_loss": "validation loss"},
-    "rate": {"rate": "learning rate"},
-    "norm": {"gradient_norm": "gradient norm"},
-    "1 is the highest": {
-        "encoder_cosine": "encoder cosine",
-        "cross_attention_entropy": "cross-attention entropy",
-    },
+
+
+class Panel(NamedTuple):
+    """One part of the figure: its title, its height in inches, and the names of the numbers that it shows."""
+
+    title: str
+    height: float
+    names: tuple[str, ...]
+
+
+PANELS = (
+    Panel("Loss (nats per token)", 1.6, ("training_loss", "validation_loss")),
+    Panel("Learning rate", 0.95, ("rate",)),
+    Panel("Gradient norm", 0.7, ("gradient_norm",)),
+    Panel("Health (near 1 is bad)", 1.0, ("encoder_cosine", "cross_attention_entropy")),
+)
+LABELS = {
+    "training_loss": "training loss",
+    "validation_loss": "validation loss",
+    "rate": "learning rate",
+    "gradient_norm": "gradient norm",
+    "encoder_cosine": "encoder cosine",
+    "cross_attention_entropy": "cross-attention entropy",
+}
+SHORT = {  # beside the end of a line, where the panel's title says the rest
+    "training loss": "training",
+    "validation loss": "validation",
+    "encoder cosine": "cosine",
+    "cross-attention entropy": "entropy",
 }
 LOOKS: tuple[dict[str, Any], ...] = (
     {"color": FIRST, "linestyle": "-", "marker": "o"},
     {"color": SECOND, "linestyle": "--", "marker": "s"},
 )
-MARKS = 12  # on a line, about: one for each of many epochs would make a band of it
+MARKS = 12  # roughly, per line: one for each of many epochs would merge into a band
+SAMPLES = 200  # of the schedule
+
+LEFT, RIGHT, ABOVE, BELOW = 0.74, 1.44, 0.4, 0.56  # inches around a panel; its title is above
+LINE = 0.21  # inches between two lines of text
 
 
 class Curve(NamedTuple):
-    """What a number was after these steps."""
+    """The values of one number, and the steps at which they were reported."""
 
     label: str
     steps: list[int]
     values: list[float]
 
     def summary(self) -> str:
-        """Say from where to where it went, in a few words."""
+        """Return the first and the last value in a few words."""
         if len(self.values) == 1:
             return f"{self.label} {self.values[0]:.3g}"
-        return f"{self.label} {self.values[0]:.3g} → {self.values[-1]:.3g}"
+        return f"{self.label} from {self.values[0]:.3g} to {self.values[-1]:.3g}"
 
     def description(self) -> str:
-        """Say where it begins, ends, and is lowest and highest."""
+        """Return the first, last, lowest and highest value with their steps."""
         at = [f"{value:.3g} at step {step}" for step, value in zip(self.steps, self.values, strict=True)]
         if len(at) == 1:
             return f"{self.label}: {at[0]}."
@@ -56,19 +91,25 @@ class Curve(NamedTuple):
         return f"{self.label}: from {at[0]} to {at[-1]}, lowest {low}, highest {high}."
 
 
-def plot_curves(reports: list[Report]) -> Page:
-    """Show the curves of a training, with words that can be read instead.
+def plot_curves(
+    reports: list[Report], *, number: str, title: str | None = None, schedule: Schedule | None = None
+) -> Page:
+    """Show the curves of a training run as a numbered figure with a text alternative.
 
-    The reports are what `train` returned, or what `read_reports` finds in its folder.
+    The reports are those that `train` returned or that `read_reports` found in a run's folder. A `schedule`
+    gives the learning rate at each step, between the reports as well: see `read_schedule`. Without a `title`,
+    one is made from the losses.
 
     Raises:
-        ValueError: There are no reports.
+        ValueError: There are no reports, or the schedule contradicts them.
     """
-    return show_figure(draw_curves(reports), alt=describe_curves(reports), caption=CAPTION)
+    figure = draw_curves(reports, schedule)
+    alt = summarize_curves(reports, schedule)
+    return show_figure(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
 
 
 def read_reports(folder: str | Path) -> list[Report]:
-    """Return the reports that a training has left in its folder so far.
+    """Return the reports that a training run has written to its folder so far.
 
     Raises:
         FileNotFoundError: There are none.
@@ -77,7 +118,7 @@ def read_reports(folder: str | Path) -> list[Report]:
     path = Path(folder) / METRICS
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no {path}; give the folder that a training writes to, after its first epoch"
+            f"there is no {path}; give the folder of a training run that has finished its first epoch"
         )
     reports = []
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
@@ -85,58 +126,170 @@ def read_reports(folder: str | Path) -> list[Report]:
             reports.append(Report(**json.loads(line)))
         except (ValueError, TypeError) as error:
             raise ValueError(
-                f"{path}, line {number} is not a report of a training ({error}); mend it, or take it out"
+                f"{path}, line {number} is not a report of a training run ({error}); repair or remove it"
             ) from error
     return reports
 
 
-def draw_curves(reports: list[Report]) -> Figure:
-    """Draw loss, learning rate, gradient norm and health over the steps; what nobody measured is left out.
+def read_schedule(folder: str | Path) -> Schedule | None:
+    """Return the learning rate of the training run in `folder` as a function of the step.
+
+    It follows from the settings that the run has saved with its last state; `None` if there is no such file.
 
     Raises:
-        ValueError: There are no reports.
+        ValueError: The file is damaged.
+    """
+    path = Path(folder) / STATE
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            settings = json.loads(file.metadata()["state"])["identity"]
+        names = ("d_model", "warmup_steps", "peak")
+        return partial(learning_rate, **{name: settings[name] for name in names})
+    except (SafetensorError, TypeError, KeyError, ValueError) as error:
+        raise ValueError(
+            f"{path} does not hold the settings of a training run ({error!r}); plot the reports without it"
+        ) from error
+
+
+def draw_curves(reports: list[Report], schedule: Schedule | None = None) -> Figure:
+    """Draw loss, learning rate, gradient norm and health over the training steps; omit what was not measured.
+
+    Raises:
+        ValueError: There are no reports, or the schedule contradicts them.
     """
     panels = _panels(reports)
-    fig, _ = new_figure(len(panels), 1, height=2.4 * len(panels))
-    for ax, (unit, curves) in zip(fig.axes, panels.items(), strict=True):
-        for curve, look in zip(curves, LOOKS, strict=False):
-            every = math.ceil(len(curve.steps) / MARKS)
-            ax.plot(curve.steps, curve.values, label=curve.label, markevery=every, **look)
-        ax.set_title("\n".join(curve.summary() for curve in curves), loc="right")  # leftwards there is room
-        ax.set(xlim=(0, 1.05 * reports[-1].step), ylabel=unit, xlabel="updates of the weights")
-        ax.set_ylim(bottom=min(0.0, *(value for curve in curves for value in curve.values)))
-        ax.label_outer()
-        if len(curves) > 1:
-            ax.legend()
-    fig.align_ylabels()
+    _refuse_another_schedule(reports, schedule)
+    height = sum(panel.height + ABOVE for panel in panels) + BELOW
+    fig, _ = new_figure(len(panels), 1, height=height)
+    top = height
+    fig.set_layout_engine("none")  # so that the axes line up whatever their labels
+    for ax, (panel, curves) in zip(fig.axes, panels.items(), strict=True):
+        top -= ABOVE + panel.height
+        box = (LEFT / WIDTH, top / height, 1 - (LEFT + RIGHT) / WIDTH, panel.height / height)
+        ax.set_position(box)
+        _draw_panel(ax, panel, curves, schedule)
+        if schedule is not None:
+            ax.axvspan(0, _warmup(schedule, reports[-1].step), color=NEUTRAL, alpha=0.2, linewidth=0)
+        ax.set_xlim(0, reports[-1].step)
+        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda step, _: f"{step:,.0f}"))
+        if ax is not fig.axes[-1]:
+            ax.tick_params(labelbottom=False)
+    fig.axes[-1].set_xlabel("training steps")
     return fig
 
 
 def describe_curves(reports: list[Report]) -> str:
-    """Say of each curve where it begins and ends, and where it is lowest and highest.
+    """Describe each curve: where it begins and ends, and where it is lowest and highest.
 
     Raises:
         ValueError: There are no reports.
     """
     curves = [curve for curves in _panels(reports).values() for curve in curves]
     last = reports[-1]
-    head = f"Curves of a training of {last.step} steps, in epoch {last.epoch}."
+    head = f"A training run of {last.step} steps, in epoch {last.epoch}."
     return " ".join([head, *(curve.description().capitalize() for curve in curves)])
 
 
-def _panels(reports: list[Report]) -> dict[str, list[Curve]]:
+def summarize_curves(reports: list[Report], schedule: Schedule | None = None) -> str:
+    """Describe the figure in the few sentences that replace it for a reader who cannot see it.
+
+    Raises:
+        ValueError: There are no reports.
+    """
+    loss, *others = _panels(reports).values()
+    last = reports[-1].step
+    losses = ", ".join(curve.summary() for curve in loss)
+    sentences = [f"Curves over {last:,} training steps: {losses}"]
+    if schedule is not None:
+        top = _warmup(schedule, last)
+        then = ", then falls" if top < last else ", still in its warm-up"
+        sentences.append(f"The learning rate rises to {schedule(top):.3g} at step {top:,}{then}")
+    shown = [curve for curves in others for curve in curves]
+    shown = [curve for curve in shown if schedule is None or curve.label != LABELS["rate"]]
+    sentences += [curve.summary().capitalize() for curve in shown]
+    return " ".join(f"{sentence}." for sentence in sentences)
+
+
+def _title(reports: list[Report]) -> str:
+    """Return how the last of the losses changed: the validation loss, where it was measured."""
+    loss = next(iter(_panels(reports).values()))[-1]
+    first, last = loss.values[0], loss.values[-1]
+    if len(loss.values) == 1 or first == last:
+        return f"The {loss.label} is {last:.3g}"
+    return f"The {loss.label} {'falls' if last < first else 'rises'} from {first:.3g} to {last:.3g}"
+
+
+def _panels(reports: list[Report]) -> dict[Panel, list[Curve]]:
     if not reports:
         raise ValueError("there are no reports to draw; train for an epoch or more")
-    panels = {
-        unit: [_curve(reports, name, label) for name, label in names.items()]
-        for unit, names in PANELS.items()
-    }
-    there = {unit: [curve for curve in curves if curve.steps] for unit, curves in panels.items()}
-    return {unit: curves for unit, curves in there.items() if curves}
+    panels = {panel: [_curve(reports, name) for name in panel.names] for panel in PANELS}
+    measured = {panel: [curve for curve in curves if curve.steps] for panel, curves in panels.items()}
+    return {panel: curves for panel, curves in measured.items() if curves}
 
 
-def _curve(reports: list[Report], name: str, label: str) -> Curve:
-    """Return the reports' numbers of that name, and no NaN."""
+def _curve(reports: list[Report], name: str) -> Curve:
+    """Return the reported numbers of that name, without NaN."""
     found = [(report.step, getattr(report, name)) for report in reports]
     found = [(step, value) for step, value in found if value is not None and math.isfinite(value)]
-    return Curve(label, [step for step, _ in found], [value for _, value in found])
+    return Curve(LABELS[name], [step for step, _ in found], [value for _, value in found])
+
+
+def _refuse_another_schedule(reports: list[Report], schedule: Schedule | None) -> None:
+    for report in reports:
+        if schedule is not None and not math.isclose(schedule(report.step), report.rate, rel_tol=1e-6):
+            raise ValueError(
+                f"the schedule gives {schedule(report.step):.6g} at step {report.step}, but the report has a "
+                f"learning rate of {report.rate:.6g}; give the schedule of the same training run, or none"
+            )
+
+
+def _warmup(schedule: Schedule, last: int) -> int:
+    """Return the step at which the learning rate is highest."""
+    return max(range(1, last + 1), key=schedule)
+
+
+def _draw_panel(ax: Axes, panel: Panel, curves: list[Curve], schedule: Schedule | None) -> None:
+    last = curves[0].steps[-1]
+    title = panel.title
+    for curve, look in zip(curves, LOOKS, strict=False):
+        line = dict(look)
+        if curve.label == LABELS["rate"] and schedule is not None:
+            top = _warmup(schedule, last)
+            steps = sorted({1, top, *range(1, last + 1, math.ceil(last / SAMPLES)), last})
+            rates = [schedule(step) for step in steps]
+            ax.plot(steps, rates, "-", label="schedule", color=look["color"], marker="", clip_on=False)
+            title = f"{title}: warm-up to step {top:,}" if top < last else f"{title}: warm-up"
+            line["linestyle"] = "none"  # the markers stand on the schedule
+        every = math.ceil(len(curve.steps) / MARKS)
+        ax.plot(curve.steps, curve.values, label=curve.label, markevery=every, clip_on=False, **line)
+    ax.set_title(title, loc="left", x=(0.08 - LEFT) / (WIDTH - LEFT - RIGHT), pad=9)
+    ax.set_ylim(bottom=min(0.0, *(value for curve in curves for value in curve.values)))
+    if panel.names[0] == "encoder_cosine":
+        ax.set_ylim(top=1.0)
+    ax.yaxis.set_major_locator(MaxNLocator(4 if panel.height > 1 else 2, steps=[1, 2, 5, 10]))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    _label_ends(ax, panel.height, curves)
+
+
+def _label_ends(ax: Axes, height: float, curves: list[Curve]) -> None:
+    """Write the name and the last value of each curve beside its end, at least one line apart."""
+    low, high = ax.get_ylim()
+    inches = [(curve.values[-1] - low) / (high - low) * height for curve in curves]
+    if len(inches) == 2 and abs(inches[0] - inches[1]) < LINE:
+        middle, apart = sum(inches) / 2, math.copysign(LINE / 2, inches[0] - inches[1])
+        middle = max(middle, LINE / 2)
+        inches = [middle + apart, middle - apart]
+    for curve, y in zip(curves, inches, strict=True):
+        name = SHORT.get(curve.label, "")
+        ax.annotate(
+            f"{name} {curve.values[-1]:.2g}".strip(),
+            (1, y / height),
+            xycoords="axes fraction",
+            xytext=(9, 0),
+            textcoords="offset points",
+            va="center",
+            annotation_clip=False,
+        )

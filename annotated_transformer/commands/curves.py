@@ -14,7 +14,7 @@ def add_curves_options(command: argparse.ArgumentParser) -> None:
 def curves_command(options: argparse.Namespace) -> None:
     """Draw how the loss of a training fell and what else was watched, and print what is to be seen."""
     try:
-        from annotated_transformer.book.curves import describe_curves, draw_curves, read_reports
+        from annotated_transformer.book.curves import describe_curves, draw_curves, read_reports, read_schedule
         from annotated_transformer.book.figures import svg
         from annotated_transformer.book.palette import PAPER
     except ModuleNotFoundError as error:
@@ -22,7 +22,8 @@ def curves_command(options: argparse.Namespace) -> None:
             f"drawing needs {error.name}, which is not installed; pip install 'annotated-transformer[book]'"
         ) from error
     reports = read_reports(options.folder)
-    figure, words = draw_curves(reports), describe_curves(reports)
+    figure = draw_curves(reports, read_schedule(options.folder))
+    words = describe_curves(reports)
     if options.to.suffix == ".svg":
         drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
         options.to.write_text(drawing, encoding="utf-8")

@@ -1,22 +1,38 @@
-"""What the curves of a training promise: every number of every report, in a drawing and in words."""
+"""The curves of a training run: each reported number at its step, in a drawing and in words."""
 
 import dataclasses
 import json
 import math
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from matplotlib.axes import Axes
+from safetensors.torch import save
 
 from annotated_transformer.book.curves import (
     CAPTION,
+    LINE,
+    Schedule,
     describe_curves,
     draw_curves,
     plot_curves,
     read_reports,
+    read_schedule,
+    summarize_curves,
 )
 from annotated_transformer.book.figures import check_legible, svg
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.toy_tasks import copy_pairs
+from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import METRICS, Keeper
 from annotated_transformer.training.report import Report
+from annotated_transformer.training.schedule import learning_rate
+from annotated_transformer.training.state_file import STATE
+from annotated_transformer.training.trainer import train
 
 REPORTS = [
     Report(
@@ -46,10 +62,27 @@ LABELS = {
 }
 
 
-def lines(reports: list[Report]) -> dict[str, tuple[list[float], list[float]]]:
-    """Return what is drawn: by the name of a line its steps and its numbers."""
-    found = [line for ax in draw_curves(reports).axes for line in ax.lines]
+def schedule(step: int) -> float:
+    """Return the learning rate that `REPORTS` have at their steps."""
+    return float(np.interp(step, [0, 11, 23, 31], [0.0, 0.001, 0.003, 0.002]))
+
+
+def lines(
+    reports: list[Report], schedule: Schedule | None = None
+) -> dict[str, tuple[list[float], list[float]]]:
+    """Return what is drawn: the steps and values of each line by its name."""
+    found = [line for ax in draw_curves(reports, schedule).axes for line in ax.lines]
     return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in found}
+
+
+def titles(reports: list[Report], schedule: Schedule | None = None) -> list[str]:
+    """Return the titles of the panels."""
+    return [ax.get_title(loc="left") for ax in draw_curves(reports, schedule).axes]
+
+
+def end_labels(ax: Axes) -> list[str]:
+    """Return what is written beside the ends of a panel's lines, from top to bottom."""
+    return [text.get_text() for text in sorted(ax.texts, key=lambda text: -text.xy[1])]
 
 
 def test_law_every_number_is_drawn_at_its_step():
@@ -59,8 +92,7 @@ def test_law_every_number_is_drawn_at_its_step():
     assert lines(REPORTS) == wanted
     for ax in draw_curves(REPORTS).axes:
         assert ax.get_ylim()[0] <= min(0, *(value for line in ax.lines for value in line.get_ydata()))
-        assert ax.get_xlim()[0] == 0
-        assert ax.get_xlim()[1] > 31
+        assert ax.get_xlim() == (0, 31)
 
 
 def test_law_what_was_not_measured_is_not_drawn():
@@ -72,14 +104,63 @@ def test_law_what_was_not_measured_is_not_drawn():
     assert len(draw_curves(blind).axes) == len(draw_curves(REPORTS).axes) - 1
     gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
     assert lines(gap)["encoder cosine"] == ([11, 31], [0.99, -0.25])
-    assert "nan" not in describe_curves(gap)
+    assert "nan" not in describe_curves(gap) + summarize_curves(gap)
+
+
+def test_law_the_warm_up_is_seen_between_the_reports():
+    steps, rates = lines(REPORTS, schedule)["schedule"]
+    assert steps == list(range(1, 32))
+    assert rates == [schedule(step) for step in steps]
+    assert lines(REPORTS, schedule).keys() - {"schedule"} == lines(REPORTS).keys()
+    assert "Learning rate: warm-up to step 23" in titles(REPORTS, schedule)
+    assert "Learning rate" in titles(REPORTS)
+    for ax in draw_curves(REPORTS, schedule).axes:
+        (span,) = ax.patches
+        assert (span.get_x(), span.get_width()) == (0, 23)
+    assert not any(ax.patches for ax in draw_curves(REPORTS).axes)
+
+
+@pytest.mark.parametrize(("warmup", "last"), [(1, 1009), (307, 10_007), (4001, 997)])
+def test_law_a_long_schedule_is_sampled_with_its_peak(warmup: int, last: int):
+    rate = partial(learning_rate, d_model=64, warmup_steps=warmup)
+    report = dataclasses.replace(REPORTS[0], step=last, rate=rate(last))
+    steps, rates = lines([report], rate)["schedule"]
+    assert {1, min(warmup, last), last} <= set(steps)
+    assert steps == sorted(set(steps))
+    assert len(steps) <= 204
+    assert rates == pytest.approx([rate(int(step)) for step in steps])
+    ended = warmup < last
+    assert (f"Learning rate: warm-up to step {warmup:,}" in titles([report], rate)) is ended
+    assert (", still in its warm-up." in summarize_curves([report], rate)) is not ended
+
+
+def test_law_each_line_is_named_at_its_end_and_no_legend_covers_the_data():
+    axes = draw_curves(REPORTS).axes
+    assert [end_labels(ax) for ax in axes] == [
+        ["training 3.5", "validation 3.2"],
+        ["0.002"],
+        ["0.88"],
+        ["entropy 0.5", "cosine -0.25"],
+    ]
+    assert all(ax.get_legend() is None for ax in axes)
+    assert len({(ax.get_position().x0, ax.get_position().x1) for ax in axes}) == 1
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.2, 0.21), (0.21, 0.2), (0.0, 0.0), (0.9, 0.91)])
+def test_law_names_at_the_ends_do_not_cover_each_other(first: float, second: float):
+    report = dataclasses.replace(REPORTS[0], encoder_cosine=first, cross_attention_entropy=second)
+    figure = draw_curves([report])
+    ax = figure.axes[-1]
+    height = ax.get_position().height * figure.get_figheight()
+    cosine, entropy = (text.xy[1] * height for text in ax.texts)
+    assert abs(cosine - entropy) >= LINE - 1e-9
+    assert first == second or bool(cosine > entropy) == (first > second)
+    assert min(cosine, entropy) >= -1e-9
 
 
 def test_law_the_words_say_ends_and_extremes():
     words = describe_curves(REPORTS)
-    assert words.startswith(
-        "Curves of a training of 31 steps, in epoch 3. Training loss: from 7.25 at step 11"
-    )
+    assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
     assert (
         "Validation loss: from 5.5 at step 11 to 3.25 at step 31, lowest 3 at step 23, highest 5.5" in words
     )
@@ -89,13 +170,36 @@ def test_law_the_words_say_ends_and_extremes():
     assert "Learning rate: 0.001 at step 11. Gradient norm" in describe_curves(REPORTS[:1])
 
 
+def test_law_the_summary_is_short_and_names_each_curve():
+    words = summarize_curves(REPORTS, schedule)
+    assert words.startswith("Curves over 31 training steps: training loss from 7.25 to 3.5, validation loss")
+    assert "The learning rate rises to 0.003 at step 23, then falls." in words
+    assert "Encoder cosine from 0.99 to -0.25." in words
+    for summary in (words, summarize_curves(REPORTS)):
+        assert all(label in summary.lower() for label in LABELS.values())
+        assert len(summary.split()) <= 60
+    assert "Learning rate from 0.001 to 0.002." in summarize_curves(REPORTS)
+
+
+def test_law_the_title_says_how_the_loss_changed():
+    def title(reports: list[Report]) -> str:
+        return repr(plot_curves(reports, number="7.3")).splitlines()[0]
+
+    unmeasured = [dataclasses.replace(report, validation_loss=None) for report in REPORTS]
+    assert title(REPORTS) == "Figure 7.3. The validation loss falls from 5.5 to 3.25"
+    assert title(REPORTS[1:]) == "Figure 7.3. The validation loss rises from 3 to 3.25"
+    assert title(REPORTS[:1]) == "Figure 7.3. The validation loss is 5.5"
+    assert title(unmeasured) == "Figure 7.3. The training loss falls from 7.25 to 3.5"
+
+
 def test_law_the_page_has_the_words_and_the_drawing():
-    page = plot_curves(REPORTS)
-    assert repr(page) == f"{describe_curves(REPORTS)}\n\n{CAPTION}"
-    assert f'alt="{describe_curves(REPORTS)}"' in page._repr_html_()
-    titles = [ax.get_title(loc="right") for ax in draw_curves(REPORTS).axes]
-    assert titles[0] == "training loss 7.25 → 3.5\nvalidation loss 5.5 → 3.25"
-    assert svg(draw_curves(REPORTS)) == svg(draw_curves(REPORTS))
+    page = plot_curves(REPORTS, number="7.3", schedule=schedule)
+    title, alt = "The validation loss falls from 5.5 to 3.25", summarize_curves(REPORTS, schedule)
+    assert repr(page) == f"Figure 7.3. {title}\n\n{alt}\n\n{CAPTION}"
+    assert f'alt="{alt}"' in page._repr_html_()
+    assert 'id="figure-7-3"' in page._repr_html_()
+    assert "Figure 7.3. It falls\n" in repr(plot_curves(REPORTS, number="7.3", title="It falls"))
+    assert svg(draw_curves(REPORTS, schedule)) == svg(draw_curves(REPORTS, schedule))
 
 
 @pytest.mark.parametrize("epochs", [1, 13, 149])
@@ -115,13 +219,54 @@ def test_law_what_a_keeper_has_written_is_read(tmp_path: Path):
         assert read_reports(tmp_path) == REPORTS
 
 
+def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
+    """The rates at the reported steps are those that training used; the others follow from its settings."""
+    torch.manual_seed(0)
+    shape = TransformerConfig(vocab_size=11, d_model=8, d_ff=16, num_heads=2, num_layers=1, max_length=16)
+    rng = torch.Generator().manual_seed(0)
+    pairs = copy_pairs(29, symbols=7, lengths=range(3, 6), generator=rng)
+    for peak in (None, 5e-3):
+        config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, peak=peak)
+        with Keeper(tmp_path / str(peak)) as keeper:
+            reports = train(Transformer(shape), pairs, config, generator=rng, keeper=keeper)
+        rate = read_schedule(tmp_path / str(peak))
+        assert rate is not None
+        assert [rate(report.step) for report in reports] == [report.rate for report in reports]
+        assert rate(7) == pytest.approx(peak or (8 * 7) ** -0.5)
+        assert len({report.rate for report in reports}) > 1
+        draw_curves(reports, rate)
+    assert read_schedule(tmp_path) is None
+
+
 @pytest.mark.message
 def test_message_no_reports(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"no .*metrics\.jsonl; give the folder that a training writ"):
+    with pytest.raises(
+        FileNotFoundError, match=r"no .*metrics\.jsonl; give the folder of a training run that"
+    ):
         read_reports(tmp_path)
-    for use in (draw_curves, describe_curves, plot_curves):
+    for use in (draw_curves, describe_curves, summarize_curves, partial(plot_curves, number="1.1")):
         with pytest.raises(ValueError, match=r"there are no reports to draw; train for an epoch or more"):
             use([])
+
+
+@pytest.mark.message
+def test_message_the_schedule_of_another_run():
+    message = (
+        r"the schedule gives 0\.002 at step 11, but the report has a learning rate of 0\.001; give the sch"
+    )
+    with pytest.raises(ValueError, match=message):
+        draw_curves(REPORTS, lambda step: 2 * schedule(step))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("content", [b"", b"not tensors", save({}, {"format": "pt"}), save({})])
+def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
+    (tmp_path / STATE).write_bytes(content)
+    message = (
+        r"training\.safetensors does not hold the settings of a training run \(.+\); plot the reports wit"
+    )
+    with pytest.raises(ValueError, match=message):
+        read_schedule(tmp_path)
 
 
 @pytest.mark.message
@@ -129,6 +274,6 @@ def test_message_no_reports(tmp_path: Path):
 def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
     (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
     with pytest.raises(
-        ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training \(.*\); mend"
+        ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\); repair"
     ):
         read_reports(tmp_path)
