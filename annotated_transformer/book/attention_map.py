@@ -4,14 +4,20 @@ from collections.abc import Sequence
 
 from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.palette import MASKED
+from annotated_transformer.book.palette import (
+    HEAT,
+    HEAT_INK_HIGH,
+    HEAT_INK_LOW,
+    HEAT_SWITCH,
+    MASKED,
+    PAPER,
+)
 
 LARGEST_PRINTED = 8
-WEIGHT_COLOURS = LinearSegmentedColormap.from_list("weights", ["#ffffff", "#b9b4d9", "#5b4a9c", "#1f1147"])
+CELL = "at-cell"  # marks a map's cells in the drawing; `figures.svg` makes classes and data of the marks
 
 
 def draw_attention(
@@ -25,10 +31,10 @@ def draw_attention(
 ) -> None:
     """Draw how much each query (row) reads from each key (column); where `mask` is False, a grey hatch.
 
-    The weights are printed in maps of up to 8 × 8.
+    The weights are printed in maps of up to 8 × 8. On a page the map answers to mouse, finger and arrow keys.
 
     Raises:
-        ValueError: the words do not fit the weights, or the weights are not between 0 and 1.
+        ValueError: The words do not fit the weights, or the weights are not between 0 and 1.
     """
     shape = (len(queries), len(keys))
     if tuple(weights.shape) != shape:
@@ -43,16 +49,18 @@ def draw_attention(
     printed = print_values and max(shape) <= LARGEST_PRINTED
     for row in range(shape[0]):
         for col in range(shape[1]):
-            cell = Rectangle((col, row), 1, 1, edgecolor=MASKED, linewidth=0.5)
+            weight = round(float(weights[row, col]), 3)  # low bits differ between processors
+            hidden = mask is not None and not mask[row, col]
+            cell = Rectangle((col, row), 1, 1, edgecolor=MASKED, linewidth=0.5, facecolor=heat(weight))
+            cell.set_gid("|".join([CELL, str(row), str(col), f"{weight:.2f}", queries[row], keys[col]]))
+            if hidden:
+                cell.set(facecolor="none", hatch="////", edgecolor=MASKED)
+                cell.set_gid(None)
             ax.add_patch(cell)
-            if mask is not None and not mask[row, col]:
-                cell.set(facecolor="#e4e4e4", hatch="////")
-                continue
-            weight = float(weights[row, col])
-            cell.set_facecolor(WEIGHT_COLOURS(round(weight, 3)))  # low bits differ between processors
-            if printed:
-                ink = "#ffffff" if weight > 0.56 else "#000000"  # whichever stands out more
-                ax.text(col + 0.5, row + 0.5, f"{weight:.2f}", ha="center", va="center", color=ink)
+            if printed and not hidden:
+                ink = HEAT_INK_HIGH if weight > HEAT_SWITCH else HEAT_INK_LOW
+                exact = float(weights[row, col])
+                ax.text(col + 0.5, row + 0.5, f"{exact:.2f}", ha="center", va="center", color=ink)
     turned = max(map(len, keys)) * len(keys) > 28  # characters that stand side by side at the house width
     ax.set(xlim=(0, shape[1]), ylim=(shape[0], 0), aspect="equal", xlabel="keys", ylabel="queries")
     ax.set_xticks([col + 0.5 for col in range(shape[1])], keys, rotation=90 if turned else 0)
@@ -60,3 +68,10 @@ def draw_attention(
     ax.tick_params(length=0, labeltop=True, labelbottom=False)
     ax.xaxis.set_label_position("top")
     ax.spines[:].set_visible(False)
+
+
+def heat(weight: float) -> str:
+    """Return the colour of a weight on a light page: paper at 0, `HEAT` at 1, mixed in sRGB as CSS mixes."""
+    ends = [[int(end[i : i + 2], 16) for i in (1, 3, 5)] for end in (PAPER, HEAT)]
+    mixed = [round(low + (high - low) * weight) for low, high in zip(*ends, strict=True)]
+    return "#" + "".join(f"{part:02x}" for part in mixed)

@@ -88,15 +88,32 @@ def draw_box(
     return box
 
 
-def draw_arrow(ax: Axes, start: Point, end: Point, label: str = "", *, color: str = INK) -> None:
-    """Draw an arrow and the operation that it stands for: above it, or at the right of an upright one."""
-    arrow = FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=14, color=color, linewidth=1.5)
+def draw_arrow(ax: Axes, start: Point | Box, end: Point | Box, label: str = "", *, color: str = INK) -> None:
+    """Draw an arrow and the operation that it stands for: above it, or at the right of an upright one.
+
+    Between boxes it runs from side to side, so that it ends on their edges.
+    """
+    start, end = _side(start, end), _side(end, start)
+    arrow = FancyArrowPatch(
+        start, end, arrowstyle="-|>", mutation_scale=14, color=color, linewidth=1.5, shrinkA=0, shrinkB=0
+    )
     ax.add_patch(arrow)
     middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     if abs(end[0] - start[0]) >= abs(end[1] - start[1]):
         _beside(ax, label, middle, (0.0, 4.0), ha="center", va="bottom")
     else:
         _beside(ax, label, middle, (6.0, 0.0), ha="left", va="center")
+
+
+def _side(place: Point | Box, other: Point | Box) -> Point:
+    """Return where an arrow to or from `other` meets `place`: the middle of the side that faces it."""
+    if not isinstance(place, Box):
+        return place
+    to = other.center if isinstance(other, Box) else other
+    right, up = to[0] - place.center[0], to[1] - place.center[1]
+    if abs(right) * place.height > abs(up) * place.width:
+        return place.right if right > 0 else place.left
+    return place.top if up > 0 else place.bottom
 
 
 def _beside(

@@ -5,6 +5,7 @@ import hashlib
 import io
 import re
 from html import escape
+from importlib.resources import files
 from typing import Any
 
 import matplotlib
@@ -14,12 +15,17 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from annotated_transformer.book.page import Page
-from annotated_transformer.book.palette import INK, KEY, OUTPUT, PAPER, QUERY, THEMED, VALUE
+from annotated_transformer.book.palette import HEAT, INK, KEY, OUTPUT, PAPER, QUERY, THEMED, VALUE
 
 WIDTH = 4.6  # inches: at font 12 still legible on a phone
 PHONE = 344 / 96  # inches of a phone's screen that a figure can use
 SMALLEST_FONT = 9.0
 MIN_ALT_WORDS = 8
+MAX_ALT_WORDS = 80
+
+CELLS = re.compile(
+    r'<g id="at-cell\|(\d+)\|(\d+)\|([\d.]+)\|([^|"]*)\|([^|"]*)"(>\s*<path [^>]*style=")fill: (#\w{6})'
+)
 
 HOUSE_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -67,22 +73,59 @@ def new_canvas(columns: float, rows: float, *, width: float = WIDTH) -> tuple[Fi
     return fig, ax
 
 
-def show_figure(fig: Figure, *, alt: str, caption: str) -> Page:
-    """Show `fig` above its caption, with the sentence that replaces it for a reader who cannot see it.
+def show_figure(fig: Figure, *, number: str, title: str, alt: str, caption: str) -> Page:
+    """Show `fig` under its number and title, above its caption.
+
+    `title` states what to see, `alt` replaces the picture for a reader who cannot see it.
 
     Raises:
-        ValueError: the alt text is too short, the caption missing, or the figure not legible on a phone.
+        ValueError: The number is not of the form 3.1, the alt text is too short, the title or caption
+            missing, or the figure not legible on a phone.
     """
-    check_words(alt, caption)
-    figure = f"{image(svg(fig), alt)}<figcaption>{escape(caption)}</figcaption>"
-    return Page(f"{alt}\n\n{caption}", f'<figure class="at-figure">{figure}</figure>')
+    check_words(number, title, alt, caption)
+    drawing = svg(fig)
+    return Page(
+        f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
+        f'<figure class="at-figure" id="{anchor(number)}">{heading(number, title)}{image(drawing, alt)}'
+        f"<figcaption>{escape(caption)}</figcaption>{map_script(drawing)}</figure>",
+    )
 
 
-def check_words(alt: str, caption: str) -> None:
-    """Refuse an alt text that says too little, and a figure without a caption."""
-    if len(alt.split()) < MIN_ALT_WORDS:
+def anchor(number: str) -> str:
+    """Return the id of a figure: figure-3-1."""
+    return "figure-" + number.replace(".", "-")
+
+
+def heading(number: str, title: str) -> str:
+    """Return the line above a figure; its number is the address of the figure."""
+    link = f'<a class="at-figure-number" href="#{anchor(number)}">Figure {number}</a>'
+    return f'<p class="at-figure-title">{link} {escape(title)}</p>'
+
+
+def map_script(drawing: str) -> str:
+    """Return the script that makes attention maps answer, where the drawing holds one."""
+    if 'class="at-cell"' not in drawing:
+        return ""
+    return f"<script>\n{files(__package__).joinpath('attention_map.js').read_text('utf-8')}</script>"
+
+
+def check_words(number: str, title: str, alt: str, caption: str) -> None:
+    """Refuse a figure without number, title or caption, and an alt text that is too short or too long."""
+    if not re.fullmatch(r"(\d+|[A-Z])\.\d+", number):
+        raise ValueError(f"number={number!r} does not number a figure; write chapter.figure, such as '3.1'")
+    length = len(alt.split())
+    if length < MIN_ALT_WORDS:
         raise ValueError(
-            f"alt={alt!r} has {len(alt.split())} words; say what the figure shows in {MIN_ALT_WORDS} or more"
+            f"alt={alt!r} has {length} words; say what the figure shows in {MIN_ALT_WORDS} or more"
+        )
+    if length > MAX_ALT_WORDS:
+        raise ValueError(
+            f"alt={alt!r} has {length} words; a listener follows {MAX_ALT_WORDS}: say what is seen and what "
+            "follows from it, and leave the numbers to the caption or a table"
+        )
+    if not title.strip() or title.rstrip().endswith("."):
+        raise ValueError(
+            f"title={title!r} is not a title; say in a few words, without a full stop, what to see"
         )
     if not caption.strip():
         raise ValueError("caption is empty; say in one sentence what to look at")
@@ -118,7 +161,8 @@ def svg(fig: Figure) -> str:
         fig.savefig(file, format="svg", transparent=True)
     text = file.getvalue()
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="[^"]*"', "<g", text)  # no one refers to a group
+    text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nobody refers to a group
+    text = CELLS.sub(_cell, text)
     text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
     for colour, variable in THEMED.items():
         text = text.replace(colour.lower(), f"var({variable}, {colour.lower()})")
@@ -127,6 +171,16 @@ def svg(fig: Figure) -> str:
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
     root = f'<svg style="{_look(fig.get_figwidth())}" stroke-linejoin="round" stroke-linecap="butt" '
     return root + re.sub(r"\s*\n\s*", "\n", text[text.index("<svg") + len("<svg") :]).strip()
+
+
+def _cell(found: re.Match[str]) -> str:
+    """Turn the mark of a map's cell into data for the script, and its colour into the theme's."""
+    row, column, weight, query, key, before, colour = found.groups()
+    share = f"{100 * float(weight):.0f}%"
+    mix = f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {share}, var(--at-paper, {PAPER.lower()}))"
+    data = {"row": row, "column": column, "weight": weight, "query": query, "key": key}
+    attributes = " ".join(f'data-{name}="{value}"' for name, value in data.items())
+    return f'<g class="at-cell" {attributes}{before}fill: {colour}; fill: {mix}'
 
 
 def _look(width: float) -> str:
@@ -145,6 +199,28 @@ def data_uri(drawing: str) -> str:
 
 
 def image(drawing: str, alt: str) -> str:
-    """Return an SVG as an image; the book's script puts the drawing itself in its place, to colour it."""
+    """Return an SVG as an image; the book's script puts the drawing itself in its place, to colour it.
+
+    `data-words` is a digest of what is written and how much is drawn, `data-drawn` one of every byte and the
+    alt text: a stored picture that was exchanged or is out of date does not fit them.
+    """
     look = drawing[: drawing.index('" ')].removeprefix('<svg style="')
-    return f'<img class="at-svg" style="{look}" alt="{escape(alt)}" src="{data_uri(drawing)}">'
+    return (
+        f'<img class="at-svg" style="{look}" alt="{escape(alt)}" data-words="{words_digest(drawing)}" '
+        f'data-drawn="{digest(drawing, alt)}" src="{data_uri(drawing)}">'
+    )
+
+
+def digest(*texts: str) -> str:
+    """Return eight digits that another picture, or another description, would not have."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
+
+
+def words_digest(drawing: str) -> str:
+    """Return a digest of a drawing's words in their order, their digits aside, and of how much is drawn.
+
+    It does not depend on the low bits of numbers, which differ between processors.
+    """
+    words = [re.sub(r"\d", "0", word) for word in re.findall(r">([^<>]+)</(?:text|tspan)>", drawing)]
+    counts = [f"{tag} {drawing.count(f'<{tag} ')}" for tag in ("path", "use", "text")]
+    return digest(*words, *counts)

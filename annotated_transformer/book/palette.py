@@ -24,7 +24,15 @@ KEY_TEXT = "#005F99"
 VALUE_TEXT = "#00704F"
 OUTPUT_TEXT = "#9C3D74"
 
+# Attention maps run from paper (0) to HEAT (1). In the dark, HEAT is bright: book.css has the other values.
+HEAT = "#1F1147"
+HEAT_INK_LOW = "#010101"  # numbers on light cells; the inks change places in the dark
+HEAT_INK_HIGH = "#FDFDFD"
+HEAT_SWITCH = 0.59  # above it the second ink; a contrast of 4.5 at every weight, in both themes
+
 THEMED = {
+    HEAT_INK_LOW: "--at-heat-ink-low",
+    HEAT_INK_HIGH: "--at-heat-ink-high",
     INK: "--at-ink",
     PAPER: "--at-paper",
     MUTED: "--at-muted",

@@ -5,14 +5,22 @@ document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure)
   figure.dataset.ready = "";
   const { name, start, frames } = JSON.parse(data.textContent);
   const stage = figure.querySelector(".at-stage");
-  const input = Object.assign(document.createElement("input"), {
-    type: "range", min: 0, max: frames.length - 1, step: 1, value: start,
-  });
+  const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
+  const list = make("datalist", { id: `${figure.id}-ticks` });
+  list.append(...frames.map((_, place) => make("option", { value: place })));
+  const input = make("input", { type: "range", min: 0, max: frames.length - 1, step: 1, value: start });
+  input.setAttribute("list", list.id);
   const output = document.createElement("output");
+  output.setAttribute("aria-hidden", "true"); // the slider itself says its value
+  const play = make("button", { type: "button", className: "at-play", textContent: "▶" });
+  play.setAttribute("aria-label", `Play: ${name}`);
   const label = document.createElement("label");
-  label.append(name, " ", input, " ", output);
-  stage.after(label);
-  stage.setAttribute("aria-live", "polite");
+  const words = make("span", { textContent: name });
+  label.append(words, " ", output, " ", input);
+  const controls = make("div", { className: "at-controls" });
+  controls.append(play, label, list);
+  stage.after(controls);
+  let timer = null;
   const show = () => {
     const { value, alt, image } = frames[input.value];
     const bytes = Uint8Array.from(atob(image.split(",")[1]), (c) => c.charCodeAt(0));
@@ -22,6 +30,28 @@ document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure)
     input.setAttribute("aria-valuetext", value);
     output.textContent = value;
   };
-  input.addEventListener("input", show);
+  const stop = () => {
+    clearInterval(timer);
+    timer = null;
+    play.textContent = "▶";
+    play.setAttribute("aria-label", `Play: ${name}`);
+  };
+  const step = () => {
+    input.value = Number(input.value) + 1;
+    show();
+    if (input.value === input.max) stop();
+  };
+  play.addEventListener("click", () => {
+    if (timer) return stop();
+    if (input.value === input.max) input.value = -1;
+    timer = setInterval(step, 1000);
+    play.textContent = "❚❚";
+    play.setAttribute("aria-label", `Pause: ${name}`);
+    step();
+  });
+  input.addEventListener("input", () => {
+    stop();
+    show();
+  });
   show();
 });

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.figures import check_words, data_uri, image, svg
+from annotated_transformer.book.figures import anchor, check_words, data_uri, heading, image, map_script, svg
 from annotated_transformer.book.page import Page
 
 T = TypeVar("T")
@@ -19,6 +19,8 @@ def show_slider(
     values: Sequence[T],
     *,
     name: str,
+    number: str,
+    title: str,
     alt: Callable[[T], str],
     caption: str,
     start: T | None = None,
@@ -26,9 +28,10 @@ def show_slider(
     """Draw one frame for each of `values` and show them behind a slider called `name`, `start` first.
 
     Without a script (a notebook that is not trusted yet, a printout) the start frame is an ordinary figure.
+    `number`, `title`, `alt` and `caption` are those of `show_figure`.
 
     Raises:
-        ValueError: there is nothing to move, `start` is not in `values`, or a frame is not fit to be shown.
+        ValueError: There is nothing to move, `start` is not in `values`, or a frame is not fit to be shown.
     """
     if len(values) < 2:
         raise ValueError(f"values={list(values)} gives nothing to move between; give two or more")
@@ -37,7 +40,7 @@ def show_slider(
     first = 0 if start is None else values.index(start)
     alts = [alt(value) for value in values]
     for words in alts:
-        check_words(words, caption)
+        check_words(number, title, words, caption)
     drawings = [svg(draw(value)) for value in values]
     frames = [
         {"value": str(value), "alt": words, "image": data_uri(drawing)}
@@ -47,11 +50,11 @@ def show_slider(
     data = data.replace("</", "<\\/")  # a word of the alt text may not end the script
     script = files(__package__).joinpath("slider.js").read_text("utf-8")
     html = (
-        '<figure class="at-figure at-slider">'
+        f'<figure class="at-figure at-slider" id="{anchor(number)}">{heading(number, title)}'
         f'<div class="at-stage">{image(drawings[first], alts[first])}</div>'
         f"<figcaption>{escape(caption)}</figcaption>"
         f'<script type="application/json" class="at-frames">{data}</script>'
-        f"<script>\n{script}</script></figure>"
+        f"<script>\n{script}</script>{map_script(drawings[first])}</figure>"
     )
     lines = [f"{name} {value}: {words}" for value, words in zip(values, alts, strict=True)]
-    return Page("\n\n".join([*lines, caption]), html)
+    return Page("\n\n".join([f"Figure {number}. {title}", *lines, caption]), html)

@@ -1,28 +1,36 @@
-"""The package's own source, shown in a chapter so that no chapter carries a copy of it."""
+"""The package's own source, shown in a chapter so that no chapter carries a copy of it.
 
+A reader first sees the core, made from the source by a program: the signature without types, the body without
+its docstring and its input checks. The complete source is one click below.
+"""
+
+import ast
 import inspect
+import re
 import textwrap
 from collections.abc import Callable
 
 from annotated_transformer.book.page import Page
 
 PACKAGE = __name__.partition(".")[0]
-PAGE_COLUMNS = 92  # a longer line of code would be cut at the edge of the page
+PAGE_COLUMNS = 88  # a longer line of code would be cut at the edge of the page
+
+Definition = ast.FunctionDef | ast.ClassDef
 
 
 def show_source(thing: Callable[..., object] | type) -> Page:
-    """Show the source of a function, method or class of this package as a block of Markdown.
+    """Show the core of a function, method or class of this package, with its complete source below.
 
     Raises:
         TypeError: `thing` is something else, or comes from another package.
-        ValueError: a line of it is too long for the page.
+        ValueError: A line of it is too long for the page.
     """
     module = getattr(thing, "__module__", "") or ""
     readable = inspect.isroutine(thing) or inspect.isclass(thing)
     if not readable or module.partition(".")[0] != PACKAGE:
         raise TypeError(
             f"show_source got {thing!r}; give it a function, a method or a class of {PACKAGE}, "
-            "so that the chapter shows the code which the model runs"
+            "so that the chapter shows the code that the model runs"
         )
     name = thing.__qualname__
     heading = f"# {module}" if "." not in name else f"# {module}, {name}"  # a method: say whose
@@ -33,5 +41,72 @@ def show_source(thing: Callable[..., object] | type) -> Page:
                 f"{name} has a line of {len(line)} characters, the page has room for {PAGE_COLUMNS}; "
                 f"wrap it: {line.strip()}"
             )
-    fence = "````" if "```" in source else "```"
-    return Page(f"{fence}python\n{heading}\n{source}\n{fence}")
+    complete = _fenced(f"{heading}\n{source}")
+    if thing.__name__.startswith("check_"):
+        return Page(complete)  # nothing but checks: there is no core
+    return Page(
+        f"{_fenced(core(source))}\n\n"
+        f'<details class="at-source"><summary>{heading[2:]}: the complete source</summary>\n\n'
+        f"{complete}\n\n</details>"
+    )
+
+
+def core(source: str) -> str:
+    """Return the essence of a definition: no types, no docstrings, no checks of the input; comments stay.
+
+    A check of the input is an `if` that ends in `raise`, or a call of a function named `check_…`.
+    """
+    lines: list[str | None] = list(source.splitlines())
+    (definition,) = ast.parse(source).body
+    nodes = [node for node in ast.walk(definition) if isinstance(node, Definition)]
+    for node in nodes:
+        for statement in node.body:
+            if _is_docstring(statement, node) or _is_check(statement):
+                _replace(lines, statement.lineno, statement.end_lineno or statement.lineno, None)
+            elif isinstance(statement, ast.AnnAssign) and statement.value:
+                start, end = statement.annotation.col_offset, statement.value.col_offset
+                line = lines[statement.lineno - 1] or ""
+                lines[statement.lineno - 1] = f"{line[: start - 2]} = {line[end:]}"
+        if all(lines[statement.lineno - 1] is None for statement in node.body):
+            lines[node.body[0].lineno - 1] = f"{' ' * node.body[0].col_offset}..."
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            _replace(lines, node.lineno, node.body[0].lineno - 1, _signature(node))
+    kept = "\n".join(line.rstrip() for line in lines if line is not None)
+    return re.sub(r":\n\n+", ":\n", re.sub(r"\n{3,}", "\n\n", kept))
+
+
+def _replace(lines: list[str | None], first: int, last: int, text: str | None) -> None:
+    """Put `text` in place of the lines `first` to `last`, counted from 1; None is no line at all."""
+    lines[first - 1 : last] = [text, *[None] * (last - first)]
+
+
+def _is_docstring(statement: ast.stmt, node: Definition) -> bool:
+    return statement is node.body[0] and ast.get_docstring(node) is not None
+
+
+def _is_check(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If):
+        return isinstance(statement.body[-1], ast.Raise) and not statement.orelse
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and ast.unparse(call.func).startswith("check_")
+
+
+def _signature(node: ast.FunctionDef) -> str:
+    """Return a function's first line without types, broken where it would not fit the page."""
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    for argument in [*every, *filter(None, (node.args.vararg, node.args.kwarg))]:
+        argument.annotation = None
+    indent, arguments = " " * node.col_offset, ast.unparse(node.args)
+    line = f"{indent}def {node.name}({arguments}):"
+    if len(line) <= PAGE_COLUMNS:
+        return line
+    wrapped = textwrap.fill(
+        arguments, PAGE_COLUMNS, initial_indent=indent + "    ", subsequent_indent=indent + "    "
+    )
+    return f"{indent}def {node.name}(\n{wrapped},\n{indent}):"
+
+
+def _fenced(code: str) -> str:
+    fence = "````" if "```" in code else "```"
+    return f"{fence}python\n{code}\n{fence}"

@@ -1,11 +1,27 @@
-"""The judges of the attention chapter's exercises: right answers pass, likely mistakes do not."""
+"""The checks of chapter 3's exercises: right answers pass, plausible mistakes do not."""
 
 import math
 
+import pytest
 import torch
 
-from annotated_transformer.book.checks.attention import check_scale, check_softmax, check_temperature
-from annotated_transformer.model.attention import attention_weights
+from annotated_transformer.book.checks.attention import (
+    check_attention,
+    check_gradient,
+    check_predictions,
+    check_repaired,
+    check_scale,
+    check_softmax,
+    check_temperature,
+)
+
+PREDICTIONS = {
+    "add 5 to every score": "unchanged",
+    "double the query": "sharper",
+    "halve every key": "flatter",
+    "replace the values": "unchanged",
+    "scale one key": "other",
+}
 
 
 def softmax(scores):
@@ -13,32 +29,123 @@ def softmax(scores):
     return [exponential / sum(exponentials) for exponential in exponentials]
 
 
-def softmax_that_overflows(scores):
-    return [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
-
-
-def proportions(scores):
-    return [score / sum(scores) for score in scores]
-
-
-def test_softmax_must_survive_large_scores():
-    assert check_softmax(softmax).passed
-    assert "OverflowError" in check_softmax(softmax_that_overflows).message
-    assert not check_softmax(proportions).passed
-
-
-def test_temperature_divides_and_does_not_multiply():
-    assert check_temperature(lambda query, key, t: attention_weights(query / t, key)).passed
-    assert (
-        "temperature 5" in check_temperature(lambda query, key, t: attention_weights(query * t, key)).message
+def attend(query, key, value):
+    return (
+        torch.softmax(torch.einsum("...qd,...kd->...qk", query, key) / query.size(-1) ** 0.5, dim=-1) @ value
     )
-    assert "temperature 5" in check_temperature(lambda query, key, t: attention_weights(query, key)).message
-    divided_after = check_temperature(lambda query, key, t: attention_weights(query, key) / t)
-    assert "temperature 5" in divided_after.message
 
 
-def test_scale_counts_the_width_and_both_deviations():
-    assert check_scale(lambda d_k, s, t: 1 / (math.sqrt(d_k) * s * t)).passed
-    assert "variance" in check_scale(lambda d_k, s, t: 1 / d_k).message
-    assert "variance" in check_scale(lambda d_k, s, t: 1 / math.sqrt(d_k)).message
-    assert not check_scale(lambda d_k, s, t: torch.nan).passed
+def at_temperature(query, key, value, temperature):
+    if temperature <= 0:
+        raise ValueError
+    return attend(query / temperature, key, value)
+
+
+def derivatives(weights):
+    return torch.diag(weights) - weights[:, None] * weights
+
+
+RIGHT = {
+    "predictions": (check_predictions, PREDICTIONS),
+    "softmax": (check_softmax, softmax),
+    "from scratch": (check_attention, attend),
+    "repaired": (check_repaired, attend),
+    "scale": (check_scale, lambda d_k, s, t: d_k**-0.5 / s / t),
+    "gradient": (check_gradient, derivatives),
+    "temperature": (check_temperature, at_temperature),
+}
+WRONG = {
+    "predictions: a constant sharpens": (
+        check_predictions,
+        PREDICTIONS | {"add 5 to every score": "sharper"},
+    ),
+    "predictions: values enter": (check_predictions, PREDICTIONS | {"replace the values": "other"}),
+    "predictions: a longer key only sharpens": (
+        check_predictions,
+        PREDICTIONS | {"scale one key": "sharper"},
+    ),
+    "predictions: one is missing": (check_predictions, {"double the query": "sharper"}),
+    "softmax: overflows": (
+        check_softmax,
+        lambda scores: [math.exp(score) / sum(map(math.exp, scores)) for score in scores],
+    ),
+    "softmax: proportions": (check_softmax, lambda scores: [score / sum(scores) for score in scores]),
+    "softmax: underflows": (
+        check_softmax,
+        lambda scores: [math.exp(s - 1000) / (sum(math.exp(t - 1000) for t in scores) or 1) for s in scores],
+    ),
+    "softmax: hardest only": (check_softmax, lambda scores: [float(s == max(scores)) for s in scores]),
+    "from scratch: no scale": (check_attention, lambda q, k, v: (q @ k.mT).softmax(-1) @ v),
+    "from scratch: 1 / d_k": (check_attention, lambda q, k, v: (q @ k.mT / q.size(-1)).softmax(-1) @ v),
+    "from scratch: down the columns": (check_attention, lambda q, k, v: (q @ k.mT / 2).softmax(-2) @ v),
+    "from scratch: overflows": (
+        check_attention,
+        lambda q, k, v: (lambda e: e / e.sum(-1, keepdim=True))((q @ k.mT / 2).exp()) @ v,
+    ),
+    "from scratch: width 4 only in a batch": (check_attention, lambda q, k, v: attend(q[None], k[None], v)),
+    "repaired: only the width": (
+        check_repaired,
+        lambda q, k, v: (q @ k.mT / 2).softmax(1 if q.ndim == 3 else -1) @ v,
+    ),
+    "repaired: only the axis": (
+        check_repaired,
+        lambda q, k, v: (q @ k.mT / k.size(-2) ** 0.5).softmax(-1) @ v,
+    ),
+    "scale: the paper's": (check_scale, lambda d_k, s, t: 1 / math.sqrt(d_k)),
+    "scale: variances for deviations": (check_scale, lambda d_k, s, t: 1 / math.sqrt(d_k) / s**2 / t**2),
+    "scale: 1 / d_k": (check_scale, lambda d_k, s, t: 1 / (d_k * s * t)),
+    "scale: ten percent off": (check_scale, lambda d_k, s, t: 1.1 / (math.sqrt(d_k) * s * t)),
+    "scale: negative": (check_scale, lambda d_k, s, t: -1 / (math.sqrt(d_k) * s * t)),
+    "scale: not a number": (check_scale, lambda d_k, s, t: math.nan),
+    "gradient: only the diagonal": (check_gradient, lambda w: torch.diag(w * (1 - w))),
+    "gradient: the sign": (check_gradient, lambda w: w[:, None] * w - torch.diag(w)),
+    "gradient: of the logarithm": (check_gradient, lambda w: torch.eye(len(w)) - w.expand(len(w), -1)),
+    "temperature: multiplies": (check_temperature, lambda q, k, v, t: at_temperature(q * t * t, k, v, t)),
+    "temperature: ignored": (
+        check_temperature,
+        lambda q, k, v, t: at_temperature(q, k, v, t / t if t > 0 else t),
+    ),
+    "temperature: after the softmax": (
+        check_temperature,
+        lambda q, k, v, t: at_temperature(q, k, v, 1.0) / t,
+    ),
+    "temperature: never colder than a tenth": (
+        check_temperature,
+        lambda q, k, v, t: at_temperature(q, k, v, t if t <= 0 else max(t, 0.1)),
+    ),
+    "temperature: the first of equal keys": (
+        check_temperature,
+        lambda q, k, v, t: (
+            at_temperature(q, k, v, t)
+            if t <= 0 or t > 1e-3
+            else v.gather(1, (q @ k.mT).argmax(-1, keepdim=True).expand(-1, -1, 6))
+        ),
+    ),
+    "temperature: a negative one is taken": (
+        check_temperature,
+        lambda q, k, v, t: attend(q / (t or 1), k, v),
+    ),
+}
+
+
+@pytest.mark.parametrize(("check", "answer"), RIGHT.values(), ids=RIGHT)
+def test_law_a_right_answer_passes(check, answer):
+    assert check(answer).passed, check(answer)
+
+
+@pytest.mark.parametrize(("check", "answer"), WRONG.values(), ids=WRONG)
+def test_law_a_wrong_answer_fails_with_a_sentence(check, answer):
+    verdict = check(answer)
+    assert not verdict.passed
+    assert len(verdict.message.split()) > 5
+
+
+def test_law_the_verdict_names_the_input_that_is_wrong():
+    assert "double the query" in check_predictions(PREDICTIONS | {"double the query": "flatter"}).message
+    assert "query (2, 3, 4)" in check_repaired(WRONG["repaired: only the width"][1]).message
+    assert "d_k=64 and standard deviations 3 and 1" in check_scale(WRONG["scale: the paper's"][1]).message
+    assert "five equal keys" in check_temperature(WRONG["temperature: the first of equal keys"][1]).message
+    assert (
+        "temperature 0 should raise"
+        in check_temperature(WRONG["temperature: a negative one is taken"][1]).message
+    )

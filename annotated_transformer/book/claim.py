@@ -1,0 +1,95 @@
+"""Claims: one line that states what was measured and what was claimed, and that fails if the two disagree."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from IPython.display import display
+from torch import Tensor
+
+from annotated_transformer.book.page import Page
+
+NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
+TOLERANCE = 1e-4  # a difference claimed to be below this or less is rounding error, too
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def claim(
+    what: str,
+    value: Any,
+    *,
+    name: str,
+    below: float | None = None,
+    above: float | None = None,
+    between: tuple[float, float] | None = None,
+    equals: Any = None,
+    digits: int = 3,
+) -> None:
+    """Check `value` against one bound and display both: "✓ keys read: 1.08 (claimed: below 1.5)".
+
+    `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
+    or widths), of which each must hold; a sequence is shown as its range. Numbers are rounded to `digits`
+    significant digits. `name` identifies the claim: "What we showed" links to the anchor `claim-NAME`.
+
+    Raises:
+        AssertionError: The claim does not hold; the message has the value and the bound.
+        ValueError: The name is not lowercase words joined by hyphens, the number of bounds is not one, or
+            there are no values.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(f"name={name!r} cannot be an anchor; use lowercase words joined by hyphens")
+    bounds = {"below": below, "above": above, "between": between, "equals": equals}
+    given = {kind: bound for kind, bound in bounds.items() if bound is not None}
+    if len(given) != 1:
+        raise ValueError(
+            f"claim {name!r} has {len(given)} bounds ({', '.join(given) or 'none'}); "
+            f"give exactly one of {', '.join(bounds)}"
+        )
+    ((kind, bound),) = given.items()
+    value = value.tolist() if isinstance(value, Tensor) else value
+    if kind == "equals":
+        holds, shown, claimed = value == equals, _words(value), f"exactly {_words(equals)}"
+    else:
+        values = [float(v) for v in value] if isinstance(value, Sequence) else [float(value)]
+        if not values:
+            raise ValueError(f"claim {name!r} has no values; an empty list satisfies any bound")
+        holds = all(_within(number, kind, bound) for number in values)
+        shown, claimed = _range(values, digits), _bound(kind, bound)
+        if holds and kind == "below" and bound <= TOLERANCE:
+            shown, claimed = f"less than {bound:g}".replace("e-0", "e-"), "rounding error only"
+    if not holds:
+        raise AssertionError(f"claim {name!r} does not hold: {what}: {shown} (claimed: {claimed})")
+    display(Page(f'<a class="at-claim" id="claim-{name}"></a>✓ {what}: **{shown}** (claimed: {claimed})'))  # type: ignore[no-untyped-call]
+
+
+def _within(number: float, kind: str, bound: Any) -> bool:
+    if kind == "between":
+        return bool(bound[0] <= number <= bound[1])  # NaN is in no interval
+    return bool(number < bound if kind == "below" else number > bound)
+
+
+def _bound(kind: str, bound: Any) -> str:
+    if kind == "between":
+        return f"between {bound[0]:g} and {bound[1]:g}"
+    return f"{kind} {bound:g}"
+
+
+def _range(values: list[float], digits: int) -> str:
+    low, high = _number(min(values), digits), _number(max(values), digits)
+    count = f", {len(values)} values" if len(values) > 1 else ""
+    return f"{low}{count}" if low == high else f"{low} to {high}{count}"
+
+
+def _number(number: float, digits: int) -> str:
+    """Write a number with `digits` significant digits, and rounding error as what it is."""
+    if number != 0 and abs(number) < NOISE:
+        return f"less than {NOISE:.0e}".replace("e-09", "e-9")
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    rounded = float(f"{number:.{digits}g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 10**digits else f"{rounded:.{digits}g}"
+
+
+def _words(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
