@@ -187,7 +187,7 @@ class MultiHeadAttention(nn.Module):
     r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots)\,W^O$ (3.2.2).
 
     `to_query` holds the paper's $W^Q_1, \dots, W^Q_h$ side by side, so that one product
-    serves all heads; so do `to_key` and `to_value`, and `to_output` is $W^O$. No biases, as
+    serves all heads; so do `to_key` and `to_value`. `to_output` is $W^O$. No biases, as
     in the paper's formulas.
     """
 
