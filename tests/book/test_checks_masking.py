@@ -1,15 +1,24 @@
-"""The checks of the masking exercises accept the right answer, and no wrong one."""
+"""The checks of the masking exercises reject wrong answers, and the leak tests find leaks."""
+
+import math
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from annotated_transformer.book.checks.masking import (
+    check_decoder_mask,
     check_local_mask,
+    check_low_enough,
+    check_masked_attention,
     check_packed_mask,
-    check_prefix_mask,
     check_reads,
+    check_weights,
+    count_leaks,
+    influence,
 )
+from annotated_transformer.model.masks import causal_mask, decoder_mask, padding_mask
 
 
 def distance(tokens: int) -> Tensor:
@@ -21,10 +30,6 @@ def local(tokens: int, window: int) -> Tensor:
     return (distance(tokens) >= 0) & (distance(tokens) < window)
 
 
-def prefix(tokens: int, prefix: int) -> Tensor:
-    return (distance(tokens) >= 0) | (torch.arange(tokens) < prefix)
-
-
 def same(sentence: Tensor) -> Tensor:
     return sentence[:, None] == sentence
 
@@ -34,29 +39,114 @@ def packed(sentence: Tensor) -> Tensor:
 
 
 def reads(layer, x: Tensor) -> Tensor:
-    gradient = torch.autograd.functional.jacobian(layer, x)  # (queries, features, keys, features)
-    return gradient.abs().sum(dim=(1, 3)) > 0
+    found = torch.zeros(len(x), len(x), dtype=torch.bool)
+    for j in range(len(x)):
+        for scale in (-1, 2, 1e6):
+            changed = x.clone()
+            changed[j] *= scale
+            found[:, j] |= (layer(changed) != layer(x)).any(dim=-1)
+    return found
+
+
+def reads_at_one_size(layer, x: Tensor) -> Tensor:
+    """Change the inputs, but never to large ones."""
+    found = torch.zeros(len(x), len(x), dtype=torch.bool)
+    for j in range(len(x)):
+        changed = x.clone()
+        changed[j] *= -1
+        found[:, j] = (layer(changed) != layer(x)).any(dim=-1)
+    return found
+
+
+def reads_slopes(layer, x: Tensor) -> Tensor:
+    jacobian = torch.autograd.functional.jacobian(layer, x)  # (queries, features, keys, features)
+    return jacobian.abs().sum(dim=(1, 3)) > 0
 
 
 def reads_the_sum(layer, x: Tensor) -> Tensor:
-    """Add the features before asking: influences of opposite signs vanish."""
+    """Add the features first: influences of opposite signs vanish."""
     return torch.autograd.functional.jacobian(lambda x: layer(x).sum(dim=-1), x).abs().sum(dim=-1) > 0
 
 
-@pytest.mark.parametrize(
-    ("check", "answer"),
-    [
-        (check_local_mask, local),
-        (check_prefix_mask, prefix),
-        (check_packed_mask, packed),
-        (check_reads, reads),
-    ],
-)
+def reads_without_the_corner(layer, x: Tensor) -> Tensor:
+    found = reads(layer, x)
+    found[0, -1] = found[0, 1]
+    return found
+
+
+def scores_of(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.mT / math.sqrt(query.size(-1))
+
+
+def masked_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    blind = ~mask.any(dim=-1, keepdim=True)
+    weights = scores_of(query, key).masked_fill(~(mask | blind), -math.inf).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0.0) @ value
+
+
+def filled(number: float, zero: bool = False):
+    def attend(query, key, value, mask):
+        weights = scores_of(query, key).masked_fill(~mask, number).softmax(dim=-1)
+        return (weights.masked_fill(~mask, 0.0) if zero else weights) @ value
+
+    return attend
+
+
+def nan_to_zero(query, key, value, mask):
+    """Hide the NaN at the end: the output is right and the gradient is not."""
+    return filled(-math.inf)(query, key, value, mask).nan_to_num()
+
+
+def masked_after(query, key, value, mask):
+    return (scores_of(query, key).softmax(dim=-1) * mask) @ value
+
+
+def renormalised(query, key, value, mask):
+    weights = scores_of(query, key).softmax(dim=-1) * mask
+    return weights / weights.sum(dim=-1, keepdim=True) @ value
+
+
+def unscaled(query, key, value, mask):
+    return masked_attention(query * math.sqrt(query.size(-1)), key, value, mask)
+
+
+WEIGHTS = [[1, 0, 0, 0], [0.5, 0.5, 0, 0], [0.33, 0.33, 0.33, 0], [1 / 3, 1 / 3, 1 / 3, 0]]
+
+
+def low_enough(allowed: int, hidden: int, score: float, share: float) -> float:
+    return score + math.log(allowed * share / (hidden * (1 - share)))
+
+
+def tril_of(ids: Tensor, diagonal: int) -> Tensor:
+    return distance(ids.size(1)) >= -diagonal
+
+
+RIGHT = {
+    check_weights: WEIGHTS,
+    check_local_mask: local,
+    check_masked_attention: masked_attention,
+    check_decoder_mask: decoder_mask,
+    check_low_enough: low_enough,
+    check_packed_mask: packed,
+    check_reads: reads,
+}
+
+
+@pytest.mark.parametrize(("check", "answer"), RIGHT.items())
 def test_law_the_right_answer_passes(check, answer):
     assert check(answer).passed, repr(check(answer))
 
 
 WRONG = {
+    "weights: padding may be read": (check_weights, [*WEIGHTS[:3], [0.25] * 4]),
+    "weights: the query of padding is blind": (check_weights, [*WEIGHTS[:3], [0] * 4]),
+    "weights: not causal": (check_weights, [WEIGHTS[2]] * 4),
+    "weights: masked after the softmax": (
+        check_weights,
+        [[0.25 if w else 0 for w in row] for row in WEIGHTS],
+    ),
+    "weights: a tenth off": (check_weights, [*WEIGHTS[:1], [0.6, 0.4, 0, 0], *WEIGHTS[2:]]),
+    "weights: three rows": (check_weights, WEIGHTS[:3]),
     "local: shifted by one": (check_local_mask, lambda n, w: local(n, w + 1)),
     "local: inverted": (check_local_mask, lambda n, w: ~local(n, w)),
     "local: without itself": (check_local_mask, lambda n, w: local(n, w + 1) & (distance(n) > 0)),
@@ -66,17 +156,44 @@ WRONG = {
     "local: a dimension too many": (check_local_mask, lambda n, w: local(n, w)[None]),
     "local: a list": (check_local_mask, lambda n, w: local(n, w).tolist()),
     "local: one size only": (check_local_mask, lambda n, w: local(7, 3)),
-    "prefix: shifted by one": (check_prefix_mask, lambda n, p: prefix(n, p + 1)),
-    "prefix: inverted": (check_prefix_mask, lambda n, p: ~prefix(n, p)),
-    "prefix: plain causal": (check_prefix_mask, lambda n, p: distance(n) >= 0),
-    "prefix: forgotten later": (check_prefix_mask, lambda n, p: same(torch.arange(n) < p) & prefix(n, p)),
-    "prefix: keys for queries": (check_prefix_mask, lambda n, p: prefix(n, p).T),
+    "attention: a large number": (check_masked_attention, filled(-1e9, zero=True)),
+    "attention: a larger number, average of hidden": (check_masked_attention, filled(-1e30)),
+    "attention: NaN": (check_masked_attention, filled(-math.inf)),
+    "attention: zeros, but a gradient of NaN": (check_masked_attention, nan_to_zero),
+    "attention: masked after the softmax": (check_masked_attention, masked_after),
+    "attention: renormalised": (check_masked_attention, renormalised),
+    "attention: unscaled": (check_masked_attention, unscaled),
+    "attention: inverted": (check_masked_attention, lambda q, k, v, m: masked_attention(q, k, v, ~m)),
+    "debug: one bug left, or": (
+        check_decoder_mask,
+        lambda ids, pad: padding_mask(ids, pad) | tril_of(ids, 0),
+    ),
+    "debug: one bug left, diagonal": (
+        check_decoder_mask,
+        lambda ids, pad: padding_mask(ids, pad) & tril_of(ids, 1),
+    ),
+    "debug: pad_id is always 0": (check_decoder_mask, lambda ids, pad: decoder_mask(ids, 0)),
+    "debug: rows for columns": (
+        check_decoder_mask,
+        lambda ids, pad: padding_mask(ids, pad).mT & tril_of(ids, 0),
+    ),
+    "debug: a dimension too few": (check_decoder_mask, lambda ids, pad: decoder_mask(ids, pad)[:, 0]),
+    "low: forgets the score": (check_low_enough, lambda a, h, s, p: low_enough(a, h, 0, p)),
+    "low: forgets what is left for the allowed": (
+        check_low_enough,
+        lambda a, h, s, p: s + math.log(a * p / h),
+    ),
+    "low: one hidden key": (check_low_enough, lambda a, h, s, p: low_enough(a, 1, s, p)),
+    "low: the sign": (check_low_enough, lambda a, h, s, p: -low_enough(a, h, s, p)),
     "packed: inverted": (check_packed_mask, lambda s: ~packed(s)),
     "packed: not causal": (check_packed_mask, same),
     "packed: as one sentence": (check_packed_mask, lambda s: distance(len(s)) >= 0),
     "packed: shifted by one": (check_packed_mask, lambda s: same(s) & (distance(len(s)) >= 1)),
     "packed: looks ahead": (check_packed_mask, lambda s: same(s) & (distance(len(s)) <= 0)),
     "reads: features that cancel": (check_reads, reads_the_sum),
+    "reads: derivatives": (check_reads, reads_slopes),
+    "reads: small inputs only": (check_reads, reads_at_one_size),
+    "reads: misses the corner": (check_reads, reads_without_the_corner),
     "reads: inverted": (check_reads, lambda layer, x: ~reads(layer, x)),
     "reads: keys for queries": (check_reads, lambda layer, x: reads(layer, x).T),
     "reads: always causal": (check_reads, lambda layer, x: distance(len(x)) >= 0),
@@ -92,14 +209,54 @@ def test_law_a_wrong_answer_fails_with_a_sentence(check, wrong):
     assert len(verdict.message.split()) > 5
 
 
+def test_law_every_check_rejects_two_answers_or_more():
+    rejected = [check for check, _ in WRONG.values()]
+    assert all(rejected.count(check) >= 2 for check in RIGHT)
+
+
 def test_law_an_empty_answer_fails_politely():
     def stub(*_: object) -> Tensor:
         raise NotImplementedError("your turn")
 
-    for check in (check_local_mask, check_prefix_mask, check_packed_mask, check_reads):
-        assert "still empty" in check(stub).message
+    for check in RIGHT:
+        assert "still empty" in check(None if check is check_weights else stub).message
 
 
 def test_law_the_verdict_names_the_pair_that_is_wrong():
     verdict = check_local_mask(lambda n, w: local(n, w + 1))
     assert "query 3 may not attend to key 0" in verdict.message
+    verdict = check_decoder_mask(lambda ids, pad: padding_mask(ids, pad) | tril_of(ids, 0))
+    assert "query 0 of sentence 0 may not attend to key 1" in verdict.message
+    assert "query 3 gives key 0" in check_weights([*WEIGHTS[:3], [0.25] * 4]).message
+
+
+def attend_below(number: float):
+    """Return attention whose hidden scores become `number`, with different queries and keys."""
+    mix = torch.randn(8, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+    def attend(x: Tensor) -> Tensor:
+        scores = (x @ mix @ x.mT / math.sqrt(8)).masked_fill(~causal_mask(x.size(1)), number)
+        return scores.softmax(dim=-1) @ x
+
+    return attend
+
+
+def test_law_changed_inputs_find_a_leak_that_derivatives_miss():
+    assert [count_leaks(attend_below(-math.inf), scale) for scale in (1, 1e3, 1e6)] == [0, 0, 0]
+    assert count_leaks(attend_below(-1e9)) == 0
+    assert count_leaks(attend_below(-1e9), 1e6) > 0
+    assert count_leaks(attend_below(-1.0)) == 20
+    x = torch.randn(1, 6, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    assert (influence(attend_below(-1e9), x)[~causal_mask(6)] == 0).all()
+
+
+def test_law_influence_is_the_sum_of_absolute_derivatives():
+    x = torch.randn(1, 3, 2, dtype=torch.float64)
+    shift = torch.tensor([[0.0, 0, 0], [2, 0, 0], [0, -3, 0]], dtype=torch.float64)
+    torch.testing.assert_close(influence(lambda x: shift @ x, x), 2 * shift.abs())
+
+
+def test_oracle_the_right_attention_is_pytorchs():
+    query, key, value = torch.randn(3, 2, 5, 4, dtype=torch.float64)
+    wanted = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    torch.testing.assert_close(masked_attention(query, key, value, causal_mask(5)), wanted)

@@ -1,0 +1,110 @@
+"""The book's map of the whole model: encoder and decoder, their three attentions, and the mask of each."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from jaxtyping import Bool
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
+from annotated_transformer.book.figures import new_canvas
+from annotated_transformer.book.matrices import draw_matrix
+from annotated_transformer.book.palette import DECODER, ENCODER, INK, KEY, NEUTRAL, OUTPUT, PAPER
+
+CELL = 0.6
+Masks = Mapping[str, Bool[Tensor, "_ _"]]
+
+
+class Place(NamedTuple):
+    """Where an attention stands on the map, and which sentences its queries and keys come from."""
+
+    box: Box
+    color: str
+    queries: str
+    keys: str
+
+
+PLACES = {
+    "encoder self-attention": Place(Box(0.45, 1.95, 6.1, 6.8), ENCODER, "source", "source"),
+    "decoder self-attention": Place(Box(7.45, 1.95, 6.1, 6.2), DECODER, "target", "target"),
+    "cross-attention": Place(Box(7.45, 9.5, 6.1, 6.2), DECODER, "target", "source"),
+}
+
+
+def draw_model_map(
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    masks: Masks | None = None,
+    notes: Mapping[str, str] | None = None,
+    focus: str = "",
+) -> Figure:
+    """Draw encoder and decoder with their three attentions, and return the figure.
+
+    `masks` maps "encoder self-attention", "decoder self-attention" and "cross-attention", or some of them, to
+    a mask over the tokens of `source` and `target`, drawn inside the box. `focus` names one attention to
+    emphasise, `notes` puts a few words below a mask.
+
+    Raises:
+        ValueError: A name is none of the three.
+    """
+    masks, notes = masks or {}, notes or {}
+    unknown = sorted(({*masks, *notes, focus} - {""}) - set(PLACES))
+    if unknown:
+        raise ValueError(f"the map has no {unknown[0]!r}; it has {', '.join(PLACES)}")
+    fig, ax = new_canvas(14, 18.3)
+    for x, top, color, title in ((0.15, 14.0, ENCODER, "Encoder"), (7.15, 16.7, DECODER, "Decoder")):
+        ax.add_patch(Rectangle((x, 1.45), 6.7, top - 1.45, facecolor=color, alpha=0.12, lw=0))
+        ax.text(x + 0.3, top - 0.5, title, ha="left", va="center", weight="bold")
+    tokens = {"source": source, "target": target}
+    boxes = {
+        name: _draw_attention_box(
+            ax, name, place, tokens, masks.get(name), notes.get(name, ""), lit=name == focus
+        )
+        for name, place in PLACES.items()
+    }
+    encoder, decoder, cross = boxes.values()
+    source_box = draw_box(ax, 1.9, 0.15, 3.2, 0.9, "source", color=NEUTRAL)
+    target_box = draw_box(ax, 8.0, 0.15, 5.0, 0.9, "target so far", color=NEUTRAL)
+    memory = draw_box(ax, 0.45, 12.1, 3.0, 1.0, "memory", color=KEY)
+    prediction = draw_box(ax, 8.4, 17.2, 4.2, 0.95, "next word", color=OUTPUT)
+    draw_arrow(ax, source_box.top, (source_box.top[0], encoder.y))
+    draw_arrow(ax, target_box.top, (target_box.top[0], decoder.y))
+    draw_arrow(ax, (memory.center[0], encoder.y + encoder.height), memory.bottom)
+    draw_arrow(ax, decoder, cross, "queries")
+    draw_arrow(ax, memory.right, cross.left, "keys, values")
+    draw_arrow(ax, cross, prediction)
+    return fig
+
+
+def _draw_attention_box(
+    ax: Axes,
+    name: str,
+    place: Place,
+    tokens: Mapping[str, Sequence[str]],
+    mask: Bool[Tensor, "queries keys"] | None,
+    note: str,
+    *,
+    lit: bool,
+) -> Box:
+    """Draw one attention with its mask inside, and return its box."""
+    box = place.box
+    draw_box(ax, *box, "", color=place.color)
+    title = name.split()[-1]  # the panel's title is the rest
+    spot = (box.center[0], box.y + box.height - 0.5) if mask is not None else box.center
+    ax.text(*spot, title, ha="center", va="center", color=INK, weight="bold" if lit else "normal")
+    if lit:
+        ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=INK, linewidth=3))
+    if mask is not None:
+        queries, keys = tokens[place.queries], tokens[place.keys]
+        blank = [[""] * len(keys) for _ in queries]
+        corner = box.x + 2.4, box.y + 1.0
+        size = len(keys) * CELL, len(queries) * CELL
+        ax.add_patch(Rectangle(corner, *size, facecolor=PAPER, lw=0))
+        cells = (CELL, CELL)
+        draw_matrix(ax, *corner, blank, color=KEY, rows=queries, columns=keys, mask=mask, size=cells)
+        ax.text(box.center[0], box.y + 0.5, note, ha="center", va="center", color=INK)
+    return box
