@@ -29,7 +29,7 @@ def draw_readings(readings: Mapping[str, Reading], *, asking: int, features: Seq
     `readings` maps a sentence to the weights and the output of its word number `asking`.
     """
     fig, ax = new_canvas(14.0, 6.1 * len(readings))
-    for number, (sentence, (weights, output)) in enumerate(reversed(readings.items())):
+    for number, (sentence, (weights, output)) in enumerate(reversed(list(readings.items()))):
         y, words = 6.1 * number, sentence.split()
         target = draw_box(ax, 5.9, y + 0.35, 2.9, 1.1, f"new {words[asking]}", color=OUTPUT)
         for place, (word, weight) in enumerate(zip(words, weights, strict=True)):
@@ -59,16 +59,16 @@ def draw_products(
 ) -> Figure:
     """Draw attention as two products of matrices, the one score and the one output of `lit` followed through.
 
-    `matrices` holds Q, K, scores, weights, V and output; `lit` names a query and a key by number.
+    `matrices` holds Q, K, products (of the two), weights, V and output; `lit` names a query and a key by number.
     """
     fig, ax = new_canvas(14.0, 14.2)
     i, j = lit
     keys_as_columns = list(zip(*_lines(matrices["K"]), strict=True))
     narrow, wide = (0.76, 0.9), (1.27, 0.9)
 
-    def draw(x: float, y: float, name: str, color: str, **look: Any) -> Box:
-        look = {"size": wide, "name": name, **look}
-        return draw_matrix(ax, x, y, matrices[name.strip("$")], color=color, **look)
+    def draw(x: float, y: float, part: str, color: str, **look: Any) -> Box:
+        look = {"size": wide, "name": part, **look}
+        return draw_matrix(ax, x, y, matrices[part.strip("$")], color=color, **look)
 
     draw(1.75, 9.0, "$Q$", QUERY, rows=queries, axes=("", "d_k"), highlight=[row(i)], size=narrow)
     draw_operator(ax, 5.13, 9.9, "×")
@@ -84,7 +84,7 @@ def draw_products(
         size=wide,
     )
     draw_operator(ax, 9.72, 9.9, "=")
-    scores = draw(10.15, 9.0, "scores", NEUTRAL, columns=keys, highlight=[cell(i, j)])
+    scores = draw(10.15, 9.0, "products", NEUTRAL, name=r"$QK^\top$", columns=keys, highlight=[cell(i, j)])
     weights = draw(
         1.75, 1.9, "weights", NEUTRAL, rows=queries, columns=keys, highlight=[row(i)], size=(1.42, 0.9)
     )

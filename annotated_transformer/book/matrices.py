@@ -86,7 +86,7 @@ def draw_matrix(
             hidden = mask is not None and not mask[i, j]
             corner = x + j * width, y + box.height - (i + 1) * height
             _draw_cell(ax, corner, size, write_number(number), color, lit=lit, hidden=hidden)
-    edge = Rectangle((x, y), box.width, box.height, fill=False, edgecolor=color, linewidth=2)
+    edge = Rectangle((x, y), box.width, box.height, fill=False, edgecolor=color, linewidth=2, zorder=4)
     ax.add_patch(edge)
     for i, word in enumerate(rows):
         spot = x - 0.15, y + box.height - (i + 0.5) * height

@@ -33,7 +33,7 @@ def test_law_the_products_show_every_number_once_in_its_matrix():
         torch.tensor([[5.0, 6], [7, 8], [9, 11]]),
         torch.ones(3, 2) * 13,
     )
-    parts = {"Q": q, "K": k, "scores": q @ k.T, "weights": (q @ k.T).softmax(-1), "V": v, "output": v[:2]}
+    parts = {"Q": q, "K": k, "products": q @ k.T, "weights": (q @ k.T).softmax(-1), "V": v, "output": v[:2]}
     fig = draw_products(parts, queries=["p", "r"], keys=["s", "t", "u"], features=["x", "y"], lit=(1, 2))
     drawn = words(fig)
     for number in (q @ k.T).flatten().tolist():
