@@ -2,7 +2,12 @@
 
 python chapters/build.py           execute the chapters that changed since the last build here
 python chapters/build.py NAME …    execute these: 03_scaled_dot_product_attention
-python chapters/build.py --check   execute nothing; fail where a notebook's cells are not its source's
+python chapters/build.py --check   execute nothing; fail if a notebook is out of date
+
+A notebook is out of date if its cells differ from its source, or if a data file that it was made from has
+changed. The kernel reports which files a chapter opens; the weights and benchmark results among them are
+stored in the notebook's metadata, under `made_of`, each with a digest. A folder of weights counts as a
+whole.
 """
 
 import hashlib
@@ -10,7 +15,9 @@ import json
 import os
 import re
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import jupytext
@@ -20,8 +27,15 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 
 HERE = Path(__file__).resolve().parent
-RECORD = HERE.parent / "_build" / "chapters.json"  # what each chapter was built from; may be deleted
-MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(HERE.parent))}|{re.escape(sys.prefix)}")
+ROOT = HERE.parent
+RECORD = ROOT / "_build" / "chapters.json"  # what each chapter was built from; may be deleted
+WEIGHTS = ROOT / "annotated_transformer" / "weights"
+DATA = (WEIGHTS, ROOT / "benchmarks")  # where the files lie that a chapter may be made of
+MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
+WATCH = (
+    "import sys; sys.addaudithook(lambda event, args, log=open({log!r}, 'a', encoding='utf-8', buffering=1): "
+    "event == 'open' and isinstance(args[0], str) and print(args[0], file=log))"
+)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -44,17 +58,20 @@ def execute(source: Path) -> str:
     notebook = read(source)
     metadata = json.loads(json.dumps(notebook.metadata))
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on their number
-    client = NotebookClient(
-        notebook,
-        timeout=120,
-        record_timing=False,
-        extra_arguments=["--log-level=ERROR"],
-        resources={"metadata": {"path": str(HERE)}},
-    )
-    try:
-        client.execute()
-    except CellExecutionError as error:
-        sys.exit(f"{source.name}: {COLOUR.sub('', str(error))}")
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "opened")
+        client = NotebookClient(
+            notebook,
+            timeout=120,
+            record_timing=False,
+            extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={WATCH.format(log=str(log))}"],
+            resources={"metadata": {"path": str(HERE)}},
+        )
+        try:
+            client.execute()
+        except CellExecutionError as error:
+            sys.exit(f"{source.name}: {COLOUR.sub('', str(error))}")
+        metadata["made_of"] = made_of(log.read_text("utf-8").splitlines())
     notebook.metadata = nbformat.from_dict(metadata)
     for cell in notebook.cells:
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
@@ -70,12 +87,34 @@ def execute(source: Path) -> str:
     return nbformat.writes(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
 
+def made_of(opened: Iterable[str]) -> dict[str, str]:
+    """Return a digest of each data file among those that a kernel has opened."""
+    paths = {(HERE / name).resolve() for name in opened}
+    paths |= {near for path in paths if path.is_relative_to(WEIGHTS) for near in path.parent.iterdir()}
+    code = {".py", ".pyc", ".md"}
+    data = sorted(path for path in paths if path.is_file() and path.suffix not in code)
+    used = [path for path in data if any(path.is_relative_to(place) for place in DATA)]
+    return {path.relative_to(ROOT).as_posix(): digest(path) for path in used}
+
+
+def digest(path: Path) -> str:
+    """Return a digest of a file's bytes; of a file that is not there, an empty one."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
+
+
+def changed_data(notebook: Path) -> list[str]:
+    """Return the data files that a notebook was made of and that have changed since."""
+    if not notebook.exists():
+        return []
+    stored = json.loads(notebook.read_text("utf-8"))["metadata"].get("made_of", {})
+    return [name for name, found in stored.items() if digest(ROOT / name) != found]
+
+
 def fingerprint(source: Path, notebook: Path) -> str:
-    """Return a digest of all that a notebook is made from, and of the notebook."""
-    places = [HERE.parent / "annotated_transformer", HERE.parent / "benchmarks"]
-    found = [file for place in places for file in sorted(place.rglob("*")) if file.is_file()]
-    made_of = {".py", ".js", ".json", ".safetensors"}
-    files = [source, notebook, Path(__file__), *(file for file in found if file.suffix in made_of)]
+    """Return a digest of a source, its notebook and the code that it can run."""
+    places = [ROOT / "annotated_transformer", ROOT / "benchmarks"]
+    found = [file for place in places for file in sorted(place.rglob("*")) if file.suffix in {".py", ".js"}]
+    files = [source, notebook, Path(__file__), *found]
     return hashlib.sha256(b"\0".join(f.read_bytes() if f.exists() else b"" for f in files)).hexdigest()
 
 
@@ -95,7 +134,7 @@ def build(names: list[str]) -> None:
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
     for name in names or sources:
         source, notebook = sources[name], HERE / f"{name}.ipynb"
-        if names or record.get(name) != fingerprint(source, notebook):
+        if names or record.get(name) != fingerprint(source, notebook) or changed_data(notebook):
             write(notebook, execute(source))
             record[name] = fingerprint(source, notebook)
             write(RECORD, json.dumps(record, indent=1))
@@ -103,7 +142,7 @@ def build(names: list[str]) -> None:
 
 
 def stale() -> list[str]:
-    """Return what is wrong: a notebook whose cells are not its source's, or that misses its source."""
+    """Return which notebooks are out of date, and which files are missing."""
 
     def cells(notebook: NotebookNode) -> list[tuple[str, str, str, dict[str, object]]]:
         return [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in notebook.cells]
@@ -115,6 +154,8 @@ def stale() -> list[str]:
             wrong.append(f"{name}: {source.name if notebook.exists() else notebook.name} is missing")
         elif cells(read(source)) != cells(nbformat.read(notebook, as_version=4)):
             wrong.append(f"{name}: the notebook's cells are not its source's")
+        elif changed := changed_data(notebook):
+            wrong.append(f"{name}: built before {', '.join(changed)} changed")
     return wrong
 
 

@@ -57,9 +57,9 @@ def draw_products(
     features: Sequence[str],
     lit: tuple[int, int],
 ) -> Figure:
-    """Draw attention as two products of matrices, the one score and the one output of `lit` followed through.
+    """Draw attention as two products of matrices, with one score and one output followed through.
 
-    `matrices` holds Q, K, products (of the two), weights, V and output; `lit` names a query and a key by number.
+    `matrices` holds Q, K, products (of the two), weights, V and output; `lit` is a query and a key.
     """
     fig, ax = new_canvas(14.0, 14.2)
     i, j = lit
@@ -138,6 +138,6 @@ def draw_sorted_weights(divided: Sequence[float], undivided: Sequence[float]) ->
     return fig
 
 
-def _lines(numbers: Numbers) -> Sequence[Sequence[float | str]]:
-    lines: Sequence[Sequence[float | str]] = numbers.tolist() if hasattr(numbers, "tolist") else numbers
+def _lines(numbers: Numbers) -> Sequence[Sequence[float | int | str]]:
+    lines: Sequence[Sequence[float | int | str]] = numbers.tolist() if hasattr(numbers, "tolist") else numbers
     return lines

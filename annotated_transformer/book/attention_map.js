@@ -1,5 +1,5 @@
 // Lets the attention maps of a figure answer to mouse, finger and arrow keys: a row lights up, its weights are read out.
-document.querySelectorAll("figure.at-figure:not([data-maps])").forEach((figure) => {
+document.querySelectorAll("figure[data-map]:not([data-maps])").forEach((figure) => {
   const inline = (image) => {
     const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (c) => c.charCodeAt(0));
     const host = document.createElement("div");
@@ -15,7 +15,8 @@ document.querySelectorAll("figure.at-figure:not([data-maps])").forEach((figure) 
   const readout = document.createElement("p");
   readout.className = "at-readout";
   readout.setAttribute("role", "status");
-  readout.textContent = "Point at a row, or move through the rows with the arrow keys.";
+  const hint = "Point at a row, or move through the rows with the arrow keys.";
+  readout.textContent = hint;
   const caption = figure.querySelector("figcaption");
   caption.before(readout);
 
@@ -31,8 +32,7 @@ document.querySelectorAll("figure.at-figure:not([data-maps])").forEach((figure) 
     const row = rowOf(cell);
     figure.querySelectorAll(".at-cell").forEach((other) => mark(other, row.includes(other), true));
     const weights = row.map((other) => `${other.dataset.key} ${other.dataset.weight}`).join(", ");
-    const sum = row.reduce((total, other) => total + Number(other.dataset.weight), 0);
-    readout.textContent = `${cell.dataset.query} reads ${weights}. Sum: ${sum.toFixed(2)}.`;
+    readout.textContent = `${cell.dataset.query} reads ${weights}. Sum: ${cell.dataset.sum}.`;
     figure.dataset.lit = [...figure.querySelectorAll(".at-cell")].indexOf(row[0]);
   };
   const drawing = () => figure.querySelector("svg");
@@ -41,6 +41,9 @@ document.querySelectorAll("figure.at-figure:not([data-maps])").forEach((figure) 
     if (!svg || svg.hasAttribute("tabindex")) return;
     svg.setAttribute("tabindex", "0");
     svg.setAttribute("aria-roledescription", "attention map; arrow keys read its rows");
+    svg.querySelectorAll("text").forEach((text) => (text.style.pointerEvents = "none")); // its cell answers
+    delete figure.dataset.lit;
+    readout.textContent = hint;
   };
   prepare();
   new MutationObserver(prepare).observe(figure, { childList: true, subtree: true }); // a slider draws anew

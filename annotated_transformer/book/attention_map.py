@@ -1,6 +1,7 @@
 """Attention weights as a map: queries down, keys across, one scale from 0 to 1 on every page."""
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
@@ -49,17 +50,19 @@ def draw_attention(
     printed = print_values and max(shape) <= LARGEST_PRINTED
     for row in range(shape[0]):
         for col in range(shape[1]):
-            weight = round(float(weights[row, col]), 3)  # low bits differ between processors
+            exact = float(weights[row, col])
+            weight = round(exact, 3)  # low bits differ between processors
             hidden = mask is not None and not mask[row, col]
             cell = Rectangle((col, row), 1, 1, edgecolor=MASKED, linewidth=0.5, facecolor=heat(weight))
-            cell.set_gid("|".join([CELL, str(row), str(col), f"{weight:.2f}", queries[row], keys[col]]))
+            total = f"{weights[row].sum().item():.2f}"
+            words = quote(queries[row], safe=""), quote(keys[col], safe="")
+            cell.set_gid("|".join([CELL, str(row), str(col), f"{exact:.2f}", total, *words]))
             if hidden:
                 cell.set(facecolor="none", hatch="////", edgecolor=MASKED)
                 cell.set_gid(None)
             ax.add_patch(cell)
             if printed and not hidden:
                 ink = HEAT_INK_HIGH if weight > HEAT_SWITCH else HEAT_INK_LOW
-                exact = float(weights[row, col])
                 ax.text(col + 0.5, row + 0.5, f"{exact:.2f}", ha="center", va="center", color=ink)
     turned = max(map(len, keys)) * len(keys) > 28  # characters that stand side by side at the house width
     ax.set(xlim=(0, shape[1]), ylim=(shape[0], 0), aspect="equal", xlabel="keys", ylabel="queries")

@@ -54,10 +54,14 @@ def claim(
         values = [float(v) for v in value] if isinstance(value, Sequence) else [float(value)]
         if not values:
             raise ValueError(f"claim {name!r} has no values; an empty list satisfies any bound")
+        if kind == "below" and 0 < bound <= TOLERANCE:
+            values = [abs(number) for number in values]
         holds = all(_within(number, kind, bound) for number in values)
+        while holds and digits < 17 and not all(_within(_round(n, digits), kind, bound) for n in values):
+            digits += 1  # "1.5 (claimed: below 1.5)" would contradict itself
         shown, claimed = _range(values, digits), _bound(kind, bound)
         if holds and kind == "below" and bound <= TOLERANCE:
-            shown, claimed = f"less than {bound:g}".replace("e-0", "e-"), "rounding error only"
+            shown, claimed = f"less than {_plain(bound)}", "rounding error only"
     if not holds:
         raise AssertionError(f"claim {name!r} does not hold: {what}: {shown} (claimed: {claimed})")
     display(Page(f'<a class="at-claim" id="claim-{name}"></a>✓ {what}: **{shown}** (claimed: {claimed})'))  # type: ignore[no-untyped-call]
@@ -71,8 +75,19 @@ def _within(number: float, kind: str, bound: Any) -> bool:
 
 def _bound(kind: str, bound: Any) -> str:
     if kind == "between":
-        return f"between {bound[0]:g} and {bound[1]:g}"
-    return f"{kind} {bound:g}"
+        return f"between {_plain(bound[0])} and {_plain(bound[1])}"
+    return f"{kind} {_plain(bound)}"
+
+
+def _plain(bound: float) -> str:
+    """Write a bound with all its digits."""
+    if float(bound).is_integer() and abs(bound) < 1e15:
+        return f"{int(bound):,}"
+    return re.sub(r"e([-+])0?", r"e\1", repr(float(bound))).replace("e+", "e")
+
+
+def _round(number: float, digits: int) -> float:
+    return float(f"{number:.{digits}g}")
 
 
 def _range(values: list[float], digits: int) -> str:
@@ -85,10 +100,13 @@ def _number(number: float, digits: int) -> str:
     """Write a number with `digits` significant digits, and rounding error as what it is."""
     if number != 0 and abs(number) < NOISE:
         return f"less than {NOISE:.0e}".replace("e-09", "e-9")
-    if number == 0 or not math.isfinite(number):
+    if not math.isfinite(number):
         return f"{number:g}"
-    rounded = float(f"{number:.{digits}g}")
-    return f"{rounded:,.0f}" if abs(rounded) >= 10**digits else f"{rounded:.{digits}g}"
+    if number.is_integer() and abs(number) < 1e15:
+        return f"{int(number):,}"  # a count is not rounded
+    rounded = _round(number, digits)
+    text = f"{rounded:,.0f}" if abs(rounded) >= 10**digits else f"{rounded:.{digits}g}"
+    return re.sub(r"e([-+])0", r"e\1", text)
 
 
 def _words(value: Any) -> str:

@@ -7,6 +7,7 @@ import re
 from html import escape
 from importlib.resources import files
 from typing import Any
+from urllib.parse import unquote
 
 import matplotlib
 from cycler import cycler
@@ -24,7 +25,8 @@ MIN_ALT_WORDS = 8
 MAX_ALT_WORDS = 80
 
 CELLS = re.compile(
-    r'<g id="at-cell\|(\d+)\|(\d+)\|([\d.]+)\|([^|"]*)\|([^|"]*)"(>\s*<path [^>]*style=")fill: (#\w{6})'
+    r'<g id="at-cell\|(\d+)\|(\d+)\|([\d.]+)\|([\d.]+)\|([^|"]*)\|([^|"]*)"'
+    r'(>\s*<path [^>]*style=")fill: (#\w{6})'
 )
 
 HOUSE_STYLE: dict[Any, Any] = {
@@ -86,8 +88,8 @@ def show_figure(fig: Figure, *, number: str, title: str, alt: str, caption: str)
     drawing = svg(fig)
     return Page(
         f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
-        f'<figure class="at-figure" id="{anchor(number)}">{heading(number, title)}{image(drawing, alt)}'
-        f"<figcaption>{escape(caption)}</figcaption>{map_script(drawing)}</figure>",
+        f'<figure class="at-figure" id="{anchor(number)}"{map_mark(drawing)}>{heading(number, title)}'
+        f"{image(drawing, alt)}<figcaption>{escape(caption)}</figcaption>{map_script(drawing)}</figure>",
     )
 
 
@@ -102,9 +104,14 @@ def heading(number: str, title: str) -> str:
     return f'<p class="at-figure-title">{link} {escape(title)}</p>'
 
 
+def map_mark(drawing: str) -> str:
+    """Return the attribute by which the script finds the figures that hold an attention map."""
+    return ' data-map=""' if 'class="at-cell"' in drawing else ""
+
+
 def map_script(drawing: str) -> str:
     """Return the script that makes attention maps answer, where the drawing holds one."""
-    if 'class="at-cell"' not in drawing:
+    if not map_mark(drawing):
         return ""
     return f"<script>\n{files(__package__).joinpath('attention_map.js').read_text('utf-8')}</script>"
 
@@ -175,11 +182,11 @@ def svg(fig: Figure) -> str:
 
 def _cell(found: re.Match[str]) -> str:
     """Turn the mark of a map's cell into data for the script, and its colour into the theme's."""
-    row, column, weight, query, key, before, colour = found.groups()
+    row, column, weight, total, query, key, before, colour = found.groups()
     share = f"{100 * float(weight):.0f}%"
     mix = f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {share}, var(--at-paper, {PAPER.lower()}))"
-    data = {"row": row, "column": column, "weight": weight, "query": query, "key": key}
-    attributes = " ".join(f'data-{name}="{value}"' for name, value in data.items())
+    data = {"row": row, "column": column, "weight": weight, "sum": total, "query": query, "key": key}
+    attributes = " ".join(f'data-{name}="{escape(unquote(value))}"' for name, value in data.items())
     return f'<g class="at-cell" {attributes}{before}fill: {colour}; fill: {mix}'
 
 
@@ -221,6 +228,9 @@ def words_digest(drawing: str) -> str:
 
     It does not depend on the low bits of numbers, which differ between processors.
     """
-    words = [re.sub(r"\d", "0", word) for word in re.findall(r">([^<>]+)</(?:text|tspan)>", drawing)]
+    words = [
+        re.sub(r"\d[\d.]*(e[-+]?\d+)?", "0", word)
+        for word in re.findall(r">([^<>]+)</(?:text|tspan)>", drawing)
+    ]
     counts = [f"{tag} {drawing.count(f'<{tag} ')}" for tag in ("path", "use", "text")]
     return digest(*words, *counts)

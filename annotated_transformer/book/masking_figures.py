@@ -36,7 +36,7 @@ def draw_with_and_without(
     words: Sequence[str], scores: Sequence[Sequence[int]], mask: Mask, unmasked: Weights, masked: Weights
 ) -> Figure:
     """Draw scores and weights without a mask, and below, with M added to the scores."""
-    fig, ax = new_canvas(14, 12.9)
+    fig, ax = new_canvas(14.0, 12.9)
     future = [cell(*pair) for pair in (~mask).nonzero().tolist()]
     wide, narrow, middle = (1.28, 0.9), (0.75, 0.9), (0.95, 0.9)
     for y, weights, title in ((7.35, unmasked, "Without a mask"), (0.8, masked, "With the causal mask")):
@@ -61,7 +61,7 @@ def draw_with_and_without(
 
 def draw_mask_sum(tokens: Sequence[str], padding: Bool[Tensor, "1 keys"], causal: Mask, both: Mask) -> Figure:
     """Draw the decoder's mask as the sum of padding mask and causal mask, 0 and −∞ in their cells."""
-    fig, ax = new_canvas(14, 7.0)
+    fig, ax = new_canvas(14.0, 7.0)
     side, bottom = 0.92, 0.95
     masks = {"padding": padding, "causal": causal, "both": both}
     for x, sign, (name, mask) in zip((1.05, 5.55, 10.05), "+= ", masks.items(), strict=True):
@@ -78,7 +78,7 @@ def draw_mask_sum(tokens: Sequence[str], padding: Bool[Tensor, "1 keys"], causal
 
 def draw_slot(sentence: Sequence[str], slot: int) -> Figure:
     """Draw which input slots the prediction of `slot` reads, and the word that it must predict."""
-    fig, ax = new_canvas(14, 7.4)
+    fig, ax = new_canvas(14.0, 7.4)
     width, pitch, slots = 3.1, 3.4, len(sentence) - 1
     target = draw_box(ax, 0.3 + pitch * (slot - 1), 4.9, width, 1.2, f"{sentence[slot]} ?", color=OUTPUT)
     late = slot > slots / 2
@@ -117,7 +117,7 @@ def draw_losses(
 
 def draw_reach(panels: Mapping[str, AnyMask]) -> Figure:
     """Draw side by side which output reacts to which input; a reaction to a later input is marked."""
-    fig, ax = new_canvas(14, 7.5)
+    fig, ax = new_canvas(14.0, 7.5)
     for place, (title, reach) in enumerate(panels.items()):
         leaks = [(i, j) for i, j in reach.nonzero().tolist() if j > i]
         text = [["!" if (i, j) in leaks else "" for j in range(len(reach))] for i in range(len(reach))]
@@ -150,7 +150,7 @@ def draw_staircase(weights: Weights) -> Figure:
 
 def draw_prefixes(sentence: Sequence[str], mask: Mask) -> Figure:
     """Draw one pass for each prefix of `sentence`, and the mask whose rows are those passes."""
-    fig, ax = new_canvas(14, 6.6)
+    fig, ax = new_canvas(14.0, 6.6)
     tokens, side = len(sentence), 0.95
     for number in range(1, tokens + 1):
         y = 0.5 + (tokens - number) * side
@@ -178,7 +178,7 @@ def draw_masks(
     letters = max(len(word) for words in rows for word in words)
     above, left = max(0.7, 0.34 * letters), max(0.5, 0.31 * letters + 0.25)
     tallest = max(len(mask) for mask in masks.values())
-    fig, ax = new_canvas(14, tallest * side + above + 1.4)
+    fig, ax = new_canvas(14.0, tallest * side + above + 1.4)
     for place, ((name, mask), words) in enumerate(zip(masks.items(), rows, strict=True)):
         blank = [[""] * mask.size(1) for _ in mask]
         y = 0.9 + (tallest - len(mask)) * side

@@ -24,7 +24,7 @@ AXIS_COLOURS = {"queries": QUERY_TEXT, "keys": KEY_TEXT, "d_v": VALUE_TEXT}
 AXIS_NAMES = {"d_k": "$d_k$", "d_v": "$d_v$", "d_model": r"$d_\mathrm{model}$", "h": "$h$"}
 LETTER = 0.33  # of the house font, in units of a canvas 14 units wide
 POINTS = 7.6  # the same in points
-Numbers = Tensor | Sequence[Sequence[float | str]]
+Numbers = Tensor | Sequence[Sequence[float | int | str]]
 
 
 class Highlight(NamedTuple):
@@ -71,13 +71,15 @@ def draw_matrix(
     written as they are.
 
     Raises:
-        ValueError: The names do not fit the numbers.
+        ValueError: The names or the mask do not fit the numbers.
     """
     lines = numbers.tolist() if isinstance(numbers, Tensor) else [list(line) for line in numbers]
     shape = len(lines), len(lines[0])
     for kind, names, count in (("rows", rows, shape[0]), ("columns", columns, shape[1])):
         if names and len(names) != count:
             raise ValueError(f"{kind}={list(names)} names {len(names)}, but the matrix has {count}")
+    if mask is not None and tuple(mask.shape) != shape:
+        raise ValueError(f"mask has shape {tuple(mask.shape)}, but the matrix has {shape}")
     width, height = size
     box = Box(x, y, shape[1] * width, shape[0] * height)
     for i, line in enumerate(lines):
@@ -107,7 +109,7 @@ def draw_operator(ax: Axes, x: float, y: float, text: str) -> None:
     ax.text(x, y, text, ha="center", va="center", fontsize=17 if len(text) == 1 else 12, color=INK)
 
 
-def write_number(number: float | str) -> str:
+def write_number(number: float | int | str) -> str:
     """Write a number as short as it is right to two decimals, with a true minus sign."""
     if isinstance(number, str):
         return number

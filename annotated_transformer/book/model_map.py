@@ -55,7 +55,7 @@ def draw_model_map(
     unknown = sorted(({*masks, *notes, focus} - {""}) - set(PLACES))
     if unknown:
         raise ValueError(f"the map has no {unknown[0]!r}; it has {', '.join(PLACES)}")
-    fig, ax = new_canvas(14, 18.3)
+    fig, ax = new_canvas(14.0, 18.3)
     for x, top, color, title in ((0.15, 14.0, ENCODER, "Encoder"), (7.15, 16.7, DECODER, "Decoder")):
         ax.add_patch(Rectangle((x, 1.45), 6.7, top - 1.45, facecolor=color, alpha=0.12, lw=0))
         ax.text(x + 0.3, top - 0.5, title, ha="left", va="center", weight="bold")

@@ -28,7 +28,7 @@ OUTPUT_TEXT = "#9C3D74"
 HEAT = "#1F1147"
 HEAT_INK_LOW = "#010101"  # numbers on light cells; the inks change places in the dark
 HEAT_INK_HIGH = "#FDFDFD"
-HEAT_SWITCH = 0.59  # above it the second ink; a contrast of 4.5 at every weight, in both themes
+HEAT_SWITCH = 0.595  # above it the second ink; a contrast of 4.5 at every weight, in both themes
 
 THEMED = {
     HEAT_INK_LOW: "--at-heat-ink-low",

@@ -10,6 +10,7 @@ document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure)
   list.append(...frames.map((_, place) => make("option", { value: place })));
   const input = make("input", { type: "range", min: 0, max: frames.length - 1, step: 1, value: start });
   input.setAttribute("list", list.id);
+  input.setAttribute("aria-label", name); // the label around it belongs to the output, its first labelable element
   const output = document.createElement("output");
   output.setAttribute("aria-hidden", "true"); // the slider itself says its value
   const play = make("button", { type: "button", className: "at-play", textContent: "▶" });
@@ -43,11 +44,12 @@ document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure)
   };
   play.addEventListener("click", () => {
     if (timer) return stop();
-    if (input.value === input.max) input.value = -1;
     timer = setInterval(step, 1000);
     play.textContent = "❚❚";
     play.setAttribute("aria-label", `Pause: ${name}`);
-    step();
+    if (input.value !== input.max) return step();
+    input.value = 0;
+    show();
   });
   input.addEventListener("input", () => {
     stop();

@@ -8,7 +8,17 @@ from typing import TypeVar
 
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.figures import anchor, check_words, data_uri, heading, image, map_script, svg
+from annotated_transformer.book.figures import (
+    anchor,
+    check_words,
+    data_uri,
+    digest,
+    heading,
+    image,
+    map_mark,
+    map_script,
+    svg,
+)
 from annotated_transformer.book.page import Page
 
 T = TypeVar("T")
@@ -43,14 +53,15 @@ def show_slider(
         check_words(number, title, words, caption)
     drawings = [svg(draw(value)) for value in values]
     frames = [
-        {"value": str(value), "alt": words, "image": data_uri(drawing)}
+        {"value": str(value), "alt": words, "drawn": digest(drawing, words), "image": data_uri(drawing)}
         for value, words, drawing in zip(values, alts, drawings, strict=True)
     ]
     data = json.dumps({"name": name, "start": first, "frames": frames}, ensure_ascii=False)
     data = data.replace("</", "<\\/")  # a word of the alt text may not end the script
     script = files(__package__).joinpath("slider.js").read_text("utf-8")
     html = (
-        f'<figure class="at-figure at-slider" id="{anchor(number)}">{heading(number, title)}'
+        f'<figure class="at-figure at-slider" id="{anchor(number)}"{map_mark(drawings[first])}>'
+        f"{heading(number, title)}"
         f'<div class="at-stage">{image(drawings[first], alts[first])}</div>'
         f"<figcaption>{escape(caption)}</figcaption>"
         f'<script type="application/json" class="at-frames">{data}</script>'

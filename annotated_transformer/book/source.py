@@ -64,14 +64,21 @@ def core(source: str) -> str:
             if _is_docstring(statement, node) or _is_check(statement):
                 _replace(lines, statement.lineno, statement.end_lineno or statement.lineno, None)
             elif isinstance(statement, ast.AnnAssign) and statement.value:
-                start, end = statement.annotation.col_offset, statement.value.col_offset
-                line = lines[statement.lineno - 1] or ""
-                lines[statement.lineno - 1] = f"{line[: start - 2]} = {line[end:]}"
+                line = (lines[statement.lineno - 1] or "").encode()  # ast counts in bytes
+                start, end = statement.target.end_col_offset, statement.annotation.end_col_offset
+                lines[statement.lineno - 1] = (line[:start] + line[end:]).decode()
         if all(lines[statement.lineno - 1] is None for statement in node.body):
             lines[node.body[0].lineno - 1] = f"{' ' * node.body[0].col_offset}..."
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
-            _replace(lines, node.lineno, node.body[0].lineno - 1, _signature(node))
+            signature, body = _signature(node), node.body[0]
+            if body.lineno == node.lineno:  # all on one line
+                lines[node.lineno - 1] = f"{signature} {(lines[node.lineno - 1] or '')[body.col_offset :]}"
+                continue
+            end = node.lineno
+            while not (lines[end - 1] or "").partition("#")[0].rstrip().endswith(":"):
+                end += 1
+            _replace(lines, node.lineno, end, signature)
     kept = "\n".join(line.rstrip() for line in lines if line is not None)
     return re.sub(r":\n\n+", ":\n", re.sub(r"\n{3,}", "\n\n", kept))
 

@@ -14,7 +14,12 @@ def add_curves_options(command: argparse.ArgumentParser) -> None:
 def curves_command(options: argparse.Namespace) -> None:
     """Draw how the loss of a training fell and what else was watched, and print what is to be seen."""
     try:
-        from annotated_transformer.book.curves import describe_curves, draw_curves, read_reports, read_schedule
+        from annotated_transformer.book.curves import (
+            describe_curves,
+            draw_curves,
+            read_reports,
+            read_schedule,
+        )
         from annotated_transformer.book.figures import svg
         from annotated_transformer.book.palette import PAPER
     except ModuleNotFoundError as error:

@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parents[1] / "chapters"))  # for `import lint`
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -37,6 +39,39 @@ def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[st
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
+
+
+@pytest.fixture(scope="module")
+def engine(chromium: str) -> Iterator[Any]:
+    """Start a browser for the page tests of a module that need no rendered book."""
+    from playwright.sync_api import sync_playwright  # here, so that the other tests do not wait for it
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def insert() -> str:
+    """Return a script that puts HTML into a page as JupyterLab does: its scripts run when it is attached."""
+    return """html => {
+        const host = document.createElement("div");
+        host.innerHTML = html;
+        host.querySelectorAll("script").forEach(old => {
+            const script = document.createElement("script");
+            [...old.attributes].forEach(a => script.setAttribute(a.name, a.value));
+            script.textContent = old.textContent;
+            old.replaceWith(script);
+        });
+        document.body.append(host);
+    }"""
+
+
+@pytest.fixture(scope="session")
+def small() -> str:
+    """Return the source of the small chapter."""
+    return (HERE / "fixture" / "01_fixture.md").read_text("utf-8")
 
 
 @pytest.fixture

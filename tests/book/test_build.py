@@ -1,4 +1,4 @@
-"""What the builder promises: the same bytes, nothing of this machine, a stop where a chapter misbehaves."""
+"""What the builder promises: the same bytes, nothing of this machine, no chapter older than its data."""
 
 import importlib.util
 import json
@@ -24,11 +24,20 @@ def chapter(copy, *cells, name="01_one"):
 
 @pytest.fixture
 def pretender(copy, monkeypatch, capsys):
-    """Return the copy's builder, which executes nothing and writes what it would have executed."""
+    """Return the copy's builder, which executes nothing and writes what it would have executed.
+
+    A source that contains the word "weights" is as if it had opened one file of them.
+    """
     spec = importlib.util.spec_from_file_location("builder", copy / "chapters" / "build.py")
     builder = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(builder)
-    monkeypatch.setattr(builder, "execute", lambda source: f"executed {source.read_text('utf-8')}")
+
+    def execute(source):
+        text = source.read_text("utf-8")
+        opened = [str(builder.WEIGHTS / "en-de" / "config.json")] * ("weights" in text)
+        return json.dumps({"metadata": {"made_of": builder.made_of(opened)}, "text": text})
+
+    monkeypatch.setattr(builder, "execute", execute)
 
     def build(*names):
         builder.build(list(names))
@@ -69,12 +78,65 @@ def test_law_only_what_changed_is_executed_again(copy, pretender):
     assert pretender() == "built 01_one.ipynb\n"
     two.write_text(two.read_text() + "4")  # edited by hand: the builder undoes it
     assert pretender() == "built 02_two.ipynb\n"
-    assert two.read_text() == f"executed {(copy / 'chapters' / 'src' / '02_two.md').read_text()}"
+    assert json.loads(two.read_text())["text"] == (copy / "chapters" / "src" / "02_two.md").read_text()
     config = copy / "annotated_transformer" / "config.py"
     config.write_text(config.read_text() + "# changed\n")
     assert pretender() == "built 01_one.ipynb\nbuilt 02_two.ipynb\n"
     one.unlink()
     assert pretender() == "built 01_one.ipynb\n"
+
+
+def test_law_changed_weights_rebuild_the_chapters_that_use_them_and_no_others(copy, pretender):
+    chapter(copy, "1")
+    chapter(copy, "'weights'", name="02_two")
+    assert pretender() == "built 01_one.ipynb\nbuilt 02_two.ipynb\n"
+    folder = copy / "annotated_transformer" / "weights" / "en-de"
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        (folder / name).write_bytes((folder / name).read_bytes() + b" ")
+        assert pretender() == "built 02_two.ipynb\n", name
+    (folder / "README.md").write_text("no chapter is made of it")
+    other = folder.parent / "de-en" / "model.safetensors"
+    other.write_bytes(b"")
+    assert pretender() == ""
+    (folder / "config.json").unlink()
+    assert pretender() == "built 02_two.ipynb\n"
+
+
+READS = """import json
+import os
+
+import annotated_transformer.checkpoint as checkpoint
+
+model, tokenizer = checkpoint.load("../annotated_transformer/weights/de-en")
+json.load(open("../benchmarks/results/quoted.json"))["bleu"]"""
+
+
+def test_law_a_notebook_knows_what_it_was_made_of_and_the_check_sees_a_change(copy, build):
+    results = copy / "benchmarks" / "results"
+    results.mkdir(parents=True)
+    for name in ("quoted", "other"):
+        (results / f"{name}.json").write_text('{"bleu": 41.36}')
+    notebook = chapter(copy, READS)
+    chapter(copy, "1 + 1", name="02_two")
+    assert build().returncode == 0
+    weights = "annotated_transformer/weights/de-en"
+    assert list(json.loads(notebook.read_text())["metadata"]["made_of"]) == [
+        f"{weights}/config.json",
+        f"{weights}/model.safetensors",
+        f"{weights}/tokenizer.json",
+        "benchmarks/results/quoted.json",
+    ]
+    (results / "other.json").write_text('{"bleu": 41.37}')  # which no chapter quotes
+    assert build("--check").returncode == 0
+    (results / "quoted.json").write_text('{"bleu": 41.37}')
+    (copy / weights / "model.safetensors").write_bytes(b"others")
+    result = build("--check")
+    assert result.returncode == 1
+    assert "02_two" not in result.stdout
+    assert (
+        f"01_one: built before {weights}/model.safetensors, benchmarks/results/quoted.json changed"
+        in result.stdout
+    )
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import torch
 
 from annotated_transformer.book.checks.attention import (
     check_attention,
+    check_debugged,
     check_gradient,
     check_predictions,
-    check_repaired,
     check_scale,
     check_softmax,
     check_temperature,
@@ -49,7 +49,7 @@ RIGHT = {
     "predictions": (check_predictions, PREDICTIONS),
     "softmax": (check_softmax, softmax),
     "from scratch": (check_attention, attend),
-    "repaired": (check_repaired, attend),
+    "repaired": (check_debugged, attend),
     "scale": (check_scale, lambda d_k, s, t: d_k**-0.5 / s / t),
     "gradient": (check_gradient, derivatives),
     "temperature": (check_temperature, at_temperature),
@@ -84,11 +84,11 @@ WRONG = {
     ),
     "from scratch: width 4 only in a batch": (check_attention, lambda q, k, v: attend(q[None], k[None], v)),
     "repaired: only the width": (
-        check_repaired,
+        check_debugged,
         lambda q, k, v: (q @ k.mT / 2).softmax(1 if q.ndim == 3 else -1) @ v,
     ),
     "repaired: only the axis": (
-        check_repaired,
+        check_debugged,
         lambda q, k, v: (q @ k.mT / k.size(-2) ** 0.5).softmax(-1) @ v,
     ),
     "scale: the paper's": (check_scale, lambda d_k, s, t: 1 / math.sqrt(d_k)),
@@ -142,7 +142,7 @@ def test_law_a_wrong_answer_fails_with_a_sentence(check, answer):
 
 def test_law_the_verdict_names_the_input_that_is_wrong():
     assert "double the query" in check_predictions(PREDICTIONS | {"double the query": "flatter"}).message
-    assert "query (2, 3, 4)" in check_repaired(WRONG["repaired: only the width"][1]).message
+    assert "query (2, 3, 4)" in check_debugged(WRONG["repaired: only the width"][1]).message
     assert "d_k=64 and standard deviations 3 and 1" in check_scale(WRONG["scale: the paper's"][1]).message
     assert "five equal keys" in check_temperature(WRONG["temperature: the first of equal keys"][1]).message
     assert (

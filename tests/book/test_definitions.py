@@ -6,10 +6,25 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import jupytext
+import pytest
+import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}  # what a reader writes may have any name
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+PYTORCH = {name for name in {*dir(torch), *dir(torch.nn.functional)} if not name.startswith("_")}
+PARTS = {
+    "softmax",
+    "log_softmax",
+    "exp",
+    "masked_fill",
+    "tril",
+    "triu",
+    "matmul",
+    "bmm",
+    "einsum",
+    "layer_norm",
+}
 
 
 def package() -> dict[str, str]:
@@ -24,27 +39,67 @@ def definitions(code: str) -> list[str]:
 
 
 def defined_twice(modules: dict[str, str]) -> list[str]:
-    """Return the names that two modules define; a helper of one module, `_like_this`, is its own affair."""
+    """Return the names that two modules define, except private ones and the `setup` of Sphinx extensions."""
     places = defaultdict(list)
     for path, code in modules.items():
         for name in definitions(code):
-            if not name.startswith("_"):
+            if not name.startswith("_") and not (name == "setup" and "sphinx" in code):
                 places[name].append(path)
     return [f"{name}: {', '.join(paths)}" for name, paths in sorted(places.items()) if len(paths) > 1]
 
 
 def second_definitions(chapter: str, names: Iterable[str]) -> list[str]:
-    """Return what a chapter defines that it should import."""
+    """Return what a chapter defines or restates instead of importing it."""
     wrong = []
     for cell in jupytext.reads(chapter, fmt="md:myst").cells:
         if cell.cell_type != "code" or READERS & set(cell.metadata.get("tags", [])):
             continue
         for node in ast.walk(ast.parse(cell.source)):
-            if isinstance(node, DEFINITION) and node.name in set(names):
-                wrong.append(f"{node.name} is the package's: import it")
+            name = defined(node)
+            if name in names:
+                wrong.append(f"{name} is the package's: import it")
+            elif name in PYTORCH:
+                wrong.append(f"{name} is PyTorch's: call it")
             elif isinstance(node, ast.ClassDef):
-                wrong.append(f"class {node.name}: a class belongs into the package, tested")
+                wrong.append(f"class {name}: a class belongs into the package, tested")
+            elif isinstance(node, ast.Lambda) and computes(node):
+                wrong.append(f"{ast.unparse(node)} restates the package: import it")
+            elif isinstance(node, ast.FunctionDef) and restates_attention(node):
+                wrong.append(f"def {name} restates attention: import it")
     return wrong
+
+
+def defined(node: ast.AST) -> str:
+    """Return the name that a definition, or the assignment of a lambda, gives to a function or class."""
+    if isinstance(node, DEFINITION):
+        return node.name
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+        return ast.unparse(node.targets[0])
+    return ""
+
+
+def called(node: ast.AST) -> set[str]:
+    """Return the last names of what is called within a node: of `torch.softmax(x)`, "softmax"."""
+    calls = [inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+    return {ast.unparse(function).rpartition(".")[2] for function in calls}
+
+
+def computes(node: ast.Lambda) -> bool:
+    """Say whether a lambda computes what the package has: a product, a softmax or a mask of its arguments."""
+    products = [inner for inner in ast.walk(node) if isinstance(inner, ast.MatMult)]
+    return bool(node.args.args) and (bool(products) or bool(called(node) & PARTS))
+
+
+def restates_attention(node: ast.FunctionDef) -> bool:
+    """Say whether a function is a softmax written out, or returns attention in one line.
+
+    Longer functions are experiments: they may change what lies between the product and the softmax.
+    """
+    here, inside = called(node), [type(inner) for inner in ast.walk(node)]
+    own_softmax = "exp" in here and "sum" in here and ast.Div in inside
+    short = all(isinstance(statement, ast.Return | ast.Expr) for statement in node.body)
+    product = ast.MatMult in inside or bool(here & {"matmul", "bmm", "einsum"})
+    return own_softmax or (short and product and "softmax" in here)
 
 
 def test_law_no_chapter_defines_what_the_package_has():
@@ -81,6 +136,7 @@ def test_law_a_second_definition_is_found_unless_a_reader_writes_it():
     assert second_definitions(chapter.replace("NAME", "softmax"), names) == [
         "softmax is the package's: import it"
     ]
+    assert second_definitions(chapter.replace("NAME", "matmul"), names) == ["matmul is PyTorch's: call it"]
     assert second_definitions(chapter.replace("def NAME(x)", "class Encoder"), names) == [
         "Encoder is the package's: import it"
     ]
@@ -88,6 +144,40 @@ def test_law_a_second_definition_is_found_unless_a_reader_writes_it():
         "class Mine: a class belongs into the package, tested"
     ]
     assert second_definitions(CHAPTER.replace("TAG", "solution").replace("NAME", "softmax"), names) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        ("def softmax(x): return x", "softmax is PyTorch's"),
+        ("softmax = lambda x: x", "softmax is PyTorch's"),
+        ("mine = lambda x: x.exp() / x.exp().sum()", "restates the package"),
+        ("show(lambda q, k: (q @ k.T).softmax(-1))", "restates the package"),
+        ("masks = {'causal': lambda n: torch.ones(n, n).tril()}", "restates the package"),
+        (
+            "def weigh(q):\n    e = [math.exp(s) for s in q]\n    return [x / sum(e) for x in e]",
+            "def weigh restates",
+        ),
+        ("def mine(q, k, v):\n    return (q @ k.mT).softmax(dim=-1) @ v", "def mine restates attention"),
+        (
+            "def mine(q, k, v):\n    return F.softmax(torch.einsum('qd,kd->qk', q, k), -1)",
+            "def mine restates",
+        ),
+        ("def mine(q, k):\n    x = q @ k.mT + 1\n    return x.softmax(dim=-1)", None),
+        ("message(lambda: q @ k)", None),
+        ("alt = lambda n: f'{n} rows'", None),
+        ("sorted(x, key=lambda pair: -pair[1])", None),
+        ("def gap(a, b):\n    return (a - b).abs().max().item()", None),
+        ("def draw(width):\n    return draw_bars(random_weights(width).mean(0) / 2)", None),
+        ("def scores(width):\n    return torch.randn(3, width) @ torch.randn(width, 5)", None),
+    ],
+)
+def test_law_what_restates_the_package_under_another_name_is_found(code, complaint):
+    cell = "```{code-cell} ipython3\n" + code + "\n```\n"
+    found = second_definitions(CHAPTER.partition("```")[0] + cell, ["attention_weights"])
+    assert (len(found) == 1 and complaint in found[0]) if complaint else found == []
+    reader = cell.replace("ipython3\n", "ipython3\n:tags: [solution]\n\n")
+    assert second_definitions(CHAPTER.partition("```")[0] + reader, ["attention_weights"]) == []
 
 
 def test_law_a_copy_within_the_package_is_found():

@@ -13,7 +13,6 @@ import jupytext
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FIXTURE = Path(__file__).parent / "fixture" / "01_fixture.md"
 
 
 def exercises(text):
@@ -78,12 +77,12 @@ def test_law_every_stub_fails_and_every_solution_passes():
 
 
 @pytest.fixture
-def small(built_once):
-    return FIXTURE.read_text("utf-8"), judged(built_once / "chapters" / "01_fixture.ipynb")
+def judged_small(small, built_once):
+    return small, judged(built_once / "chapters" / "01_fixture.ipynb")
 
 
-def test_law_the_small_chapters_exercise_is_in_order(small):
-    text, endings = small
+def test_law_the_small_chapters_exercise_is_in_order(judged_small):
+    text, endings = judged_small
     assert exercises(text) == {"ex-square": ["exercise", "solution"]}
     assert endings == [
         "✗ Not yet: your answer is still empty; put it where NotImplementedError is raised.",
@@ -92,11 +91,11 @@ def test_law_the_small_chapters_exercise_is_in_order(small):
     assert complaints(text, endings) == []
 
 
-def test_law_a_stub_that_passes_or_a_solution_that_fails_is_named(copy, build):
+def test_law_a_stub_that_passes_or_a_solution_that_fails_is_named(small, copy, build):
     header, check, exercise = re.search(
-        r"(\A.*?)^## By hand.*?(^```{code-cell} ipython3\n:tags: \[remove-input\]\n\n@judge.*?)"
+        r"(\A.*?)^The first token.*?(^```{code-cell} ipython3\n:tags: \[remove-input\]\n\n@judge.*?)"
         r"(^```{exercise-start}.*?)^## What we showed",
-        FIXTURE.read_text("utf-8"),
+        small,
         re.MULTILINE | re.DOTALL,
     ).groups()
     empty, right = '    raise NotImplementedError("your turn")', "return tokens**2"
@@ -132,6 +131,6 @@ def test_law_a_stub_that_passes_or_a_solution_that_fails_is_named(copy, build):
         (":label: ex-square", "", "exercise outside: ['exercise']"),
     ],
 )
-def test_law_an_exercise_without_its_stub_or_its_solution_is_named(small, old, new, complaint):
-    text, endings = small
+def test_law_an_exercise_without_its_stub_or_its_solution_is_named(judged_small, old, new, complaint):
+    text, endings = judged_small
     assert complaint in complaints(text.replace(old, new), endings)

@@ -6,11 +6,10 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
-import torch
 
 from annotated_transformer.book import (
+    Box,
     draw_arrow,
-    draw_attention,
     draw_box,
     draw_tensor,
     new_canvas,
@@ -18,7 +17,7 @@ from annotated_transformer.book import (
     palette,
     show_figure,
 )
-from annotated_transformer.book.figures import svg
+from annotated_transformer.book.figures import digest, svg, words_digest
 
 ALT = "Two lines cross: one climbs from 1 to 3, the other falls from 3 to 1."
 CAPTION = "Where √dₖ & <scores> cross."
@@ -30,6 +29,11 @@ def plot(**labels):
     ax.plot([1, 2, 3], [3, 2, 1])
     ax.set(**labels)
     return fig
+
+
+def show(fig, **changes):
+    words = {"number": "3.1", "title": "Two lines & a <cross>", "alt": ALT, "caption": CAPTION}
+    return show_figure(fig, **{**words, **changes})
 
 
 def decoded(html):
@@ -71,38 +75,99 @@ def test_law_ink_follows_the_page_and_a_role_does_not():
     assert palette.KEY.lower() in text
 
 
-def test_law_a_figure_is_an_image_with_its_alt_text_and_its_caption():
-    page = show_figure(plot(), alt=ALT, caption=CAPTION)
-    assert repr(page) == f"{ALT}\n\n{CAPTION}"
-    found = {}
+class Reader(HTMLParser):
+    """The tags of a page with their attributes, and its text."""
 
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag, attributes):
-            found[tag] = dict(attributes)
+    def __init__(self, page):
+        super().__init__()
+        self.found, self.words = {}, []
+        self.feed(page)
 
-        def handle_data(self, data):
-            found["text"] = found.get("text", "") + data
+    def handle_starttag(self, tag, attributes):
+        self.found.setdefault(tag, []).append(dict(attributes))
 
-    Reader().feed(page._repr_html_())
-    assert found["figure"]["class"] == "at-figure"
-    assert found["img"]["alt"] == ALT
-    assert found["img"]["class"] == "at-svg"
-    assert found["text"] == CAPTION
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_law_a_figure_has_its_number_title_picture_alt_text_and_caption():
+    page = show(plot())
+    assert repr(page) == f"Figure 3.1. Two lines & a <cross>\n\n{ALT}\n\n{CAPTION}"
+    seen = Reader(page._repr_html_())
+    assert seen.words == ["Figure 3.1", " Two lines & a <cross>", CAPTION]
+    assert seen.found["figure"] == [{"class": "at-figure", "id": "figure-3-1"}]
+    assert seen.found["a"] == [{"class": "at-figure-number", "href": "#figure-3-1"}]
+    (image,) = seen.found["img"]
+    assert (image["class"], image["alt"]) == ("at-svg", ALT)
+    assert "script" not in seen.found  # without a map
     assert decoded(page._repr_html_()) == svg(plot())
 
 
+def test_law_a_figures_digests_are_of_its_drawing_and_its_alt_text():
+    (image,) = Reader(show(plot())._repr_html_()).found["img"]
+    drawing = svg(plot())
+    assert image["data-drawn"] == digest(drawing, ALT)
+    assert image["data-words"] == words_digest(drawing)
+    assert re.fullmatch(r"[0-9a-f]{8}", image["data-drawn"])
+    assert re.fullmatch(r"[0-9a-f]{8}", image["data-words"])
+    assert len({digest("a", "b"), digest("ab"), digest("b", "a"), digest("", "ab")}) == 4
+
+
+def test_law_words_in_a_drawing_change_its_words_and_low_digits_do_not():
+    def words(title, height=3.0):
+        fig, ax = new_figure()
+        ax.plot([1, 2], [1, height], marker="")
+        ax.set_title(title)
+        ax.set_yticks([])
+        return words_digest(svg(fig))
+
+    assert words("a line", 2.999) == words("a line")
+    assert words("0.50 wide") == words("0.51 wide")
+    assert words("a line") != words("a lime")
+    assert words("two words") != words("words two")
+
+
+def test_law_what_is_left_out_of_a_drawing_changes_its_words():
+    def words(lines):
+        fig, ax = new_figure()
+        for line in range(lines):
+            ax.plot([1, 2], [1, 1 + line / lines], marker="")
+        ax.set(xlim=(0, 3), ylim=(0, 3))
+        return words_digest(svg(fig))
+
+    assert words(2) != words(3)
+
+
 @pytest.mark.message
-def test_message_a_short_alt_text_is_counted():
+@pytest.mark.parametrize("number", ["", "3", "3.1.1", "3.a", "figure 3.1", "3-1", "AB.1"])
+def test_message_a_figure_has_a_number(number):
+    with pytest.raises(ValueError, match=r"does not number a figure; write chapter\.figure, such as '3\.1'"):
+        show(plot(), number=number)
+
+
+def test_law_a_guides_figure_has_a_letter():
+    assert 'id="figure-G-2"' in show(plot(), number="G.2")._repr_html_()
+
+
+@pytest.mark.message
+def test_message_an_alt_text_is_counted():
     with pytest.raises(
         ValueError, match=r"alt='Two lines.' has 2 words; say what the figure shows in 8 or more"
     ):
-        show_figure(plot(), alt="Two lines.", caption=CAPTION)
+        show(plot(), alt="Two lines.")
+    with pytest.raises(ValueError, match="has 81 words; a listener follows 80: say what is seen and what"):
+        show(plot(), alt="word " * 81)
+    show(plot(), alt="word " * 80)
+    show(plot(), alt="word " * 8)
 
 
 @pytest.mark.message
-def test_message_a_caption_is_required():
+def test_message_title_and_caption_are_required():
+    for title in ("", " ", "Two lines cross."):
+        with pytest.raises(ValueError, match="is not a title; say in a few words, without a full stop"):
+            show(plot(), title=title)
     with pytest.raises(ValueError, match="caption is empty; say in one sentence"):
-        show_figure(plot(), alt=ALT, caption=" ")
+        show(plot(), caption=" ")
 
 
 @pytest.mark.message
@@ -112,7 +177,7 @@ def test_message_small_letters_are_refused_with_the_size_that_would_do():
     with pytest.raises(
         ValueError, match=r"'tiny' has font size 8, on a phone 6\.2 .* use font size 11\.6 or"
     ):
-        show_figure(fig, alt=ALT, caption=CAPTION)
+        show(fig)
 
 
 @pytest.mark.message
@@ -120,7 +185,7 @@ def test_message_a_wide_figure_is_refused_because_a_phone_shrinks_it():
     fig, ax = new_figure(width=9.2)
     ax.set_title("wide")
     with pytest.raises(ValueError, match=r"font size 12, on a phone 4\.7 because the figure is 9\.2 in wide"):
-        show_figure(fig, alt=ALT, caption=CAPTION)
+        show(fig)
 
 
 @pytest.mark.message
@@ -134,7 +199,7 @@ def test_message_what_the_edge_cuts_off_is_refused(x, y, side):
     with pytest.raises(
         ValueError, match=rf"beyond the {side} edge of its 4\.6 × 2\.3 in; make the figure larger"
     ):
-        show_figure(fig, alt=ALT, caption=CAPTION)
+        show(fig)
 
 
 def test_law_a_tensor_keeps_its_proportions_and_its_sides_meet_the_arrows():
@@ -149,83 +214,29 @@ def test_law_a_tensor_keeps_its_proportions_and_its_sides_meet_the_arrows():
     assert {"Q", "queries", "d_k", "softmax", "scores", "down"} <= set(words)
 
 
-def map_of(weights, **options):
-    fig, ax = new_figure(height=4.2)
-    rows, columns = weights.shape
-    draw_attention(ax, weights, [f"q{i}" for i in range(rows)], [f"k{i}" for i in range(columns)], **options)
-    return fig, ax
-
-
-def test_law_an_attention_map_has_queries_down_and_keys_across():
-    weights = torch.tensor([[0.125, 0.875, 0.0], [0.25, 0.25, 0.5]])
-    fig, ax = map_of(weights)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("keys", "queries")
-    assert ax.get_ylim() == (2, 0)  # the first query on top
-    written = {(text.get_position()): text.get_text() for text in ax.texts}
-    assert written[(1.5, 0.5)] == "0.88"
-    assert written[(0.5, 1.5)] == "0.25"
-    assert {"k0", "k1", "k2", "q0", "q1", "keys", "queries"} <= set(re.findall(r">([^<>]+)</text>", svg(fig)))
-
-
-def test_law_a_weight_is_rounded_once():
-    _, ax = map_of(torch.tensor([[0.1548, 0.8452]]))  # 0.155 on the way would end at 0.15 and 0.84
-    assert [text.get_text() for text in ax.texts] == ["0.15", "0.85"]
-    _, ax = map_of(torch.tensor([[0.1554, 0.8446]]))
-    assert [text.get_text() for text in ax.texts] == ["0.16", "0.84"]
-
-
-def test_law_the_scale_is_fixed_and_its_grey_falls_as_the_weight_grows():
-    _, ax = map_of(torch.tensor([[0.0, 0.2], [0.2, 0.2]]))
-    _, other = map_of(torch.tensor([[0.0, 0.2], [0.8, 1.0]]))
-    assert ax.patches[1].get_facecolor() == other.patches[1].get_facecolor()
-    greys = [sum(patch.get_facecolor()[:3]) for patch in other.patches]
-    assert greys == sorted(greys, reverse=True)
-    assert len(set(greys)) == 4
-
-
-def test_law_a_number_stands_out_from_its_cell():
-    def light(colour):
-        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05
-
-    for weight in range(0, 101, 2):
-        _, ax = map_of(torch.full((1, 1), weight / 100))
-        ink = 1.05 if ax.texts[0].get_color() == "#ffffff" else 0.05
-        cell = light(ax.patches[0].get_facecolor())
-        assert max(ink, cell) / min(ink, cell) >= 4.5, weight
-
-
-def test_law_what_a_mask_hides_is_hatched_and_carries_no_number():
-    mask = torch.tensor([[True, False], [True, True]])
-    fig, ax = map_of(torch.tensor([[1.0, 0.0], [0.5, 0.5]]), mask=mask)
-    assert [bool(patch.get_hatch()) for patch in ax.patches] == [False, True, False, False]
-    assert len(ax.texts) == 3
-    assert "<pattern" in svg(fig)
-
-
-def test_law_a_large_map_prints_no_numbers_and_holds_no_pixels():
-    fig, ax = map_of(torch.full((9, 7), 1 / 7))
-    assert not ax.texts
-    assert "<image" not in svg(fig)
-
-
-@pytest.mark.message
-def test_message_words_and_weights_of_different_number():
-    _, ax = new_figure()
-    with pytest.raises(
-        ValueError, match=r"weights has shape \(2, 3\), but there are \(2, 2\) queries and keys"
-    ):
-        draw_attention(ax, torch.zeros(2, 3), ["a", "b"], ["a", "b"])
-    mask = torch.ones(3, 2, dtype=torch.bool)
-    with pytest.raises(ValueError, match=r"mask has shape \(3, 2\), but there are \(2, 2\) queries and keys"):
-        draw_attention(ax, torch.zeros(2, 2), ["a", "b"], ["a", "b"], mask=mask)
-
-
-@pytest.mark.message
 @pytest.mark.parametrize(
-    ("bad", "seen"), [(-1.5, "-1.5000 to 0.0000"), (2.0, "0.0000 to 2.0000"), (float("nan"), "nan to nan")]
+    ("x", "y", "sides"),
+    [
+        (8, 1, ("right", "left")),
+        (-8, 1, ("left", "right")),
+        (0, 8, ("top", "bottom")),
+        (1, -8, ("bottom", "top")),
+        (8, 2, ("right", "left")),
+    ],
 )
-def test_message_scores_are_no_weights(bad, seen):
-    _, ax = new_figure()
-    with pytest.raises(ValueError, match=f"weights run from {seen}; draw them after the softmax"):
-        draw_attention(ax, torch.tensor([[0.0, bad]]), ["a"], ["b", "c"])
+def test_law_an_arrow_between_boxes_runs_from_side_to_side(x, y, sides):
+    _, ax = new_canvas(20.0, 20.0)
+    here, there = Box(9.0, 9.0, 2.0, 1.0), Box(9.0 + x, 9.0 + y, 2.0, 1.0)
+    draw_arrow(ax, here, there)
+    (arrow,) = ax.patches
+    assert arrow._posA_posB == [getattr(here, sides[0]), getattr(there, sides[1])]
+    assert (arrow.shrinkA, arrow.shrinkB) == (0, 0)  # the tip lies on the edge, not before it
+
+
+def test_law_an_arrow_may_run_from_a_point_to_a_box():
+    _, ax = new_canvas(20.0, 20.0)
+    box = Box(9.0, 9.0, 2.0, 1.0)
+    draw_arrow(ax, (1.0, 9.5), box)
+    draw_arrow(ax, box, (10.0, 19.0), "up")
+    assert [arrow._posA_posB for arrow in ax.patches] == [[(1, 9.5), box.left], [box.top, (10, 19)]]
+    assert [text.get_text() for text in ax.texts] == ["up"]

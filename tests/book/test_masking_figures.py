@@ -60,7 +60,7 @@ def test_law_a_slot_reads_up_to_itself_and_predicts_the_next_word(slot):
 
 def test_law_all_runs_are_drawn_and_named():
     runs = {"one": [[3.0, 2.0], [3.0, 2.1]], "two": [[3.0, 1.0]], "three": [[3.0, 0.0]]}
-    fig = figures.draw_losses(runs, chance=math.log(10), places=[(0, 1), (0, 2), (0, 3)])
+    fig = figures.draw_losses(runs, chance=math.log(10), places=[(0.0, 1.0), (0.0, 2.0), (0.0, 3.0)])
     (ax,) = fig.axes
     assert [list(line.get_ydata()) for line in ax.lines[1:]] == [run for r in runs.values() for run in r]
     assert texts(fig) == list(runs)

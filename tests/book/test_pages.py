@@ -11,6 +11,7 @@ import axe_playwright_python
 import pytest
 import yaml
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
@@ -194,6 +195,8 @@ def inspect(browser: Browser, address: str, name: str) -> list[str]:
         page = watch(context, address, faults)
         page.goto(address + name)
         page.wait_for_load_state("load")
+        with contextlib.suppress(PlaywrightTimeout):  # figures get into the page when the browser has time
+            page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=8000)
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
         resize(page, PHONE)
         faults += overflow_faults(page) + slider_faults(page)

@@ -3,8 +3,10 @@
 import base64
 import json
 import re
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Error as PlaywrightError
 
 from annotated_transformer.book import new_canvas, show_slider
 from annotated_transformer.book.figures import svg
@@ -21,7 +23,8 @@ def alt(value):
 
 
 def slider(**changes):
-    options = {"name": "width", "alt": alt, "caption": "Drag to 8: the frame changes.", "start": 2}
+    options = {"name": "width", "number": "3.2", "title": "A frame", "alt": alt, "start": 2}
+    options["caption"] = "Drag to 8: the frame changes."
     return show_slider(draw, [2, 4, 8], **{**options, **changes})
 
 
@@ -52,13 +55,14 @@ def test_law_two_builds_are_the_same_and_the_text_names_every_frame():
     assert slider()._repr_html_() == slider()._repr_html_()
     for value in (2, 4, 8):
         assert f"width {value}: {alt(value)}" in repr(slider())
-    assert "Drag to 8: the frame changes." in repr(slider())
+    assert repr(slider()).startswith("Figure 3.2. A frame\n\nwidth 2: ")
+    assert repr(slider()).endswith("\n\nDrag to 8: the frame changes.")
 
 
 @pytest.mark.message
 def test_message_one_value_cannot_move():
     with pytest.raises(ValueError, match=r"values=\[3\] gives nothing to move between; give two or more"):
-        show_slider(draw, [3], name="width", alt=alt, caption="One.")
+        show_slider(draw, [3], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
 
 
 @pytest.mark.message
@@ -73,53 +77,169 @@ def test_message_every_frame_needs_its_words():
         slider(alt=lambda value: "frame 8" if value == 8 else alt(value))
 
 
+@pytest.mark.message
+def test_message_the_title_is_checked_as_that_of_a_figure():
+    with pytest.raises(ValueError, match="is not a title"):
+        slider(title="A frame.")
+    with pytest.raises(ValueError, match="does not number a figure"):
+        slider(number="3")
+
+
+STATIC = Path(__file__).resolve().parents[2] / "annotated_transformer" / "book" / "static"
+CSS = "* { box-sizing: border-box } figure { margin: 0 }" + "".join(  # as the theme has it
+    re.sub(r"url\([^)]*\)", "none", (STATIC / name).read_text("utf-8"))
+    for name in ("book.css", "figures.css")
+)
+
+
+@pytest.fixture
+def tab(engine):
+    """Return an empty page whose clock stands still, and whose errors fail the test."""
+    page, errors = engine.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.clock.install()
+    yield page
+    page.close()
+    assert errors == []
+
+
+def shown(page, number=0):
+    """Return what a slider announces, writes beside its name, and draws."""
+    figure = page.locator("figure.at-slider").nth(number)
+    announced = figure.locator("input").get_attribute("aria-valuetext")
+    drawing = figure.locator(".at-stage svg[role=img]")
+    assert drawing.is_visible()
+    words = re.search(r"frame (\d+)", drawing.text_content())[1]
+    assert drawing.get_attribute("aria-label") == alt(words)
+    return announced, figure.locator("output").text_content(), words
+
+
+def keyboard_path(page):
+    """Return what the first slider of a page shows at its start, and after each of some keys."""
+    page.locator("input").first.focus()
+    seen = [shown(page)]
+    for key in ("ArrowRight", "End", "ArrowLeft", "Home", "End"):
+        page.keyboard.press(key)
+        seen.append(shown(page))
+    return seen
+
+
+PATH = [(value,) * 3 for value in ("2", "4", "8", "4", "2", "8")]
+
+
 @pytest.mark.page
-def test_law_the_keyboard_moves_it_without_a_kernel(chromium):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        errors = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.set_content(slider()._repr_html_() + slider(name="height", start=8)._repr_html_())
-        first = page.get_by_role("slider", name="width")
-        first.focus()
-        assert first.get_attribute("aria-valuetext") == "2"
-        for key, value in (("ArrowRight", 4), ("End", 8), ("ArrowLeft", 4), ("Home", 2), ("End", 8)):
-            page.keyboard.press(key)
-            assert first.get_attribute("aria-valuetext") == str(value)
-            assert page.get_by_role("img", name=alt(value)).first.is_visible()
-            assert f"frame {value}" in page.locator(".at-stage").first.text_content()
-        assert page.get_by_role("slider", name="height").get_attribute("aria-valuetext") == "8"
-        page.keyboard.press("Home")
-        assert "frame 8" in page.locator(".at-stage").last.text_content()  # each moves alone
-        assert page.locator("input").count() == 2
-        assert not errors
-        browser.close()
+def test_law_the_keyboard_moves_it_without_a_kernel(tab):
+    tab.set_content(slider()._repr_html_() + slider(name="height", number="3.3", start=8)._repr_html_())
+    assert keyboard_path(tab) == PATH
+    assert shown(tab, 1) == ("8", "8", "8")
+    tab.get_by_role("slider", name="height").press("Home")
+    assert (shown(tab, 0), shown(tab, 1)) == (("8", "8", "8"), ("2", "2", "2"))  # each moves alone
 
 
 @pytest.mark.page
-def test_law_a_notebook_that_inserts_the_figure_later_gets_it_moving_too(chromium):
-    from playwright.sync_api import sync_playwright
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("output.textContent = value;", "output.textContent = input.value;"),
+        (
+            'input.setAttribute("aria-valuetext", value);',
+            'input.setAttribute("aria-valuetext", input.value);',
+        ),
+        ("value: start }", "value: 0 }"),
+        ("frames[input.value]", "frames[frames.length - 1 - input.value]"),
+        ("stage.innerHTML =", "const unused ="),
+    ],
+)
+def test_law_a_slider_that_shows_something_else_is_found(tab, old, new):
+    """Its place instead of its value, for example: a wrong program that once passed every test."""
+    page = slider(start=4)._repr_html_()
+    assert page.count(old) == 1
+    path = [("4", "4", "4"), *PATH[2:3], *PATH[2:]]
+    tab.set_content(page)
+    assert keyboard_path(tab) == path
+    tab.set_content(page.replace(old, new))
+    try:
+        assert keyboard_path(tab) != path
+    except (AssertionError, TypeError, PlaywrightError):
+        pass  # no drawing at all, or words of another one
 
-    insert = """html => {
-        const host = document.createElement("div");
-        host.innerHTML = html;
-        host.querySelectorAll("script").forEach(old => {
-            const script = document.createElement("script");
-            [...old.attributes].forEach(a => script.setAttribute(a.name, a.value));
-            script.textContent = old.textContent;
-            old.replaceWith(script);
-        });
-        document.body.append(host);
-    }"""  # as JupyterLab does: the scripts run when the output is attached
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        for _ in range(2):
-            page.evaluate(insert, slider()._repr_html_())
-        assert page.locator("input").count() == 2
-        page.locator("input").last.press("End")
-        assert "frame 8" in page.locator(".at-stage").last.text_content()
-        browser.close()
+
+@pytest.mark.page
+def test_law_it_announces_its_value_once_and_under_its_name(tab):
+    tab.set_content(slider()._repr_html_())
+    control = tab.get_by_role("slider", name="width", exact=True)
+    assert control.count() == 1, "the slider has no name of its own"
+    assert control.get_attribute("aria-valuetext") == "2"
+    assert tab.get_by_role("button", name="Play: width").count() == 1
+    assert tab.locator("output").get_attribute("aria-hidden") == "true"
+    assert not re.search(r"\b2\b", tab.locator(".at-controls").aria_snapshot())  # said by the slider alone
+
+
+@pytest.mark.page
+def test_law_it_has_a_tick_for_each_value(tab):
+    tab.set_content(slider()._repr_html_())
+    assert tab.evaluate("[...document.querySelector('input').list.options].map(o => o.value)") == [
+        "0",
+        "1",
+        "2",
+    ]
+
+
+@pytest.mark.page
+def test_law_it_never_starts_by_itself_and_play_goes_through_to_the_end(tab):
+    tab.set_content(slider()._repr_html_())
+    tab.clock.run_for(10_000)
+    assert shown(tab) == ("2", "2", "2")
+    play = tab.get_by_role("button")
+    play.click()
+    assert shown(tab)[0] == "4"
+    assert play.get_attribute("aria-label") == "Pause: width"
+    tab.clock.run_for(1100)
+    assert shown(tab) == ("8", "8", "8")
+    assert play.get_attribute("aria-label") == "Play: width"  # it has ended
+    tab.clock.run_for(5000)
+    assert shown(tab)[0] == "8"
+    play.click()
+    assert shown(tab)[0] == "2"  # from the start
+    play.click()
+    tab.clock.run_for(5000)
+    assert shown(tab)[0] == "2"  # paused
+    play.click()
+    tab.locator("input").press("Home")
+    assert play.get_attribute("aria-label") == "Play: width"
+    tab.clock.run_for(5000)
+    assert shown(tab)[0] == "2"  # who moves the slider stops it
+
+
+@pytest.mark.page
+@pytest.mark.parametrize("width", [360, 1280])
+def test_law_a_finger_can_hit_its_controls(tab, width):
+    tab.set_viewport_size({"width": width, "height": 780})
+    tab.set_content(f"<style>{CSS}</style>{slider()._repr_html_()}")
+    for control in ("input", "button"):
+        box = tab.locator(control).bounding_box()
+        assert min(box["width"], box["height"]) >= 44, (control, box)
+    name, value = (
+        tab.locator(f".at-controls {tag}").first.bounding_box() for tag in ("label span", "output")
+    )
+    assert abs(name["y"] - value["y"]) < 8  # on one line
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.page
+def test_law_a_notebook_that_inserts_the_figure_later_gets_it_moving_too(tab, insert):
+    for _ in range(2):
+        tab.evaluate(insert, slider()._repr_html_())
+    assert tab.locator("input").count() == 2
+    tab.locator("input").last.press("End")
+    assert (shown(tab, 0)[0], shown(tab, 1)[0]) == ("2", "8")
+
+
+@pytest.mark.page
+def test_law_without_scripts_the_start_frame_stands_there(engine):
+    context = engine.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.set_content(slider(start=4)._repr_html_())
+    assert page.get_by_role("img", name=alt(4)).is_visible()
+    assert page.locator("input, button").count() == 0
+    context.close()

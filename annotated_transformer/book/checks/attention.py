@@ -66,7 +66,7 @@ def check_attention(answer: Attention) -> str:
 
 
 @judge
-def check_repaired(answer: Attention) -> str:
+def check_debugged(answer: Attention) -> str:
     """Check `answer(query, key, value)`, the repaired function: exercise ex-debug."""
     _expect_attention(answer, "the repaired function")
     return "the width is the last axis of the keys, and the softmax runs over the keys of each query."

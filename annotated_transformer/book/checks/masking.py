@@ -49,7 +49,7 @@ def expect_mask(found: object, wanted: Tensor, *, what: str) -> None:
 
 
 @judge
-def check_weights(answer: Sequence[Sequence[float]] | None) -> str:
+def check_weights(answer: Sequence[Sequence[float | int]] | None) -> str:
     """Judge the predicted 4 × 4 weights, exercise ex-predict-weights."""
     expect(answer is not None, "your answer is still empty; put four rows of four weights in its place.")
     found = torch.as_tensor(answer, dtype=torch.float64)

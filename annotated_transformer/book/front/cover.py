@@ -1,6 +1,6 @@
 """The cover's data: what a shipped model's cross-attention reads while it translates one short sentence.
 
-`python -m annotated_transformer.book.front.cover` writes `static/cover.json`; a test compares it with the model.
+`python -m annotated_transformer.book.front.cover` writes `static/cover.json`; a test recomputes it.
 """
 
 import json

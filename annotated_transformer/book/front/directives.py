@@ -7,8 +7,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from annotated_transformer.book.front.cover import FILE
 from annotated_transformer.book.front.chapters import LIST, Chapter, cards, source_of
+from annotated_transformer.book.front.cover import FILE
 from annotated_transformer.book.front.picture import picture
 
 NO_TERMS = "No chapter defines its terms yet."

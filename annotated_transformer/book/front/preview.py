@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
 
-from annotated_transformer.book.front.cover import FILE
 from annotated_transformer.book.figures import HOUSE_STYLE
+from annotated_transformer.book.front.cover import FILE
 from annotated_transformer.book.palette import INK, KEY_TEXT, MUTED, QUERY, QUERY_TEXT
 
 PICTURE = "_static/cover.png"
@@ -55,7 +55,7 @@ def draw(file: Path, title: str) -> None:
         ax.set_axis_off()
         ax.text(70, 110, title, size=42, weight="bold", color=INK)
         ax.text(70, 165, "A book to read, to run and to import", size=24, color=MUTED)
-        top, bottom = 300, 520
+        top, bottom = 300.0, 520.0
         source = [token for token in data["source"] if token[0] != "<"]
         above = _words(fig, source, top, KEY_TEXT, "bottom")
         below = _words(fig, data["target"], bottom, QUERY_TEXT, "top")

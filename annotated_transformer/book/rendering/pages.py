@@ -19,7 +19,11 @@ BIBLIOGRAPHY_LABEL = re.compile(
 FOLD = re.compile(
     r'<summary aria-label="Toggle hidden content">.*?(source|content|output)</p>\s*</summary>', re.DOTALL
 )
-CLAIM = re.compile(r'(<a class="at-claim"[^>]*></a>)\s*✓\s*')
+CLAIM = re.compile(r'<p>(<a class="at-claim"[^>]*></a>)\s*✓\s*')
+QUESTION = re.compile(r"(</h1>\s*)<p>(?=<strong>)")
+MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
+WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
+CELL = '<div class="cell '
 
 # Scripts that a page needs only if its body has this. What need not run first is deferred.
 NEEDS = {
@@ -74,7 +78,23 @@ def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], d
         return f"<summary>{name}</summary>"
 
     body = FOLD.sub(named, context.get("body", ""))
-    context["body"] = CLAIM.sub(r'\1<span class="at-check">✓</span> ', body)
+    body = QUESTION.sub(r'\1<p class="at-question">', body, count=1)
+    context["body"] = CLAIM.sub(r'<p class="at-claim-line">\1<span class="at-check">✓</span> ', body)
+
+
+def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Run the scripts of figures once, after the page is read; name the cells that hold a figure or a claim.
+
+    A notebook has each script beside its figure. In a page, each of them would stop the browser, and so would
+    style rules that ask what a cell holds.
+    """
+    first, *cells = context.get("body", "").split(CELL)
+    shown = ('<figure class="at-figure', '<p class="at-claim-line"')
+    cells = [f"at-shows {cell}" if any(mark in cell for mark in shown) else cell for cell in cells]
+    body = CELL.join([first, *cells])
+    scripts = dict.fromkeys(MOVERS.findall(body))
+    moved = "".join(f'<script type="module">\n{WHEN_IDLE % script}</script>\n' for script in scripts)
+    context["body"] = MOVERS.sub("", body) + moved
 
 
 def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -100,4 +120,5 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", describe_page)
     app.connect("html-page-context", mend_lists)
     app.connect("html-page-context", mend_folds)
+    app.connect("html-page-context", lighten)
     app.connect("html-page-context", choose_scripts, priority=900)

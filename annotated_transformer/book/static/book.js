@@ -15,6 +15,14 @@
     image.replaceWith(document.importNode(svg, true));
   };
 
+  // The figures on the screen come first; the others, and with them most of the work, when the browser has time.
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
+  const inlineAll = (images) => {
+    if (images.length === 0) return;
+    inline(images.shift());
+    idle(() => inlineAll(images));
+  };
+
   // 2. A formula within a sentence that is wider than the column gets a scrolling line of its own,
   //    and what scrolls sideways must be reachable by keyboard.
   const reachable = () => {
@@ -50,10 +58,14 @@
   matchMedia("print").addEventListener("change", (media) => print(media.matches));
 
   const start = () => {
-    document.querySelectorAll("img.at-svg").forEach(inline);
+    const images = [...document.querySelectorAll("img.at-svg")];
+    const near = images.filter((image) => image.getBoundingClientRect().top < 1.5 * window.innerHeight);
+    near.forEach(inline);
+    idle(() => inlineAll(images.filter((image) => !near.includes(image))));
+    window.addEventListener("beforeprint", () => document.querySelectorAll("img.at-svg").forEach(inline));
     named();
     const article = document.querySelector("article"); // changes its size with the window, and when formulas are set
-    if (article) new ResizeObserver(() => requestAnimationFrame(reachable)).observe(article);
+    if (article) new ResizeObserver(() => idle(reachable)).observe(article);
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();

@@ -1,0 +1,112 @@
+"""The code cells of a chapter: short, narrow, apart from each other, few beside the prose, and not silent."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lint.source import HIDDEN, READERS, Chapter, Part, parse
+
+LIVE = {"remove-cell", "nbval-ignore-output"}  # what moves in JupyterLab only
+CELLS, LINES, COLUMNS, DRAWING = 12, 12, 88, 25
+WORDS_PER_LINE = 12
+ROWS = range(4, 9)  # of the table of symptoms
+ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot break it
+
+
+def cells(chapter: Chapter) -> Iterator[str]:
+    """Look at each code cell: short, narrow, between prose, tagged if it is live."""
+    for before, part in zip([None, *chapter.parts], chapter.parts, strict=False):
+        if not part.code:
+            continue
+        name = repr(part.text.strip().splitlines()[0]) if part.text.strip() else "an empty cell"
+        if re.search(r"^[!%]|filterwarnings|simplefilter", part.text, re.MULTILINE):
+            yield f"{name}: no shell, no magic, no silenced warning"
+            continue
+        for line in part.text.splitlines():
+            if len(line) > COLUMNS and not ROW.match(line):
+                yield f"{name}: a line of {len(line)} columns, more than {COLUMNS}: {line.strip()[:40]}"
+        lines = length(part.text)
+        if part.visible and not part.tags & READERS and lines > LINES:
+            yield f"{name}: {lines} lines, more than {LINES}; split or fold it"
+        if (drawing := drawing_length(part.text)) > DRAWING:
+            yield f"{name}: {drawing} lines that draw, more than {DRAWING}; they belong into book/"
+        if part.checks and "hide-cell" not in part.tags:
+            yield f"{name}: a cell of checks is tagged hide-cell"
+        if re.search(r"^explore\(", part.text, re.MULTILINE):
+            if not part.tags >= LIVE:
+                yield f"{name}: a live cell is tagged {', '.join(sorted(LIVE))}"
+            if not before or before.code or "remove-cell" not in before.tags:
+                yield f'{name}: the sentence before a live cell is tagged +++ {{"tags": ["remove-cell"]}}'
+        if before and before.code and before.visible and part.visible:
+            yield f"{name}: prose stands between two code cells"
+
+
+def weight(chapter: Chapter) -> Iterator[str]:
+    """Weigh the visible code before the exercises against the prose."""
+    pieces = before_exercises(chapter)
+    shown = [part for part in pieces if part.visible]
+    if len(shown) > CELLS:
+        yield f"{len(shown)} visible cells before the exercises, more than {CELLS}"
+    lines = sum(length(part.text) for part in shown)
+    words = sum(len(part.text.split()) for part in pieces if not part.code)
+    if lines * WORDS_PER_LINE > words:
+        yield f"{lines} visible lines of code on {words} words, more than 1 on {WORDS_PER_LINE}"
+
+
+def before_exercises(chapter: Chapter) -> list[Part]:
+    """Return what stands before the exercises."""
+    places = [i for i, part in enumerate(chapter.parts) if part.section.startswith("Exercises")]
+    return chapter.parts[: places[0]] if places else chapter.parts
+
+
+def length(code: str) -> int:
+    """Count the lines of a cell, without empty lines, imports and the rows of a table."""
+    imports = [node for node in parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    skip = {line for node in imports for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = [text for line, text in enumerate(code.splitlines(), 1) if line not in skip]
+    return sum(bool(text.strip()) and not ROW.match(text) for text in lines)
+
+
+def drawing_length(code: str) -> int:
+    """Count the lines of the statements that draw, without those that show the drawing."""
+    count = 0
+    for statement in parse(code).body:
+        names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        shows = any(name.startswith(("show_", "explore")) for name in names)
+        draws = names & {"ax", "fig", "axes"} or any(name.startswith("draw_") for name in names)
+        if draws and not shows:
+            count += (statement.end_lineno or 0) - statement.lineno + 1
+    return count
+
+
+def lint_notebook(cells: list[dict[str, Any]]) -> list[str]:
+    """Return what an executed chapter lacks: cells that print, and the tables, which may be computed."""
+    section, wrong, tables = "", [], dict[str, int]()
+    for cell in cells:
+        source, tags = "".join(cell["source"]), set(cell["metadata"].get("tags", []))
+        texts = [source] if cell["cell_type"] == "markdown" else []
+        for output in cell.get("outputs", []):
+            texts.append("".join(output.get("data", {}).get("text/markdown", "")))
+        for text in texts:
+            for piece in re.split(r"^(?=## )", text, flags=re.MULTILINE):
+                section = piece[3:].splitlines()[0] if piece.startswith("## ") else section
+                tables[section] = tables.get(section, 0) or _rows(piece)
+        hidden = cell["cell_type"] != "code" or tags & (HIDDEN | READERS)
+        if not hidden and not cell["outputs"] and not any(map(_begins("Exercises"), tables)):
+            wrong.append(f"{source.strip().splitlines()[0]!r}: a visible cell that prints nothing")
+    for start, wanted in (("When it goes wrong", ROWS), ("In other libraries", range(1, 99))):
+        for section in filter(_begins(start), tables):
+            if tables[section] not in wanted:
+                wrong.append(f"{section}: a table of {tables[section]} rows, not {wanted[0]} to {wanted[-1]}")
+    return wrong
+
+
+def _begins(start: str) -> Callable[[str], bool]:
+    return lambda section: section.startswith(start)
+
+
+def _rows(text: str) -> int:
+    """Count the rows of the first table in a text, its head aside."""
+    table = re.search(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n((?:\|.*\n?)*)", text, re.MULTILINE)
+    return len(table[1].splitlines()) if table else 0

@@ -1,0 +1,102 @@
+"""What a chapter asserts: its claims by name, its other asserts by number.
+
+Each `claim(…, name="NAME")` is linked exactly once from "What we showed": `[✓](#claim-NAME)`. A claim
+that does not belong in that list is named in the front matter instead: `claims: [NAME, …]`. A guide has
+no such list, so it may link its claims from anywhere. A claim that is deleted, renamed or duplicated
+fails.
+
+Other asserts stand in hidden cells (`hide-input`, or `hide-cell` under a first line `# checks`), and the
+front matter has their number: `checks: 23`. It counts `assert` statements and calls of `assert_close`,
+except in exercises. An assert or a cell of checks that is deleted fails.
+
+These rules do not see a bound that is loosened, or an assert that is replaced by a weaker one. The first
+changes a committed output; both are left to review.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from lint.source import READERS, Chapter, Part, parse, read
+
+LINK = re.compile(r"\]\(#claim-([\w-]+)\)")
+LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.DictComp)
+
+
+def lint(text: str, name: str) -> list[str]:
+    """Return which claims and checks of a chapter are missing, double, unnamed or out in the open."""
+    chapter = read(text, name)
+    return [*named(chapter), *checks(chapter)]
+
+
+def named(chapter: Chapter) -> Iterator[str]:
+    """Compare the claims that are made with those that are linked."""
+    made: Counter[str] = Counter()
+    for part in _own(chapter):
+        tree = parse(part.text)
+        looped = {id(inner) for node in ast.walk(tree) if isinstance(node, LOOPS) for inner in ast.walk(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
+                name = {word.arg: word.value for word in node.keywords}.get("name")
+                if not isinstance(name, ast.Constant):
+                    yield f"a claim's name is not written out: {ast.unparse(node)[:60]}"
+                elif id(node) in looped:
+                    yield f"claim {name.value} stands in a loop or a function; it takes a sequence of values"
+                else:
+                    made[str(name.value)] += 1
+    listed = Counter(chapter.header.get("claims", []))
+    listed += Counter(LINK.findall(_list(chapter)))
+    for name, count in made.items():
+        if count > 1:
+            yield f"{count} claims are named {name}"
+        if listed[name] != 1:
+            yield f"claim {name} is linked {listed[name]} times from the list of what was shown, not once"
+    for name in sorted({*listed, *LINK.findall(chapter.prose)} - set(made)):
+        yield f"there is no claim {name}, to which the prose leads"
+
+
+def checks(chapter: Chapter) -> Iterator[str]:
+    """Look for asserts that a reader sees, that say nothing, or that are gone."""
+    found = 0
+    for part in _own(chapter):
+        here = list(asserts(part.text))
+        found += len(here)
+        for line in here if part.visible else []:
+            yield f"an assert in the open: {line[:60]}; make it a claim, or move it to a cell of # checks"
+        for line in here:
+            if re.match(r"assert (True|1|not False)\b", line):
+                yield f"an assert that cannot fail: {line}"
+        if part.checks and not here:
+            yield f"a cell of checks that checks nothing: {part.text.strip().splitlines()[-1]}"
+    said = chapter.header.get("checks", 0)
+    if said != found:
+        yield f"the front matter says checks: {said}, and there are {found}; which one was added or deleted?"
+
+
+def asserts(code: str) -> Iterator[str]:
+    """Return the asserts in a cell: statements, and calls of PyTorch's `assert_close`."""
+    for node in ast.walk(parse(code)):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Assert) or called.rpartition(".")[2].startswith("assert_"):
+            yield ast.unparse(node)
+
+
+def shown(cells: list[dict[str, object]]) -> Counter[str]:
+    """Return how often each claim is displayed in an executed notebook."""
+    found: Counter[str] = Counter()
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            texts = output.get("data", {}).get("text/markdown", "")
+            found.update(re.findall(r'class="at-claim" id="claim-([\w-]+)"', "".join(texts)))
+    return found
+
+
+def _own(chapter: Chapter) -> list[Part]:
+    return [part for part in chapter.parts if part.code and not part.tags & READERS]
+
+
+def _list(chapter: Chapter) -> str:
+    """Return the prose that has to link each claim."""
+    showed = [p.text for p in chapter.parts if not p.code and p.section.startswith("What we showed")]
+    return "\n".join(showed) if chapter.number is not None else chapter.prose

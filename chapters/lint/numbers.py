@@ -1,0 +1,150 @@
+"""Numbers typed into the prose: one that looks measured must also occur in the chapter's code or output.
+
+A number looks measured if it has a decimal point and at least two significant digits, or is a percentage
+with two: 0.67, 1.08, 41.36, 44 %. Constants do not: 0.1, 1e-9, 1.5, 0.25, 50 %. Whole numbers do not. It
+passes if
+
+- a cell of the chapter prints it, with the same or more digits,
+- or the chapter's code contains it: 0.98 in the prose is the 0.98 of the code,
+- or its sentence quotes it, with a {cite} or the word "paper"; in a table, its row or the paragraph
+  above,
+- or its paragraph marks it: `<!-- typed: 3.4 -->`, anywhere but at the beginning of a line.
+
+Captions, titles, alt texts and the arguments of `say` count as prose, and the words of a figure do not
+count as output. The numbers of sections, figures, equations and versions are ignored.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from lint.source import READERS, Chapter, blank, parse, sentences
+
+NUMBER = re.compile(
+    r"(?<![\w.,{^])(?<![{^][-−])\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?(?:\s?\\?%)?(?![\w]|[.,]\d)"
+)
+PLACE = re.compile(
+    r"\b(?:(?:sub)?sections?|chapters?|figures?|tables?|eq\.|equations?|appendix|exercises?|version|versions|"
+    r"Python|PyTorch|torch|TensorFlow|Keras|JAX|Flax|Transformers|NumPy|CC[ -]BY(?:-SA)?)\s+"
+    r"(?:(?:≥|v)\s*)?\d+(?:\.\d+)*(?:(?:,| and|–|-| to)\s*\d+(?:\.\d+)*)*",
+    re.IGNORECASE,
+)
+TYPED = re.compile(r"<!--\s*typed:(.*?)-->", re.DOTALL)
+QUOTED = re.compile(r"\{cite|\bpaper\b|\bpaper's\b")
+WORDS = {"alt", "caption", "title"}  # what a figure says
+DATA = re.compile(r"-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
+
+
+class Typed(NamedTuple):
+    """A number in the prose: its line, its sentence, and why it passes, if it does."""
+
+    number: str
+    line: int
+    sentence: str
+    passes: str
+
+
+def measured(number: str) -> bool:
+    """Say whether a number looks like the result of a measurement or a computation."""
+    digits = number.rstrip("% \\").replace(",", "")
+    value = Decimal(digits)
+    if "e" in digits or ("." not in digits and "%" not in number):
+        return len(digits.partition("e")[0].replace(".", "").strip("0")) > 1 and "e" in digits
+    if "%" in number and "." not in digits:
+        return len(digits.rstrip("0")) > 1 and value not in (25, 75)
+    if Fraction(value).denominator in ((1, 2, 4, 8, 16) if value < 2 else (1, 2)) and value < 10:
+        return False
+    return len(digits.replace(".", "").strip("0")) > 1
+
+
+def lint(chapter: Chapter, cells: list[dict[str, Any]]) -> list[str]:
+    """Return the numbers that look measured and that nothing vouches for."""
+    return [
+        f"line {typed.line}: {typed.number} is typed, and no cell prints it: {typed.sentence[:70]}"
+        for typed in numbers(chapter, cells)
+        if not typed.passes
+    ]
+
+
+def numbers(chapter: Chapter, cells: list[dict[str, Any]]) -> Iterator[Typed]:
+    """Return each number of the prose, and why it passes; `cells` are those of the executed notebook."""
+    known = {"printed": printed(cells), "in the code": in_code(chapter)}
+    above = ""
+    for paragraph in chapter.paragraphs():
+        table = paragraph.text.startswith("|")
+        if paragraph.text.startswith(">") or "remove-cell" in chapter.parts[paragraph.part].tags:
+            continue  # somebody else's words, or not on the page
+        quoted = table and bool(QUOTED.search(above))
+        above = above if table and not quoted else paragraph.text if not table else above
+        typed = {Decimal(n) for said in TYPED.findall(paragraph.text) for n in re.findall(r"\d+\.?\d*", said)}
+        text = PLACE.sub(lambda found: " " * len(found[0]), blank(paragraph.text, math=False))
+        for sentence, start in sentences(text):
+            source = paragraph.text[start : start + len(sentence)]
+            for found in NUMBER.finditer(sentence):
+                line = paragraph.line + text.count("\n", 0, start + found.start())
+                quote = quoted or bool(QUOTED.search(paragraph.text if table else source))
+                why = _why(found[0], known, quoted=quote, typed=typed)
+                yield Typed(found[0], line, " ".join(source.split()), why)
+    yield from _in_words(chapter, known)
+
+
+def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Typed]:
+    """Return the numbers that stand in the words of figures, as they were typed."""
+    for part in chapter.parts:
+        for node in ast.walk(parse(part.text)) if part.code else []:
+            said = isinstance(node, ast.Call) and ast.unparse(node.func) == "say"
+            if said or (isinstance(node, ast.keyword) and node.arg in WORDS):
+                place = node if said else node.value
+                for text in _literals(place):
+                    for found in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
+                        why = _why(found[0], known, quoted=bool(QUOTED.search(text)), typed=set())
+                        yield Typed(found[0], part.line + place.lineno, " ".join(text.split()), why)
+
+
+def _why(number: str, known: dict[str, set[Decimal]], *, quoted: bool, typed: set[Decimal]) -> str:
+    if not measured(number):
+        return "a constant"
+    value = Decimal(number.rstrip("% \\").replace(",", ""))
+    if value in typed:
+        return "typed on purpose"
+    for place, values in known.items():
+        for scale in (1, 100) if "%" in number else (1,):
+            if any(_rounds(other * scale, value) for other in values):
+                return place
+    return "quoted" if quoted else ""
+
+
+def _rounds(other: Decimal, value: Decimal) -> bool:
+    """Say whether `other`, rounded to as many decimals as `value` has, is `value`."""
+    return abs(other - value) <= Decimal(5).scaleb(int(value.as_tuple().exponent) - 1)
+
+
+def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
+    """Return the numbers in a notebook's outputs; of a figure, those that its code has computed."""
+    found: set[Decimal] = set()
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            kinds = ("text/plain", "text/markdown")
+            text = "\n".join("".join(data.get(kind, "")) for kind in kinds) + "".join(output.get("text", ""))
+            if "text/html" in data:
+                for words in _literals(parse("".join(cell["source"]))):
+                    text = text.replace(words, " ") if re.search(r"\d", words) else text
+            found |= {Decimal(number.replace(",", "")) for number in DATA.findall(text)}
+    return found
+
+
+def in_code(chapter: Chapter) -> set[Decimal]:
+    """Return the numbers that a chapter's code has, exercises aside."""
+    code = [part.text for part in chapter.parts if part.code and not part.tags & READERS]
+    nodes = [node for text in code for node in ast.walk(parse(text)) if isinstance(node, ast.Constant)]
+    return {Decimal(str(node.value)) for node in nodes if type(node.value) in (int, float)}
+
+
+def _literals(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value

@@ -1,0 +1,42 @@
+"""List what a machine cannot judge in the chapters' prose, for a reader who can.
+
+python chapters/lint_prose.py           all chapters and guides
+python chapters/lint_prose.py NAME …    these: 03_scaled_dot_product_attention
+
+It lists sentences with absolute words but no claim nearby, first uses of terms of later chapters, and typed
+numbers with their source. A line that begins with ! also fails a test.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from lint import absolutes, numbers, terms
+from lint.source import read_file
+
+HERE = Path(__file__).resolve().parent
+
+
+def report(source: Path) -> list[str]:
+    """Return the lists of one source."""
+    chapter, notebook = read_file(source), HERE / f"{source.stem}.ipynb"
+    cells = json.loads(notebook.read_text("utf-8"))["cells"] if notebook.exists() else []
+    lines = [f"== {source.name}"]
+    for debt in absolutes.debts(chapter):
+        lines.append(f"  {source.name}:{debt.line}: {', '.join(debt.words)}: {debt.sentence}")
+    for use in terms.uses(chapter, terms.homes(HERE)):
+        mark = " " if use.marked else "!"
+        lines.append(f"{mark} {source.name}:{use.line}: look ahead at {use.term!r}: {use.sentence}")
+    for typed in numbers.numbers(chapter, cells):
+        if typed.passes != "a constant":
+            mark, why = (" ", typed.passes) if typed.passes else ("!", "no cell prints it")
+            lines.append(f"{mark} {source.name}:{typed.line}: {typed.number} ({why}): {typed.sentence}")
+    return lines
+
+
+if __name__ == "__main__":
+    found = {source.stem: source for source in sorted((HERE / "src").glob("*.md"))}
+    if unknown := sorted(set(sys.argv[1:]) - set(found)):
+        sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(found)}")
+    for name in sys.argv[1:] or found:
+        print("\n".join(report(found[name])))

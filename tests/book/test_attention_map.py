@@ -1,0 +1,394 @@
+"""What an attention map promises: one scale, right names, numbers that can be read, rows that answer."""
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.book import draw_attention, new_figure, palette, show_figure, show_slider
+from annotated_transformer.book.attention_map import heat
+from annotated_transformer.book.figures import svg
+
+STATIC = Path(__file__).resolve().parents[2] / "annotated_transformer" / "book" / "static"
+ALT = "A map of attention weights with a few rows and a few columns."
+
+
+def map_of(weights, **options):
+    fig, ax = new_figure(height=4.2)
+    rows, columns = weights.shape
+    draw_attention(ax, weights, [f"q{i}" for i in range(rows)], [f"k{i}" for i in range(columns)], **options)
+    return fig, ax
+
+
+def test_law_an_attention_map_has_queries_down_and_keys_across():
+    weights = torch.tensor([[0.125, 0.875, 0.0], [0.25, 0.25, 0.5]])
+    fig, ax = map_of(weights)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("keys", "queries")
+    assert ax.get_ylim() == (2, 0)  # the first query on top
+    written = {(text.get_position()): text.get_text() for text in ax.texts}
+    assert written[(1.5, 0.5)] == "0.88"
+    assert written[(0.5, 1.5)] == "0.25"
+    assert {"k0", "k1", "k2", "q0", "q1", "keys", "queries"} <= set(re.findall(r">([^<>]+)</text>", svg(fig)))
+
+
+def test_law_a_weight_is_rounded_once():
+    _, ax = map_of(torch.tensor([[0.1548, 0.8452]]))  # 0.155 on the way would end at 0.15 and 0.84
+    assert [text.get_text() for text in ax.texts] == ["0.15", "0.85"]
+    _, ax = map_of(torch.tensor([[0.1554, 0.8446]]))
+    assert [text.get_text() for text in ax.texts] == ["0.16", "0.84"]
+
+
+def test_law_the_words_stand_at_their_rows_and_columns():
+    _, ax = map_of(torch.full((2, 3), 1 / 3))
+    across = {label.get_text(): label.get_position()[0] for label in ax.get_xticklabels()}
+    down = {label.get_text(): label.get_position()[1] for label in ax.get_yticklabels()}
+    assert across == {"k0": 0.5, "k1": 1.5, "k2": 2.5}
+    assert down == {"q0": 0.5, "q1": 1.5}
+
+
+def test_law_the_scale_is_fixed_and_its_grey_falls_as_the_weight_grows():
+    _, ax = map_of(torch.tensor([[0.0, 0.2], [0.2, 0.2]]))
+    _, other = map_of(torch.tensor([[0.0, 0.2], [0.8, 1.0]]))
+    assert ax.patches[1].get_facecolor() == other.patches[1].get_facecolor()
+    greys = [sum(patch.get_facecolor()[:3]) for patch in other.patches]
+    assert greys == sorted(greys, reverse=True)
+    assert len(set(greys)) == 4
+    assert (heat(0.0), heat(1.0)) == (palette.PAPER.lower(), palette.HEAT.lower())
+
+
+def cells_of(drawing):
+    """Return the data of each cell that answers, in drawing order."""
+    groups = re.findall(r'<g class="at-cell" ([^>]*)>', drawing)
+    return [dict(re.findall(r'data-(\w+)="([^"]*)"', group)) for group in groups]
+
+
+def test_law_each_cell_carries_its_row_column_weight_and_words():
+    fig, _ = map_of(torch.tensor([[0.125, 0.875, 0.0], [0.25, 0.25, 0.5]]))
+    found = cells_of(svg(fig))
+    assert [(cell["row"], cell["column"]) for cell in found] == [(r, c) for r in "01" for c in "012"]
+    assert [cell["query"] for cell in found] == ["q0"] * 3 + ["q1"] * 3
+    assert [cell["key"] for cell in found] == ["k0", "k1", "k2"] * 2
+    assert [cell["weight"] for cell in found][2:] == ["0.00", "0.25", "0.25", "0.50"]
+
+
+def test_law_a_cell_reads_out_what_is_printed_in_it():
+    fig, ax = map_of(torch.tensor([[0.1548, 0.8452]]))
+    assert [cell["weight"] for cell in cells_of(svg(fig))] == [text.get_text() for text in ax.texts]
+
+
+@pytest.mark.parametrize("word", ["<s>", "a & b", "it's", 'said "no"', "a|b", "ß–é"])
+def test_law_a_cell_answers_whatever_its_words_are(word):
+    fig, ax = new_figure(height=4.2)
+    draw_attention(ax, torch.full((2, 2), 0.5), ["q", word], [word, "k"])
+    drawing = svg(fig)
+    assert len(cells_of(drawing)) == 4
+    assert 'id="at-cell' not in drawing.replace("'", '"')
+    assert {html.unescape(cell["key"]) for cell in cells_of(drawing)} == {"k", word}
+
+
+def test_law_a_cell_follows_the_theme_and_has_a_colour_without_one():
+    fig, _ = map_of(torch.tensor([[0.25, 0.75]]))
+    styles = re.findall(r'at-cell.*?style="([^"]*)"', svg(fig), re.DOTALL)
+    assert len(styles) == 2
+    for weight, style in zip((0.25, 0.75), styles, strict=True):
+        first, second = re.findall(r"fill: ([^;]+)", style)
+        assert first.lower() == heat(weight)
+        assert second.startswith(f"color-mix(in srgb, var(--at-heat, {palette.HEAT.lower()}) {weight:.0%}, ")
+
+
+def colours(theme):
+    """Return the colours that the style sheets give to our variables in a theme."""
+    found = {}
+    for name in ("book.css", "figures.css"):
+        css = (STATIC / name).read_text("utf-8")
+        for selector, block in re.findall(r"([^{}]+)\{([^{}]*)\}", css):
+            if f'html[data-theme="{theme}"]' in selector:
+                found |= dict(re.findall(r"(--at-[\w-]+): (#\w{6});", block))
+    return found
+
+
+def light(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one, other):
+    low, high = sorted((light(one), light(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(low, high, share):
+    """Mix two colours as `color-mix(in srgb, …)` does."""
+    ends = [[int(end[i : i + 2], 16) for i in (1, 3, 5)] for end in (low, high)]
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(*ends, strict=True))
+
+
+def ink_of(weight):
+    """Return the ink in which a map prints a weight."""
+    _, ax = map_of(torch.full((1, 1), weight))
+    return ax.texts[0].get_color()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_law_a_number_stands_out_from_its_cell_in_both_themes(theme):
+    seen = colours(theme)
+    variables = {palette.HEAT_INK_LOW: "--at-heat-ink-low", palette.HEAT_INK_HIGH: "--at-heat-ink-high"}
+    inks = set()
+    for thousandth in [*range(0, 1001, 50), *range(570, 611)]:
+        weight = thousandth / 1000
+        share = round(100 * float(f"{weight:.2f}")) / 100  # as the style sheet mixes it
+        cell = mixed(seen["--at-paper"], seen["--at-heat"], share)
+        ink = seen[variables[ink_of(weight)]]
+        inks.add(ink)
+        assert contrast(ink, cell) >= 4.5, (weight, ink, cell)
+    assert len(inks) == 2
+
+
+def test_law_high_weights_are_dark_by_day_and_bright_by_night():
+    day, night = colours("light"), colours("dark")
+    assert light(day["--at-heat"]) < light(day["--at-paper"])
+    assert light(night["--at-heat"]) > light(night["--at-paper"])
+    assert day["--at-heat"] == palette.HEAT.lower()
+    for ink in ("low", "high"):
+        assert day[f"--at-heat-ink-{ink}"] == getattr(palette, f"HEAT_INK_{ink.upper()}").lower()
+    # Without a theme, the system decides; the values are the same.
+    css = (STATIC / "figures.css").read_text("utf-8")
+    (dark,) = re.findall(r"@media \(prefers-color-scheme: dark\) \{([^@]*?)\n\}", css)
+    assert dict(re.findall(r"(--at-[\w-]+): (#\w{6});", dark)).items() <= night.items()
+
+
+def test_law_only_a_figure_with_a_map_carries_its_script():
+    fig, _ = map_of(torch.full((2, 2), 0.5))
+    assert "<script>" in show(fig)
+    plain, ax = new_figure()
+    ax.plot([1, 2], [1, 2])
+    assert "<script>" not in show(plain)
+
+
+def test_law_what_a_mask_hides_is_hatched_and_carries_no_number():
+    mask = torch.tensor([[True, False], [True, True]])
+    fig, ax = map_of(torch.tensor([[1.0, 0.0], [0.5, 0.5]]), mask=mask)
+    assert [bool(patch.get_hatch()) for patch in ax.patches] == [False, True, False, False]
+    assert len(ax.texts) == 3
+    assert "<pattern" in svg(fig)
+
+
+def test_law_a_large_map_prints_no_numbers_and_holds_no_pixels():
+    fig, ax = map_of(torch.full((9, 7), 1 / 7))
+    assert not ax.texts
+    assert "<image" not in svg(fig)
+
+
+@pytest.mark.message
+def test_message_words_and_weights_of_different_number():
+    _, ax = new_figure()
+    with pytest.raises(
+        ValueError, match=r"weights has shape \(2, 3\), but there are \(2, 2\) queries and keys"
+    ):
+        draw_attention(ax, torch.zeros(2, 3), ["a", "b"], ["a", "b"])
+    mask = torch.ones(3, 2, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"mask has shape \(3, 2\), but there are \(2, 2\) queries and keys"):
+        draw_attention(ax, torch.zeros(2, 2), ["a", "b"], ["a", "b"], mask=mask)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("bad", "seen"), [(-1.5, "-1.5000 to 0.0000"), (2.0, "0.0000 to 2.0000"), (float("nan"), "nan to nan")]
+)
+def test_message_scores_are_no_weights(bad, seen):
+    _, ax = new_figure()
+    with pytest.raises(ValueError, match=f"weights run from {seen}; draw them after the softmax"):
+        draw_attention(ax, torch.tensor([[0.0, bad]]), ["a"], ["b", "c"])
+
+
+# In a browser.
+
+
+def show(fig):
+    return show_figure(fig, number="3.1", title="A map", alt=ALT, caption="Look.")._repr_html_()
+
+
+THIRDS = torch.tensor([[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]])
+
+
+def two_maps():
+    """Return a figure of two maps, each of two rows and three columns."""
+    fig, axes = new_figure(2, 1, height=5.6)
+    for name, ax in zip("ab", axes, strict=True):
+        draw_attention(ax, THIRDS, [f"{name}0", f"{name}1"], ["k0", "k1", "k2"])
+    return show(fig)
+
+
+def moving():
+    """Return a slider of maps with two, three and five words."""
+
+    def draw(words):
+        fig, ax = new_figure(height=4.2)
+        names = [f"w{i}" for i in range(words)]
+        draw_attention(ax, torch.full((words, words), 1 / words), names, names)
+        return fig
+
+    words = {"name": "words", "number": "3.2", "title": "Maps", "caption": "Look."}
+    return show_slider(
+        draw, [2, 3, 5], alt=lambda n: f"{n} words read {n} words, each of them the same.", **words
+    )
+
+
+@pytest.fixture
+def tab(engine):
+    """Return an empty page, whose errors fail the test."""
+    page, errors = engine.new_page(), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    page.close()
+    assert errors == []
+
+
+def with_book(page, content):
+    """Open a page as the book has it: with its style sheets, and its script at the end."""
+    css = "".join((STATIC / name).read_text("utf-8") for name in ("book.css", "figures.css"))
+    script = (STATIC / "book.js").read_text("utf-8")
+    page.set_content(
+        f'<!DOCTYPE html><html data-theme="light"><head><style>{css}</style></head>'
+        f"<body><article>{content}</article><script>{script}</script></body></html>"
+    )
+
+
+def lit(page):
+    """Return the words of the rows that are lit, each with its keys; nothing if all are."""
+    cells = page.evaluate(
+        "[...document.querySelectorAll('.at-cell')]"
+        ".map(cell => [cell.style.opacity, cell.dataset.query, cell.dataset.key])"
+    )
+    if not any(opacity for opacity, *_ in cells):
+        return []
+    return [(query, key) for opacity, query, key in cells if opacity in ("", "1")]
+
+
+def row(query, words=("k0", "k1", "k2")):
+    return [(query, key) for key in words]
+
+
+def cell(page, query, key):
+    return page.locator(f'.at-cell[data-query="{query}"][data-key="{key}"]')
+
+
+FIRST = "a0 reads k0 0.50, k1 0.30, k2 0.20. Sum: 1.00."
+
+
+@pytest.mark.page
+@pytest.mark.parametrize("place", ["book", "notebook"])
+def test_law_a_row_lights_up_and_is_read_out_by_mouse_and_keys(tab, insert, place):
+    if place == "book":
+        with_book(tab, two_maps())
+    else:
+        tab.evaluate(insert, two_maps())
+    readout = tab.locator(".at-readout")
+    assert tab.locator("figure > svg").count() == 1
+    assert tab.locator("img").count() == 0
+    assert tab.get_by_role("img", name=ALT).count() == 1
+    assert (lit(tab), readout.count()) == ([], 1)
+    cell(tab, "a0", "k1").hover()
+    assert lit(tab) == row("a0")
+    assert readout.text_content() == FIRST
+    cell(tab, "b1", "k2").hover()
+    assert lit(tab) == row("b1")  # not the second row of the first map
+    tab.locator("svg").focus()
+    tab.keyboard.press("ArrowUp")
+    assert lit(tab) == row("b0")
+    tab.keyboard.press("ArrowUp")
+    tab.keyboard.press("ArrowUp")
+    assert lit(tab) == row("a0")
+    assert readout.text_content() == FIRST
+    tab.keyboard.press("ArrowUp")
+    assert lit(tab) == row("a0")  # there is no row before it
+    for _ in range(9):
+        tab.keyboard.press("ArrowDown")
+    assert lit(tab) == row("b1")
+    tab.evaluate("document.activeElement.blur()")
+    assert lit(tab) == []
+
+
+@pytest.mark.page
+def test_law_the_first_arrow_key_reads_the_first_row(tab):
+    with_book(tab, two_maps())
+    tab.keyboard.press("Tab")
+    while tab.evaluate("document.activeElement.tagName") != "svg":
+        tab.keyboard.press("Tab")  # reached by keyboard alone
+    tab.keyboard.press("ArrowDown")
+    assert lit(tab) == row("a0")
+
+
+@pytest.mark.page
+def test_law_a_row_of_rounded_weights_sums_to_one(tab):
+    with_book(tab, two_maps())
+    cell(tab, "a1", "k1").hover()
+    assert tab.locator(".at-readout").text_content() == "a1 reads k0 0.33, k1 0.33, k2 0.33. Sum: 1.00."
+
+
+@pytest.mark.page
+def test_law_leaving_the_figure_clears_it(tab):
+    with_book(tab, two_maps() + "<p id='out' style='margin-top: 9em'>out</p>")
+    cell(tab, "a0", "k1").hover()
+    tab.locator("#out").hover()
+    assert lit(tab) == []
+
+
+@pytest.mark.page
+def test_law_a_finger_lights_a_row(engine):
+    context = engine.new_context(has_touch=True, viewport={"width": 360, "height": 780})
+    page = context.new_page()
+    with_book(page, two_maps())
+    cell(page, "a0", "k2").tap()
+    assert lit(page) == row("a0")
+    assert page.locator(".at-readout").text_content() == FIRST
+    cell(page, "b0", "k2").tap()
+    assert lit(page) == row("b0")
+    context.close()
+
+
+@pytest.mark.page
+def test_law_the_redraw_of_a_slider_keeps_it_answering(tab):
+    with_book(tab, moving()._repr_html_())
+    tab.locator("input").press("End")
+    cell(tab, "w4", "w0").hover()
+    words = [f"w{i}" for i in range(5)]
+    assert lit(tab) == row("w4", words)
+    told = ", ".join(f"{word} 0.20" for word in words)
+    assert tab.locator(".at-readout").text_content() == f"w4 reads {told}. Sum: 1.00."
+    tab.mouse.move(0, 0)
+    tab.locator("input").press("Home")
+    tab.locator("svg").focus()
+    tab.keyboard.press("ArrowDown")
+    assert lit(tab) == row("w0", words[:2])
+    assert tab.locator(".at-readout").text_content() == "w0 reads w0 0.50, w1 0.50. Sum: 1.00."
+
+
+@pytest.mark.page
+def test_law_a_redraw_leaves_no_words_of_another_frame(tab):
+    with_book(tab, moving()._repr_html_())
+    before = tab.locator(".at-readout").text_content()
+    cell(tab, "w1", "w0").hover()
+    assert tab.locator(".at-readout").text_content() != before
+    tab.mouse.move(0, 0)
+    tab.locator("input").press("End")
+    assert tab.locator(".at-readout").text_content() == before
+
+
+@pytest.mark.page
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_law_the_browser_mixes_the_colours_of_the_theme(tab, theme):
+    fig, ax = new_figure(height=3.0)
+    draw_attention(ax, torch.tensor([[0.25, 0.75]]), ["q"], ["k0", "k1"])
+    with_book(tab, show(fig))
+    tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    found = tab.evaluate("[...document.querySelectorAll('.at-cell path')].map(p => getComputedStyle(p).fill)")
+    seen = colours(theme)
+    for colour, weight in zip(found, (0.25, 0.75), strict=True):
+        parts = [float(part) for part in re.findall(r"[\d.]+", colour)]
+        parts = [255 * part for part in parts] if "srgb" in colour else parts
+        wanted = mixed(seen["--at-paper"], seen["--at-heat"], weight)
+        assert parts == pytest.approx([int(wanted[i : i + 2], 16) for i in (1, 3, 5)], abs=1.1)

@@ -1,0 +1,205 @@
+"""Claims: what `claim` displays and refuses, and that each claim and check of a chapter is accounted for."""
+
+import json
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+from lint import claims
+from lint.source import read_file
+
+from annotated_transformer.book import claim
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """Return the list of what `claim` displays, as Markdown."""
+    found = []
+    module = sys.modules["annotated_transformer.book.claim"]
+    monkeypatch.setattr(module, "display", lambda page: found.append(page._repr_markdown_()))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "line"),
+    [
+        (1.0812, {"below": 1.5}, "**1.08** (claimed: below 1.5)"),
+        (torch.tensor(2.5), {"above": 2.0}, "**2.5** (claimed: above 2)"),
+        (0.5, {"between": (0.49, 0.51)}, "**0.5** (claimed: between 0.49 and 0.51)"),
+        ([0.503, 0.4991, 0.5], {"between": (0.49, 0.51)}, "**0.499 to 0.503, 3 values** (claimed: between"),
+        ([0.5, 0.5], {"below": 1.0}, "**0.5, 2 values** (claimed: below 1)"),
+        (torch.tensor([1.0, 2.0]), {"above": 0.0}, "**1 to 2, 2 values** (claimed: above 0)"),
+        (3e-12, {"below": 1e-6}, "**less than 1e-6** (claimed: rounding error only)"),
+        ([0.0, 4e-5], {"below": 1e-4}, "**less than 0.0001** (claimed: rounding error only)"),
+        (4e-5, {"below": 1e-3}, "**4e-5** (claimed: below 0.001)"),
+        (-4e-5, {"below": 1e-4}, "**less than 0.0001** (claimed: rounding error only)"),
+        (1.4996, {"below": 1.5}, "**1.4996** (claimed: below 1.5)"),
+        (0.50003, {"above": 0.5}, "**0.50003** (claimed: above 0.5)"),
+        (65_536, {"above": 10.0}, "**65,536** (claimed: above 10)"),
+        (2.0, {"below": 1_234_567.0}, "**2** (claimed: below 1,234,567)"),
+        (2.0, {"above": 0.0123456789}, "**2** (claimed: above 0.0123456789)"),
+        (2e-5, {"above": 1e-5}, "**2e-5** (claimed: above 1e-5)"),
+        (3e-12, {"above": -1.0}, "**less than 1e-9** (claimed: above -1)"),
+        (-3e-12, {"above": -1.0}, "**less than 1e-9** (claimed: above -1)"),
+        (0.0, {"below": 1.0}, "**0** (claimed: below 1)"),
+        (1234.5, {"above": 10.0}, "**1,230** (claimed: above 10)"),
+        ([4, 2], {"equals": [4, 2]}, "**[4, 2]** (claimed: exactly [4, 2])"),
+        (65536, {"equals": 65536}, "**65,536** (claimed: exactly 65,536)"),
+        (True, {"equals": True}, "**True** (claimed: exactly True)"),
+        (torch.tensor([1, 2]), {"equals": [1, 2]}, "**[1, 2]** (claimed: exactly [1, 2])"),
+    ],
+)
+def test_law_a_claim_that_holds_is_one_line_with_value_and_bound(said, value, bound, line):
+    claim("keys read", value, name="keys-read", **bound)
+    assert len(said) == 1
+    assert said[0].startswith('<a class="at-claim" id="claim-keys-read"></a>✓ keys read: ')
+    assert line in said[0]
+
+
+def test_law_digits_are_significant_digits(said):
+    for digits, shown in ((2, "0.012"), (3, "0.0123"), (5, "0.012346")):
+        claim("x", 0.0123456, name="x", below=1.0, digits=digits)
+        assert f"**{shown}**" in said[-1]
+
+
+@pytest.mark.parametrize(
+    ("value", "bound"),
+    [
+        (1.5, {"below": 1.5}),
+        (1.5, {"above": 1.5}),
+        ([1.0, 1.6], {"below": 1.5}),
+        ([2.0, 1.0], {"above": 1.5}),
+        ([0.5, 0.6], {"between": (0.4, 0.55)}),
+        ([0.3, 0.5], {"between": (0.4, 0.55)}),
+        (float("nan"), {"below": 1.5}),
+        (float("nan"), {"below": 1e-6}),
+        (2e-6, {"below": 1e-6}),
+        (-2e-6, {"below": 1e-6}),  # rounding error has two signs
+        (float("nan"), {"above": 1.5}),
+        (float("nan"), {"between": (0.0, 1.0)}),
+        (3, {"equals": 4}),
+        (float("nan"), {"equals": float("nan")}),
+    ],
+)
+def test_law_a_claim_that_does_not_hold_raises_and_displays_nothing(said, value, bound):
+    with pytest.raises(AssertionError):
+        claim("x", value, name="x", **bound)
+    assert said == []
+
+
+def test_law_both_ends_of_an_interval_belong_to_it(said):
+    claim("x", [0.4, 0.55], name="x", between=(0.4, 0.55))
+    assert len(said) == 1
+
+
+@pytest.mark.message
+def test_message_a_false_claim_has_its_value_and_its_bound():
+    with pytest.raises(
+        AssertionError, match=r"^claim 'a-b' does not hold: keys: 1\.6 \(claimed: below 1\.5\)$"
+    ):
+        claim("keys", 1.6, name="a-b", below=1.5)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["", "Keys", "a_b", "-a", "a--b", "a b", "claim ü"])
+def test_message_a_name_must_be_an_anchor(name):
+    with pytest.raises(ValueError, match="cannot be an anchor; use lowercase words joined by hyphens"):
+        claim("keys", 1, name=name, below=2.0)
+
+
+@pytest.mark.message
+def test_message_one_bound_not_none_and_not_two():
+    with pytest.raises(
+        ValueError, match=r"claim 'a' has 0 bounds \(none\); give exactly one of below, above,"
+    ):
+        claim("keys", 1, name="a")
+    with pytest.raises(ValueError, match=r"claim 'a' has 2 bounds \(below, above\); give exactly one"):
+        claim("keys", 1, name="a", below=2.0, above=0.0)
+
+
+@pytest.mark.message
+def test_message_no_values_satisfy_any_bound():
+    with pytest.raises(ValueError, match="claim 'a' has no values; an empty list satisfies any bound"):
+        claim("keys", [], name="a", below=2.0)
+
+
+# The chapters.
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_law_every_claim_is_linked_and_every_check_is_counted(path):
+    assert claims.lint(path.read_text("utf-8"), path.name) == []
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_law_every_claim_is_displayed_once(path):
+    text = path.read_text("utf-8")
+    made = Counter(re.findall(r'\bclaim\([^#]*?name="([\w-]+)"', text))
+    notebook = json.loads((ROOT / "chapters" / f"{path.stem}.ipynb").read_text("utf-8"))
+    assert claims.shown(notebook["cells"]) == made
+    assert bool(made) == ("claim(" in "".join(p.text for p in read_file(path).parts if p.code))
+
+
+def test_law_the_small_chapter_is_accounted_for(small, built_once):
+    assert claims.lint(small, "01_fixture.md") == claims.lint(small, "fixture.md") == []
+    cells = json.loads((built_once / "chapters" / "01_fixture.ipynb").read_text("utf-8"))["cells"]
+    assert claims.shown(cells) == {"nearly-half": 1}
+
+
+CHECKS = re.compile(r"```{code-cell} ipython3\n:tags: \[hide-cell\]\n\n# checks.*?```\n", re.DOTALL)
+CLAIM = 'claim("hidden pairs of 19 tokens", hidden[-1], name="nearly-half", between=(0.45, 0.5))'
+ASSERT = 'assert torch.equal(causal_mask(2), by_hand), "by hand and by the package"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        (CLAIM, "", "there is no claim nearly-half, to which the prose leads"),
+        (CLAIM, f"{CLAIM}\n{CLAIM}", "2 claims are named nearly-half"),
+        (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "claim nearly-half stands in a loop or a function"),
+        (CLAIM, CLAIM.replace('"nearly-half"', "word"), "a claim's name is not written out: claim('hidden"),
+        (CLAIM, f"{CLAIM}\n{CLAIM.replace('nearly-half', 'new')}", "claim new is linked 0 times"),
+        ("[✓](#claim-nearly-half)", "", "claim nearly-half is linked 0 times"),
+        ("[✓](#claim-nearly-half)", "[✓](#claim-nearly-half) " * 2, "claim nearly-half is linked 2 times"),
+        ("They agree.", "They agree [✓](#claim-agree).", "there is no claim agree"),
+        ("checks: 2\n", "", "the front matter says checks: 0, and there are 2"),
+        (ASSERT, "", "the front matter says checks: 2, and there are 1"),
+        (ASSERT, "assert True", "an assert that cannot fail: assert True"),
+        ("torch.testing.assert_close(", "print(", "the front matter says checks: 2, and there are 1"),
+        (CHECKS, "", "the front matter says checks: 2, and there are 0"),
+        (ASSERT, f"{ASSERT}\n{ASSERT}", "the front matter says checks: 2, and there are 3"),
+        (":tags: [hide-cell]\n", "", "an assert in the open: assert torch.equal"),
+        (":tags: [hide-cell]\n", "", "an assert in the open: torch.testing.assert_close("),
+        (
+            re.compile("(?<=# checks\n).*?(?=```)", re.DOTALL),
+            "x = 1\n",
+            "a cell of checks that checks nothing",
+        ),
+    ],
+)
+def test_law_what_is_deleted_double_or_unlinked_is_named(small, old, new, complaint):
+    changed = old.sub(new, small) if isinstance(old, re.Pattern) else small.replace(old, new)
+    assert changed != small
+    found = claims.lint(changed, "01_fixture.md")
+    assert any(complaint in line for line in found), found
+
+
+def test_law_a_claim_may_be_listed_in_the_front_matter_and_a_guides_anywhere(small):
+    listed = small.replace("[✓](#claim-nearly-half)", "").replace(
+        "checks: 2", "checks: 2\nclaims: [nearly-half]"
+    )
+    assert claims.lint(listed, "01_fixture.md") == []
+    elsewhere = small.replace("[✓](#claim-nearly-half)", "").replace("They agree.", "[✓](#claim-nearly-half)")
+    assert claims.lint(elsewhere, "fixture.md") == []
+    assert claims.lint(elsewhere, "01_fixture.md") != []
+
+
+def test_law_a_claim_that_is_displayed_twice_is_counted():
+    cell = {"outputs": [{"data": {"text/markdown": ['<a class="at-claim" id="claim-a"></a>✓ x']}}]}
+    assert claims.shown([cell, cell, {"outputs": []}]) == {"a": 2}

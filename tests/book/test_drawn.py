@@ -1,0 +1,174 @@
+"""Stored pictures: each committed picture is the one that was drawn for its alt text, and none was exchanged.
+
+nbval does not compare pictures, because their last digits depend on the processor. But beside each one stand
+`data-drawn`, a digest of its bytes and its alt text, and `data-words`, a digest of what is written in it.
+"""
+
+import base64
+import configparser
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.book import new_figure, show_figure, show_slider
+from annotated_transformer.book.figures import digest, words_digest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
+
+
+class Images(HTMLParser):
+    """The pictures of an HTML output, each as its attributes; and the frames of a slider."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.images: list[dict[str, str]] = []
+        self.frames: list[dict[str, str]] = []
+        self.inside = False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        found = {name: value or "" for name, value in attrs}
+        self.inside = tag == "script" and found.get("class") == "at-frames"
+        if tag == "img":
+            self.images.append(found)
+
+    def handle_data(self, data):
+        if self.inside:
+            self.frames = json.loads(data)["frames"]
+            self.inside = False
+
+
+def pages(path):
+    """Return the HTML outputs of a notebook that hold pictures."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    found = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
+    return [page for page in found if "<img" in page]
+
+
+def faults(page):
+    """Return which pictures of an output are not those that were drawn."""
+    seen, wrong = Images(page), []
+    for image in seen.images:
+        drawing = drawn(image["src"])
+        if image.get("data-drawn") != digest(drawing, image["alt"]):
+            wrong.append(f"not the picture that was drawn for {image['alt']!r}")
+        if image.get("data-words") != words_digest(drawing):
+            wrong.append(f"other words than those drawn for {image['alt']!r}")
+    if seen.frames and not any(frame["image"] == seen.images[0]["src"] for frame in seen.frames):
+        wrong.append("the first picture of a slider is none of its frames")
+    for frame in seen.frames:
+        if frame.get("drawn") != digest(drawn(frame["image"]), frame["alt"]):
+            wrong.append(f"not the frame that was drawn for {frame['alt']!r}")
+    return wrong
+
+
+def drawn(address):
+    return base64.b64decode(address.partition("base64,")[2]).decode("utf-8")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_law_every_stored_picture_is_the_one_that_was_drawn(path):
+    found = pages(path)
+    assert found
+    assert [fault for page in found for fault in faults(page)] == []
+
+
+def picture(title, alt):
+    fig, ax = new_figure()
+    ax.plot([1, 2, 3], [1, 3, 2])
+    ax.set_title(title)
+    return show_figure(fig, number="1.1", title="A line", alt=alt, caption="Look.")._repr_html_()
+
+
+def sanitized(page):
+    """Return what nbval compares of an output."""
+    rules = configparser.RawConfigParser()
+    rules.read(ROOT / "chapters" / "nbval_sanitize.cfg", "utf-8")
+    for name in rules.sections():
+        page = re.sub(rules.get(name, "regex"), rules.get(name, "replace"), page)
+    return page
+
+
+ONE = picture("one", 'The first of two lines, which is "straight" & short.')
+TWO = picture("two", "The second of two lines, which is < straight and long.")
+
+
+def test_law_a_picture_as_drawn_has_no_fault():
+    assert faults(ONE) == faults(TWO) == []
+
+
+@pytest.mark.parametrize("name", ["src", "alt", "data-drawn", "data-words"])
+def test_law_two_pictures_that_exchange_a_part_are_found(name):
+    part = re.compile(rf'(?<= {name}=")[^"]*')
+    one, two = part.search(ONE)[0], part.search(TWO)[0]
+    assert one != two
+    assert faults(ONE.replace(one, two))
+    assert faults(TWO.replace(two, one))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The first of", "The last of"),
+        ("&amp; short", "&amp; long"),
+        ("&quot;straight&quot;", "&quot;crooked&quot;"),
+        ("short.&quot;", "short.&#39;"),
+        ('data-words="', 'data-words="0'),
+        ("<figcaption>Look", "<figcaption>Listen"),
+        ("Figure 1.1</a>", "Figure 1.2</a>"),
+        ("</a> A line", "</a> Two lines"),
+    ],
+)
+def test_law_nbval_compares_all_that_stands_beside_a_picture(old, new):
+    page = picture("one", 'The first of two <lines>, "straight" & short."')
+    changed = page.replace(old, new)
+    assert faults(page) == []
+    assert changed != page
+    assert sanitized(changed) != sanitized(page)
+
+
+def test_law_nbval_compares_no_bytes_of_a_picture():
+    change = re.sub(r"base64,\w{100}", "base64," + "A" * 100, ONE)
+    change = re.sub(r'data-drawn="\w+', 'data-drawn="01234567', change)
+    assert change != ONE
+    assert sanitized(change) == sanitized(ONE)
+    assert faults(change) != []
+
+
+def test_law_pictures_that_are_exchanged_whole_keep_their_words_which_nbval_compares():
+    image = re.compile(r"<img[^>]*>")
+    exchanged = image.sub(lambda _: image.search(TWO)[0], ONE)
+    assert faults(exchanged) == []  # nothing here sees it,
+    assert sanitized(exchanged) != sanitized(ONE)  # but nbval does
+
+
+def slider():
+    def draw(value):
+        fig, ax = new_figure()
+        ax.plot([1, value], [1, 3])
+        return fig
+
+    words = {"number": "1.2", "title": "A line", "caption": "Look.", "name": "width"}
+    return show_slider(draw, [2, 3], alt="A line that rises to the height {}.".format, **words)._repr_html_()
+
+
+def test_law_two_frames_of_a_slider_that_exchange_a_part_are_found():
+    page = slider()
+    assert faults(page) == []
+    text = re.search(r'class="at-frames">(.*?)</script>', page)[1]
+    for part in ("alt", "image"):
+        data = json.loads(text)
+        one, two = data["frames"]
+        one[part], two[part] = two[part], one[part]
+        assert len(faults(page.replace(text, json.dumps(data)))) == 2
+
+
+def test_law_a_stored_picture_that_was_redrawn_by_hand_is_found():
+    source = re.search(r"base64,([^\"]+)", ONE)[1]
+    other = base64.b64encode(base64.b64decode(source).replace(b"one", b"won")).decode()
+    assert len(faults(ONE.replace(source, other))) == 2

@@ -1,0 +1,261 @@
+"""What a machine can check in prose: terms before their chapter, typed numbers, absolute words."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lint import absolutes, numbers, terms
+from lint.source import read, read_file, sentences
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+HEADER = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+terms: {query: A vector.}
+---
+
+"""
+
+
+def chapter(text, name="03_here.md"):
+    return read(HEADER + text, name)
+
+
+def cells(path):
+    return json.loads((ROOT / "chapters" / f"{path.stem}.ipynb").read_text("utf-8"))["cells"]
+
+
+# Terms.
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_law_a_term_of_a_later_chapter_is_marked_where_it_is_first_used(path):
+    assert terms.lint(read_file(path), terms.homes(ROOT / "chapters")) == []
+
+
+HOMES = {
+    "query": terms.Home(3, "03_here"),
+    "encoder": terms.Home(11, ""),
+    "self attention": terms.Home(4, ""),
+    "attention": terms.Home(3, "03_here"),
+    "vocabulary": terms.Home(7, ""),
+    "loss": terms.Home(16, ""),
+    "cross entropy": terms.Home(2, ""),
+    "entropy": terms.Home(19, ""),
+    "head": terms.Home(5, "05_heads"),
+}
+
+
+def ahead(text, name="03_here.md"):
+    return [use.term for use in terms.uses(chapter(text, name), HOMES) if not use.marked]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("An encoder reads. An encoder writes.", ["encoder"]),
+        ("Encoders read, and so does the vocabulary's index.", ["encoder", "vocabulary"]),
+        ("Two vocabularies and two losses.", ["vocabulary", "loss"]),
+        ("Self-attention is self attention.", ["self attention"]),
+        ("Encoder–decoder, encoder-decoder.", ["encoder"]),
+        ("Cross-entropy", []),  # an earlier chapter's
+        ("Cross-entropy and entropy", ["entropy"]),
+        ("A query asks by attention.", []),  # its own
+        ("A header and an encoderette.", []),
+        ("`encoder`, $encoder$, [x](encoder.html), https://encoder.org", []),
+        ("```sh\nencoder\n```", []),
+        ("```{code-cell} ipython3\nencoder = 1\n```", []),
+        ("```{note} Look\nThe encoder.\n```", ["encoder"]),
+        ("| a |\n| - |\n| encoder |", ["encoder"]),
+        ('+++ {"tags": ["remove-cell"]}\n\nThe encoder.\n\n+++\n\nText.', []),
+        ("## The encoder\n\nText.", ["encoder"]),
+        ("> The encoder.", []),
+    ],
+)
+def test_law_a_later_term_is_found_in_prose_only(text, found):
+    assert ahead(text) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "An *encoder*, which reads the source, comes later. The encoder reads.",
+        "An _encoder_ reads.",
+        "*Encoder layers* read.",
+        "At the head of the table <!-- ahead: head --> it stands.",
+        "The head and the encoder <!-- ahead: encoder, head -->",
+        "Each head is explained in {doc}`05_heads`.",
+        "Each head is explained [later](05_heads.ipynb).",
+    ],
+)
+def test_law_one_mark_at_the_first_use_is_enough(text):
+    term = "head" if "head" in text else "encoder"
+    assert ahead(f"The {term}.") == [term]
+    assert term not in ahead(f"{text}\n\nAnd again: the {term}.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "An encoder reads. An *encoder* reads.",
+        "An encoder **reads**.",
+        "An encoder reads.\n\nThe table <!-- ahead: encoder -->",
+        "An encoder <!-- ahead: decoder -->",
+        "Each encoder is explained in {doc}`05_heads`.",
+        "*Reading this long line about the encoder takes some minutes of your time.*",
+        "2 * encoder * 3",
+    ],
+)
+def test_law_a_mark_that_comes_late_or_is_another_one_does_not_count(text):
+    assert "encoder" in ahead(text)
+
+
+def test_law_a_guide_and_a_later_chapter_may_use_the_term():
+    assert ahead("The encoder.", "guide.md") == []
+    assert ahead("The encoder.", "11_there.md") == []
+    assert ahead("The encoder.", "10_there.md") == ["encoder"]
+
+
+def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs():
+    homes = terms.homes(ROOT / "chapters")
+    assert homes["query"] == terms.Home(3, "03_scaled_dot_product_attention")
+    assert homes["beam search"] == terms.Home(18, "")
+    assert homes["cross entropy"].number == 16
+
+
+@pytest.mark.message
+def test_message_two_chapters_introduce_one_term(tmp_path):
+    (tmp_path / "planned.yml").write_text("- {number: 1, terms: [mask]}\n- {number: 2, terms: [Mask]}\n")
+    with pytest.raises(ValueError, match="chapters 1 and 2 both introduce 'Mask'"):
+        terms.homes(tmp_path)
+
+
+# Numbers.
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_law_a_number_that_looks_measured_is_printed_or_quoted(path):
+    assert numbers.lint(read_file(path), cells(path)) == []
+
+
+@pytest.mark.parametrize(
+    "number", ["0.67", "1.08", "41.36", "41.5", "44 %", "44%", r"12\%", "3.4e38", "0.330", "1,234.5"]
+)
+def test_law_a_number_with_two_digits_looks_measured(number):
+    assert numbers.measured(number)
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "0.1",
+        "0.5",
+        "1.5",
+        "0.25",
+        "0.75",
+        "0.02",
+        "0.125",
+        "1e-9",
+        "1e9",
+        "2.5",
+        "50 %",
+        "100%",
+        "75 %",
+        "7",
+        "65,536",
+    ],
+)
+def test_law_a_constant_does_not(number):
+    assert not numbers.measured(number)
+
+
+OUTPUT = {"data": {"text/plain": ["tensor([[0.6652, 0.0900]])"], "text/markdown": "**41.357**, 12,345.67"}}
+STREAM = {"text": "share 0.4712\n"}
+FIGURE = {"data": {"text/plain": "Falls from 9.87 to 0.3141", "text/html": "<figure>"}}
+CELLS = [
+    {"source": "x = 1", "outputs": [OUTPUT, STREAM]},
+    {"source": 'show_figure(alt=f"Falls from 9.87 to {x:.4f}")', "outputs": [FIGURE]},
+    {"source": "no outputs"},
+]
+
+
+def typed(text):
+    return [line.split(": ")[1].split(" is typed")[0] for line in numbers.lint(chapter(text), CELLS)]
+
+
+CODE = "```{{code-cell}} ipython3\n{}\n```"
+SOLUTION = CODE.format(":tags: [solution]\n\nbeta = 0.98")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The weight is 0.67, and 0.665, and $0.6652$.", []),
+        ("The weight is 0.66, or 0.68.", ["0.66", "0.68"]),
+        ("It has 41.36 BLEU, or 41.35.", ["41.35"]),
+        ("It has 12,345.7 in all, or 12,345.6.", ["12,345.6"]),
+        ("It is 47 % of it, $47\\%$, or 48 %.", ["48 %"]),
+        ("It falls to 0.314.", []),  # computed by the figure's cell
+        ("It falls from 9.87.", ["9.87"]),  # typed there, and typed here
+        ("The paper has 25.81.", []),
+        ("> We have 25.81.", []),
+        ("They have 25.81 {cite}`vaswani2017attention`.", []),
+        ("The paper says so. We have 25.81.", ["25.81"]),
+        ("From the paper:\n\n| h | BLEU |\n| --- | --- |\n| 8 | 25.81 |", []),
+        ("From us:\n\n| h | BLEU |\n| --- | --- |\n| 8 | 25.81 |", ["25.81"]),
+        ("The largest is 3.4e38 <!-- typed: 3.4e38 -->", ["3.4e38"]),  # it says 3.4
+        ("The largest is 65.504 <!-- typed: 65.504, of the format -->", []),
+        ("The largest is 65.504 <!-- typed: 65.503 -->", ["65.504"]),
+        ("See section 3.21, figure 3.12, table 5.55 and Python 3.11.", []),
+        ("Sections 5.31 and 5.32, figures 3.11–3.13.", []),
+        ("`0.77` and [x](https://x.org/0.77), and 10^{-9.77}.", []),
+        (f"{CODE.format('beta = 0.98')}\n\nBeta is 0.98.", []),
+        (f"{SOLUTION}\n\nBeta is 0.98.", ["0.98"]),
+        (CODE.format('show_figure(caption="It is 0.78 high.")'), ["0.78"]),
+        (CODE.format('show_figure(caption=f"It is {x:.2f} high.", alt="0.67 wide")'), []),
+        (CODE.format('say(f"It is 0.78 high, {x}.")'), ["0.78"]),
+    ],
+)
+def test_law_a_number_that_nothing_vouches_for_is_named(text, found):
+    assert typed(text) == found
+
+
+# Absolute words.
+
+
+def test_law_an_absolute_word_without_a_claim_nearby_is_listed_with_its_line():
+    text = "Few words.\nBut every word counts. Not here.\n\n`all` and $all$\n"
+    (debt,) = absolutes.debts(chapter(text))
+    assert (debt.words, debt.line, debt.sentence) == (("every",), 7, "But every word counts.")
+    claim = CODE.format('claim("x", 1, name="x", below=2)')
+    near = [
+        f"Every word.\n\n{claim}",
+        f"{claim}\n\nEvery word.",
+        "Every word [✓](#claim-x).",
+        "> Every word.",
+    ]
+    for text in near:
+        assert list(absolutes.debts(chapter(text))) == []
+    far = f"Every word.\n\n{CODE.format('x = 1')}\n\nText.\n\n{claim}"
+    assert len(list(absolutes.debts(chapter(far)))) == 1
+
+
+def test_law_a_paragraph_falls_into_its_sentences():
+    text = 'One is 0.5 high. *Two* ends: "Three!" Four, e.g. five.'
+    assert "".join(sentence for sentence, _ in sentences(text)) == text
+    assert [text[start:].split()[0] for _, start in sentences(text)] == ["One", "*Two*", '"Three!"', "Four,"]
+
+
+def test_law_the_command_lists_all_three():
+    command = [sys.executable, str(ROOT / "chapters" / "lint_prose.py")]
+    name = "03_scaled_dot_product_attention"
+    listed = subprocess.run([*command, name], capture_output=True, text=True, check=True).stdout
+    assert re.search(rf"^  {name}\.md:\d+: (all|only|every)", listed, re.MULTILINE)
+    assert "look ahead at" in listed
+    assert "(printed)" in listed
+    unknown = subprocess.run([*command, "x"], capture_output=True, text=True, check=False)
+    assert unknown.returncode == 1
+    assert "no chapter is called x; there are 03_" in unknown.stderr
