@@ -41,7 +41,7 @@ def rng() -> torch.Generator:
 
 def test_law_a_small_model_learns_to_copy(copy_pairs):
     trained = model()
-    config = TrainingConfig(steps=400, batch_tokens=509, warmup_steps=100, peak=1e-2)
+    config = TrainingConfig(steps=1000, batch_tokens=509, warmup_steps=100, peak=1e-2)
     train(trained, copy_pairs(2003, seed=0), config, generator=rng())
     unseen = copy_pairs(211, seed=1)
     found = greedy_search(trained, pad([src for src, _ in unseen])).tolist()

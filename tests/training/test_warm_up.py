@@ -46,12 +46,12 @@ def loss_after(norm: Literal["post", "pre"], warmup_steps: int, seed: int) -> fl
 
 
 def test_law_post_norm_needs_the_warm_up_and_pre_norm_learns_faster():
-    """Ask three seeds, for a deep post-norm stack is at their mercy: one fails with the warm-up, too."""
+    """Ask three seeds and their medians: where both post-norm runs of a seed fail, their order is chance."""
     without, warmed_up, pre = (
         [loss_after(norm, steps, seed) for seed in range(3)]
         for norm, steps in (("post", 1), ("post", 75), ("pre", 75))
     )
-    assert all(a > b > c for a, b, c in zip(without, warmed_up, pre, strict=True))
+    assert all(c < min(a, b) for a, b, c in zip(without, warmed_up, pre, strict=True))
     assert statistics.median(without) > SYMBOLS_SHARE * math.log(SYMBOLS)  # it guesses
     assert statistics.median(warmed_up) < SYMBOLS_SHARE * 1.0
     assert max(pre) < SYMBOLS_SHARE * 0.1
