@@ -60,7 +60,7 @@ def claim(
         while holds and digits < 17 and not all(_within(_round(n, digits), kind, bound) for n in values):
             digits += 1  # "1.5 (claimed: below 1.5)" would contradict itself
         shown, claimed = _range(values, digits), _bound(kind, bound)
-        if holds and kind == "below" and bound <= TOLERANCE:
+        if holds and kind == "below" and 0 < bound <= TOLERANCE:
             shown, claimed = f"less than {_plain(bound)}", "rounding error only"
     if not holds:
         raise AssertionError(f"claim {name!r} does not hold: {what}: {shown} (claimed: {claimed})")

@@ -29,6 +29,14 @@ def softmax(scores):
     return [exponential / sum(exponentials) for exponential in exponentials]
 
 
+def shifted(scores, by):
+    try:
+        exponentials = [math.exp(score - by) for score in scores]
+    except OverflowError:
+        return [math.nan] * len(scores)
+    return [exponential / sum(exponentials) for exponential in exponentials]
+
+
 def attend(query, key, value):
     return (
         torch.softmax(torch.einsum("...qd,...kd->...qk", query, key) / query.size(-1) ** 0.5, dim=-1) @ value
@@ -74,8 +82,11 @@ WRONG = {
         check_softmax,
         lambda scores: [math.exp(s - 1000) / (sum(math.exp(t - 1000) for t in scores) or 1) for s in scores],
     ),
+    "softmax: subtracts the first score": (check_softmax, lambda scores: shifted(scores, scores[0])),
+    "softmax: subtracts the mean": (check_softmax, lambda scores: shifted(scores, sum(scores) / len(scores))),
     "softmax: hardest only": (check_softmax, lambda scores: [float(s == max(scores)) for s in scores]),
     "from scratch: no scale": (check_attention, lambda q, k, v: (q @ k.mT).softmax(-1) @ v),
+    "from scratch: 1/2 for any width": (check_attention, lambda q, k, v: (q @ k.mT / 2).softmax(-1) @ v),
     "from scratch: 1 / d_k": (check_attention, lambda q, k, v: (q @ k.mT / q.size(-1)).softmax(-1) @ v),
     "from scratch: down the columns": (check_attention, lambda q, k, v: (q @ k.mT / 2).softmax(-2) @ v),
     "from scratch: overflows": (
@@ -83,6 +94,7 @@ WRONG = {
         lambda q, k, v: (lambda e: e / e.sum(-1, keepdim=True))((q @ k.mT / 2).exp()) @ v,
     ),
     "from scratch: width 4 only in a batch": (check_attention, lambda q, k, v: attend(q[None], k[None], v)),
+    "repaired: 1/2 for any width": (check_debugged, lambda q, k, v: (q @ k.mT / 2).softmax(-1) @ v),
     "repaired: only the width": (
         check_debugged,
         lambda q, k, v: (q @ k.mT / 2).softmax(1 if q.ndim == 3 else -1) @ v,
@@ -101,6 +113,10 @@ WRONG = {
     "gradient: the sign": (check_gradient, lambda w: w[:, None] * w - torch.diag(w)),
     "gradient: of the logarithm": (check_gradient, lambda w: torch.eye(len(w)) - w.expand(len(w), -1)),
     "temperature: multiplies": (check_temperature, lambda q, k, v, t: at_temperature(q * t * t, k, v, t)),
+    "temperature: 1/2 for any width": (
+        check_temperature,
+        lambda q, k, v, t: at_temperature(q * (q.size(-1) ** 0.5 / 2), k, v, t),
+    ),
     "temperature: ignored": (
         check_temperature,
         lambda q, k, v, t: at_temperature(q, k, v, t / t if t > 0 else t),

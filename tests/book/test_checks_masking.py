@@ -106,6 +106,11 @@ def renormalised(query, key, value, mask):
     return weights / weights.sum(dim=-1, keepdim=True) @ value
 
 
+def only_square_masks(query, key, value, mask):
+    """Take the first sentence's mask for all."""
+    return masked_attention(query, key, value, mask.flatten(0, -3)[0] if mask.ndim > 2 else mask)
+
+
 def unscaled(query, key, value, mask):
     return masked_attention(query * math.sqrt(query.size(-1)), key, value, mask)
 
@@ -162,6 +167,7 @@ WRONG = {
     "attention: zeros, but a gradient of NaN": (check_masked_attention, nan_to_zero),
     "attention: masked after the softmax": (check_masked_attention, masked_after),
     "attention: renormalised": (check_masked_attention, renormalised),
+    "attention: one mask for all sentences": (check_masked_attention, only_square_masks),
     "attention: unscaled": (check_masked_attention, unscaled),
     "attention: inverted": (check_masked_attention, lambda q, k, v, m: masked_attention(q, k, v, ~m)),
     "debug: one bug left, or": (

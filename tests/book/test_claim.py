@@ -47,6 +47,7 @@ def said(monkeypatch):
         (2e-5, {"above": 1e-5}, "**2e-5** (claimed: above 1e-5)"),
         (3e-12, {"above": -1.0}, "**less than 1e-9** (claimed: above -1)"),
         (-3e-12, {"above": -1.0}, "**less than 1e-9** (claimed: above -1)"),
+        (-0.4, {"below": 0.0}, "**-0.4** (claimed: below 0)"),
         (0.0, {"below": 1.0}, "**0** (claimed: below 1)"),
         (1234.5, {"above": 10.0}, "**1,230** (claimed: above 10)"),
         ([4, 2], {"equals": [4, 2]}, "**[4, 2]** (claimed: exactly [4, 2])"),

@@ -50,7 +50,8 @@ def _change(before: Tensor, after: Tensor) -> str:
 @judge
 def check_softmax(answer: Callable[[list[float]], list[float]]) -> str:
     """Check `answer(scores)`, a softmax in plain Python: exercise ex-softmax."""
-    for scores in ([0.0, 1.0, -2.0, 0.5], [3.0], [2.0, 2.0], [1000.0, 999.0, 0.0], [-1000.0, -1001.0]):
+    ordinary = [0.0, 1.0, -2.0, 0.5], [3.0], [2.0, 2.0]
+    for scores in (*ordinary, [0.0, 1000.0, 999.0], [-1000.0, -1001.0], [1000.0, 0.0, 0.0, 0.0]):
         found = answer(list(scores))
         expect(isinstance(found, list), f"the result for {scores} is a {type(found).__name__}, not a list.")
         wanted = torch.tensor(scores, dtype=torch.float64).softmax(0)
@@ -74,10 +75,10 @@ def check_debugged(answer: Attention) -> str:
 
 def _expect_attention(answer: Attention, what: str) -> None:
     """Compare with PyTorch's kernel: different numbers of queries, keys and features; then large scores."""
-    for shape in ((), (2,), (2, 3)):
+    for shape, width in (((), 4), ((2,), 4), ((2, 3), 9)):
         query, key, value = (
-            _random(*shape, 3, 4),
-            _random(*shape, 5, 4, seed=1),
+            _random(*shape, 3, width),
+            _random(*shape, 5, width, seed=1),
             _random(*shape, 5, 6, seed=2),
         )
         wanted = F.scaled_dot_product_attention(query, key, value)
@@ -118,9 +119,10 @@ def check_gradient(answer: Callable[[Tensor], Tensor]) -> str:
 @judge
 def check_temperature(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
     """Check `answer(query, key, value, temperature)`, attention at a temperature: exercise ex-temperature."""
-    query, key, value = _random(2, 3, 4), _random(2, 5, 4, seed=1), _random(2, 5, 6, seed=2)
-    for temperature in (1.0, 5.0, 0.5):
-        scores = query @ key.mT / 2 / temperature
+    value = _random(2, 5, 6, seed=2)
+    for temperature, width in ((1.0, 4), (5.0, 4), (0.5, 3)):
+        query, key = _random(2, 3, width), _random(2, 5, width, seed=1)
+        scores = query @ key.mT / math.sqrt(width) / temperature
         wanted = torch.einsum("bqk,bkd->bqd", scores.softmax(dim=-1), value)
         found = answer(query, key, value, temperature)
         expect_close(found, wanted, what=f"the output at temperature {temperature:g}")

@@ -84,8 +84,8 @@ def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Te
     query, key, value = (
         torch.randn(2, 3, n, d, generator=rng, dtype=torch.float64) for n, d in ((5, 4), (7, 4), (7, 6))
     )
-    mask = torch.rand(5, 7, generator=rng) < 0.5
-    mask[:, 2] = True  # no query is blind yet
+    mask = torch.rand(2, 1, 5, 7, generator=rng) < 0.5  # another one for each sentence
+    mask[..., 2] = True  # no query is blind yet
     wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     found = answer(query, key, value, mask)
     expect_close(found, wanted, what="the output for ordinary inputs", tolerance=1e-9)
@@ -94,7 +94,7 @@ def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Te
     low = answer(low_query, low_key, two, torch.tensor([[True, False]]))
     expect_close(low, torch.tensor([[1.0]]), what="the output where the allowed score is -4e9")
 
-    mask[3] = False
+    mask[:, :, 3] = False
     values = value.clone().requires_grad_()
     blind = answer(query, key, values, mask)
     expect(not blind.isnan().any(), "a query that may read no key gives NaN.")
