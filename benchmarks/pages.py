@@ -8,16 +8,14 @@ KB; the share of code in the article's height. The times are of a machine that d
 """
 
 import contextlib
-import functools
 import gzip
-import http.server
 import shutil
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.serving import Quiet, serving
 
 FOLDER = Path("_build/html")
 PAGES = [f"chapters/{path.stem}" for path in sorted(Path("chapters").glob("*_*.ipynb"))]
@@ -51,7 +49,7 @@ CODE_SHARE = """() => {
 }"""
 
 
-class Compressing(http.server.SimpleHTTPRequestHandler):
+class Compressing(Quiet):
     """A server that compresses what a public one would, and counts what it sends."""
 
     sent = 0
@@ -73,19 +71,6 @@ class Compressing(http.server.SimpleHTTPRequestHandler):
         with contextlib.suppress(ConnectionError):
             self.wfile.write(content)
             Compressing.sent += len(content)
-
-    def log_message(self, *args: object) -> None:
-        """Keep quiet."""
-
-
-@contextlib.contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Serve `folder` on a free port of this machine and yield its address."""
-    handler = functools.partial(Compressing, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
 
 
 def measure(browser: Browser, address: str) -> dict[str, float]:
@@ -118,7 +103,7 @@ def measure(browser: Browser, address: str) -> dict[str, float]:
 def main() -> None:
     """Print a line for each page."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
-    with serving(folder) as address, sync_playwright() as playwright:
+    with serving(folder, Compressing) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in sys.argv[2:] or PAGES:
             found = measure(browser, f"{address}{name}.html")

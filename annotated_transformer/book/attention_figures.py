@@ -8,17 +8,7 @@ from matplotlib.figure import Figure
 from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
 from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import Numbers, cell, column, draw_matrix, draw_operator, row
-from annotated_transformer.book.palette import (
-    FIRST,
-    INK,
-    KEY,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    QUERY,
-    SECOND,
-    VALUE,
-)
+from annotated_transformer.book.palette import FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY, SECOND, VALUE
 
 Reading = tuple[Sequence[float], Sequence[float]]  # weights of one query, and the output
 

@@ -15,17 +15,7 @@ from annotated_transformer.book.attention_map import draw_attention
 from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
 from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import Numbers, draw_matrix, draw_operator
-from annotated_transformer.book.palette import (
-    FIRST,
-    INK,
-    KEY,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    QUERY,
-    SECOND,
-    VALUE,
-)
+from annotated_transformer.book.palette import FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY, SECOND, VALUE
 
 HEADS = ((FIRST, ""), (SECOND, "//"))  # colour and hatch of head 1 and head 2
 SHADES = 8  # of the small maps, which share one path per shade

@@ -42,8 +42,8 @@ def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[st
 
 
 @pytest.fixture(scope="module")
-def engine(chromium: str) -> Iterator[Any]:
-    """Start a browser for the page tests of a module that need no rendered book."""
+def browser(chromium: str) -> Iterator[Any]:
+    """Start a browser for the page tests of a module."""
     from playwright.sync_api import sync_playwright  # here, so that the other tests do not wait for it
 
     with sync_playwright() as playwright:

@@ -238,9 +238,9 @@ def moving():
 
 
 @pytest.fixture
-def tab(engine):
+def tab(browser):
     """Return an empty page, whose errors fail the test."""
-    page, errors = engine.new_page(), []
+    page, errors = browser.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
     page.close()
@@ -338,8 +338,8 @@ def test_law_leaving_the_figure_clears_it(tab):
 
 
 @pytest.mark.page
-def test_law_a_finger_lights_a_row(engine):
-    context = engine.new_context(has_touch=True, viewport={"width": 360, "height": 780})
+def test_law_a_finger_lights_a_row(browser):
+    context = browser.new_context(has_touch=True, viewport={"width": 360, "height": 780})
     page = context.new_page()
     with_book(page, two_maps())
     cell(page, "a0", "k2").tap()

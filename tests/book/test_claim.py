@@ -89,7 +89,7 @@ def test_law_digits_are_significant_digits(said):
     ],
 )
 def test_law_a_claim_that_does_not_hold_raises_and_displays_nothing(said, value, bound):
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError, match=r"^claim 'x' does not hold: x: "):
         claim("x", value, name="x", **bound)
     assert said == []
 

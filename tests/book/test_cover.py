@@ -2,12 +2,9 @@
 
 import base64
 import contextlib
-import functools
-import http.server
 import json
 import re
 import struct
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,7 +14,7 @@ import axe_playwright_python
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _JavaScript
 from sphinx.errors import ExtensionError
@@ -27,6 +24,7 @@ from annotated_transformer.book.front import cover, picture, preview
 from annotated_transformer.book.front.chapters import Chapter, cards, read_chapters
 from annotated_transformer.book.front.sidebar import add_planned
 from annotated_transformer.book.front.thumbnail import safe, thumbnail
+from benchmarks.serving import Quiet, serving
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
@@ -336,16 +334,8 @@ def test_law_the_search_page_does_not_wait_for_what_it_needs():
 # The rendered pages.
 
 
-class Lost(http.server.SimpleHTTPRequestHandler):
-    """A server that does not print, and answers an address without a page by 404.html, as sites do."""
-
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
-
-    def copyfile(self, *args: object) -> None:
-        """Send a file; a page that has moved on no longer wants it."""
-        with contextlib.suppress(ConnectionError):
-            super().copyfile(*args)
+class Lost(Quiet):
+    """A server that answers an address without a page by 404.html, as sites do."""
 
     def send_error(self, code: int, *args: object) -> None:
         """Send the page for lost readers."""
@@ -363,19 +353,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
     folder = tmp_path_factory.mktemp("site")
     (folder / "project").symlink_to(HTML, target_is_directory=True)
-    handler = functools.partial(Lost, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/project/"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    with serving(folder, Lost) as address:
+        yield f"{address}project/"
 
 
 @pytest.fixture

@@ -1,17 +1,16 @@
 """Every page of the book, looked at in a browser: offline, formulas, sliders, access, phone, night."""
 
 import contextlib
-import functools
-import http.server
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import axe_playwright_python
 import pytest
 import yaml
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
+
+from benchmarks.serving import serving
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
@@ -26,36 +25,6 @@ def documents() -> list[str]:
     """Return the name of every page that the table of contents asks for."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A server that does not print, and does not mind a browser that leaves early."""
-
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
-
-    def copyfile(self, *args: object) -> None:
-        """Send a file; a page that has moved on no longer wants it."""
-        with contextlib.suppress(ConnectionError):
-            super().copyfile(*args)
-
-
-@contextlib.contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Serve `folder` on loopback, on a free port, and yield its address."""
-    handler = functools.partial(Quiet, directory=str(folder))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

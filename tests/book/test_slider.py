@@ -93,9 +93,9 @@ CSS = "* { box-sizing: border-box } figure { margin: 0 }" + "".join(  # as the t
 
 
 @pytest.fixture
-def tab(engine):
+def tab(browser):
     """Return an empty page whose clock stands still, and whose errors fail the test."""
-    page, errors = engine.new_page(), []
+    page, errors = browser.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.clock.install()
     yield page
@@ -236,8 +236,8 @@ def test_law_a_notebook_that_inserts_the_figure_later_gets_it_moving_too(tab, in
 
 
 @pytest.mark.page
-def test_law_without_scripts_the_start_frame_stands_there(engine):
-    context = engine.new_context(java_script_enabled=False)
+def test_law_without_scripts_the_start_frame_stands_there(browser):
+    context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.set_content(slider(start=4)._repr_html_())
     assert page.get_by_role("img", name=alt(4)).is_visible()
