@@ -111,6 +111,12 @@ def only_square_masks(query, key, value, mask):
     return masked_attention(query, key, value, mask.flatten(0, -3)[0] if mask.ndim > 2 else mask)
 
 
+def only_four_axes(query, key, value, mask):
+    if query.ndim == 3 or mask.ndim not in (query.ndim, 2):
+        mask = mask[None].logical_not()
+    return masked_attention(query, key, value, mask)
+
+
 def unscaled(query, key, value, mask):
     return masked_attention(query * math.sqrt(query.size(-1)), key, value, mask)
 
@@ -168,6 +174,7 @@ WRONG = {
     "attention: masked after the softmax": (check_masked_attention, masked_after),
     "attention: renormalised": (check_masked_attention, renormalised),
     "attention: one mask for all sentences": (check_masked_attention, only_square_masks),
+    "attention: wrong for three axes": (check_masked_attention, only_four_axes),
     "attention: unscaled": (check_masked_attention, unscaled),
     "attention: inverted": (check_masked_attention, lambda q, k, v, m: masked_attention(q, k, v, ~m)),
     "debug: one bug left, or": (
