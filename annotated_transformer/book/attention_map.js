@@ -15,7 +15,7 @@ document.querySelectorAll("figure[data-map]:not([data-maps])").forEach((figure) 
   const readout = document.createElement("p");
   readout.className = "at-readout";
   readout.setAttribute("role", "status");
-  const hint = "Point at a row, or move through the rows with the arrow keys.";
+  const hint = "Point at a row or tap it, or move through the rows with the arrow keys.";
   readout.textContent = hint;
   const caption = figure.querySelector("figcaption");
   caption.before(readout);
@@ -31,7 +31,7 @@ document.querySelectorAll("figure[data-map]:not([data-maps])").forEach((figure) 
   const light = (cell) => {
     const row = rowOf(cell);
     figure.querySelectorAll(".at-cell").forEach((other) => mark(other, row.includes(other), true));
-    const weights = row.map((other) => `${other.dataset.key} ${other.dataset.weight}`).join(", ");
+    const weights = row.map((other) => `${other.dataset.key}: ${other.dataset.weight}`).join(", ");
     readout.textContent = `${cell.dataset.query} reads ${weights}. Sum: ${cell.dataset.sum}.`;
     figure.dataset.lit = [...figure.querySelectorAll(".at-cell")].indexOf(row[0]);
   };

@@ -38,7 +38,7 @@ def draw_with_and_without(
     """Draw scores and weights without a mask, and below, with M added to the scores."""
     fig, ax = new_canvas(14.0, 12.9)
     future = [cell(*pair) for pair in (~mask).nonzero().tolist()]
-    wide, narrow, middle = (1.28, 0.9), (0.75, 0.9), (0.95, 0.9)
+    wide, narrow, middle = (1.42, 0.9), (0.75, 0.9), (0.85, 0.9)
     for y, weights, title in ((7.35, unmasked, "Without a mask"), (0.8, masked, "With the causal mask")):
         hides = weights is masked
         ax.text(0.1, y + 5.1, title, ha="left", va="center", weight="bold")
@@ -46,14 +46,14 @@ def draw_with_and_without(
         if hides:
             draw_operator(ax, 4.47, y + 1.35, "+")
             look: dict[str, Any] = {"columns": words, "mask": mask, "size": middle}
-            box = draw_matrix(ax, 4.8, y, _additive(mask), color=NEUTRAL, name="$M$", **look)
+            box = draw_matrix(ax, 4.75, y, _additive(mask), color=NEUTRAL, name="$M$", **look)
             _frame(ax, box, NEUTRAL)
-        start = 7.7 if hides else 4.15
-        draw_arrow(ax, (start, y + 1.35), (10.0, y + 1.35), "softmax" if hides else "softmax of each row")
+        start = 7.35 if hides else 4.15
+        draw_arrow(ax, (start, y + 1.35), (9.6, y + 1.35), "softmax" if hides else "softmax of each row")
         look = {"mask": mask} if hides else {"highlight": future}
         color = KEY if hides else OUTPUT
         box = draw_matrix(
-            ax, 10.05, y, weights, color=color, columns=words, name="weights", size=wide, **look
+            ax, 9.65, y, weights, color=color, columns=words, name="weights", size=wide, **look
         )
         _frame(ax, box, color)
     return fig

@@ -276,7 +276,7 @@ def cell(page, query, key):
     return page.locator(f'.at-cell[data-query="{query}"][data-key="{key}"]')
 
 
-FIRST = "a0 reads k0 0.50, k1 0.30, k2 0.20. Sum: 1.00."
+FIRST = "a0 reads k0: 0.50, k1: 0.30, k2: 0.20. Sum: 1.00."
 
 
 @pytest.mark.page
@@ -326,7 +326,7 @@ def test_law_the_first_arrow_key_reads_the_first_row(tab):
 def test_law_a_row_of_rounded_weights_sums_to_one(tab):
     with_book(tab, two_maps())
     cell(tab, "a1", "k1").hover()
-    assert tab.locator(".at-readout").text_content() == "a1 reads k0 0.33, k1 0.33, k2 0.33. Sum: 1.00."
+    assert tab.locator(".at-readout").text_content() == "a1 reads k0: 0.33, k1: 0.33, k2: 0.33. Sum: 1.00."
 
 
 @pytest.mark.page
@@ -357,14 +357,14 @@ def test_law_the_redraw_of_a_slider_keeps_it_answering(tab):
     cell(tab, "w4", "w0").hover()
     words = [f"w{i}" for i in range(5)]
     assert lit(tab) == row("w4", words)
-    told = ", ".join(f"{word} 0.20" for word in words)
+    told = ", ".join(f"{word}: 0.20" for word in words)
     assert tab.locator(".at-readout").text_content() == f"w4 reads {told}. Sum: 1.00."
     tab.mouse.move(0, 0)
     tab.locator("input").press("Home")
     tab.locator("svg").focus()
     tab.keyboard.press("ArrowDown")
     assert lit(tab) == row("w0", words[:2])
-    assert tab.locator(".at-readout").text_content() == "w0 reads w0 0.50, w1 0.50. Sum: 1.00."
+    assert tab.locator(".at-readout").text_content() == "w0 reads w0: 0.50, w1: 0.50. Sum: 1.00."
 
 
 @pytest.mark.page

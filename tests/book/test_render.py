@@ -223,6 +223,27 @@ def test_law_a_claims_check_mark_is_marked():
     assert context["body"].count("at-check") == 1
 
 
+def test_law_a_formula_is_kept_with_its_bracket_and_its_full_stop():
+    one, two = (
+        f'<span class="math notranslate nohighlight"><mjx-container>{x}</mjx-container></span>' for x in "xy"
+    )
+    context = {"body": f"({one} and {two}), {one}. But {two} stands alone"}
+    framing.keep_punctuation(APP, "x", "page.html", context, None)
+    kept = '<span class="at-kept">{}</span>'
+    pieces = [kept.format(piece) for piece in (f"({one}", f"{two}),", f"{one}.")]
+    assert context["body"] == f"{pieces[0]} and {pieces[1]} {pieces[2]} But {two} stands alone"
+
+
+def test_law_a_cell_is_named_by_its_claim_or_its_figure():
+    claim, figure = '<p class="at-claim-line">', '<figure class="at-figure" id="a">'
+    cells = [f'<div class="cell {name}">{body}' for name, body in (("a", claim), ("b", figure), ("c", "x"))]
+    context = {"body": "".join(["start", *cells])}
+    framing.lighten(APP, "x", "page.html", context, None)
+    assert 'class="cell at-claims a"' in context["body"]
+    assert 'class="cell at-draws b"' in context["body"]
+    assert 'class="cell c"' in context["body"]
+
+
 def test_law_only_needed_scripts_are_loaded_and_waited_for():
     def load(body: str) -> dict[str, bool]:
         names = ("documentation_options.js", "copybutton.js", "design-tabs.js", "doctools.js", "doctools.js")

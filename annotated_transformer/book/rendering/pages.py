@@ -23,6 +23,9 @@ CLAIM = re.compile(r'<p>(<a class="at-claim"[^>]*></a>)\s*✓\s*')
 QUESTION = re.compile(r"(</h1>\s*)<p>(?=<strong>)")
 MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
 WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
+SET = "</mjx-container></span>"
+FORMULA = rf'<span class="math notranslate nohighlight"[^>]*>(?:(?!{SET}).)*{SET}'
+TOUCHING = re.compile(rf"[(\[“]{FORMULA}[.,;:!?)\]”’]*|{FORMULA}[.,;:!?)\]”’]+", re.DOTALL)
 CELL = '<div class="cell '
 
 # Scripts that a page needs only if its body has this. What need not run first is deferred.
@@ -68,6 +71,11 @@ def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], d
     )
 
 
+def keep_punctuation(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Keep a formula in one line with the bracket before it and the punctuation behind it."""
+    context["body"] = TOUCHING.sub(r'<span class="at-kept">\g<0></span>', context.get("body", ""))
+
+
 def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Name what a fold holds in one word, and mark the check mark of a claim."""
 
@@ -89,8 +97,8 @@ def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
     style rules that ask what a cell holds.
     """
     first, *cells = context.get("body", "").split(CELL)
-    shown = ('<figure class="at-figure', '<p class="at-claim-line"')
-    cells = [f"at-shows {cell}" if any(mark in cell for mark in shown) else cell for cell in cells]
+    shown = {'<p class="at-claim-line"': "at-claims ", '<figure class="at-figure': "at-draws "}
+    cells = [next((name for mark, name in shown.items() if mark in cell), "") + cell for cell in cells]
     body = CELL.join([first, *cells])
     scripts = dict.fromkeys(MOVERS.findall(body))
     moved = "".join(f'<script type="module">\n{WHEN_IDLE % script}</script>\n' for script in scripts)
@@ -119,6 +127,7 @@ def setup(app: Sphinx) -> None:
     """Register the above with Sphinx."""
     app.connect("html-page-context", describe_page)
     app.connect("html-page-context", mend_lists)
+    app.connect("html-page-context", keep_punctuation)
     app.connect("html-page-context", mend_folds)
     app.connect("html-page-context", lighten)
     app.connect("html-page-context", choose_scripts, priority=900)
