@@ -104,7 +104,8 @@ def draw_width_effect(widths: Sequence[int], panels: Mapping[str, Mapping[bool, 
             highest = numbers[2] >= max(other[2] for other in series.values())
             place, offset = (2, 10) if highest else (1, -30)  # above its line, or below it
             spot = widths[place], numbers[place]
-            ax.annotate(names[divided], spot, (0, offset), textcoords="offset points", ha="center")
+            side = "left" if highest else "center"
+            ax.annotate(names[divided], spot, (0, offset), textcoords="offset points", ha=side)
         top = max(max(numbers) for numbers in series.values())
         ax.set(xscale="log", ylabel=label, ylim=(0, 1.25 * top))
         ax.set_xticks(widths, [str(width) for width in widths])

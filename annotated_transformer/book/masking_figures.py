@@ -38,22 +38,22 @@ def draw_with_and_without(
     """Draw scores and weights without a mask, and below, with M added to the scores."""
     fig, ax = new_canvas(14.0, 12.9)
     future = [cell(*pair) for pair in (~mask).nonzero().tolist()]
-    wide, narrow, middle = (1.42, 0.9), (0.75, 0.9), (0.85, 0.9)
+    wide, narrow, middle = (1.38, 0.9), (0.7, 0.9), (1.0, 0.9)
     for y, weights, title in ((7.35, unmasked, "Without a mask"), (0.8, masked, "With the causal mask")):
         hides = weights is masked
         ax.text(0.1, y + 5.1, title, ha="left", va="center", weight="bold")
         draw_matrix(ax, 1.85, y, scores, color=NEUTRAL, rows=words, columns=words, name="scores", size=narrow)
         if hides:
-            draw_operator(ax, 4.47, y + 1.35, "+")
+            draw_operator(ax, 4.25, y + 1.35, "+")
             look: dict[str, Any] = {"columns": words, "mask": mask, "size": middle}
-            box = draw_matrix(ax, 4.75, y, _additive(mask), color=NEUTRAL, name="$M$", **look)
+            box = draw_matrix(ax, 4.55, y, _additive(mask), color=NEUTRAL, name="$M$", **look)
             _frame(ax, box, NEUTRAL)
-        start = 7.35 if hides else 4.15
-        draw_arrow(ax, (start, y + 1.35), (9.6, y + 1.35), "softmax" if hides else "softmax of each row")
+        start = 7.6 if hides else 4.0
+        draw_arrow(ax, (start, y + 1.35), (9.7, y + 1.35), "softmax" if hides else "softmax of each row")
         look = {"mask": mask} if hides else {"highlight": future}
         color = KEY if hides else OUTPUT
         box = draw_matrix(
-            ax, 9.65, y, weights, color=color, columns=words, name="weights", size=wide, **look
+            ax, 9.75, y, weights, color=color, columns=words, name="weights", size=wide, **look
         )
         _frame(ax, box, color)
     return fig
@@ -62,7 +62,7 @@ def draw_with_and_without(
 def draw_mask_sum(tokens: Sequence[str], padding: Bool[Tensor, "1 keys"], causal: Mask, both: Mask) -> Figure:
     """Draw the decoder's mask as the sum of padding mask and causal mask, 0 and −∞ in their cells."""
     fig, ax = new_canvas(14.0, 7.0)
-    side, bottom = 0.92, 0.95
+    side, bottom = 0.97, 0.95
     masks = {"padding": padding, "causal": causal, "both": both}
     for x, sign, (name, mask) in zip((1.05, 5.55, 10.05), "+= ", masks.items(), strict=True):
         single = len(mask) == 1

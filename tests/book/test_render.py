@@ -234,6 +234,17 @@ def test_law_a_formula_is_kept_with_its_bracket_and_its_full_stop():
     assert context["body"] == f"{pieces[0]} and {pieces[1]} {pieces[2]} But {two} stands alone"
 
 
+def test_law_long_code_breaks_in_a_table_and_only_there():
+    code = '<span class="pre">F.scaled_dot_product(mask=None)</span>'
+    table = f'<table class="t">{code}<td>a_b.c_d.e_f.g</td><span class="pre">a_b.c</span></table>'
+    context = {"body": code + table}
+    framing.let_code_break(APP, "x", "page.html", context, None)
+    first, second = context["body"].split("<table", 1)
+    assert first == code
+    assert '"pre">F.<wbr>scaled_<wbr>dot_<wbr>product(<wbr>mask=<wbr>None)<' in second
+    assert '<td>a_b.c_d.e_f.g</td><span class="pre">a_b.c</span>' in second
+
+
 def test_law_a_cell_is_named_by_its_claim_or_its_figure():
     claim, figure = '<p class="at-claim-line">', '<figure class="at-figure" id="a">'
     cells = [f'<div class="cell {name}">{body}' for name, body in (("a", claim), ("b", figure), ("c", "x"))]

@@ -26,6 +26,9 @@ WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeo
 SET = "</mjx-container></span>"
 FORMULA = rf'<span class="math notranslate nohighlight"[^>]*>(?:(?!{SET}).)*{SET}'
 TOUCHING = re.compile(rf"[(\[“]{FORMULA}[.,;:!?)\]”’]*|{FORMULA}[.,;:!?)\]”’]+", re.DOTALL)
+TABLE = re.compile(r"<table class.*?</table>", re.DOTALL)
+CODE = re.compile(r'(?<=<span class="pre">)([^<]*)(?=</span>)')
+BREAKS_BEYOND = 12  # letters
 CELL = '<div class="cell '
 
 # Scripts that a page needs only if its body has this. What need not run first is deferred.
@@ -74,6 +77,16 @@ def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], d
 def keep_punctuation(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Keep a formula in one line with the bracket before it and the punctuation behind it."""
     context["body"] = TOUCHING.sub(r'<span class="at-kept">\g<0></span>', context.get("body", ""))
+
+
+def let_code_break(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Let long code in a table break after a dot, a bracket, an underscore or an equals sign only."""
+
+    def broken(code: re.Match[str]) -> str:
+        return re.sub(r"(?<=[._(=])(?=\w)", "<wbr>", code[0]) if len(code[1]) > BREAKS_BEYOND else code[0]
+
+    body = context.get("body", "")
+    context["body"] = TABLE.sub(lambda table: CODE.sub(broken, table[0]), body)
 
 
 def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -128,6 +141,7 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", describe_page)
     app.connect("html-page-context", mend_lists)
     app.connect("html-page-context", keep_punctuation)
+    app.connect("html-page-context", let_code_break)
     app.connect("html-page-context", mend_folds)
     app.connect("html-page-context", lighten)
     app.connect("html-page-context", choose_scripts, priority=900)
