@@ -24,7 +24,7 @@ from annotated_transformer.training.report import Report
 from annotated_transformer.training.state_file import read_counters
 from annotated_transformer.training.trainer import train
 
-STEPS = 17  # the 23 pairs make 5 batches: two epochs end, and one is left unfinished
+STEPS = 17  # the 23 pairs make 4 batches: four epochs end, and one is left unfinished
 BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, peak=1e-2)
 STATE = "training.safetensors"
 
@@ -125,9 +125,11 @@ def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool)
     assert same(again, found)
 
 
-def test_law_minutes_count_over_all_runs(run: Run, tmp_path: Path):
+@pytest.mark.parametrize("steps", [STEPS, 8], ids=["within an epoch", "at the end of an epoch"])
+def test_law_minutes_count_over_all_runs(run: Run, tmp_path: Path, steps: int):
     with Keeper(tmp_path) as keeper:
-        run(keeper)
+        run(keeper, dataclasses.replace(BRIEF, steps=steps))
+    assert (read_counters(tmp_path).batch == 0) == (steps == 8)
     with Keeper(tmp_path) as keeper:
         _, reports = run(keeper, dataclasses.replace(BRIEF, steps=None, minutes=1e-6))
     assert reports == []
