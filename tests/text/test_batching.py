@@ -46,6 +46,15 @@ def test_law_no_batch_exceeds_the_budget_and_none_has_room_for_its_neighbour(pai
         assert width * (len(batch.rows) + 1) > BUDGET
 
 
+def test_law_what_just_fits_is_one_batch():
+    pair: Pair = ([7] * 5 + [EOS_ID], [BOS_ID, *[8] * 3, EOS_ID])
+    turned: Pair = (pair[1], pair[0])
+    for pairs in ([pair], [turned], [pair] * 7, [turned] * 7):
+        (batch,) = make_batches(pairs, batch_tokens=6 * len(pairs))
+        assert max(batch.src.numel(), batch.tgt.numel()) == 6 * len(pairs)
+    assert rows(make_batches([pair] * 7, batch_tokens=41)) == [[*range(6)], [6]]
+
+
 def test_law_neighbours_are_of_like_length(pairs: list[Pair]):
     def real(batches: list[Batch]) -> float:
         return sum(batch.num_labels for batch in batches) / sum(batch.labels.numel() for batch in batches)
