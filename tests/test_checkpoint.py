@@ -375,10 +375,12 @@ def test_message_a_type_that_no_model_has(folder: Path):
 
 
 @pytest.mark.message
-def test_message_a_weight_too_large_for_half_precision(tmp_path: Path):
+@pytest.mark.parametrize("other", [0.0, math.inf, math.nan])
+def test_message_a_weight_too_large_for_half_precision(tmp_path: Path, other: float):
     model = make_model()
     with torch.no_grad():
         model.decoder.layers[0].feed_forward.expand.weight[3, 5] = -65_521.0
+        model.decoder.layers[0].feed_forward.expand.weight[4, 7] = other
     expected = (
         r"decoder\.layers\.0\.feed_forward\.expand\.weight holds 65521, more than torch\.float16 can "
         r"\(65504\); store the model in torch\.float32"
