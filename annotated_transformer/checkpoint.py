@@ -143,9 +143,11 @@ def _read_fields(path: Path) -> dict[str, Any]:
 
 def _refuse_overflow(state: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
     for name, tensor in tensors.items():
-        if state[name].isfinite().all() and not tensor.isfinite().all():
+        before = state[name].cpu()
+        lost = before.isfinite() & ~tensor.isfinite()
+        if lost.any():
             raise ValueError(
-                f"{name} holds {state[name].abs().max():g}, more than {tensor.dtype} can "
+                f"{name} holds {before[lost].abs().max():g}, more than {tensor.dtype} can "
                 f"({torch.finfo(tensor.dtype).max:g}); store the model in torch.float32"
             )
 

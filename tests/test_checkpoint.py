@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import json
+import math
 import os
 import re
 import resource
@@ -350,12 +351,15 @@ def test_message_a_digest_that_is_gone(folder: Path):
 
 
 @pytest.mark.message
-def test_message_weights_of_another_format(folder: Path):
+@pytest.mark.parametrize("version", [None, "0", "2"])
+def test_message_weights_of_another_format(folder: Path, version: str | None):
     path = folder / "model.safetensors"
-    save_file(load_file(path), path, {"format": "pt"})
-    with pytest.raises(
-        ValueError, match="has format_version=None, and this package reads 1; give a folder that"
-    ):
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    del metadata["format_version"]
+    save_file(load_file(path), path, metadata | ({"format_version": version} if version else {}))
+    expected = f"has format_version={version}, and this package reads 1; give a folder that"
+    with pytest.raises(ValueError, match=expected):
         checkpoint.load(folder)
 
 
@@ -371,10 +375,12 @@ def test_message_a_type_that_no_model_has(folder: Path):
 
 
 @pytest.mark.message
-def test_message_a_weight_too_large_for_half_precision(tmp_path: Path):
+@pytest.mark.parametrize("other", [0.0, math.inf, math.nan])
+def test_message_a_weight_too_large_for_half_precision(tmp_path: Path, other: float):
     model = make_model()
     with torch.no_grad():
         model.decoder.layers[0].feed_forward.expand.weight[3, 5] = -65_521.0
+        model.decoder.layers[0].feed_forward.expand.weight[4, 7] = other
     expected = (
         r"decoder\.layers\.0\.feed_forward\.expand\.weight holds 65521, more than torch\.float16 can "
         r"\(65504\); store the model in torch\.float32"
@@ -383,6 +389,16 @@ def test_message_a_weight_too_large_for_half_precision(tmp_path: Path):
         checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
     assert list(tmp_path.iterdir()) == []
     checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.bfloat16)  # which reaches further
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_law_half_precision_keeps_what_was_no_number_before(tmp_path: Path, value: float):
+    model = make_model()
+    with torch.no_grad():
+        model.embedding.weight[3, 5] = value
+    checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
+    found = checkpoint.load(tmp_path)[0].embedding.weight[3, 5]
+    torch.testing.assert_close(found, torch.tensor(value), equal_nan=True)
 
 
 @pytest.mark.message

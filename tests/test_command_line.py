@@ -154,6 +154,12 @@ def test_law_the_model_is_the_mean_of_the_last_epochs(data: Path, tmp_path: Path
     assert [int(folder.name) for folder in last] == epochs[-2:]
 
 
+def test_law_no_more_epochs_are_announced_than_there_are(data: Path, tmp_path: Path, capsys):
+    arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path), "--average", "3"]
+    assert command_line.main(arguments) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == f"{tmp_path} has the model of step 1"
+
+
 MISTAKES = {
     "no data": (
         ["train", "--minutes", "1", "--data", "nowhere", "--out", "out"],
@@ -166,6 +172,10 @@ MISTAKES = {
     "a file for a folder": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/val.de"],
         "File exists",
+    ),
+    "a training that diverges": (
+        [*TRAIN, "--peak", "1e30", "--data", "{data}", "--out", "out"],
+        "it has diverged; give a smaller peak, or more than warmup_steps=30",
     ),
     "no epochs to average": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--average", "0"],

@@ -27,6 +27,13 @@ def test_law_each_has_a_turn_in_every_round_after_one_to_warm_up(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("quick_processes")
+def test_law_waiting_is_no_work():
+    waiting = partial(subprocess.call, ["sh", "-c", "sleep 0.3; exit 7"])
+    found = take_turns([Contestant("waiting", partial(partial, waiting))], rounds=1)
+    assert found["waiting"]["per_second"][0] > 10 * 7 / 0.3
+
+
+@pytest.mark.usefixtures("quick_processes")
 def test_law_who_is_absent_is_said_to_be_and_stops_nobody(tmp_path: Path):
     absent = Contestant("c", partial(int, "never called"), needs=("json", "no_such_package"))
     found = take_turns([absent, writing("a", tmp_path / "written")], rounds=1)

@@ -232,15 +232,24 @@ def test_law_an_empty_answer_fails_politely():
         raise NotImplementedError("your turn")
 
     for check in RIGHT:
-        assert "still empty" in check(None if check is check_weights else stub).message
+        verdict = check(None if check is check_weights else stub)
+        assert not verdict.passed
+        assert "still empty" in verdict.message
 
 
-def test_law_the_verdict_names_the_pair_that_is_wrong():
-    verdict = check_local_mask(lambda n, w: local(n, w + 1))
-    assert "query 3 may not attend to key 0" in verdict.message
-    verdict = check_decoder_mask(lambda ids, pad: padding_mask(ids, pad) | tril_of(ids, 0))
-    assert "query 0 of sentence 0 may not attend to key 1" in verdict.message
-    assert "query 3 gives key 0" in check_weights([*WEIGHTS[:3], [0.25] * 4]).message
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("local: shifted by one", "query 3 may not attend to key 0"),
+        ("debug: one bug left, or", "query 0 of sentence 0 may not attend to key 1"),
+        ("weights: padding may be read", "query 3 gives key 0"),
+    ],
+)
+def test_law_the_verdict_names_the_pair_that_is_wrong(name, words):
+    check, answer = WRONG[name]
+    verdict = check(answer)
+    assert not verdict.passed
+    assert words in verdict.message
 
 
 def attend_below(number: float):

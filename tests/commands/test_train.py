@@ -73,6 +73,23 @@ def test_law_options_are_settings(data: Path, seen: Seen, options: list[str], se
     assert next(seen.model.parameters()).device == torch.device("cpu")
 
 
+@pytest.mark.parametrize(("options", "seconds"), [([], 180), (["--save-minutes", "7"], 420)])
+def test_law_minutes_between_saves_are_sixty_seconds(
+    data: Path, seen: Seen, options: list[str], seconds: float
+):
+    begin(data, *options)
+    assert seen.keeper.seconds == seconds
+
+
+def test_law_threads_are_those_asked_for(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
+    asked: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", asked.append)
+    begin(data)
+    assert asked == []  # torch has chosen already
+    begin(data, "--threads", "3")
+    assert asked == [3]
+
+
 def test_law_the_model_is_where_it_was_asked_for(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
     asked = []
 

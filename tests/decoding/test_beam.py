@@ -153,6 +153,16 @@ def test_law_the_scores_are_those_of_the_targets(
     assert (found.ids != PAD_ID).any(dim=0).all()  # no column of padding alone
 
 
+def test_law_what_is_found_can_be_computed_with_in_training(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    found = beam_search(stirred(), pad(sources), beam_size=2)
+    assert not any(tensor.is_inference() for tensor in vars(found).values())
+    weight = torch.ones((), dtype=torch.float64, requires_grad=True)
+    (weight * found.log_probs + weight * found.scores).sum().backward()
+    assert weight.grad.item() == pytest.approx((found.log_probs + found.scores).sum().item())
+
+
 def test_law_a_search_stops_when_no_hypothesis_can_win(
     stirred: Callable[..., Transformer], script: Callable[..., MakeDecoder]
 ):

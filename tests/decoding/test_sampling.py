@@ -71,6 +71,7 @@ def test_law_top_k_leaves_k_of_equals():
 @pytest.mark.parametrize(
     ("p", "left"),
     [
+        (1e-20, {3}),  # in floating point, 1 - p is 1
         (0.001, {3}),
         (0.49, {3}),
         (0.51, {3, 5}),
@@ -84,6 +85,12 @@ def test_law_top_p_leaves_the_fewest_that_sum_to_p(p: float, left: set[int]):
     found = TopP(p)(logits())
     assert {int(token) for token in found[0].isfinite().nonzero()} == left
     assert torch.equal(found[0, sorted(left)], logits()[0, sorted(left)])
+
+
+@pytest.mark.parametrize(("p", "left"), [(1 / 8, 1), (3 / 8, 3), (5 / 8, 5), (7 / 8, 7)])
+def test_law_top_p_leaves_none_more_where_the_sum_is_p(p: float, left: int):
+    found = TopP(p)(torch.zeros(2, 8, dtype=torch.float64))  # each has 1/8, which is exact
+    assert found.isfinite().sum(dim=1).tolist() == [left, left]
 
 
 def test_law_top_p_of_one_leaves_the_unlikeliest_too():

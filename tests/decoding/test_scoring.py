@@ -109,5 +109,7 @@ def test_message_texts_that_do_not_stand_side_by_side(protocol: Callable[..., Sc
         ValueError, match=r"3 hypotheses but 2 references; give each hypothesis its reference"
     ):
         protocol(["a", "b", "c"], ["a", "b"])
+    with pytest.raises(ValueError, match=r"2 hypotheses but 3 references; give each hypothesis its ref"):
+        protocol(["a", "b"], ["a", "b", "c"])  # the first two would score 100
     with pytest.raises(ValueError, match=r"nothing to score; give a hypothesis and its reference, or more"):
         protocol([], [])

@@ -1,6 +1,8 @@
 """What a translator promises: each text's translation in its place, from a folder, and no empty text."""
 
 import dataclasses
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,13 +11,13 @@ import torch
 from annotated_transformer import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.cache import KeyValueCache
-from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, sample
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.tokenizer import EOS_ID, UNK_ID, Tokenizer
 
 TEXTS = [
     "A man is sleeping in the park.",
@@ -106,6 +108,24 @@ def test_law_a_beam_finds_what_beam_search_finds(translator: Translator):
     assert [found.text] != translator.translate(TEXTS[:1])  # else greedy search would do
 
 
+def test_law_the_length_penalty_chooses_between_short_and_long(
+    translator: Translator, script: Callable[..., MakeDecoder]
+):
+    """EOS at once has 0.5, a letter and EOS 0.5 · 0.9: more by the token, less in all."""
+    (letter,) = translator.tokenizer.encode_source(["h"])[0][1:2]
+    vocab = translator.tokenizer.vocab_size
+
+    def scores(said: list[int]) -> list[float]:
+        likely = {EOS_ID: 0.9, UNK_ID: 0.1} if said else {EOS_ID: 0.5, letter: 0.45, UNK_ID: 0.05}
+        return [math.log(likely[token]) if token in likely else -math.inf for token in range(vocab)]
+
+    scripted = Translator(translator.model, translator.tokenizer, decoder=script(scores))
+    for penalty, text in ((GnmtLength(0.0), ""), (PlainLength(), "h")):
+        options = {"beam_size": 2, "length_penalty": penalty}
+        assert scripted.translate(["A man"], **options) == [text]
+        assert [one.text for one in scripted.explain(["A man"], **options)] == [text]
+
+
 def test_law_hooks_take_part_with_the_decoder_that_calls_modules(translator: Translator):
     heads = translator.model.decoder.layers[0].cross_attention.attention.weights
     hook = heads.register_forward_hook(lambda module, args, weights: weights * 0)
@@ -137,6 +157,13 @@ def test_law_any_text_is_text(translator: Translator, text: str):
     assert other.text == translator.translate(["A man"])[0]
 
 
+def test_law_a_text_that_fills_the_positions_is_translated(translator: Translator):
+    text = "b" * 27  # with the space before it and EOS, 29 tokens
+    (one,) = translator.explain([text])
+    assert len(one.source_tokens) == translator.model.config.max_length
+    assert [one.text] == translator.translate([text])
+
+
 @pytest.mark.message
 @pytest.mark.parametrize("text", ["", " \n"])
 def test_message_an_empty_text(translator: Translator, text: str):
@@ -152,9 +179,9 @@ def test_message_one_text_is_not_a_list(translator: Translator):
 
 @pytest.mark.message
 def test_message_a_text_too_long_for_the_positions(translator: Translator):
-    expected = r"text 1 of 2 \('b{40}'…\) has 51 tokens .*, and this model has positions for 29; split it"
+    expected = r"text 1 of 2 \('b{28}'…\) has 30 tokens .*, and this model has positions for 29; split it"
     with pytest.raises(ValueError, match=expected):
-        translator.translate(["A man", "b" * 49])
+        translator.translate(["A man", "b" * 28])
 
 
 @pytest.mark.message

@@ -129,6 +129,13 @@ def test_law_a_head_is_attention_of_its_own_three_projections(tokens, randomized
         torch.testing.assert_close(observed[0][:, i], head_by_hand(layer, i, *tokens), **EXACT)
 
 
+@pytest.mark.parametrize(("given", "d_k", "d_v"), [({"d_k": 5}, 5, 4), ({"d_v": 11}, 4, 11)])
+def test_law_a_width_that_is_not_given_is_d_model_by_heads(given, d_k, d_v):
+    layer = MultiHeadAttention(12, 3, **given)
+    assert layer.to_query.out_features == layer.to_key.out_features == 3 * d_k
+    assert layer.to_value.out_features == layer.to_output.in_features == 3 * d_v
+
+
 @pytest.mark.equation("eq-multi-head")
 @pytest.mark.parametrize("widths", [{}, FREE_WIDTHS], ids=["equal", "free"])
 def test_law_multi_head_is_the_concatenated_heads_times_the_output_matrix(tokens, randomized, widths):
@@ -390,14 +397,15 @@ def test_oracle_free_widths_are_a_loop_over_heads(tokens, randomized, assert_sam
 
 
 @pytest.mark.message
+@pytest.mark.parametrize("widths", [{}, {"d_k": 4}, {"d_v": 7}])
 @pytest.mark.parametrize("num_heads", [5, 0, -2])
-def test_message_names_the_heads_that_would_fit(num_heads):
+def test_message_names_the_heads_that_would_fit(num_heads, widths):
     sentence = (
         rf"d_model=12 does not split into num_heads={num_heads} equal heads; "
         r"choose num_heads from \[1, 2, 3, 4, 6, 12\], or give both d_k and d_v"
     )
     with pytest.raises(ValueError, match=sentence):
-        MultiHeadAttention(12, num_heads)
+        MultiHeadAttention(12, num_heads, **widths)
     assert MultiHeadAttention(12, 5, d_k=4, d_v=7).to_output.in_features == 35  # the second way out
 
 

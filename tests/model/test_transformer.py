@@ -304,6 +304,13 @@ def test_law_every_matrix_starts_at_its_documented_scale():
     assert checked == 3 * 4 + 2 * 2
 
 
+def test_law_learned_positions_start_at_the_embeddings_scale():
+    torch.manual_seed(0)
+    model = Transformer(replace(SMALL, positions="learned", d_model=64, num_heads=4, max_length=1000))
+    assert model.positions.table.std().item() == pytest.approx(64**-0.5, rel=0.02)
+    assert model.positions.table.abs().max() > 3 * 64**-0.5  # normal, not uniform
+
+
 def test_law_the_generator_decides_every_weight():
     models = [Transformer(replace(SMALL, positions="learned")) for _ in range(2)]
     for model in models:

@@ -1,7 +1,9 @@
 """The judge is judged: what `make mutate` calls killed, and what it does not."""
 
+import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 RUN = Path(__file__).parent / "run.py"
@@ -43,6 +45,15 @@ def mutant(name: str, new: str, test: str = "", old: str = "2 * x", more: str = 
     file, tests = "annotated_transformer/__init__.py", [f"tests/test_double.py{test}"]
     entry = {"name": name, "file": file, "old": old, "new": new, "tests": tests}
     return "\n".join(["[[mutant]]", *(f"{key} = {value!r}" for key, value in entry.items()), more])
+
+
+def test_law_each_mutant_of_the_list_can_still_be_applied():
+    mutant_class, root = runpy.run_path(str(RUN))["Mutant"], RUN.parents[2]
+    entries = tomllib.loads((RUN.parent / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
+    assert len(entries) > 300
+    for entry in entries:
+        source = (root / entry["file"]).read_text(encoding="utf-8")
+        assert mutant_class(**entry).applied(source) != source
 
 
 def test_law_the_dead_and_the_living_are_told_apart(tmp_path: Path):

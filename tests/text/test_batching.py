@@ -46,6 +46,25 @@ def test_law_no_batch_exceeds_the_budget_and_none_has_room_for_its_neighbour(pai
         assert width * (len(batch.rows) + 1) > BUDGET
 
 
+def test_law_what_just_fits_is_one_batch():
+    pair: Pair = ([7] * 5 + [EOS_ID], [BOS_ID, *[8] * 3, EOS_ID])
+    turned: Pair = (pair[1], pair[0])
+    for pairs in ([pair], [turned], [pair] * 7, [turned] * 7):
+        (batch,) = make_batches(pairs, batch_tokens=6 * len(pairs))
+        assert max(batch.src.numel(), batch.tgt.numel()) == 6 * len(pairs)
+    assert rows(make_batches([pair] * 7, batch_tokens=41)) == [[*range(6)], [6]]
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["sources", "targets"])
+def test_law_the_longest_of_either_side_counts(side: int):
+    short, sizes = [5, EOS_ID], range(2, 8)
+    long = [[5] * (size - 1) + [EOS_ID] for size in sizes]
+    pairs: list[Pair] = [(ids, short) if side == 0 else (short, ids) for ids in long]
+    batches = make_batches(pairs, batch_tokens=11)
+    assert all(max(batch.src.numel(), batch.tgt.numel()) <= 11 for batch in batches)
+    assert len(batches) < len(pairs)  # else each pair might have a batch to itself
+
+
 def test_law_neighbours_are_of_like_length(pairs: list[Pair]):
     def real(batches: list[Batch]) -> float:
         return sum(batch.num_labels for batch in batches) / sum(batch.labels.numel() for batch in batches)

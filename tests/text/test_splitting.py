@@ -41,8 +41,9 @@ def test_law_every_pair_is_in_one_split(pairs: list[SentencePair]):
         (("Go home!", "Geh heim!"), ("go home", "Ab nach Hause!")),
         (("Go home!", "Geh heim!"), ("Leave for home.", "Geh, heim?")),
         (("?!", "Bitte?"), ("?!", "Hä?")),
+        (("A wide road.", "Die Straße ist breit."), ("It is broad.", "DIE STRASSE IST BREIT!")),
     ],
-    ids=["English", "German", "no word"],
+    ids=["English", "German", "no word", "capitals"],
 )
 def test_law_case_and_punctuation_make_no_other_sentence(
     pairs: list[SentencePair], one: SentencePair, other: SentencePair
@@ -54,6 +55,16 @@ def test_law_case_and_punctuation_make_no_other_sentence(
         assert homes[0] == homes[1]
         together |= {*homes[0]}
     assert len(together) > 1  # else one split might take all
+
+
+def test_law_sentences_without_a_word_are_different_sentences(pairs: list[SentencePair]):
+    wordless = [("?!", "Bitte?"), ("…", "Und so weiter."), ("!", "Los!")]
+    for one, other in itertools.combinations(wordless, 2):
+        homes = set()
+        for seed in range(11):
+            splits = split_by_sentence([*pairs, one, other], seed=seed, share=0.3)
+            homes |= {tuple(n for pair in (one, other) for n, split in splits.items() if pair in split)}
+        assert any(first != second for first, second in homes)
 
 
 def test_law_sizes_are_near_their_share(pairs: list[SentencePair]):

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from annotated_transformer import files
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.training import keeper as keeping
 from annotated_transformer.training import trainer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
@@ -24,7 +25,7 @@ from annotated_transformer.training.report import Report
 from annotated_transformer.training.state_file import read_counters
 from annotated_transformer.training.trainer import train
 
-STEPS = 17  # the 23 pairs make 5 batches: two epochs end, and one is left unfinished
+STEPS = 17  # the 23 pairs make 4 batches: four epochs end, and one is left unfinished
 BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, peak=1e-2)
 STATE = "training.safetensors"
 
@@ -125,9 +126,22 @@ def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool)
     assert same(again, found)
 
 
-def test_law_minutes_count_over_all_runs(run: Run, tmp_path: Path):
+def test_law_a_save_is_due_when_the_last_is_old(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    clock = [1000.0]
+    monkeypatch.setattr(keeping.time, "monotonic", lambda: clock[0])
+    with Keeper(tmp_path, seconds=7.0) as keeper:
+        run(keeper, dataclasses.replace(BRIEF, steps=1))
+        due = []
+        for clock[0] in (1000.0, 1006.0, 1007.0, 1100.0):
+            due.append(keeper.is_due())
+    assert due == [False, False, True, True]
+
+
+@pytest.mark.parametrize("steps", [STEPS, 8], ids=["within an epoch", "at the end of an epoch"])
+def test_law_minutes_count_over_all_runs(run: Run, tmp_path: Path, steps: int):
     with Keeper(tmp_path) as keeper:
-        run(keeper)
+        run(keeper, dataclasses.replace(BRIEF, steps=steps))
+    assert (read_counters(tmp_path).batch == 0) == (steps == 8)
     with Keeper(tmp_path) as keeper:
         _, reports = run(keeper, dataclasses.replace(BRIEF, steps=None, minutes=1e-6))
     assert reports == []

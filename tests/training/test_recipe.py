@@ -68,6 +68,50 @@ def test_law_another_seed_is_another_model(tmp_path: Path):
     assert not torch.equal(first, second)
 
 
+def test_law_the_seed_draws_the_order_and_the_segmentations_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    drawn = []
+
+    def look(model: Transformer, pairs: object, *rest: object, generator: torch.Generator, **options: object):
+        drawn.append((torch.randperm(97, generator=generator).tolist(), pairs(0)))
+        return ["a report"]
+
+    monkeypatch.setattr(module, "train", look)
+    for number, seed in enumerate((3, 4, 3)):
+        follow(RECIPE, corpus(), tmp_path / str(number), seed=seed)
+    (order, segmentations), (other_order, other_segmentations), again = drawn
+    assert again == (order, segmentations)
+    assert other_order != order
+    assert other_segmentations != segmentations
+
+
+@pytest.mark.parametrize("limit", ["batch_tokens", "max_length"])
+def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+):
+    drawn = []
+
+    def look(model: Transformer, pairs: object, *rest: object, **options: object) -> list[str]:
+        drawn.append(max(len(ids) for pair in pairs(0) for ids in pair))
+        return ["a report"]
+
+    monkeypatch.setattr(module, "train", look)
+    plain = encode_pairs(own_tokenizer(), corpus().splits["train"])
+    longest = max(len(ids) for pair in plain for ids in pair)
+    limits = {"batch_tokens": 499, "max_length": 256}
+    for number, changed in enumerate((limits, limits | {limit: longest})):
+        recipe = dataclasses.replace(
+            RECIPE,
+            bpe_dropout=0.9,
+            shape=dataclasses.replace(SHAPE, max_length=changed["max_length"]),
+            training=dataclasses.replace(RECIPE.training, batch_tokens=changed["batch_tokens"]),
+        )
+        follow(recipe, corpus(), tmp_path / str(number), seed=0)
+    free, held = drawn
+    assert held <= longest < free
+
+
 def test_law_the_folder_has_the_mean_of_the_last_epochs_after_each(tmp_path: Path):
     seen = []
 

@@ -13,6 +13,7 @@ from torch.optim import Adam
 
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
+from annotated_transformer.training import team as module
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.team import Team, join_team
 
@@ -107,6 +108,32 @@ def test_law_a_process_alone_is_a_team_of_one(copy_pairs):
         assert team.total(0.1) == 0.1
         assert team.decide(True) is True
         assert team.decide(False) is False
+
+
+def test_law_each_process_draws_a_dropout_of_its_own(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "DistributedDataParallel", lambda net, **options: net)
+    net, draws = torch.nn.Linear(2, 2), []
+    for rank in range(4):
+        team = Team()
+        team.rank, team.size = rank, 4
+        torch.manual_seed(7)
+        team.wrap(net)
+        draws.append(tuple(torch.rand(5).tolist()))
+    assert len(set(draws)) == 4
+    torch.manual_seed(7)
+    assert draws[0] == tuple(torch.rand(5).tolist())  # the first draws as a process alone would
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("second", [False, True])
+def test_law_the_first_process_decides_for_all(first: bool, second: bool):
+    teams = [Team(), Team()]
+    for rank, team in enumerate(teams):
+        team.rank, team.size, team.total = rank, 2, lambda number: number  # what a process adds to the sum
+    sums = [team.decide(question) for team, question in zip(teams, (first, second), strict=True)]
+    assert sums == [first, False]
+    teams[1].total = lambda number: number + first
+    assert teams[1].decide(second) == first
 
 
 @pytest.mark.parametrize("rank", [0, 1])

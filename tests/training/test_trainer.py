@@ -21,6 +21,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.evaluation import mean_loss
 from annotated_transformer.training.objective import batch_loss
 from annotated_transformer.training.report import Report
+from annotated_transformer.training.team import Team
 from annotated_transformer.training.trainer import train
 
 VOCAB = 17
@@ -115,6 +116,26 @@ def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     assert train(model(), pairs, BRIEF, generator=rng())[-1].validation_loss is None
 
 
+def test_oracle_a_report_has_the_means_of_its_own_epoch(copy_pairs):
+    """The rate is too low to move a weight, so the loss and gradient of each batch can be computed again."""
+    one, pairs, order = model().double(), copy_pairs(23, seed=0), rng()
+    epochs = [make_batches(pairs, batch_tokens=53, generator=order) for _ in range(2)]
+    config = dataclasses.replace(BRIEF, steps=sum(map(len, epochs)), peak=1e-300)
+    reports = train(one, pairs, config, generator=rng())
+    for report, batches in zip(reports, epochs, strict=True):
+        losses, norms, labels = [], [], [batch.num_labels for batch in batches]
+        for batch in batches:
+            logits = one(batch.src, batch.tgt[:, :-1]).flatten(0, 1)
+            loss = F.cross_entropy(logits, batch.tgt[:, 1:].flatten(), ignore_index=0, label_smoothing=0.1)
+            gradient = torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(one.parameters()))])
+            losses.append(loss.item())
+            norms.append(gradient.norm().item())
+        per_label = sum(loss * n for loss, n in zip(losses, labels, strict=True)) / sum(labels)
+        assert report.training_loss == pytest.approx(per_label, rel=1e-9)
+        assert report.training_loss != pytest.approx(sum(losses) / len(losses), rel=1e-9)
+        assert report.gradient_norm == pytest.approx(sum(norms) / len(norms), rel=1e-9)
+
+
 def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
     asked: list[int] = []
 
@@ -135,6 +156,19 @@ def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pair
     config = dataclasses.replace(BRIEF, steps=None, minutes=0.5)
     reports = train(model(), copy_pairs(97, seed=0), config, generator=rng())
     assert reports[-1].step == 30  # half a minute of a clock that is read once at first, and once a step
+
+
+def test_law_the_team_decides_when_the_training_ends(monkeypatch: pytest.MonkeyPatch, copy_pairs):
+    asked: list[bool] = []
+
+    def decide(self: Team, question: bool) -> bool:
+        asked.append(question)
+        return len(asked) == 3
+
+    monkeypatch.setattr(Team, "decide", decide)
+    reports = train(model(), copy_pairs(23, seed=0), BRIEF, generator=rng())
+    assert [report.step for report in reports] == [3]
+    assert asked == [False] * 3  # by this process's own limit, there were four steps to go
 
 
 def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
@@ -179,6 +213,16 @@ def test_law_padding_in_the_batch_does_not_move_the_loss(copy_pairs):
     padded = Batch([0], F.pad(alone.src, (0, 3)), F.pad(alone.tgt, (0, 5)))
     expected = batch_loss(one, alone, BRIEF)
     torch.testing.assert_close(batch_loss(one, padded, BRIEF), expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("lengths", [(67, 2), (2, 68)], ids=["source", "target"])
+def test_law_a_pair_that_fills_the_positions_is_learned(copy_pairs, lengths: tuple[int, int]):
+    """The decoder reads the target without its last token: 68 tokens take 67 positions."""
+    src, tgt = lengths
+    pairs = [([4] * (src - 1) + [EOS_ID], [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
+    config = dataclasses.replace(BRIEF, batch_tokens=101)
+    reports = train(model(), pairs, config, generator=rng(), validation=pairs)
+    assert reports[-1].step == 7
 
 
 @pytest.mark.message
@@ -232,10 +276,13 @@ def test_message_another_padding_id(copy_pairs):
 
 
 @pytest.mark.message
-def test_message_a_pair_longer_than_the_positions(copy_pairs):
-    pairs = [*copy_pairs(2, seed=0), ([4] * 71, [BOS_ID, EOS_ID])]
+@pytest.mark.parametrize("lengths", [(68, 2), (2, 69)], ids=["source", "target"])
+def test_message_a_pair_longer_than_the_positions(copy_pairs, lengths: tuple[int, int]):
+    src, tgt = lengths
+    pairs = [*copy_pairs(2, seed=0), ([4] * src, [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
     with pytest.raises(
-        ValueError, match="pair 2 has 71 source and 2 target tokens, and the model 67 positions; drop"
+        ValueError,
+        match=f"pair 2 has {src} source and {tgt} target tokens, and the model 67 positions; drop",
     ):
         train(model(), pairs, dataclasses.replace(BRIEF, batch_tokens=101), generator=rng())
 
