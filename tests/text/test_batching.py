@@ -110,11 +110,11 @@ def test_message_a_pair_without_its_frame(pair: Pair):
 
 
 def test_law_padding_is_the_models_and_no_label():
-    pairs: list[Pair] = [([0, 0, 8], [7, 0, 8]), ([0, 8], [7, 8])]
+    pairs: list[Pair] = [([0, 0, 8], [7, 0, 0, 8]), ([0, 8], [7, 0, 8])]
     (batch,) = make_batches(pairs, batch_tokens=11, pad_id=5)
     assert sorted(batch.src.tolist()) == [[0, 0, 8], [0, 8, 5]]
-    assert sorted(batch.tgt.tolist()) == [[7, 0, 8], [7, 8, 5]]
-    assert batch.num_labels == batch.to(torch.device("cpu")).num_labels == 3
+    assert sorted(batch.tgt.tolist()) == [[7, 0, 0, 8], [7, 0, 8, 5]]
+    assert batch.num_labels == batch.to(torch.device("cpu")).num_labels == 5
 
 
 @pytest.mark.message
