@@ -4,6 +4,7 @@ Each command is a file of `commands`; here they are put together, and mistakes r
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from annotated_transformer.commands.download import add_download_options, downlo
 from annotated_transformer.commands.evaluate import add_evaluate_options, evaluate_command
 from annotated_transformer.commands.train import add_train_options, train_command
 from annotated_transformer.commands.translate import add_translate_options, translate_command
+
+MOST_THREADS = 1024  # far more abort the process
 
 
 class Command(NamedTuple):
@@ -43,15 +46,30 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError, FloatingPointError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except (MemoryError, RuntimeError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        print(f"error: out of memory ({error}); give smaller sizes, batches or beams", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
     return 0
 
 
+def _is_out_of_memory(error: Exception) -> bool:
+    on_cpu = "can't allocate memory" in str(error)  # PyTorch has no class for that
+    return on_cpu or isinstance(error, (MemoryError, torch.OutOfMemoryError))
+
+
 def _set_threads(threads: int) -> None:
     if threads < 1:
         raise ValueError(f"--threads {threads} would do no work; give 1 or more")
+    if threads > MOST_THREADS:
+        raise ValueError(
+            f"--threads {threads} is more than {MOST_THREADS}; give as many as there are cores, "
+            f"here {os.cpu_count()}"
+        )
     torch.set_num_threads(threads)
 
 

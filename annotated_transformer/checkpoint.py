@@ -40,7 +40,7 @@ def save(
         ValueError: If model and tokenizer do not belong together, or `stored` cannot hold a weight.
         OSError: If the files cannot be written.
     """
-    _refuse_strangers(model.config, tokenizer)
+    check_tokenizer(model.config, tokenizer)
     state, dtype = model.state_dict(), next(model.parameters()).dtype
     tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
     if stored is not None:
@@ -74,7 +74,7 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
             )
     config = TransformerConfig(**fields)
     tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
-    _refuse_strangers(config, tokenizer)
+    check_tokenizer(config, tokenizer)
     with torch.random.fork_rng(devices=[]):  # loading draws no random number that the caller can notice
         model = Transformer(config)
     _refuse_other_shapes(folder, model, tensors)
@@ -164,7 +164,12 @@ def _refuse_missing(folder: Path) -> None:
         )
 
 
-def _refuse_strangers(config: TransformerConfig, tokenizer: Tokenizer) -> None:
+def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer whose ids mean something else to the model.
+
+    Raises:
+        ValueError: If vocabulary size or special ids differ.
+    """
     theirs = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
     ours = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
     if theirs != ours:

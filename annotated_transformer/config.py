@@ -3,6 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_origin
 
+MOST_WEIGHTS = 10**11  # 400 GB in float32; the paper's largest model has 0.002 times as many
+
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig:
@@ -77,6 +79,12 @@ class TransformerConfig:
                 f"d_model={self.d_model} is odd, but sinusoids come in pairs; "
                 f"make it even, or choose positions='learned'"
             )
+        if self._weights() > MOST_WEIGHTS:
+            raise ValueError(
+                f"a model of this shape has about {self._weights():.0e} weights, more than "
+                f"{MOST_WEIGHTS:.0e}; make vocab_size={self.vocab_size}, max_length={self.max_length}, "
+                f"num_layers={self.num_layers}, d_model={self.d_model} or d_ff={self.d_ff} smaller"
+            )
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}
         if len(set(special.values())) < len(special) or not all(
             0 <= id_ < self.vocab_size for id_ in special.values()
@@ -85,6 +93,13 @@ class TransformerConfig:
                 f"{special} are not three different ids below vocab_size={self.vocab_size}; "
                 f"choose other ids"
             )
+
+    def _weights(self) -> int:
+        """Count the matrices' weights: three attentions and two networks in each pair of layers."""
+        split = self.d_model // self.num_heads
+        d_k, d_v = self.d_k or split, self.d_v or split
+        of_layers = 3 * 2 * self.num_heads * (d_k + d_v) + 2 * 2 * self.d_ff
+        return self.d_model * (self.vocab_size + self.max_length + self.num_layers * of_layers)
 
 
 BASE = TransformerConfig()

@@ -190,6 +190,35 @@ MISTAKES = {
         ["translate", "--model", "nowhere", "A", "--threads", "0"],
         "--threads 0 would do no work; give 1",
     ),
+    "too many threads": (
+        ["translate", "--model", "nowhere", "A", "--threads", "99999999999"],
+        "--threads 99999999999 is more than 1024; give as many as there are cores",
+    ),
+    "too large a vocabulary": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--vocab-size", "1000000000"],
+        "a model of this shape has about 1e+11 weights, more than 1e+11; make vocab_size=1000000000",
+    ),
+    "too wide a model": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--d-model", "100000000"],
+        "more than 1e+11; make vocab_size=4000, max_length=256, num_layers=4, d_model=100000000",
+    ),
+    "too long a seed": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--seed", str(2**64)],
+        f"seed={2**64}, of which PyTorch's generator would use the last 32 bits, 0; give 0 to",
+    ),
+    "too wide a beam": (
+        ["translate", "--beam", "3000000", "A man"],
+        "beam_size=3000000 and 1 sources make",
+    ),
+    "an infinite penalty": (["translate", "--beam", "3", "--alpha", "inf", "A"], "alpha=inf makes all"),
+    "no time between saves": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--save-minutes", "nan"],
+        "(--save-minutes nan) is no duration; give 0",
+    ),
+    "one language": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--source", "en", "--target", "en"],
+        "source and target are both 'en', so there is nothing to translate; give two languages",
+    ),
     "no split": (
         ["evaluate", "--model", "m", "--data", "{data}", "--split", "dev"],
         "has neither dev.en nor dev.en.gz",
@@ -266,3 +295,31 @@ def test_message_no_traceback_from_the_shell(tmp_path: Path):
     assert re.fullmatch(
         rb"error: .* has no config\.json and no .*; a model folder holds .* holds nothing\n", done.stderr
     )
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    "error", [MemoryError("m"), torch.OutOfMemoryError("m"), RuntimeError("m: can't allocate memory")]
+)
+def test_message_too_little_memory(
+    error: Exception, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def fail(options: object) -> None:
+        raise error
+
+    command = command_line.COMMANDS["translate"]._replace(run=fail)
+    monkeypatch.setitem(command_line.COMMANDS, "translate", command)
+    assert command_line.main(["translate", "A"]) == 2
+    sentence = r"error: out of memory \(m.*\); give smaller sizes, batches or beams\n"
+    assert re.fullmatch(sentence, capsys.readouterr().err)
+
+
+@pytest.mark.message
+def test_message_another_error_of_pytorch_is_a_traceback(monkeypatch: pytest.MonkeyPatch):
+    def fail(options: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    command = command_line.COMMANDS["translate"]._replace(run=fail)
+    monkeypatch.setitem(command_line.COMMANDS, "translate", command)
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        command_line.main(["translate", "A"])

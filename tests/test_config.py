@@ -147,3 +147,18 @@ def test_message_special_ids_are_three_entries_of_the_vocabulary(changed):
     sentence = rf"^{ids} are not three different ids below vocab_size=23; choose other ids$"
     with pytest.raises(ValueError, match=sentence):
         TransformerConfig(vocab_size=23, **changed)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("size", ["vocab_size", "max_length", "num_layers", "d_model", "d_ff"])
+def test_message_a_shape_too_large_for_memory(size):
+    with pytest.raises(ValueError, match=rf"has about .* weights, more than 1e\+11; .*{size}=1000000000"):
+        TransformerConfig(**{size: 10**9})
+
+
+@pytest.mark.parametrize("changes", [{}, {"num_heads": 4, "d_k": 7, "d_v": 9, "d_ff": 31, "num_layers": 3}])
+def test_law_the_size_that_is_refused_is_that_of_the_matrices(changes):
+    config = TransformerConfig(vocab_size=101, max_length=53, positions="learned", **changes)
+    with torch.device("meta"):
+        matrices = sum(x.numel() for x in Transformer(config).parameters() if x.ndim == 2)
+    assert config._weights() == matrices

@@ -23,7 +23,7 @@ TOGETHER = ("config", *MODEL, *TEXT, "files", "checkpoint", "training.*", "decod
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": ("config", *MODEL),
     "config": (),
-    **dict.fromkeys((*LEAVES, "model.evaluating", "model.products"), ()),
+    **dict.fromkeys((*LEAVES, "model.evaluating", "model.overrides", "model.products"), ()),
     "model.encoder": LAYER,
     "model.decoder": LAYER,
     "model.transformer": ("config", *LEAVES, "model.encoder", "model.decoder"),

@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from annotated_transformer.book.figures import WIDTH, new_figure, show_figure
 from annotated_transformer.book.page import Page
 from annotated_transformer.book.palette import FIRST, NEUTRAL, SECOND
+from annotated_transformer.text.lines import decode_lines
 from annotated_transformer.training.keeper import METRICS
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.schedule import learning_rate
@@ -121,14 +122,29 @@ def read_reports(folder: str | Path) -> list[Report]:
             f"there is no {path}; give the folder of a training run that has finished its first epoch"
         )
     reports = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(decode_lines(path.read_bytes(), str(path)), start=1):
         try:
-            reports.append(Report(**json.loads(line)))
+            reports.append(_report(json.loads(line)))
         except (ValueError, TypeError) as error:
             raise ValueError(
                 f"{path}, line {number} is not a report of a training run ({error}); repair or remove it"
             ) from error
     return reports
+
+
+def _report(metrics: Any) -> Report:
+    if not isinstance(metrics, dict):
+        raise TypeError(f"it is {metrics!r}, not names with numbers")
+    for name, value in metrics.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+            raise TypeError(f"{name} is {value!r}, not a number")
+    report = Report(**metrics)
+    for name in ("step", "epoch", "training_loss", "rate", "gradient_norm"):
+        if metrics[name] is None:
+            raise TypeError(f"{name} has no number")
+    if not isinstance(report.step, int) or report.step < 1:
+        raise ValueError(f"step is {report.step}, not a whole number from 1 on")
+    return report
 
 
 def read_schedule(folder: str | Path) -> Schedule | None:

@@ -19,6 +19,8 @@ from annotated_transformer.decoding.search import (
 from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
 
+CANDIDATES = 2**28  # continuations that are compared in one step: 1 GiB of scores
+
 
 @dataclass(frozen=True)
 class Hypotheses:
@@ -53,20 +55,39 @@ def beam_search(
     no continuation scores above $\log p / lp(\text{limit})$.
 
     Raises:
-        ValueError: If `beam_size` is below 1, or a source is empty.
+        ValueError: If `beam_size` is below 1 or too large for memory, the length penalty is not
+            finite, or a source is empty.
         FloatingPointError: If the model's scores are not numbers.
     """
-    if beam_size < 1:
+    if not isinstance(beam_size, int) or beam_size < 1:
         raise ValueError(
-            f"beam_size={beam_size} keeps no hypothesis; give 1 (greedy search) or more"
+            f"beam_size={beam_size} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
     limit, penalty = length_limits(model, src), length_penalty or GnmtLength()
+    _refuse_unsearchable(model.config, limit, beam_size, penalty)
     with evaluating(model), torch.inference_mode():
         targets = decoder(model, src)
         beams = _Beams(model.config, first_tokens(model, src), limit, beam_size, penalty)
         while len(beams.tokens):
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()
+
+
+def _refuse_unsearchable(
+    config: TransformerConfig, limit: Int[Tensor, " batch"], beam_size: int, penalty: LengthPenalty
+) -> None:
+    candidates = len(limit) * beam_size * min(beam_size, config.vocab_size)
+    if candidates > CANDIDATES:
+        raise ValueError(
+            f"beam_size={beam_size} and {len(limit)} sources make {candidates:,} candidates a step, more "
+            f"than {CANDIDATES:,}; give a smaller beam, the paper's is 4, or fewer sources at once"
+        )
+    longest = limit.max().to(torch.get_default_dtype())
+    if not 0 < float(penalty(longest)) < math.inf:
+        raise ValueError(
+            f"the length penalty of {int(longest)} tokens is {float(penalty(longest))}, and scores are "
+            f"divided by it; give one that is positive and finite, such as a smaller alpha"
+        )
 
 
 class _Beams:

@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from annotated_transformer.decoding.bypassed import refuse_for_cache
 from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
@@ -57,12 +58,18 @@ class KeyValueCache:
     """Decode only the new token at each step; it attends to keys and values kept.
 
     A target of n tokens costs n tokens a layer, where `Recomputation` costs n(n + 1)/2. The
-    model's own modules do the work, so hooks on them see it. No target may hold padding:
-    the searches never say it, and take a target out once it has ended.
+    model's own modules do the work, so hooks on them see it; those on the decoder, a layer or an
+    attention as a whole would not, and are refused. No target may hold padding: the searches never
+    say it, and take a target out once it has ended.
     """
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Read the sources, and project the memory for every layer, once."""
+        """Read the sources, and project the memory for every layer, once.
+
+        Raises:
+            ValueError: If the model decodes in another way; `refuse_for_cache` has the list.
+        """
+        refuse_for_cache(model)
         self.model = model
         memory_mask = padding_mask(src, model.config.pad_id)
         memory = model.encode(src, memory_mask)

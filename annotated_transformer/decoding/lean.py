@@ -5,53 +5,36 @@ operations, not into doing them. `LeanCache` calls less than half as many as `Ke
 """
 
 import math
-from itertools import chain
 from typing import cast
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
+from annotated_transformer.decoding.bypassed import refuse_for_lean_cache
 from annotated_transformer.decoding.cache import decoder_layers
 from annotated_transformer.decoding.lean_layer import BLOCK, LeanLayer, lean_norm
-from annotated_transformer.model.attention import (
-    FusedAttention,
-    MultiHeadAttention,
-    ScaledDotProductAttention,
-)
-from annotated_transformer.model.decoder import Decoder, DecoderLayer
-from annotated_transformer.model.embeddings import TokenEmbedding
-from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.masks import padding_mask
-from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
-from annotated_transformer.model.positions import LearnedPositions, SinusoidalPositions
 from annotated_transformer.model.products import quick_linear
 from annotated_transformer.model.transformer import Transformer
-
-KNOWN = (
-    *(TokenEmbedding, SinusoidalPositions, LearnedPositions, Decoder, DecoderLayer),
-    *(MultiHeadAttention, ScaledDotProductAttention, FusedAttention, FeedForward),
-    *(PostNorm, PreNorm, LayerNorm),
-    *(nn.Linear, nn.ReLU, nn.GELU, nn.Dropout, nn.Identity, nn.ModuleList),
-)
 
 
 class LeanCache:
     """Return what `KeyValueCache` returns, sooner, and without gradients.
 
-    It reads weights where that one calls modules. So hooks on modules of the decoder would
-    see nothing, and modules put in place of the package's would not be asked: a model with
-    either is refused.
+    It reads weights where that one calls modules. So it would not call hooks on the decoder's
+    modules, overridden methods, or modules put in place of the package's: a model with any of
+    these is refused.
     """
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
         """Read the sources, project the memory, and lay weights side by side.
 
         Raises:
-            ValueError: If a module of the decoder has hooks, or is none of the package's.
+            ValueError: If the model computes a step in another way; `refuse_for_lean_cache` has the list.
         """
-        _refuse_changed(model)
+        refuse_for_lean_cache(model)
         self.heads = model.config.num_heads
         words = padding_mask(src, model.config.pad_id)[:, 0]
         memory = model.encode(src, words[:, None])
@@ -94,18 +77,3 @@ class LeanCache:
     def _more(self, hidden: Tensor, keys: int) -> Tensor:
         """Append keys that are hidden."""
         return F.pad(hidden, (0, keys), value=self.lowest)
-
-
-def _refuse_changed(model: Transformer) -> None:
-    parts = {"embedding": model.embedding, "positions": model.positions}
-    for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
-        if type(module) not in KNOWN:
-            raise ValueError(
-                f"{name} is a {type(module).__name__}, and LeanCache does not know what "
-                f"that does; decode with KeyValueCache, which calls every module"
-            )
-        if module._forward_hooks or module._forward_pre_hooks:
-            raise ValueError(
-                f"{name} has hooks, and LeanCache would pass it by; "
-                f"remove them, or decode with KeyValueCache, which calls every module"
-            )

@@ -129,9 +129,12 @@ def _linear(linear: nn.Linear) -> Map:
 def _by_head(heads: int, *linears: nn.Linear) -> Map:
     """Return one product for several, whose results stand side by side in each head."""
     weights = [linear.weight.unflatten(0, (heads, -1)) for linear in linears]
-    biases = [x.bias.unflatten(0, (heads, -1)) for x in linears if x.bias is not None]
-    bias = torch.cat(biases, dim=1).flatten() if biases else None
-    return quick_linear(torch.cat(weights, dim=1).flatten(0, 1), bias)
+    weight = torch.cat(weights, dim=1).flatten(0, 1)
+    if all(linear.bias is None for linear in linears):
+        return quick_linear(weight)
+    biases = [weight.new_zeros(x.out_features) if x.bias is None else x.bias for x in linears]
+    bias = torch.cat([bias.unflatten(0, (heads, -1)) for bias in biases], dim=1).flatten()
+    return quick_linear(weight, bias)
 
 
 def _add_norm(add_norm: AddNorm) -> Callable[[Tensor, Map], Tensor]:

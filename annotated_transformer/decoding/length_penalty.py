@@ -1,5 +1,6 @@
 """What makes targets of different lengths comparable: section 6.1 of the paper."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,8 +17,8 @@ class GnmtLength:
     alpha: float = 0.6
 
     def __post_init__(self) -> None:
-        """Refuse an `alpha` that would reward short targets."""
-        _refuse_negative(self.alpha)
+        """Refuse an `alpha` that is negative or infinite."""
+        _refuse_unfit(self.alpha)
 
     def __call__(self, length: Tensor) -> Tensor:
         """Return the divisor for each length."""
@@ -31,16 +32,18 @@ class PlainLength:
     alpha: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse an `alpha` that would reward short targets."""
-        _refuse_negative(self.alpha)
+        """Refuse an `alpha` that is negative or infinite."""
+        _refuse_unfit(self.alpha)
 
     def __call__(self, length: Tensor) -> Tensor:
         """Return the divisor for each length."""
         return length**self.alpha
 
 
-def _refuse_negative(alpha: float) -> None:
+def _refuse_unfit(alpha: float) -> None:
     if not alpha >= 0:
         raise ValueError(
             f"alpha={alpha} would reward short targets; give 0 (no penalty) or more"
         )
+    if alpha == math.inf:
+        raise ValueError(f"alpha={alpha} makes all scores 0; give a number, such as the paper's 0.6")

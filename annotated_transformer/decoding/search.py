@@ -9,6 +9,7 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
+from annotated_transformer.model.embeddings import check_ids
 from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
 
@@ -80,8 +81,10 @@ def length_limits(
     """Return the most tokens that each target may have: its source's, and 50 more.
 
     Raises:
-        ValueError: If a source is empty.
+        TypeError: If the sources are not a tensor of whole numbers.
+        ValueError: If they have not two dimensions, or a source is empty.
     """
+    check_ids(src, "source ids")
     real = src != model.config.pad_id
     if not src.numel() or not real.any(dim=1).all():
         raise ValueError(

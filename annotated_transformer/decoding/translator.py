@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.checkpoint import load
+from annotated_transformer.checkpoint import check_tokenizer, load
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.cache import MakeDecoder
 from annotated_transformer.decoding.lean import LeanCache
@@ -19,7 +19,7 @@ from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
+from annotated_transformer.text.tokenizer import Tokenizer, check_texts
 
 Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
 
@@ -50,6 +50,12 @@ class Translator:
     def __init__(
         self, model: Transformer, tokenizer: Tokenizer, *, decoder: MakeDecoder = LeanCache
     ) -> None:
+        """Keep the two together.
+
+        Raises:
+            ValueError: If they differ in vocabulary size or special ids.
+        """
+        check_tokenizer(model.config, tokenizer)
         self.model = model
         self.tokenizer = tokenizer
         self.decoder = decoder
@@ -85,7 +91,7 @@ class Translator:
         of like length share a batch.
 
         Raises:
-            TypeError: If `texts` is one text.
+            TypeError: If `texts` is one text, or holds something that is no text.
             ValueError: If a text is empty, too long or no Unicode, or a size is below 1.
         """
         return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
@@ -150,31 +156,28 @@ class Translator:
         return search
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
-        translations = [""] * len(texts)
+        translations: dict[int, str] = {}
         for rows, _, tgt in self._batches(texts, batch_size, search):
             for i, text in zip(rows, self.tokenizer.decode(tgt.tolist()), strict=True):
                 translations[i] = text
-        return translations
+        return [translations[i] for i in range(len(texts))]
 
     def _batches(
         self, texts: list[str], batch_size: int, search: Search
     ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
         """Yield batches: which texts, their ids, those of their translations."""
-        if batch_size < 1:
+        if not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(f"batch_size={batch_size} translates nothing; give 1 or more")
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
         device = next(self.model.parameters()).device
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            src = pad([sources[i] for i in rows]).to(device)
+            src = pad([sources[i] for i in rows], pad_id=self.model.config.pad_id).to(device)
             yield rows, src, search(src)
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
-        if isinstance(texts, str):
-            raise TypeError(
-                f"a Translator takes a list of texts, not one text; give [{texts!r}]"
-            )
+        check_texts(texts, "a Translator")
         for index, text in enumerate(texts):
             if any("\ud800" <= character <= "\udfff" for character in text):
                 raise ValueError(
@@ -184,7 +187,7 @@ class Translator:
         sources = self.tokenizer.encode_source(texts)
         room = self.model.config.max_length
         for index, ids in enumerate(sources):
-            if ids == [EOS_ID]:
+            if ids == [self.model.config.eos_id]:
                 raise ValueError(
                     f"text {index} of {len(texts)} is empty ({texts[index][:40]!r}); "
                     f"leave it out"

@@ -8,6 +8,27 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 
+def check_ids(ids: object, name: str = "token ids") -> None:
+    """Refuse what is not a batch of token ids.
+
+    Raises:
+        TypeError: If it is not a tensor, or not of whole numbers.
+        ValueError: If it has not two dimensions.
+    """
+    if not isinstance(ids, Tensor):
+        raise TypeError(
+            f"{name} are of type {type(ids).__name__}; give a tensor of torch.int64 and shape "
+            f"(batch, tokens), such as torch.tensor([[5, 6, 2]])"
+        )
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name} have dtype {ids.dtype}; give torch.int64")
+    if ids.ndim != 2:
+        raise ValueError(
+            f"{name} have shape {tuple(ids.shape)}; give (batch, tokens): "
+            f"for one sentence, ids[None] has shape (1, tokens)"
+        )
+
+
 class TokenEmbedding(nn.Module):
     r"""One matrix $E$: its rows embed tokens, its transpose scores them (section 3.4)."""
 
@@ -23,11 +44,10 @@ class TokenEmbedding(nn.Module):
         r"""Return $\sqrt{d_\text{model}}\,E_\text{id}$ for each id.
 
         Raises:
-            TypeError: If the ids are not whole numbers.
-            ValueError: If an id lies outside the vocabulary.
+            TypeError: If the ids are not a tensor of whole numbers.
+            ValueError: If an id lies outside the vocabulary, or the ids have not two dimensions.
         """
-        if ids.dtype not in (torch.int64, torch.int32):
-            raise TypeError(f"token ids have dtype {ids.dtype}; give torch.int64")
+        check_ids(ids)
         vocab_size, d_model = self.weight.shape
         if ids.numel() > 0 and not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
             raise ValueError(

@@ -11,7 +11,7 @@ from annotated_transformer.model.attention import (
     ScaledDotProductAttention,
 )
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
-from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.embeddings import TokenEmbedding, check_ids
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.masks import decoder_mask, padding_mask
@@ -58,7 +58,8 @@ class Transformer(nn.Module):
         masks are made from `pad_id`.
 
         Raises:
-            ValueError: If the two differ in number, or a source is empty.
+            TypeError: If one of them is not a tensor of whole numbers.
+            ValueError: If they have not two dimensions, differ in number, or a source is empty.
         """
         return self.logits(self.hidden(src, tgt))
 
@@ -66,6 +67,8 @@ class Transformer(nn.Module):
         self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return what `forward` makes scores of: the decoder's last layer."""
+        check_ids(src, "source ids")
+        check_ids(tgt, "target ids")
         if len(src) != len(tgt):
             raise ValueError(
                 f"{len(src)} sources but {len(tgt)} targets; "

@@ -1,6 +1,6 @@
 """Pairs of about the same length, padded into batches: section 5.1 of the paper, the chapter on training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Int
@@ -18,6 +18,7 @@ class Batch:
     rows: list[int]
     src: Int[Tensor, "batch src_tokens"]
     tgt: Int[Tensor, "batch tgt_tokens"]
+    pad_id: int = PAD_ID
 
     @property
     def decoder_input(self) -> Int[Tensor, "batch label_tokens"]:
@@ -36,27 +37,41 @@ class Batch:
     @property
     def num_labels(self) -> int:
         """Count the labels that are not padding."""
-        return int((self.labels != PAD_ID).sum())
+        return int((self.labels != self.pad_id).sum())
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same batch on `device`."""
-        return Batch(self.rows, self.src.to(device), self.tgt.to(device))
+        return replace(self, src=self.src.to(device), tgt=self.tgt.to(device))
 
 
-def pad(sequences: list[list[int]]) -> Int[Tensor, "batch tokens"]:
-    """Return the sequences as one tensor, each followed by padding up to the longest."""
+def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "batch tokens"]:
+    """Return the sequences as one tensor, each followed by padding up to the longest.
+
+    Raises:
+        TypeError: If a sequence is not a list, as in one sequence alone.
+        ValueError: If there are none.
+    """
+    other = [type(sequence).__name__ for sequence in sequences if not isinstance(sequence, list)]
+    if other:
+        raise TypeError(f"pad takes a list of lists of ids, not of {other[0]}; for one sequence, give [ids]")
+    if not sequences:
+        raise ValueError("there are no sequences to pad; give at least one")
     width = max(len(sequence) for sequence in sequences)
-    return torch.tensor([sequence + [PAD_ID] * (width - len(sequence)) for sequence in sequences])
+    return torch.tensor([sequence + [pad_id] * (width - len(sequence)) for sequence in sequences])
 
 
 def make_batches(
-    pairs: list[Pair], *, batch_tokens: int, generator: torch.Generator | None = None
+    pairs: list[Pair],
+    *,
+    batch_tokens: int,
+    generator: torch.Generator | None = None,
+    pad_id: int = PAD_ID,
 ) -> list[Batch]:
     """Return batches that hold each pair once, neighbours in length, padding included in the count.
 
     A batch has at most `batch_tokens` source tokens and as many target tokens. With a `generator`,
     pairs of equal lengths meet others in every epoch and the batches come in random order; without
-    one, they come from short to long.
+    one, they come from short to long. `pad_id` is that of the model.
     """
     _refuse_unfit(pairs, batch_tokens)
     rows = (
@@ -73,7 +88,12 @@ def make_batches(
         groups[-1].append(row)
     if generator is not None:
         groups = [groups[i] for i in torch.randperm(len(groups), generator=generator).tolist()]
-    return [Batch(rows, *(pad([pairs[row][side] for row in rows]) for side in (0, 1))) for rows in groups]
+    return [_batch(pairs, rows, pad_id) for rows in groups]
+
+
+def _batch(pairs: list[Pair], rows: list[int], pad_id: int) -> Batch:
+    src, tgt = (pad([pairs[row][side] for row in rows], pad_id=pad_id) for side in (0, 1))
+    return Batch(rows, src, tgt, pad_id)
 
 
 def _refuse_unfit(pairs: list[Pair], batch_tokens: int) -> None:

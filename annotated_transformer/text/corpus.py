@@ -80,6 +80,7 @@ def load_corpus(
             f"the corpus {name} has en and de, not {source} and {target}; "
             f"give source='en', target='de', or the reverse"
         )
+    _refuse_one_language(source, target)
     place = Path() if name == "toy" else corpus_folder(name, folder)
     first, second = (source, target) if name == "files" else ("en", "de")
     splits, skipped = READERS[name](place, first, second)
@@ -105,6 +106,7 @@ def read_pairs(
         ValueError: where a file is empty, holds an empty line or bytes that are not UTF-8,
             or where the two files have different numbers of lines.
     """
+    _refuse_one_language(source, target)
     names = [f"{split}.{language}" for language in (source, target)]
     paths = [_find(Path(folder), name, f"{name}.gz") for name in names]
     src, tgt = (_read_sentences(path) for path in paths)
@@ -114,6 +116,13 @@ def read_pairs(
             f"line i of one must translate line i of the other"
         )
     return list(zip(src, tgt, strict=True))
+
+
+def _refuse_one_language(source: str, target: str) -> None:
+    if source == target:
+        raise ValueError(
+            f"source and target are both {source!r}, so there is nothing to translate; give two languages"
+        )
 
 
 def _toy(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:

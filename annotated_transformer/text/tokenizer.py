@@ -10,7 +10,26 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from annotated_transformer.text.cleaning import INVISIBLE, QUOTES
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
+LARGEST = 2**22  # entries; the library reserves memory for as many as it is asked for, and aborts
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their ids
+
+
+def check_texts(texts: object, who: str) -> None:
+    """Refuse what is not a list of strings.
+
+    Raises:
+        TypeError: If it is one text, no list, or holds something that is not a string.
+    """
+    if isinstance(texts, (str, bytes)):
+        raise TypeError(f"{who} takes a list of texts, not one text; give [{texts!r}]")
+    if not isinstance(texts, (list, tuple)):
+        raise TypeError(f"{who} takes a list of texts, not {type(texts).__name__}; give strings in a list")
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(
+                f"text {index} of {len(texts)} is of type {type(text).__name__}; give strings, "
+                f"such as text.decode('utf-8') for bytes"
+            )
 
 
 class Tokenizer:
@@ -31,19 +50,29 @@ class Tokenizer:
                 f"{(PAD_ID, BOS_ID, EOS_ID, UNK_ID)} are needed; make it with Tokenizer.train"
             )
         backend.encode_special_tokens = True  # a user who types <eos> means five characters
-        self._backend = backend
+        self._backend, self._size = backend, backend.get_vocab_size()  # counting takes a while
 
     @classmethod
     def train(cls, texts: Iterable[str], *, vocab_size: int) -> "Tokenizer":
         """Learn the merges from `texts`, the same ones at every run; give both languages together.
 
         A small corpus may have fewer merges to learn than `vocab_size` has room for.
+
+        Raises:
+            TypeError: If `texts` are not strings.
+            ValueError: If they hold no word, or `vocab_size` is too small for the bytes or too large.
         """
-        texts = list(texts)
+        texts = texts if isinstance(texts, (str, bytes)) or texts is None else list(texts)
+        check_texts(texts, "Tokenizer.train")
         if not any(text.strip() for text in texts):
             raise ValueError(f"the corpus is empty ({len(texts)} texts, none with a word); give some text")
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         smallest = len(SPECIAL_TOKENS) + len(alphabet)
+        if not isinstance(vocab_size, int) or vocab_size > LARGEST:
+            raise ValueError(
+                f"vocab_size={vocab_size} is not a whole number up to {LARGEST:,}; choose a smaller one, "
+                f"such as the paper's 37,000"
+            )
         if vocab_size < smallest:
             raise ValueError(
                 f"vocab_size={vocab_size} has no room for {len(SPECIAL_TOKENS)} special tokens and "
@@ -98,7 +127,7 @@ class Tokenizer:
     @property
     def vocab_size(self) -> int:
         """Count the ids, special tokens included."""
-        return self._backend.get_vocab_size()
+        return self._size
 
     def normalize(self, text: str) -> str:
         """Return `text` as the model sees it."""
@@ -113,7 +142,14 @@ class Tokenizer:
         return [[BOS_ID, *ids, EOS_ID] for ids in self._encode(texts)]
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
-        """Return the text of each sequence of ids, without the special tokens."""
+        """Return the text of each sequence of ids, without the special tokens.
+
+        Raises:
+            TypeError: If a sequence is not a list of ids.
+            ValueError: If an id is not in the vocabulary.
+        """
+        for ids in sequences:
+            self._refuse_unknown(ids)
         texts = self._backend.decode_batch(sequences, skip_special_tokens=True)
         return [text.removeprefix(" ") for text in texts]  # ByteLevel put a space before the first word
 
@@ -121,7 +157,12 @@ class Tokenizer:
         """Return the text of each id by itself; a part of a character is shown as `\ufffd`.
 
         A token that begins a word begins with a space.
+
+        Raises:
+            TypeError: If `ids` is not a list of ids.
+            ValueError: If an id is not in the vocabulary.
         """
+        self._refuse_unknown(ids)
         show = self._backend.decoder.decode
         return [show([self._backend.id_to_token(id_)]) for id_ in ids]
 
@@ -138,5 +179,15 @@ class Tokenizer:
             raise ValueError(f"this is not the JSON of a tokenizer: {error}") from error
         return cls(backend)
 
+    def _refuse_unknown(self, ids: list[int]) -> None:
+        if not isinstance(ids, list) or not all(isinstance(id_, int) for id_ in ids):
+            raise TypeError(f"ids are of type {type(ids).__name__}, not a list of int; give tensor.tolist()")
+        if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
+            raise ValueError(
+                f"ids {min(ids)} to {max(ids)} do not fit a vocabulary of {self.vocab_size}, 0 to "
+                f"{self.vocab_size - 1}; give ids of this tokenizer"
+            )
+
     def _encode(self, texts: list[str]) -> list[list[int]]:
+        check_texts(texts, "a Tokenizer")
         return [encoding.ids for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]

@@ -38,4 +38,5 @@ def _compile_in_training(stack: nn.Module) -> None:
         hidden: Tensor = compiled(*inputs) if stack.training else plain(*inputs)
         return hidden
 
+    forward.same_in_evaluation = True  # type: ignore[attr-defined]  # so `overridden` lets it pass
     stack.forward = forward

@@ -11,19 +11,24 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.normalization import LayerNorm
+from annotated_transformer.model.overrides import has_hooks, overridden
 from annotated_transformer.model.transformer import Transformer
 
 
 @contextmanager
 def fast_modules(model: Transformer) -> Iterator[None]:
-    """Put `ByteDropout` and `FusedLayerNorm` into `model`, and take them out at the end."""
+    """Put `ByteDropout` and `FusedLayerNorm` into `model`, and take them out at the end.
+
+    A module that was changed, by a subclass, a method of its own or hooks, stays where it is.
+    """
     swapped: list[tuple[nn.Module, str, nn.Module]] = []
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
-            if isinstance(child, nn.Dropout):
+            if isinstance(child, nn.Dropout) and _is_plain(child, nn.Dropout):
                 setattr(parent, name, ByteDropout(child.p))
-            elif isinstance(child, LayerNorm):
+            elif isinstance(child, LayerNorm) and _is_plain(child, LayerNorm):
                 setattr(parent, name, FusedLayerNorm(child))
             else:
                 continue
@@ -33,6 +38,10 @@ def fast_modules(model: Transformer) -> Iterator[None]:
     finally:
         for parent, name, child in swapped:
             setattr(parent, name, child)
+
+
+def _is_plain(module: nn.Module, kind: type[nn.Module]) -> bool:
+    return type(module) is kind and not overridden(module, kind, "forward") and not has_hooks(module)
 
 
 class FusedLayerNorm(nn.Module):
@@ -87,10 +96,15 @@ class _Drop(torch.autograd.Function):
 
 
 class HiddenStates(nn.Module):
-    """A model without its last product, which `loss_in_chunks` takes over."""
+    """A model without its last product, which `loss_in_chunks` takes over.
+
+    Raises:
+        ValueError: If the model makes its logits in another way, or has hooks.
+    """
 
     def __init__(self, model: Transformer) -> None:
         super().__init__()
+        _refuse_other_logits(model)
         self.model = model
 
     def forward(
@@ -98,3 +112,19 @@ class HiddenStates(nn.Module):
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return what the model would make scores of."""
         return self.model.hidden(src, tgt)
+
+
+def _refuse_other_logits(model: Transformer) -> None:
+    found = [f"{name} is overridden" for name in overridden(model, Transformer, "forward", "logits")]
+    embedding = model.embedding
+    if not isinstance(embedding, TokenEmbedding):
+        found.append(f"embedding is another module: {type(embedding).__name__}")
+    elif overridden(embedding, TokenEmbedding, "logits"):
+        found.append("embedding.logits is overridden")
+    if has_hooks(model):
+        found.append("the model has hooks")
+    if found:
+        raise ValueError(
+            f"{' and '.join(found)}, and the fast loss, which multiplies hidden states by "
+            f"embedding.weight, would not call that; train with fast=False"
+        )

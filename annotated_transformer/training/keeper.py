@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from annotated_transformer.files import write_together
+from annotated_transformer.text.lines import decode_lines
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.state_file import STATE, load_state, save_state
 from annotated_transformer.training.team import Team
@@ -45,7 +46,16 @@ class Keeper:
         identity: Mapping[str, object] | None = None,
         seconds: float = 180.0,
     ) -> None:
-        """Write nothing yet: that begins with `with`, which takes the folder."""
+        """Write nothing yet: that begins with `with`, which takes the folder.
+
+        Raises:
+            ValueError: If `seconds` is negative or NaN.
+        """
+        if not seconds >= 0:
+            raise ValueError(
+                f"{seconds} seconds between two saves (--save-minutes {seconds / 60:g}) is no duration; "
+                f"give 0 (after each update) or more"
+            )
         self.folder, self.identity, self.seconds = Path(folder), identity or {}, seconds
         self.step, self.writes = 0, Team().rank == 0
         self._lines: list[str] = []
@@ -78,7 +88,7 @@ class Keeper:
             load_state(self.folder, state, self.identity)
         self.step, self._saved = state.at.step, time.monotonic()
         path = self.folder / METRICS
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
         try:
             self._lines = [line for line in lines if json.loads(line)["step"] <= self.step]
         except (ValueError, TypeError, KeyError) as error:

@@ -84,8 +84,11 @@ def follow(
     several processes, the first speaks and writes.
 
     Raises:
-        ValueError: If the folder has another training, or `start` a model of another shape.
+        ValueError: If the folder has another training, `start` a model of another shape, or `seed`
+            has more than 32 bits.
     """
+    _refuse_seed(seed)
+    keeper = Keeper(folder, seconds=save_seconds)
     model, tokenizer = _beginning(recipe, corpus, seed, start)
     identity = _identity(recipe, corpus, tokenizer)
     if start is not None:
@@ -102,7 +105,8 @@ def follow(
             checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
 
     held_out = corpus.splits.get("val")
-    with Keeper(folder, identity=identity, seconds=save_seconds) as keeper:
+    keeper.identity = identity
+    with keeper:
         reports = train(
             model,
             _lessons(recipe, corpus.splits["train"], tokenizer, seed),
@@ -136,6 +140,14 @@ def _beginning(
     if start is not None:
         model.load_state_dict(trained.state_dict())
     return model, tokenizer
+
+
+def _refuse_seed(seed: int) -> None:
+    if not 0 <= seed < 2**32:
+        raise ValueError(
+            f"seed={seed}, of which PyTorch's generator would use the last 32 bits, {seed % 2**32}; "
+            f"give 0 to {2**32 - 1}"
+        )
 
 
 def _refuse_another_shape(

@@ -42,7 +42,8 @@ class Report:
         line = f"step {self.step}: training loss {self.training_loss:.3f}"
         if self.validation_loss is None:
             return line
-        perplexity = math.exp(self.validation_loss)
+        loss = self.validation_loss
+        perplexity = math.exp(loss) if loss < 700 else math.inf  # which overflows from 710 on
         return f"{line}, validation loss {self.validation_loss:.3f} (perplexity {perplexity:.2f})"
 
 

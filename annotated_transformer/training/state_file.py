@@ -6,11 +6,13 @@ comes, one of the two is there, whole.
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from annotated_transformer.files import digest_tensors, read_tensors, to_safetensors, write_together
@@ -29,7 +31,8 @@ def save_state(
         OSError: If it cannot be written; an older one is still there.
     """
     tensors = state.tensors()
-    record = json.dumps({"identity": dict(identity), "at": asdict(state.at)})
+    threads = torch.get_num_threads()
+    record = json.dumps({"identity": dict(identity), "at": asdict(state.at), "threads": threads})
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
     metadata["digest"] = _digest(tensors, record)
     if state.team.rank == 0:
@@ -58,6 +61,14 @@ def load_state(
         )
     state.restore(tensors)
     state.at = Counters(**record["at"])
+    threads = record.get("threads", torch.get_num_threads())  # which older files do not hold
+    if threads != torch.get_num_threads():
+        warnings.warn(
+            f"the training run in {folder} used {threads} CPU threads and resumes with "
+            f"{torch.get_num_threads()}: its weights may differ from those of an uninterrupted run in "
+            f"their last bits; give --threads {threads} for the same bits",
+            stacklevel=2,
+        )
 
 
 def read_counters(folder: Path) -> Counters:

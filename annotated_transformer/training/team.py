@@ -6,6 +6,7 @@ process is a team of one, for which all this changes nothing.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 import torch.distributed as dist
@@ -52,8 +53,8 @@ class Team:
             return batch, 1.0
         mine = slice(self.rank, None, self.size)
         if not batch.rows[mine]:  # nothing is left; yet all must compute, to stay in step
-            return Batch(batch.rows[:1], batch.src[:1], batch.tgt[:1]), 0.0
-        share = Batch(batch.rows[mine], batch.src[mine], batch.tgt[mine])
+            return replace(batch, rows=batch.rows[:1], src=batch.src[:1], tgt=batch.tgt[:1]), 0.0
+        share = replace(batch, rows=batch.rows[mine], src=batch.src[mine], tgt=batch.tgt[mine])
         return share, share.num_labels / batch.num_labels
 
     def total(self, number: float) -> float:

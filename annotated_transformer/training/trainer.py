@@ -61,9 +61,8 @@ def train(
             if callable(pairs) and state.at.epoch > 0:
                 found = pairs(state.at.epoch)
                 check_fit(model, found)
-            batches = make_batches(
-                found, batch_tokens=config.batch_tokens, generator=generator
-            )
+            pad_id, most = model.config.pad_id, config.batch_tokens
+            batches = make_batches(found, batch_tokens=most, generator=generator, pad_id=pad_id)
             _train_epoch(state, batches, config, progress, keeper)
             speed = progress.tokens_per_second
             reports.append(make_report(state, held_out, speed))
@@ -82,7 +81,7 @@ def _held_out(
     if pairs is None:
         return None
     check_fit(model, pairs, kind="validation pair")
-    return make_batches(pairs, batch_tokens=config.batch_tokens)
+    return make_batches(pairs, batch_tokens=config.batch_tokens, pad_id=model.config.pad_id)
 
 
 def _train_epoch(
@@ -97,7 +96,7 @@ def _train_epoch(
         try:
             note = update(state, batch, config)
         except FloatingPointError as error:
-            kept = f"; step {keeper.step} is kept in {keeper.folder}" if keeper else ""
+            kept = f"; step {keeper.step} is kept in {keeper.folder}" if keeper and keeper.step else ""
             raise FloatingPointError(f"{error}{kept}") from None
         progress.advance(state.at, batch.num_labels, note)
         progress.done = state.team.decide(progress.done)

@@ -270,10 +270,36 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("line", ['{"step": 3', '{"step": 3}', "7", json.dumps({"loss": 3})])
+@pytest.mark.parametrize("line", ['{"step": 3', '{"step": 3}', "7", "[1]", json.dumps({"loss": 3})])
 def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
     (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
     with pytest.raises(
         ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\); repair"
     ):
+        read_reports(tmp_path)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"training_loss": "3.1"}, r"training_loss is '3\.1', not a number"),
+        ({"validation_loss": [3.1]}, r"validation_loss is \[3\.1\], not a number"),
+        ({"rate": True}, "rate is True, not a number"),
+        ({"gradient_norm": None}, "gradient_norm has no number"),
+        ({"step": 2.5}, r"step is 2\.5, not a whole number from 1 on"),
+        ({"step": 0}, "step is 0, not a whole number from 1 on"),
+    ],
+)
+def test_message_a_report_of_something_else_than_numbers(tmp_path: Path, change: dict, sentence: str):
+    line = json.dumps(dataclasses.asdict(REPORTS[0]) | change)
+    (tmp_path / METRICS).write_text(f"{line}\n")
+    with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 1 is not a report .*\({sentence}\); rep"):
+        read_reports(tmp_path)
+
+
+@pytest.mark.message
+def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
+    (tmp_path / METRICS).write_bytes(json.dumps(dataclasses.asdict(REPORTS[0])).encode() + b"\n\xff{}\n")
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"):
         read_reports(tmp_path)

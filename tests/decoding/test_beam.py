@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
+from annotated_transformer.decoding import beam
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder, Recomputation
 from annotated_transformer.decoding.lean import LeanCache
@@ -224,3 +225,28 @@ def test_message_scores_that_are_no_numbers(model: Transformer):
         model.embedding.weight[7, 0] = math.nan
     with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
         beam_search(model, pad([[4, EOS_ID]]))
+
+
+@pytest.mark.message
+def test_message_half_a_hypothesis(model: Transformer):
+    with pytest.raises(ValueError, match=r"beam_size=2\.5 keeps no hypothesis; .* or more, a whole number"):
+        beam_search(model, pad([[4, EOS_ID]]), beam_size=2.5)
+
+
+@pytest.mark.message
+def test_message_a_beam_too_large_for_memory(model: Transformer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(beam, "CANDIDATES", 600)
+    sentence = "beam_size=30 and 2 sources make 660 candidates a step, more than 600; give a smaller beam"
+    with pytest.raises(ValueError, match=sentence):
+        beam_search(model, pad([[4, EOS_ID]] * 2), beam_size=30)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("penalty", "value"),
+    [(GnmtLength(1e4), "inf"), (lambda length: length * math.nan, "nan"), (torch.zeros_like, "0.0")],
+)
+def test_message_a_length_penalty_that_cannot_divide(model: Transformer, penalty: LengthPenalty, value: str):
+    sentence = rf"the length penalty of 23 tokens is {value}, and scores are divided by it; .* smaller alpha"
+    with pytest.raises(ValueError, match=sentence):
+        beam_search(model, pad([[4, EOS_ID]]), length_penalty=penalty)

@@ -12,11 +12,12 @@ from annotated_transformer.decoding.lean import LeanCache
 from annotated_transformer.decoding.lean_layer import BLOCK
 from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.model import products
-from annotated_transformer.model.attention import ScaledDotProductAttention
+from annotated_transformer.model.attention import MultiHeadAttention, ScaledDotProductAttention
 from annotated_transformer.model.evaluating import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID
+from annotated_transformer.training.compilation import compile_stacks
 
 STEPS, WORDS = 19, 11  # more steps than LeanCache makes room for at once
 KINDS = {
@@ -182,7 +183,7 @@ def test_law_the_lean_cache_calls_at_most_half_of_the_operations(stirred: Callab
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    "name", ["decoder.layers.1.self_attention.attention.weights", "positions", "decoder"]
+    "name", ["decoder.layers.1.self_attention.attention.weights", "positions", "dropout"]
 )
 @pytest.mark.parametrize("kind", ["forward", "forward_pre"])
 def test_message_the_lean_cache_refuses_hooks_it_would_pass_by(
@@ -208,3 +209,144 @@ def test_message_the_lean_cache_refuses_modules_it_does_not_know(stirred: Callab
     with pytest.raises(ValueError, match=expected):
         LeanCache(model, torch.tensor([[4, 2]]))
     KeyValueCache(model, torch.tensor([[4, 2]]))  # the way out
+
+
+@pytest.mark.parametrize("biased", ["to_query", "to_key", "to_value", "to_output"])
+@pytest.mark.parametrize("attention", ["self_attention", "cross_attention"])
+def test_oracle_a_bias_on_one_projection_alone(
+    stirred: Callable[..., Transformer], sources: list[list[int]], attention: str, biased: str
+):
+    model, src, tgt = stirred(attention_bias=True), pad(sources), some_targets(len(sources))
+    for name, module in model.decoder.named_modules():
+        parent, _, last = name.rpartition(".")
+        if last.startswith("to_") and not (last == biased and parent.endswith(attention)):
+            module.bias = None
+    expected = model.eval()(src, tgt)
+    torch.testing.assert_close(say(LeanCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+
+
+class Sharp(Transformer):
+    """A model with logits of its own."""
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return 2 * super().logits(hidden)
+
+
+class Shifted(Transformer):
+    """A model with an embedding of its own."""
+
+    def embed(self, ids: Tensor, start: int = 0) -> Tensor:
+        return super().embed(ids, start) + 1
+
+
+def on_itself(path: str, method: str) -> Callable[[Transformer], None]:
+    """Return what replaces a method of one module by one of twice the result."""
+
+    def change(model: Transformer) -> None:
+        module = model.get_submodule(path)
+        plain = getattr(module, method)
+        setattr(module, method, lambda *args, **kwargs: 2 * plain(*args, **kwargs))
+
+    return change
+
+
+def other_heads(model: Transformer) -> None:
+    model.decoder.layers[1].cross_attention.num_heads = 2
+
+
+def other_widths(model: Transformer) -> None:
+    model.decoder.layers[1].cross_attention = MultiHeadAttention(12, 3, d_k=5, d_v=3).double()
+
+
+def of_class(kind: type[Transformer]) -> Callable[[Transformer], None]:
+    return lambda model: setattr(model, "__class__", kind)
+
+
+def with_gelu(path: str) -> Callable[[Transformer], None]:
+    return lambda model: model.set_submodule(path, torch.nn.GELU())
+
+
+BYPASSED = {
+    "logits in a subclass": (of_class(Sharp), r"model\.logits is overridden"),
+    "embed in a subclass": (of_class(Shifted), r"model\.embed is overridden"),
+    "logits": (on_itself("", "logits"), r"model\.logits is overridden"),
+    "embed": (on_itself("", "embed"), r"model\.embed is overridden"),
+    "logits of the embedding": (on_itself("embedding", "logits"), r"embedding\.logits is overridden"),
+    "positions": (on_itself("positions", "forward"), r"positions\.forward is overridden"),
+    "an attention": (
+        on_itself("decoder.layers.1.cross_attention", "attend"),
+        r"decoder\.layers\.1\.cross_attention\.attend is overridden",
+    ),
+    "other heads": (
+        other_heads,
+        r"decoder\.layers\.1\.cross_attention has num_heads, d_k, d_v = \(2, 6, 6\), .* needs \(3, 4, 4\)",
+    ),
+    "other widths": (
+        other_widths,
+        r"decoder\.layers\.1\.cross_attention has .* \(3, 5, 3\), .* needs \(3, 4, 4\)",
+    ),
+    "dropout": (with_gelu("dropout"), r"dropout is a GELU, and LeanCache does not know"),
+    "weights": (
+        with_gelu("decoder.layers.0.self_attention.attention.weights"),
+        r"decoder\.layers\.0\.self_attention\.attention\.weights is a GELU",
+    ),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("change", "sentence"), BYPASSED.values(), ids=BYPASSED)
+def test_message_the_lean_cache_refuses_a_model_that_computes_something_else(
+    stirred: Callable[..., Transformer], change: Callable[[Transformer], None], sentence: str
+):
+    model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
+    before = model.eval()(src, tgt)
+    change(model)
+    with pytest.raises(ValueError, match=rf"^{sentence}.*; decode with KeyValueCache, which calls"):
+        LeanCache(model, src)
+    expected = model(src, tgt)  # and the way out is one
+    torch.testing.assert_close(say(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+    assert (expected - before).abs().max() > 1e-6
+
+
+WHOLE = {
+    "decode": (on_itself("", "decode"), r"model\.decode is overridden"),
+    "decoder": (on_itself("decoder", "forward"), r"decoder\.forward is overridden"),
+    "a layer": (on_itself("decoder.layers.1", "forward"), r"decoder\.layers\.1\.forward is overridden"),
+    "an attention": (
+        on_itself("decoder.layers.0.self_attention", "forward"),
+        r"decoder\.layers\.0\.self_attention\.forward is overridden",
+    ),
+    "hooks": (
+        lambda model: model.decoder.layers[1].register_forward_hook(lambda module, args, out: 2 * out),
+        r"decoder\.layers\.1 has hooks, and KeyValueCache would not call them; remove them, or",
+    ),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", CACHES)
+@pytest.mark.parametrize(("change", "sentence"), WHOLE.values(), ids=WHOLE)
+def test_message_a_cache_refuses_a_decoder_that_was_changed_as_a_whole(
+    stirred: Callable[..., Transformer], decoder: MakeDecoder, change: Callable[..., object], sentence: str
+):
+    model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
+    before = model.eval()(src, tgt)
+    change(model)
+    with pytest.raises(ValueError, match=rf"^{sentence}.* decode with Recomputation, which calls all of"):
+        decoder(model, src)
+    expected = model(src, tgt)  # and the way out is one
+    torch.testing.assert_close(say(Recomputation, model, src, tgt), expected, rtol=0, atol=1e-10)
+    assert (expected - before).abs().max() > 1e-6
+
+
+def test_law_a_compiled_model_is_decoded_by_the_caches(
+    stirred: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+):
+    """In evaluation its stacks run as written, so nothing is lost by not calling them."""
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    monkeypatch.setattr(torch, "compile", lambda plain, **options: None)  # it is not called
+    model, src = stirred(), torch.tensor([[4, 5, 2]])
+    expected = greedy_search(model, src)
+    compile_stacks(model)
+    for decoder in (*CACHES, Recomputation):
+        assert torch.equal(greedy_search(model, src, decoder=decoder), expected)

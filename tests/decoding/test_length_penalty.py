@@ -33,3 +33,10 @@ def test_law_no_alpha_no_penalty_and_otherwise_it_rises(kind: type):
 def test_message_a_reward_for_short_targets(kind: type, alpha: float):
     with pytest.raises(ValueError, match=rf"alpha={alpha} would reward short targets; give 0 \(no penalty\)"):
         kind(alpha)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", [GnmtLength, PlainLength])
+def test_message_an_infinite_alpha(kind: type):
+    with pytest.raises(ValueError, match=r"alpha=inf makes all scores 0; give a number, .* 0\.6"):
+        kind(math.inf)

@@ -145,3 +145,17 @@ def test_message_the_mode_comes_back_after_an_error(model: Transformer):
     with pytest.raises(ValueError, match="a sequence of 29 tokens is longer than the 23 positions"):
         greedy_search(model.train(), torch.full((1, 29), 4))
     assert model.training
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("search", [greedy_search, beam_search])
+@pytest.mark.parametrize(
+    ("src", "error", "sentence"),
+    [
+        (torch.tensor([4, EOS_ID]), ValueError, r"source ids have shape \(2,\); give \(batch, tokens\)"),
+        ([[4, EOS_ID]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
+    ],
+)
+def test_message_sources_that_are_no_batch_of_ids(model, search, src, error, sentence):
+    with pytest.raises(error, match=sentence):
+        search(model, src)

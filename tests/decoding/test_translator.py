@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -200,3 +201,37 @@ def test_message_a_batch_of_nothing(translator: Translator):
 def test_message_a_beam_of_nothing(translator: Translator):
     with pytest.raises(ValueError, match="beam_size=0 keeps no hypothesis"):
         translator.translate(["A man"], beam_size=0)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("changes", [{"vocab_size": 307}, {"eos_id": 4}, {"pad_id": 2, "eos_id": 0}])
+def test_message_a_tokenizer_of_another_model(translator: Translator, changes: dict[str, int]):
+    """Its special ids are given, so a model of other ones was trained with another tokenizer."""
+    config = dataclasses.replace(translator.model.config, **changes)
+    found = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
+    ours = (translator.tokenizer.vocab_size, 0, 1, 2)
+    names = "vocab_size, pad_id, bos_id, eos_id"
+    message = f"the model has {names} = {found} and the tokenizer {ours}; build the model with"
+    with pytest.raises(ValueError, match=re.escape(message)):
+        Translator(Transformer(config), translator.tokenizer)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("texts", "sentence"),
+    [
+        (b"A man", r"a Translator takes a list of texts, not one text"),
+        (None, "a Translator takes a list of texts, not NoneType"),
+        (["A man", 7], "text 1 of 2 is of type int; give strings"),
+        ([b"A man"], r"text 0 of 1 is of type bytes; .* text\.decode\('utf-8'\) for bytes"),
+    ],
+)
+def test_message_what_is_no_list_of_texts(translator: Translator, texts: object, sentence: str):
+    with pytest.raises(TypeError, match=sentence):
+        translator.translate(texts)
+
+
+@pytest.mark.message
+def test_message_sizes_that_are_no_whole_numbers(translator: Translator):
+    with pytest.raises(ValueError, match=r"batch_size=2\.5 translates nothing; give 1 or more"):
+        translator.translate(["A man"], batch_size=2.5)

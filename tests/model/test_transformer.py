@@ -4,6 +4,7 @@ import copy
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -417,3 +418,25 @@ def test_message_a_memory_of_another_width(ids):
     model, (_, tgt) = Transformer(SMALL), ids
     with pytest.raises(ValueError, match=r"key has shape \(2, 7, 13\); give \(batch, tokens, d_model=12\)"):
         model.decode(tgt, torch.zeros(BATCH, SRC, 13))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("wrong", "error", "sentence"),
+    [
+        (torch.tensor([4, 5, 2]), ValueError, r"have shape \(3,\); give \(batch, tokens\): .* ids\[None\]"),
+        (torch.ones(2, 3, 5, dtype=torch.long), ValueError, r"have shape \(2, 3, 5\); give \(batch"),
+        ([[4, 5, 2]], TypeError, "are of type list; give a tensor of torch.int64 and shape"),
+        (np.array([[4, 5, 2]]), TypeError, "are of type ndarray; give a tensor"),
+        (None, TypeError, "are of type NoneType; give a tensor"),
+        (b"abc", TypeError, "are of type bytes; give a tensor"),
+        (torch.ones(2, 5), TypeError, "have dtype torch.float32; give torch.int64"),
+    ],
+)
+@pytest.mark.parametrize("place", ["source", "target"])
+def test_message_what_is_no_batch_of_ids(ids, place, wrong, error, sentence):
+    model, (src, tgt) = Transformer(SMALL), ids
+    with pytest.raises(error, match=f"^{place} ids {sentence}"):
+        model(wrong, tgt) if place == "source" else model(src, wrong)
+    with pytest.raises(error, match=f"^token ids {sentence}"):
+        model.encode(wrong)

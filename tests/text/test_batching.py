@@ -126,3 +126,27 @@ def test_message_a_pair_without_its_frame(pair: Pair):
         ValueError, match=rf"{sizes}; a source needs one \(EOS\) and a target two \(BOS, EOS\)"
     ):
         make_batches([pair], batch_tokens=11)
+
+
+def test_law_padding_is_the_models_and_no_label():
+    pairs: list[Pair] = [([0, 0, 8], [7, 0, 0, 8]), ([0, 8], [7, 0, 8])]
+    (batch,) = make_batches(pairs, batch_tokens=11, pad_id=5)
+    assert sorted(batch.src.tolist()) == [[0, 0, 8], [0, 8, 5]]
+    assert sorted(batch.tgt.tolist()) == [[7, 0, 0, 8], [7, 0, 8, 5]]
+    assert batch.num_labels == batch.to(torch.device("cpu")).num_labels == 5
+
+
+@pytest.mark.message
+def test_message_nothing_to_pad():
+    with pytest.raises(ValueError, match="there are no sequences to pad; give at least one"):
+        pad([])
+
+
+KINDS = [([4, 5], "int"), (torch.ones(2, 3), "Tensor"), ([b"a"], "bytes")]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("wrong", "kind"), KINDS)
+def test_message_sequences_that_are_no_lists(wrong: object, kind: str):
+    with pytest.raises(TypeError, match=rf"takes a list of lists of ids, not of {kind}; .* give \[ids\]"):
+        pad(wrong)

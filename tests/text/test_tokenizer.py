@@ -5,6 +5,7 @@ import sys
 import unicodedata
 
 import pytest
+import torch
 
 from annotated_transformer.text.cleaning import INVISIBLE, QUOTES, clean
 from annotated_transformer.text.corpus import read_pairs
@@ -145,3 +146,44 @@ def test_message_another_tokenizer(tokenizer: Tokenizer):
         ValueError, match=r"the ids \(0, None, 2, 3\), but \(0, 1, 2, 3\) are needed; make it with"
     ):
         Tokenizer.from_json(other)
+
+
+NO_TEXTS = [
+    ("abc", r"takes a list of texts, not one text; give \['abc'\]"),
+    (b"abc", r"takes a list of texts, not one text; give \[b'abc'\]"),
+    (None, "takes a list of texts, not NoneType; give strings in a list"),
+    (["a", b"b"], r"text 1 of 2 is of type bytes; give strings, such as text\.decode"),
+    ([None], "text 0 of 1 is of type NoneType; give strings"),
+]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("texts", "sentence"), NO_TEXTS)
+def test_message_what_is_no_list_of_texts(tokenizer: Tokenizer, texts: object, sentence: str):
+    for use in (lambda wrong: Tokenizer.train(wrong, vocab_size=300), tokenizer.encode_source):
+        with pytest.raises(TypeError, match=sentence):
+            use(texts)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("size", [1_000_000_000, 300.5])
+def test_message_a_vocabulary_too_large_for_memory(size: float):
+    sentence = rf"vocab_size={size} is not a whole number up to 4,194,304; choose a smaller one"
+    with pytest.raises(ValueError, match=sentence):
+        Tokenizer.train(["a b"], vocab_size=size)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("wrong", [-1, 10**6, 2**70])
+def test_message_ids_of_another_tokenizer(tokenizer: Tokenizer, wrong: int):
+    sentence = rf"ids {min(wrong, 4)} to {max(wrong, 4)} do not fit a vocabulary of {tokenizer.vocab_size}, 0"
+    for use in (lambda ids: tokenizer.decode([[5], ids]), tokenizer.tokens):
+        with pytest.raises(ValueError, match=sentence):
+            use([4, wrong])
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("wrong", "kind"), [(4, "int"), (torch.tensor([4]), "Tensor"), (None, "NoneType")])
+def test_message_ids_that_are_no_list(tokenizer: Tokenizer, wrong: object, kind: str):
+    with pytest.raises(TypeError, match=rf"ids are of type {kind}, not a list of int; give tensor\.tolist"):
+        tokenizer.decode([wrong])

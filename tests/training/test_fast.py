@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, make_batches
@@ -123,3 +124,57 @@ def test_law_byte_dropout_is_off_in_evaluation_and_at_zero():
     first = ByteDropout(0.3)(x)
     torch.manual_seed(0)
     assert torch.equal(ByteDropout(0.3)(x), first)  # it draws from torch's own generator
+
+
+def test_law_a_changed_dropout_or_norm_stays_where_it_is(make_model: MakeModel):
+    class Louder(LayerNorm):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    class Half(nn.Dropout):
+        def forward(self, x):
+            return x / 2
+
+    model = make_model()
+    first, last = model.encoder.layers[0].add_norm_1, model.decoder.layers[0].add_norm_3
+    first.norm, first.dropout = Louder(12), Half(0.5)
+    last.norm.forward = lambda x: 2 * x
+    last.dropout.register_forward_hook(lambda *_: None)
+    kept = [first.norm, first.dropout, last.norm, last.dropout]
+    with fast_modules(model):
+        assert [first.norm, first.dropout, last.norm, last.dropout] == kept
+        assert type(model.dropout) is ByteDropout
+
+
+def of_class(module: nn.Module, kind: type[nn.Module]) -> None:
+    twice = {"logits": lambda self, hidden: 2 * kind.logits(self, hidden)}
+    module.__class__ = type("Changed", (kind,), twice)
+
+
+OTHER_LOGITS = {
+    "a subclass": (lambda model: of_class(model, Transformer), "logits is overridden"),
+    "the model": (lambda model: setattr(model, "logits", lambda hidden: hidden), "logits is overridden"),
+    "forward": (lambda model: setattr(model, "forward", lambda src, tgt: src), "forward is overridden"),
+    "a subclass of the embedding": (
+        lambda model: of_class(model.embedding, TokenEmbedding),
+        r"embedding\.logits is overridden",
+    ),
+    "another embedding": (
+        lambda model: setattr(model, "embedding", nn.Embedding(17, 12)),
+        "embedding is another module: Embedding",
+    ),
+    "hooks": (lambda model: model.register_forward_hook(lambda *_: None), "the model has hooks"),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("change", "sentence"), OTHER_LOGITS.values(), ids=OTHER_LOGITS)
+def test_message_the_fast_loss_refuses_other_logits(
+    make_model: MakeModel, copy_pairs: MakePairs, change: Callable[[Transformer], object], sentence: str
+):
+    model = make_model()
+    change(model)
+    config = dataclasses.replace(PLAIN, fast=True)
+    message = rf"^{sentence}, and the fast loss, .* would not call that; train with fast=False"
+    with pytest.raises(ValueError, match=message):
+        train(model, copy_pairs(43), config, generator=torch.Generator().manual_seed(0))

@@ -3,6 +3,7 @@
 import dataclasses
 import errno
 import json
+import math
 import os
 import re
 import subprocess
@@ -304,6 +305,37 @@ def test_message_a_damaged_state(run: Run, tmp_path: Path, damage: Callable[[byt
 
 
 @pytest.mark.message
+def test_message_metrics_that_are_not_utf_8(run: Run, tmp_path: Path):
+    (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 1}\n\xff')
+    message = r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"
+    with Keeper(tmp_path) as keeper, pytest.raises(ValueError, match=message):
+        run(keeper)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("seconds", [-60.0, math.nan])
+def test_message_no_duration_between_two_saves(tmp_path: Path, seconds: float):
+    message = rf"{seconds} seconds between two saves \(--save-minutes {seconds / 60:g}\) is no duration"
+    with pytest.raises(ValueError, match=message):
+        Keeper(tmp_path, seconds=seconds)
+
+
+@pytest.mark.message
+def test_message_a_resumed_training_with_another_number_of_threads(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with Keeper(tmp_path) as keeper:
+        run(keeper, dataclasses.replace(BRIEF, steps=3))
+    with Keeper(tmp_path) as keeper:
+        run(keeper, dataclasses.replace(BRIEF, steps=4))  # a warning would be an error here
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3 * threads)
+    message = f"used {threads} CPU threads and resumes with {3 * threads}: .* give --threads {threads} for"
+    with Keeper(tmp_path) as keeper, pytest.warns(UserWarning, match=message):
+        run(keeper, dataclasses.replace(BRIEF, steps=5))
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("line", ["{", "[]", "7", '{"loss": 1}'])
 def test_message_damaged_metrics(run: Run, tmp_path: Path, line: str):
     (tmp_path / "metrics.jsonl").write_text(line)
@@ -396,3 +428,16 @@ def test_message_divergence_names_the_batch_and_keeps_the_step_before(
     with Keeper(tmp_path) as keeper:
         found, _ = run(keeper)
     assert same(found, run(None)[0])
+
+
+@pytest.mark.message
+def test_message_a_first_step_that_diverges_is_not_said_to_be_kept(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def diverge(model: Transformer, *args: object, **options: object) -> Tensor:
+        return model.embedding.weight.sum() * math.nan
+
+    monkeypatch.setattr(trainer, "batch_loss", diverge)
+    with Keeper(tmp_path) as keeper, pytest.raises(FloatingPointError, match="the loss is nan") as error:
+        run(keeper)
+    assert "is kept" not in str(error.value)

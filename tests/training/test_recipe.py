@@ -287,3 +287,18 @@ def test_message_a_start_of_another_shape(tmp_path: Path):
 def test_message_a_recipe_that_would_fail_late(setting: dict[str, float], message: str):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(RECIPE, **setting)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("seed", [-1, 2**32, 2**64])
+def test_message_a_seed_of_more_than_32_bits(tmp_path: Path, seed: int):
+    """It would give the weights of another seed: `2 ** 32` those of 0."""
+    sentence = rf"seed={seed}, of which .* the last 32 bits, {seed % 2**32}; give 0 to 4294967295"
+    with pytest.raises(ValueError, match=sentence):
+        follow(RECIPE, corpus(), tmp_path, seed=seed)
+
+
+def test_law_a_loss_without_a_finite_perplexity_is_reported():
+    numbers = {"step": 1, "epoch": 1, "rate": 0.1, "gradient_norm": 1.0, "tokens_per_second": 1.0}
+    report = Report(training_loss=1e5, validation_loss=1e4, **numbers)
+    assert str(report).endswith("validation loss 10000.000 (perplexity inf)")

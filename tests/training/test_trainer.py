@@ -269,10 +269,51 @@ def test_message_label_smoothing():
         TrainingConfig(label_smoothing=1.0)
 
 
+@pytest.mark.parametrize("fast", [False, True])
+def test_law_a_model_of_other_special_ids_learns_the_same(copy_pairs, fast: bool):
+    """Ids are names: with ids, rows of the embedding and labels renamed, every number is the same."""
+    new_id = torch.randperm(17, generator=rng())
+    pairs = copy_pairs(43)
+    renamed = [tuple(new_id[list(ids)].tolist() for ids in pair) for pair in pairs]
+    pad_id, bos_id, eos_id = new_id[:3].tolist()
+    assert 0 not in (pad_id, bos_id, eos_id)  # so that padding by 0 would be a word
+    one = model(dropout=0.0)
+    other = model(dropout=0.0, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id)
+    with torch.no_grad():
+        other.embedding.weight[new_id] = one.embedding.weight
+    config = dataclasses.replace(BRIEF, fast=fast)
+    expected, found = (
+        train(net, data, config, generator=rng(), validation=data[:7])
+        for net, data in ((one, pairs), (other, renamed))
+    )
+    for before, after in zip(expected, found, strict=True):
+        assert after.training_loss == pytest.approx(before.training_loss, rel=1e-4)
+        assert after.validation_loss == pytest.approx(before.validation_loss, rel=1e-4)
+    torch.testing.assert_close(other.embedding.weight[new_id], one.embedding.weight, rtol=1e-3, atol=1e-4)
+
+
 @pytest.mark.message
-def test_message_another_padding_id(copy_pairs):
-    with pytest.raises(ValueError, match="the model has pad_id=5, but batches are padded with 0"):
-        train(model(pad_id=5), copy_pairs(5, seed=0), BRIEF, generator=rng())
+@pytest.mark.parametrize(
+    ("pair", "sentence"),
+    [
+        (([4, 2], [3, 4, 2]), "the target of pair 5 has ids from 3 to 2, .* begin with bos_id=1"),
+        (([4, 2], [1, 4, 7]), "the target of pair 5 has ids from 1 to 7, .* end with eos_id=2; build"),
+        (([4, 0, 2], [1, 4, 2]), "pair 5 holds 0, the model's pad_id, .*; leave padding to make_batches"),
+        (([4, 2], [1, 17, 2]), "pair 5 holds the id 17, and the model has vocab_size=17; build the model"),
+    ],
+)
+def test_message_a_pair_of_other_ids_stops_before_the_first_update(copy_pairs, pair, sentence: str):
+    with pytest.raises(ValueError, match=sentence):
+        train(model(), [*copy_pairs(5), pair], BRIEF, generator=rng())
+
+
+@pytest.mark.message
+def test_message_a_batch_padded_for_another_model(copy_pairs):
+    (batch, *_) = make_batches(copy_pairs(5), batch_tokens=101)
+    message = "the batch is padded with 0, and the model has pad_id=5; give make_batches that pad_id"
+    for loss in (lambda net: batch_loss(net, batch, BRIEF), lambda net: mean_loss(net, [batch])):
+        with pytest.raises(ValueError, match=message):
+            loss(model(pad_id=5))
 
 
 @pytest.mark.message

@@ -1,0 +1,23 @@
+"""Which parts of a model compute something else than this package wrote: for the fast paths.
+
+A fast path computes what a module computes without calling it, so it has to refuse a module that
+was changed.
+"""
+
+from torch import nn
+
+
+def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
+    """Return those of these methods of `kind` that a subclass, or `module` itself, overrides."""
+    return [
+        name
+        for name in methods
+        if getattr(type(module), name) is not getattr(kind, name)
+        or not getattr(vars(module).get(name), "same_in_evaluation", name not in vars(module))
+    ]
+
+
+def has_hooks(module: nn.Module) -> bool:
+    """Tell whether a forward or backward hook is registered on `module`."""
+    hooks = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
+    return any(getattr(module, name) for name in hooks)
