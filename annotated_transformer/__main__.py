@@ -51,8 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         log("terminated" if isinstance(error, Terminated) else "interrupted")
         return exit_status(error)
     finally:
-        for stream in (sys.stdout, sys.stderr):
-            drop_unwritable(stream)
+        drop_unwritable()
 
 
 def _run(arguments: list[str]) -> int:

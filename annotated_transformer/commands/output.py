@@ -3,7 +3,6 @@
 import os
 import sys
 from contextlib import suppress
-from typing import TextIO
 
 from tqdm import tqdm
 
@@ -31,18 +30,17 @@ def log(message: object) -> None:
             tqdm.write(str(message), file=sys.stderr)
 
 
-def drop_unwritable(stream: TextIO | None) -> bool:
-    """Flush `stream`; if that is impossible, drop what is left in it, and return True.
+def drop_unwritable() -> None:
+    """Flush stdout and stderr; drop what cannot be written.
 
     Otherwise Python would try again at exit, and complain.
     """
-    if stream is None or stream.closed:
-        return False
-    try:
-        stream.flush()
-    except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
-        return True
-    return False
+    for stream in (sys.stdout, sys.stderr):
+        if stream is None or stream.closed:
+            continue
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
