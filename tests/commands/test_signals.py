@@ -20,7 +20,7 @@ RAISED = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
 
 
 def send(number: int) -> BaseException | None:
-    """Send a signal to this process, and return what its handler raised: KeyboardInterrupt would end pytest."""
+    """Send a signal to this process, and return what its handler raised; pytest would end on it."""
     try:
         os.kill(os.getpid(), number)
         for _ in range(1000):  # a handler runs between two instructions
