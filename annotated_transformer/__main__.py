@@ -14,6 +14,8 @@ import torch
 from annotated_transformer.commands.curves import add_curves_options, curves_command
 from annotated_transformer.commands.download import add_download_options, download_command
 from annotated_transformer.commands.evaluate import add_evaluate_options, evaluate_command
+from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log
+from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
 from annotated_transformer.commands.train import add_train_options, train_command
 from annotated_transformer.commands.translate import add_translate_options, translate_command
 
@@ -37,29 +39,47 @@ COMMANDS = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; a mistake of its user is one sentence on stderr and exit status 2."""
-    options = _parser().parse_args(arguments)
+    """Run one command; a mistake of its user is one sentence on stderr and exit status 2.
+
+    After SIGINT and SIGTERM, the status is 130 and 143. A reader of the output who leaves before
+    its end, such as `head -1`, is no mistake: the command ends, with status 0.
+    """
     try:
-        if options.threads is not None:
-            _set_threads(options.threads)
-        options.run(options)
+        return _run(sys.argv[1:] if arguments is None else arguments)
+    except ReaderGone:
+        return 0
     except (ValueError, OSError, FloatingPointError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        return _report(error)
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
-        print(f"error: out of memory ({error}); give smaller sizes, batches or beams", file=sys.stderr)
+        log(f"error: out of memory ({error}); give smaller sizes, batches or beams")
         return 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    return 0
+    except (KeyboardInterrupt, Terminated) as error:
+        log("terminated" if isinstance(error, Terminated) else "interrupted")
+        return exit_status(error)
+    finally:
+        drop_unwritable()
 
 
 def _is_out_of_memory(error: Exception) -> bool:
     on_cpu = "can't allocate memory" in str(error)  # PyTorch has no class for that
     return on_cpu or isinstance(error, (MemoryError, torch.OutOfMemoryError))
+
+
+def _run(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    options.arguments = arguments
+    if options.threads is not None:
+        _set_threads(options.threads)
+    with handle_signals(raise_signal):
+        options.run(options)
+    return 0
+
+
+def _report(error: Exception) -> int:
+    log(f"error: {error}")
+    return 2
 
 
 def _set_threads(threads: int) -> None:

@@ -25,12 +25,18 @@ DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.f
 
 
 def save(
-    folder: str | Path, model: Transformer, tokenizer: Tokenizer, *, stored: torch.dtype | None = None
+    folder: str | Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    stored: torch.dtype | None = None,
+    run: str | None = None,
 ) -> None:
     """Write the model to `folder`, in the place of an older one.
 
     On disk its weights are rounded to the type `stored`, if given; loaded, they have the model's own
-    type again. In torch.float16 each takes 2 bytes, and is off by at most 1 part in 2048.
+    type again. In torch.float16 each takes 2 bytes, and is off by at most 1 part in 2048. `run` marks
+    the model as written by a training run, which may then overwrite it.
 
     All files are complete on disk before the first old one is replaced, each in one step, the
     weights last. So a full disk leaves the older model. A kill leaves the older or the newer, or,
@@ -50,6 +56,7 @@ def save(
         TOKENIZER: tokenizer.to_json().encode() + b"\n",
     }
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "dtype": str(dtype)}
+    metadata |= {} if run is None else {"run": run}
     metadata[WEIGHTS] = digest_tensors(tensors)
     metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     write_together(Path(folder), contents | {WEIGHTS: to_safetensors(tensors, metadata)})

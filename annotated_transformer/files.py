@@ -64,6 +64,19 @@ def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> byte
     return len(header).to_bytes(8, "little") + header + data[end:]
 
 
+def read_metadata(path: Path, *, way_out: str) -> dict[str, str]:
+    """Return the metadata of a safetensors file, without reading its tensors.
+
+    Raises:
+        ValueError: If it is damaged; the message ends with `way_out`.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            return file.metadata() or {}
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged ({error}); {way_out}") from error
+
+
 def read_tensors(path: Path, *, way_out: str) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Return the tensors and the metadata of a safetensors file.
 

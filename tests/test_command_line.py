@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,8 +16,11 @@ import torch
 from annotated_transformer import __main__ as command_line
 from annotated_transformer import checkpoint
 from annotated_transformer.commands import train
+from annotated_transformer.commands.translate import TOGETHER
+from annotated_transformer.training import trainer
 from annotated_transformer.training.keeper import Keeper
 from annotated_transformer.training.snapshots import snapshots
+from annotated_transformer.training.state_file import read_counters
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
 VERBS = {"sees": "sieht", "hears": "hört"}
@@ -120,6 +124,100 @@ def test_law_a_training_killed_three_times_gives_the_same_model(
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+def test_law_a_training_stopped_by_two_signals_says_how_to_resume_and_gives_the_same_model(
+    data: Path, trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
+    out, update = tmp_path / "a folder", trainer.update
+    command = [*TRAIN, "--threads", "1", "--data", str(data), "--out", str(out)]
+    for number, status, last in ((signal.SIGINT, 130, 7), (signal.SIGTERM, 143, 31)):
+
+        def stop(state, batch, config, number: int = number, last: int = last) -> str:
+            note = update(state, batch, config)
+            if state.at.step == last:
+                os.kill(os.getpid(), number)
+            return note
+
+        monkeypatch.setattr(trainer, "update", stop)
+        assert command_line.main(command) == status
+        *_, saved, resume, word = capsys.readouterr().err.splitlines()
+        assert saved == f"step {last} is saved in {out}; to resume, run"
+        assert read_counters(out).step == last
+        assert word == {130: "interrupted", 143: "terminated"}[status]
+        *program, command = shlex.split(resume)[:3], shlex.split(resume)[3:]
+        assert program == [["python", "-m", "annotated_transformer"]]
+    monkeypatch.setattr(trainer, "update", update)
+    assert command_line.main(command) == 0
+    expected, found = checkpoint.load(trained[0])[0].state_dict(), checkpoint.load(out)[0].state_dict()
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_law_a_signal_from_outside_saves_a_checkpoint(data: Path, tmp_path: Path, number: int, status: int):
+    command = [sys.executable, "-m", "annotated_transformer", *TRAIN, "--steps", "1000000", "--threads", "1"]
+    command += ["--data", str(data), "--out", str(tmp_path)]
+    metrics = tmp_path / "metrics.jsonl"
+
+    def listen() -> None:  # a shell starts what runs in the background deaf to SIGINT
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=listen) as process:
+        while process.poll() is None and not metrics.exists():
+            time.sleep(0.01)
+        process.send_signal(number)
+        _, err = process.communicate()
+    assert process.returncode == status, err
+    assert "Traceback" not in err
+    assert f"step {read_counters(tmp_path).step} is saved in {tmp_path}; to resume, run" in err
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_law_a_reader_who_leaves_is_no_mistake(trained: tuple[Path, str], tmp_path: Path, unbuffered: str):
+    (tmp_path / "lines").write_text("The dog sees the man.\n" * (3 * TOGETHER))
+    command = [sys.executable, "-m", "annotated_transformer", "translate", "--model", str(trained[0])]
+    with (
+        (tmp_path / "lines").open() as lines,
+        subprocess.Popen(
+            command,
+            stdin=lines,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        ) as process,
+    ):
+        assert process.stdout.readline().endswith(b"\n")
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--split", "test"]], ids=["help", "evaluate"])
+def test_law_a_reader_who_never_reads_is_no_mistake(
+    data: Path, trained: tuple[Path, str], arguments: list[str], unbuffered: str
+):
+    if arguments[0] == "evaluate":
+        arguments = [*arguments, "--model", str(trained[0]), "--data", str(data)]
+    command = [sys.executable, "-m", "annotated_transformer", *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=environment
+    ) as process:
+        process.stdout.close()
+        err = process.stderr.read()
+    assert (process.returncode, err) == (0, b"")
+
+
+def test_law_a_training_goes_on_when_nobody_reads_its_log(data: Path, tmp_path: Path):
+    command = [sys.executable, "-m", "annotated_transformer", *TRAIN, "--steps", "3", "--threads", "1"]
+    command += ["--data", str(data), "--out", str(tmp_path)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, bufsize=0) as process:
+        process.stderr.close()
+    assert process.returncode == 0
+    assert read_counters(tmp_path).step == 3
+    checkpoint.load(tmp_path)
+
+
 def test_law_two_processes_train_one_model_as_one_would(data: Path, tmp_path: Path):
     arguments = [*TRAIN, "--steps", "3", "--dropout", "0", "--threads", "1", "--data", str(data)]
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
@@ -176,6 +274,10 @@ MISTAKES = {
     "a training that diverges": (
         [*TRAIN, "--peak", "1e30", "--data", "{data}", "--out", "out"],
         "it has diverged; give a smaller peak, or more than warmup_steps=30",
+    ),
+    "a model of another origin": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/foreign"],
+        "holds a model and no training.safetensors: no training here wrote it",
     ),
     "no epochs to average": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--average", "0"],
@@ -237,6 +339,8 @@ def test_message_a_mistake_is_one_sentence(
     tmp_path: Path,
 ):
     monkeypatch.chdir(tmp_path)
+    (data / "foreign").mkdir(exist_ok=True)
+    (data / "foreign" / "config.json").touch()
     (tmp_path / "stdin").touch()
     with (tmp_path / "stdin").open() as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)

@@ -4,6 +4,8 @@ import argparse
 from html import escape
 from pathlib import Path
 
+from annotated_transformer.commands.output import write
+
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
     """Add what `curves` takes."""
@@ -34,4 +36,4 @@ def curves_command(options: argparse.Namespace) -> None:
         options.to.write_text(drawing, encoding="utf-8")
     else:
         figure.savefig(options.to, facecolor=PAPER)
-    print(words)
+    write(words)

@@ -1,7 +1,6 @@
 """`evaluate`: how near a model's translations of a split come to its references."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from annotated_transformer.commands.options import (
     load_translator,
     search_options,
 )
+from annotated_transformer.commands.output import log, write
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import load_corpus, read_pairs
 from annotated_transformer.text.sources import corpus_folder
@@ -44,8 +44,8 @@ def evaluate_command(options: argparse.Namespace) -> None:
     translator = load_translator(options, default=f"{options.source}-{options.target}")
     texts, references = map(list, zip(*pairs, strict=True))
     score = measure(translator.translate(texts, **search), references)
-    print(f"BLEU = {score.bleu:.2f}")
-    print(score.signature)
+    write(f"BLEU = {score.bleu:.2f}")
+    write(score.signature)
 
 
 def _read_split(options: argparse.Namespace) -> list[SentencePair]:
@@ -57,7 +57,7 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
         raise ValueError(
             f"{options.corpus} has no split {options.split!r}; choose from {', '.join(corpus.splits)}"
         )
-    print(corpus.summary(), file=sys.stderr)
+    log(corpus.summary())
     return corpus.splits[options.split]
 
 

@@ -3,20 +3,24 @@
 import argparse
 import dataclasses
 import os
-import sys
+import shlex
+import signal
 from pathlib import Path
 
-from tqdm import tqdm
+import torch
 
 from annotated_transformer.commands.device import DEVICES, take_device
 from annotated_transformer.commands.options import add_corpus_options
+from annotated_transformer.commands.output import log
+from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
 from annotated_transformer.config import TINY
-from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, follow
 from annotated_transformer.training.snapshots import snapshots
-from annotated_transformer.training.state_file import read_counters
-from annotated_transformer.training.team import join_team
+from annotated_transformer.training.state_file import STATE, read_counters
+from annotated_transformer.training.stopping import TrainingStopped
+from annotated_transformer.training.team import Team, join_team
 
 SIZES = ("num_layers", "d_model", "d_ff", "num_heads")  # of the model, as `TransformerConfig` names them
 
@@ -52,8 +56,9 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
 def train_command(options: argparse.Namespace) -> None:
     """Learn a tokenizer and a small model, and save both.
 
-    A training that was stopped goes on when the same command is given again. Under torchrun,
-    several processes share each batch.
+    SIGINT (Ctrl-C) and SIGTERM save a checkpoint before they end the run; a second signal ends it at
+    once. An interrupted run resumes when the same command is given again. Under torchrun, several
+    processes share each batch.
     """
     device = take_device(options.device)
     recipe = _recipe(options, fast=device.type == "cpu")
@@ -61,20 +66,41 @@ def train_command(options: argparse.Namespace) -> None:
     _refuse_unwritable(options.out)
     with join_team() as team:
         if team.rank == 0:
-            print(corpus.summary(), file=sys.stderr)
-        seconds = 60 * options.save_minutes
-        follow(
-            recipe,
-            corpus,
-            options.out,
-            seed=options.seed,
-            start=options.start,
-            device=device,
-            save_seconds=seconds,
-            say=_say,
-        )
+            log(corpus.summary())
+        _train(options, recipe, corpus, device, team)
         if team.rank == 0:
             _say_what_is_there(options.out, options.average)
+
+
+def _train(
+    options: argparse.Namespace, recipe: Recipe, corpus: Corpus, device: torch.device, team: Team
+) -> None:
+    """Train until the end, or until a signal, which is raised after the state is saved."""
+    try:
+        with StopRequest() as stop:
+            follow(
+                recipe,
+                corpus,
+                options.out,
+                seed=options.seed,
+                start=options.start,
+                device=device,
+                save_seconds=60 * options.save_minutes,
+                stop=stop,
+                say=log,
+            )
+    except (TrainingStopped, KeyboardInterrupt, Terminated) as error:
+        if team.rank == 0 and (options.out / STATE).exists():
+            log(_how_to_resume(options, team))
+        if isinstance(error, TrainingStopped):
+            raise_signal(stop.signal or signal.SIGINT)  # none: another process got it
+        raise
+
+
+def _how_to_resume(options: argparse.Namespace, team: Team) -> str:
+    program = "python" if team.size == 1 else f"torchrun --nproc-per-node={team.size}"
+    command = shlex.join([*program.split(), "-m", "annotated_transformer", *options.arguments])
+    return f"step {read_counters(options.out).step} is saved in {options.out}; to resume, run\n{command}"
 
 
 def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
@@ -101,15 +127,11 @@ def _training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConf
     )
 
 
-def _say(report: object) -> None:
-    tqdm.write(str(report), file=sys.stderr)
-
-
 def _say_what_is_there(folder: Path, average: int) -> None:
     epochs = min(average, len(snapshots(folder)))
     step = read_counters(folder).step
     mean = "" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"
-    print(f"{folder} has the model of step {step}{mean}", file=sys.stderr)
+    log(f"{folder} has the model of step {step}{mean}")
 
 
 def _refuse_unwritable(folder: Path) -> None:

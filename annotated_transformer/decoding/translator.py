@@ -17,6 +17,7 @@ from annotated_transformer.decoding.observation import observe
 from annotated_transformer.decoding.pretrained import EN_DE, pretrained_folder
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.decoding.search import greedy_search
+from annotated_transformer.decoding.sources import Sources, encode_sources
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import Tokenizer, check_texts
@@ -140,6 +141,11 @@ class Translator:
                 )
         return [found[i] for i in range(len(texts))]
 
+    def encode(self, texts: list[str]) -> Sources:
+        """Return the ids of `texts`, and which of them `translate` would refuse, and why."""
+        limit = self.model.config.max_length
+        return encode_sources(self.tokenizer, texts, max_length=limit)
+
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1:
             return lambda src: greedy_search(self.model, src, decoder=self.decoder)
@@ -178,24 +184,11 @@ class Translator:
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         check_texts(texts, "a Translator")
-        for index, text in enumerate(texts):
-            if any("\ud800" <= character <= "\udfff" for character in text):
-                raise ValueError(
-                    f"text {index} of {len(texts)} is no Unicode: it holds half of a "
-                    f"surrogate pair ({text[:40]!r}); decode its bytes as UTF-8"
-                )
-        sources = self.tokenizer.encode_source(texts)
-        room = self.model.config.max_length
-        for index, ids in enumerate(sources):
-            if ids == [self.model.config.eos_id]:
-                raise ValueError(
-                    f"text {index} of {len(texts)} is empty ({texts[index][:40]!r}); "
-                    f"leave it out"
-                )
-            if len(ids) > room:
-                raise ValueError(
-                    f"text {index} of {len(texts)} ({texts[index][:40]!r}…) has {len(ids)} "
-                    f"tokens with its EOS, and this model has positions for {room}; "
-                    f"split it into sentences"
-                )
-        return sources
+        sources = self.encode(texts)
+        named = [(index, f"text {index} of {len(texts)}") for index in range(len(texts))]
+        for index, name in named:
+            if index in sources.problems:
+                raise ValueError(f"{name} {sources.problems[index]}")
+            if index in sources.blank:
+                raise ValueError(f"{name} is empty ({texts[index][:40]!r}); leave it out")
+        return sources.ids

@@ -22,8 +22,10 @@ def read_lines(path: Path, member: str = "") -> list[str]:
     return lines
 
 
-def decode_lines(raw: bytes, name: str) -> list[str]:
+def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
     """Return the lines of what was read from `name`; of nothing, or one line feed, none.
+
+    `errors` is what `bytes.decode` does about bytes that are not UTF-8.
 
     Raises:
         ValueError: where bytes are not UTF-8.
@@ -32,7 +34,7 @@ def decode_lines(raw: bytes, name: str) -> list[str]:
     lines = []
     for number, line in enumerate(raw.split(b"\n") if raw else [], start=1):
         try:
-            lines.append(line.decode("utf-8"))
+            lines.append(line.decode("utf-8", errors))
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"{name}, line {number}: byte {error.start + 1} is "

@@ -4,7 +4,6 @@ It holds the last state of the training, `metrics.jsonl` with a line for each re
 lock, which the system takes away from a process that ends, however it ends.
 """
 
-import hashlib
 import json
 import os
 import sys
@@ -14,6 +13,8 @@ from pathlib import Path
 
 from annotated_transformer.files import write_together
 from annotated_transformer.text.lines import decode_lines
+from annotated_transformer.training.fingerprint import run_id
+from annotated_transformer.training.ownership import refuse_foreign_model
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.state_file import STATE, load_state, save_state
 from annotated_transformer.training.team import Team
@@ -80,12 +81,16 @@ class Keeper:
     def resume(self, state: TrainingState, settings: Mapping[str, object]) -> None:
         """Set `state` to the last one saved, if any; `settings` are part of its identity.
 
+        If there is none, save the first: from now on, a model in the folder is of this training.
+
         Raises:
-            ValueError: If it is damaged, or of another training.
+            ValueError: If it is damaged, or of another training; or if the folder holds a
+                model that this training did not write.
         """
         self.identity = {**self.identity, **settings}
-        if (self.folder / STATE).exists():
-            load_state(self.folder, state, self.identity)
+        refuse_foreign_model(self.folder)
+        if not (self.folder / STATE).exists() or not load_state(self.folder, state, self.identity):
+            save_state(self.folder, state, self.identity)
         self.step, self._saved = state.at.step, time.monotonic()
         path = self.folder / METRICS
         lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
@@ -96,6 +101,11 @@ class Keeper:
                 f"{path} is damaged ({error!r}): each line must be JSON with a step; "
                 f"mend it, or move it away"
             ) from error
+
+    @property
+    def run_id(self) -> str:
+        """Return what marks the models that this training writes; known once it has begun."""
+        return run_id(self.identity)
 
     def is_due(self) -> bool:
         """Say whether the last save is too long ago."""
@@ -116,11 +126,6 @@ class Keeper:
         if self.writes:
             text = "\n".join([*self._lines, ""])
             write_together(self.folder, {METRICS: text.encode()})
-
-
-def fingerprint(data: object) -> str:
-    """Return twelve letters that tell lists, numbers and strings from others."""
-    return hashlib.sha256(json.dumps(data).encode()).hexdigest()[:12]
 
 
 def _take(folder: Path) -> int:

@@ -18,7 +18,9 @@ from annotated_transformer.text.segmentation import Segmentations, encode_pairs
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training.compilation import compile_stacks
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.keeper import Keeper, fingerprint
+from annotated_transformer.training.fingerprint import fingerprint
+from annotated_transformer.training.keeper import Keeper
+from annotated_transformer.training.ownership import refuse_foreign_model
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.snapshots import average_snapshots, save_snapshot
 from annotated_transformer.training.state_file import read_counters
@@ -75,20 +77,23 @@ def follow(
     start: Path | None = None,
     device: torch.device | str = "cpu",
     save_seconds: float = 180.0,
+    stop: Callable[[], bool] = lambda: False,
     say: Callable[[object], object] = lambda report: None,
 ) -> None:
     """Learn a tokenizer and a model from `corpus` into `folder`, or go on with that.
 
     A model in the folder `start` gives its tokenizer, and its weights to begin with. `folder`
     has the model after each epoch: the mean of the last ones. `say` is told each report. Of
-    several processes, the first speaks and writes.
+    several processes, the first speaks and writes. `stop` is that of `train`.
 
     Raises:
-        ValueError: If the folder has another training, `start` a model of another shape, or `seed`
-            has more than 32 bits.
+        TrainingStopped: If `stop` asked for it; the folder has the state.
+        ValueError: If the folder has another training, or a model that this one did not write,
+            `start` a model of another shape, or `seed` has more than 32 bits.
     """
     _refuse_seed(seed)
     keeper = Keeper(folder, seconds=save_seconds)
+    refuse_foreign_model(folder)  # before the tokenizer is learned, which takes time
     model, tokenizer = _beginning(recipe, corpus, seed, start)
     identity = _identity(recipe, corpus, tokenizer)
     if start is not None:
@@ -102,7 +107,7 @@ def follow(
         if first:
             say(report)
             save_snapshot(folder, report.epoch, model, tokenizer, keep=recipe.average)
-            checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
+            _save_mean(folder, recipe, keeper)
 
     held_out = corpus.splits.get("val")
     keeper.identity = identity
@@ -115,12 +120,19 @@ def follow(
             validation=None if held_out is None else encode_pairs(tokenizer, held_out),
             report=keep,
             keeper=keeper,
+            stop=stop,
         )
         if first and not reports:  # nothing was left to do, but `average` may be new
             at = read_counters(folder)
             if at.batch:  # killed within an epoch, and now told to end there
                 save_snapshot(folder, at.epoch + 1, model, tokenizer, keep=at.epoch + 1)
-            checkpoint.save(folder, *average_snapshots(folder, last=recipe.average))
+            _save_mean(folder, recipe, keeper)
+
+
+def _save_mean(folder: Path, recipe: Recipe, keeper: Keeper) -> None:
+    """Save the mean of the last epochs' models as the model of this training."""
+    mean = average_snapshots(folder, last=recipe.average)
+    checkpoint.save(folder, *mean, run=keeper.run_id)
 
 
 def _beginning(

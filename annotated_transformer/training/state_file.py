@@ -15,7 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer import checkpoint
 from annotated_transformer.files import digest_tensors, read_tensors, to_safetensors, write_together
+from annotated_transformer.training.fingerprint import run_id
+from annotated_transformer.training.snapshots import snapshots
 from annotated_transformer.training.state import Counters, TrainingState
 
 STATE = "training.safetensors"
@@ -34,6 +37,7 @@ def save_state(
     threads = torch.get_num_threads()
     record = json.dumps({"identity": dict(identity), "at": asdict(state.at), "threads": threads})
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
+    metadata["run"] = run_id(identity)
     metadata["digest"] = _digest(tensors, record)
     if state.team.rank == 0:
         write_together(folder, {STATE: to_safetensors(tensors, metadata)})
@@ -41,8 +45,11 @@ def save_state(
 
 def load_state(
     folder: Path, state: TrainingState, identity: Mapping[str, object]
-) -> None:
-    """Set `state` to the one that `save_state` wrote to `folder`.
+) -> bool:
+    """Set `state` to the one that `save_state` wrote to `folder`, and return True.
+
+    Before its first update a training has nothing to lose: its state may be replaced by that of
+    another. Then `state` stays as it is, and False is returned.
 
     Raises:
         ValueError: If the file is damaged, or of another training than `identity` says.
@@ -54,6 +61,8 @@ def load_state(
         for name in now | before
         if before.get(name) != now.get(name)
     ]
+    if changes and record["at"]["step"] == 0 and not holds_model(folder):
+        return False
     if changes:
         raise ValueError(
             f"{folder / STATE} is the state of another training: {', '.join(changes)}; "
@@ -69,6 +78,12 @@ def load_state(
             f"their last bits; give --threads {threads} for the same bits",
             stacklevel=2,
         )
+    return True
+
+
+def holds_model(folder: Path) -> bool:
+    """Return whether there is a model in `folder`, or a part of one."""
+    return any((folder / name).exists() for name in checkpoint.FILES) or bool(snapshots(folder))
 
 
 def read_counters(folder: Path) -> Counters:
@@ -81,7 +96,7 @@ def read_counters(folder: Path) -> Counters:
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    way_out = "delete it to train from the first step"
+    way_out = "give another folder to train from the first step"
     tensors, metadata = read_tensors(path, way_out=way_out)
     if metadata.get("format_version") != FORMAT_VERSION:
         raise ValueError(

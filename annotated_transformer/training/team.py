@@ -69,6 +69,10 @@ class Team:
         """Return what the first process thinks, so that all do the same."""
         return self.total(float(question and self.rank == 0)) > 0
 
+    def any(self, question: bool) -> bool:
+        """Return whether any process answers yes, so that all do the same."""
+        return self.total(float(question)) > 0
+
     def gather(self, tensor: Tensor) -> list[Tensor]:
         """Return each process's tensor, in the order of their ranks."""
         if self.size == 1:

@@ -14,12 +14,14 @@ from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.evaluation import check_fit
 from annotated_transformer.training.fast import fast_modules
-from annotated_transformer.training.keeper import Keeper, fingerprint
+from annotated_transformer.training.fingerprint import fingerprint
+from annotated_transformer.training.keeper import Keeper
 from annotated_transformer.training.objective import batch_loss
 from annotated_transformer.training.progress import Progress
 from annotated_transformer.training.report import Report, make_report
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.state import Counters, TrainingState
+from annotated_transformer.training.stopping import TrainingStopped
 
 Pairs = list[Pair] | Callable[[int], list[Pair]]
 
@@ -33,15 +35,18 @@ def train(
     validation: list[Pair] | None = None,
     report: Callable[[Report], object] = lambda report: None,
     keeper: Keeper | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[Report]:
     """Train `model` on `pairs` in place, and return a report per epoch.
 
     `pairs` may be a function of the epoch, counted from 0, such as `Segmentations`. Nothing
     is learned from those of `validation`. `report` gets each report at once. `generator`
     draws the order of the pairs; dropout draws from torch's own. Adam is the paper's, and so
-    is the schedule. What a `keeper` has kept of this training is not done again.
+    is the schedule. What a `keeper` has kept of this training is not done again. `stop` is
+    called before each update; once it returns True, the state is saved and training stops.
 
     Raises:
+        TrainingStopped: If `stop` returned True, in this or in another process of the run.
         FloatingPointError: If the loss or its gradient is no number; no weight has it then.
         ValueError: If the pairs do not fit the model, or the keeper has another training.
     """
@@ -63,7 +68,7 @@ def train(
                 check_fit(model, found)
             pad_id, most = model.config.pad_id, config.batch_tokens
             batches = make_batches(found, batch_tokens=most, generator=generator, pad_id=pad_id)
-            _train_epoch(state, batches, config, progress, keeper)
+            _train_epoch(state, batches, config, progress, keeper, stop)
             speed = progress.tokens_per_second
             reports.append(make_report(state, held_out, speed))
             report(reports[-1])
@@ -90,9 +95,14 @@ def _train_epoch(
     config: TrainingConfig,
     progress: Progress,
     keeper: Keeper | None,
+    stop: Callable[[], bool],
 ) -> None:
     """Update the weights once for each batch that is left, as far as the limits allow."""
     for batch in batches[state.at.batch :]:
+        if state.team.any(stop()):
+            if keeper is not None:
+                keeper.save(state)
+            raise TrainingStopped(state.at.step)
         try:
             note = update(state, batch, config)
         except FloatingPointError as error:

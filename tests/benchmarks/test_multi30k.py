@@ -20,7 +20,7 @@ from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.keeper import fingerprint
+from annotated_transformer.training.fingerprint import fingerprint
 from annotated_transformer.training.recipe import Recipe
 from annotated_transformer.training.state_file import STATE
 from benchmarks import multi30k

@@ -1,12 +1,18 @@
 """What `translate` promises: a line for a line, whatever the text, or one sentence on what is wrong."""
 
+import os
+import signal
 import sys
+import time
 import unicodedata
 from pathlib import Path
 
 import pytest
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer.commands import output
+from annotated_transformer.commands.signals import SIGNALS
+from annotated_transformer.commands.translate import TOGETHER
 from annotated_transformer.decoding.translator import Translator
 
 
@@ -80,10 +86,9 @@ def test_law_what_cleaning_makes_alike_is_translated_alike(capsys: pytest.Captur
         (["--beam", "2", "--alpha", "-1", "A"], "alpha=-1.0 would reward short targets; give 0"),
         (["A" * 50], "has 51 tokens with its EOS, and this model has positions for 37; split it"),
         (["dog " * 10_000], "has 40001 tokens with its EOS, and this model has positions for 37"),
-        (["A", " "], "text 1 of 2 is empty (' '); leave it out"),
-        (["", "A"], "text 0 of 2 is empty (''); leave it out"),
-        (["\u200b\u00a0\ufeff"], r"text 0 of 1 is empty ('\u200b\xa0\ufeff'); leave it out"),
-        (["a\udcff"], "text 0 of 1 is no Unicode: it holds half of a surrogate pair"),
+        (["A", "A" * 50], "argument 2 ('A"),
+        (["A" * 50], "split it into sentences, or give --skip-bad to leave such lines blank"),
+        (["a\udcff"], "argument 1 is no Unicode: it holds half of a surrogate pair"),
         (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); name one"),
     ],
 )
@@ -98,6 +103,111 @@ def test_message_a_mistake_is_one_sentence(
     assert err.count("\n") == 1
 
 
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize("data", [b"\n", b"\n\n", b" \nTwo dogs.\n\n\xc2\xa0\r\n\nA child\n\n"])
+def test_law_blank_lines_stay_where_they_are(
+    data: bytes, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
+    said = iter(capsys.readouterr().out.splitlines())
+    feed(data, monkeypatch, tmp_path)
+    with sys.stdin:
+        assert command_line.main(["translate"]) == 0
+    expected = [next(said) if line.strip() else "" for line in data.decode().splitlines()]
+    assert capsys.readouterr() == ("".join(f"{line}\n" for line in expected), "")
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_bad_line_is_left_blank_on_demand_and_reported(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
+    two, child = capsys.readouterr().out.splitlines()
+    feed(b"Two dogs.\n" + b"A" * 50 + b"\n\nA child\nZw\xf6lf\n", monkeypatch, tmp_path)
+    with sys.stdin:
+        assert command_line.main(["translate", "--skip-bad"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{two}\n\n\n{child}\n\n"
+    second, fifth = err.splitlines()
+    assert second.startswith("skipped: the standard input, line 2 ('AAA")
+    assert fifth.startswith("skipped: the standard input, line 5 is no Unicode")
+    assert command_line.main(["translate", "--skip-bad", "A" * 50, "Two dogs."]) == 0
+    assert capsys.readouterr().out == f"\n{two}\n"
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+def test_message_all_bad_lines_are_in_one_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    for bad, more in ((10, None), (13, "and 3 more like these")):
+        feed((b"Two dogs.\n" + b"A" * 50 + b"\n") * bad, monkeypatch, tmp_path)
+        with sys.stdin:
+            assert command_line.main(["translate"]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""  # not even what is good, nor before the bad lines
+        lines = err.removesuffix(", or give --skip-bad to leave such lines blank\n").splitlines()
+        assert lines[10:] == ([] if more is None else [more])
+        assert [int(line.split("line ")[1].split()[0]) for line in lines[:10]] == list(range(2, 21, 2))
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_translations_are_out_before_the_next_are_made(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    lines = [f"{'dog ' * (i % 7)}{i}" for i in range(2 * TOGETHER + 3)]
+    seen, flushed, calls = "", 0, []
+
+    def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
+        nonlocal seen
+        seen += capsys.readouterr().out
+        assert seen.count("\n") == flushed == len(calls)
+        calls.extend(texts)
+        return [f"<{text}>" for text in texts]
+
+    def show(*values: object, flush: bool = False, **options: object) -> None:
+        nonlocal flushed
+        print(*values, **options)
+        flushed += flush
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    monkeypatch.setattr(output, "print", show, raising=False)
+    feed("".join(f"{line}\n" for line in lines).encode(), monkeypatch, tmp_path)
+    with sys.stdin:
+        assert command_line.main(["translate"]) == 0
+    seen += capsys.readouterr().out
+    assert calls == lines
+    assert seen.splitlines() == [f"<{line}>" for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("signal_", "status", "word"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+@pytest.mark.usefixtures("pretrained")
+def test_law_what_is_translated_before_a_signal_is_out(
+    signal_: int,
+    status: int,
+    word: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
+        if len(texts) < TOGETHER:
+            os.kill(os.getpid(), signal_)
+            time.sleep(60)
+        return texts
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    feed(b"dog\n" * (TOGETHER + 1), monkeypatch, tmp_path)
+    before = [signal.getsignal(number) for number in SIGNALS]
+    with sys.stdin:
+        assert command_line.main(["translate"]) == status
+    assert capsys.readouterr() == ("dog\n" * TOGETHER, f"{word}\n")
+    assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
 @pytest.mark.message
 def test_message_two_models(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="2"):
@@ -110,8 +220,7 @@ def test_message_two_models(capsys: pytest.CaptureFixture[str]):
     ("data", "sentence"),
     [
         (b"", "nothing to translate; give a text, such as"),
-        (b"\n", "nothing to translate; give a text, such as"),
-        (b"One\n\nThree\n", "text 1 of 3 is empty (''); leave it out"),
+        (b"One\n\n" + b"A" * 50 + b"\nTwo\n", "the standard input, line 3 ('AAAA"),
         (b"One\nZw\xf6lf\n", "the standard input, line 2: byte 3 is 0xf6, which is not UTF-8"),
     ],
 )

@@ -16,7 +16,7 @@ from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.corpus import Corpus, load_corpus, read_pairs
 from annotated_transformer.text.sources import DATA_VARIABLE, SOURCES
 from annotated_transformer.text.splitting import Splits
-from annotated_transformer.training.keeper import fingerprint
+from annotated_transformer.training.fingerprint import fingerprint
 
 COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(2003)]
 

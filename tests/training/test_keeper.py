@@ -24,6 +24,7 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
 from annotated_transformer.training.report import Report
 from annotated_transformer.training.state_file import read_counters
+from annotated_transformer.training.stopping import TrainingStopped
 from annotated_transformer.training.trainer import train
 
 STEPS = 17  # the 23 pairs make 4 batches: four epochs end, and one is left unfinished
@@ -110,6 +111,40 @@ def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
             found, reports = run(keeper, validation=validation)
         assert same(found, expected)
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
+
+
+def test_law_a_training_that_was_asked_to_stop_ends_as_if_it_were_not(
+    run: Run, tmp_path: Path, copy_pairs: Callable[..., list[Pair]]
+):
+    validation = copy_pairs(5, seed=1)
+    with Keeper(tmp_path / "whole") as keeper:
+        expected, _ = run(keeper, validation=validation)
+    for first in range(STEPS - 1):  # at the first update, at the ends of epochs, within them
+        folder, step = tmp_path / f"stopped at {first}", 0
+        for updates in (first, 1):
+            asked = iter([False] * updates + [True])
+            with Keeper(folder, seconds=1e9) as keeper, pytest.raises(TrainingStopped) as stopped:
+                run(keeper, validation=validation, stop=lambda asked=asked: next(asked))
+            step += updates
+            assert stopped.value.step == read_counters(folder).step == keeper.step == step
+        with Keeper(folder, seconds=1e9) as keeper:
+            found, reports = run(keeper, validation=validation)
+        assert same(found, expected)
+        assert reports[-1].step == STEPS
+        assert lines(folder) == lines(tmp_path / "whole")
+
+
+def test_law_before_its_first_update_a_training_gives_way_to_another(run: Run, tmp_path: Path):
+    with Keeper(tmp_path) as keeper, pytest.raises(TrainingStopped):
+        run(keeper, stop=lambda: True)
+    assert read_counters(tmp_path).step == 0
+    with Keeper(tmp_path) as keeper:
+        found, _ = run(keeper, seed=1)
+    assert same(found, run(None, seed=1)[0])
+    with Keeper(tmp_path) as keeper:
+        again, reports = run(keeper, seed=1)
+    assert reports == []  # the state is of the second
+    assert same(again, found)
 
 
 @pytest.mark.parametrize("fast", [False, True])
@@ -276,6 +311,14 @@ def test_message_another_training(
         assert same(run(keeper)[0], expected)  # and it is still there
 
 
+@pytest.mark.message
+def test_message_a_training_that_was_asked_to_stop_names_its_last_step(run: Run):
+    message = "the training run was asked to stop, and did after step 3$"
+    asked = iter([False, False, False, True])
+    with pytest.raises(TrainingStopped, match=message):
+        run(None, stop=lambda: next(asked))
+
+
 def flip(data: bytes, place: int) -> bytes:
     return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
 
@@ -299,7 +342,7 @@ def test_message_a_damaged_state(run: Run, tmp_path: Path, damage: Callable[[byt
     whole = (tmp_path / STATE).read_bytes()
     (tmp_path / STATE).write_bytes(damage(whole))
     assert damage(whole) != whole
-    message = r"training\.safetensors is damaged \(.+\); delete it to train from the first step"
+    message = r"training\.safetensors is damaged \(.+\); give another folder to train from the first step"
     with Keeper(tmp_path) as keeper, pytest.raises(ValueError, match=message):
         run(keeper)
 
@@ -350,7 +393,7 @@ def test_message_a_state_of_another_version(run: Run, tmp_path: Path):
         run(keeper)
     whole = (tmp_path / STATE).read_bytes()
     (tmp_path / STATE).write_bytes(whole.replace(b'"format_version":"1"', b'"format_version":"9"'))
-    message = "has format_version=9, and this package reads 1; delete it to train from the first step"
+    message = "has format_version=9, and this package reads 1; give another folder to train from the first"
     with Keeper(tmp_path) as keeper, pytest.raises(ValueError, match=message):
         run(keeper)
 

@@ -25,6 +25,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.keeper import Keeper
+from annotated_transformer.training.stopping import TrainingStopped
 from annotated_transformer.training.team import join_team
 from annotated_transformer.training.trainer import train
 
@@ -35,11 +36,11 @@ rng = torch.Generator().manual_seed(0)
 words = [torch.randint(4, 17, (i % 7 + 1,), generator=rng).tolist() for i in range(23)]
 pairs = [([*ids, 2], [1, *ids, 2]) for ids in words] + [([5] * 36 + [2], [1] + [5] * 35 + [2])]
 
-def run(keeper=None, steps=17, dropout=0.3, **changes):
+def run(keeper=None, steps=17, dropout=0.3, stop=lambda: False, **changes):
     torch.manual_seed(0)
     model = Transformer(dataclasses.replace(shape, dropout=dropout)).double()
     rng, settings = torch.Generator().manual_seed(0), dataclasses.replace(config, steps=steps, **changes)
-    reports = train(model, pairs, settings, generator=rng, keeper=keeper)
+    reports = train(model, pairs, settings, generator=rng, keeper=keeper, stop=stop)
     return torch.cat([p.detach().flatten() for p in model.parameters()]), reports
 
 def alone(**changes):
@@ -53,6 +54,18 @@ if __name__ == "__main__":
         for steps in (4, 11, 17):
             with Keeper(Path(sys.argv[1]) / "kept", seconds=0.0) as keeper:
                 resumed, _ = run(keeper, steps)
+        steps = []
+        for updates in (4, 7):
+            asked = iter([False] * updates + [team.rank == 1])  # the other process does not know
+            try:
+                with Keeper(Path(sys.argv[1]) / "stopped") as keeper:
+                    run(keeper, stop=lambda: next(asked))
+            except TrainingStopped as error:
+                steps.append(error.step)
+        with Keeper(Path(sys.argv[1]) / "stopped") as keeper:
+            found, _ = run(keeper)
+        assert steps == [4, 11], steps
+        assert torch.equal(found, whole), "stopped and resumed to other weights"
         assert team.size == 2
         assert torch.equal(resumed, whole), "resumed to other weights"
         others = team.gather(whole)

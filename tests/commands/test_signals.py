@@ -1,0 +1,86 @@
+"""What a signal does to a command: it raises at once, or asks a training run to stop."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from annotated_transformer.commands import signals
+from annotated_transformer.commands.signals import (
+    SIGNALS,
+    StopRequest,
+    Terminated,
+    exit_status,
+    handle_signals,
+    raise_signal,
+)
+
+RAISED = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
+
+
+def send(number: int) -> BaseException | None:
+    """Send a signal to this process, and return what its handler raised; pytest would end on it."""
+    try:
+        os.kill(os.getpid(), number)
+        for _ in range(1000):  # a handler runs between two instructions
+            pass
+    except (KeyboardInterrupt, Terminated) as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize(("number", "kind"), RAISED.items())
+def test_law_each_signal_has_its_exception_and_its_status(number: int, kind: type[BaseException]):
+    with handle_signals(raise_signal):
+        raised = send(number)
+    assert type(raised) is kind
+    assert exit_status(raised) == 128 + number
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_law_an_ignored_signal_stays_ignored_and_handlers_are_given_back(number: int):
+    before = {each: signal.getsignal(each) for each in SIGNALS}
+    signal.signal(number, signal.SIG_IGN)
+    try:
+        with handle_signals(raise_signal):
+            assert send(number) is None
+            assert {each: signal.getsignal(each) for each in SIGNALS if each != number} == {
+                each: raise_signal for each in SIGNALS if each != number
+            }
+    finally:
+        signal.signal(number, before[number])
+    assert {each: signal.getsignal(each) for each in SIGNALS} == before
+
+
+def test_law_another_thread_leaves_signals_alone():
+    seen = []
+
+    def work() -> None:
+        with handle_signals(raise_signal):
+            seen.append([signal.getsignal(number) for number in SIGNALS])
+
+    before = [signal.getsignal(number) for number in SIGNALS]
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]
+
+
+@pytest.mark.parametrize(("number", "kind"), RAISED.items())
+def test_law_a_signal_waits_for_the_next_update_and_a_second_one_does_not(
+    number: int, kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
+):
+    now = [100.0]
+    monkeypatch.setattr(signals.time, "monotonic", lambda: now[0])
+    with StopRequest() as stop:
+        assert type(send(number)) is kind  # nothing has asked yet
+        assert not stop()
+        assert send(number) is None
+        assert stop()
+        now[0] += 0.5
+        assert send(number) is None  # `timeout` sends each signal twice
+        assert stop()
+        assert stop.signal == number
+        now[0] += 1.0
+        assert type(send(number)) is kind
