@@ -2,6 +2,7 @@
 
 import os
 import runpy
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -24,6 +25,12 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         report.outcome = "failed"
         report.longrepr = NO_SKIP.format(reason=reason)
+
+
+def pytest_configure() -> None:
+    """Answer to SIGINT as in a terminal, also where a shell that starts us in the background ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

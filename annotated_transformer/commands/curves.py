@@ -4,7 +4,7 @@ import argparse
 from html import escape
 from pathlib import Path
 
-from annotated_transformer.commands.output import write
+from annotated_transformer.commands.output import print_line
 
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
@@ -36,4 +36,4 @@ def curves_command(options: argparse.Namespace) -> None:
         options.to.write_text(drawing, encoding="utf-8")
     else:
         figure.savefig(options.to, facecolor=PAPER)
-    write(words)
+    print_line(words)

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from annotated_transformer.commands.output import write
+from annotated_transformer.commands.output import print_line
 from annotated_transformer.text.download import download
 from annotated_transformer.text.sources import SOURCES
 
@@ -16,6 +16,6 @@ def add_download_options(command: argparse.ArgumentParser) -> None:
 
 def download_command(options: argparse.Namespace) -> None:
     """Fetch a public corpus into a folder, and print the terms under which it comes."""
-    write(SOURCES[options.corpus].terms)  # before the first byte of it
+    print_line(SOURCES[options.corpus].terms)  # before the first byte of it
     folder = download(options.corpus, options.to)
-    write(f"{folder} has {options.corpus}; give --corpus {options.corpus} --data {options.to}")
+    print_line(f"{folder} has {options.corpus}; give --corpus {options.corpus} --data {options.to}")

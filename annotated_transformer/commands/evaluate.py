@@ -12,7 +12,7 @@ from annotated_transformer.commands.options import (
     load_translator,
     search_options,
 )
-from annotated_transformer.commands.output import log, write
+from annotated_transformer.commands.output import log, print_line
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import load_corpus, read_pairs
 from annotated_transformer.text.sources import corpus_folder
@@ -44,8 +44,8 @@ def evaluate_command(options: argparse.Namespace) -> None:
     translator = load_translator(options, default=f"{options.source}-{options.target}")
     texts, references = map(list, zip(*pairs, strict=True))
     score = measure(translator.translate(texts, **search), references)
-    write(f"BLEU = {score.bleu:.2f}")
-    write(score.signature)
+    print_line(f"BLEU = {score.bleu:.2f}")
+    print_line(score.signature)
 
 
 def _read_split(options: argparse.Namespace) -> list[SentencePair]:

@@ -11,7 +11,7 @@ class ReaderGone(Exception):
     """Nobody reads the standard output any more."""
 
 
-def write(line: str) -> None:
+def print_line(line: str) -> None:
     """Write a line to stdout, to be read at once.
 
     Raises:

@@ -12,7 +12,7 @@ from annotated_transformer.commands.options import (
     load_translator,
     search_options,
 )
-from annotated_transformer.commands.output import log, write
+from annotated_transformer.commands.output import log, print_line
 from annotated_transformer.decoding.pretrained import EN_DE
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.lines import decode_lines
@@ -53,7 +53,7 @@ def translate_command(options: argparse.Namespace) -> None:
     for problem in problems:
         log(f"skipped: {problem}")
     for translation in _translations(translator, texts, sources.blank | set(sources.problems), search):
-        write(_one_line(translation))
+        print_line(_one_line(translation))
 
 
 def _read_stdin(*, skip_bad: bool) -> list[str]:

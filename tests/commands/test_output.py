@@ -3,7 +3,7 @@
 import pytest
 
 from annotated_transformer.commands import output
-from annotated_transformer.commands.output import ReaderGone, write
+from annotated_transformer.commands.output import ReaderGone, print_line
 
 
 @pytest.mark.message
@@ -13,4 +13,4 @@ def test_message_a_reader_who_left(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(output, "print", broken, raising=False)
     with pytest.raises(ReaderGone, match="nobody reads the standard output any more"):
-        write("a line")
+        print_line("a line")

@@ -4,6 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Literal
 
+import jaxtyping
+import pytest
 import torch
 
 from annotated_transformer.config import TransformerConfig
@@ -18,6 +20,14 @@ SYMBOLS, LENGTH, BATCH = 10, 8, 64
 BOS, EOS = 1, 2
 GUESSING = LENGTH / (LENGTH + 1) * math.log(SYMBOLS)  # the last label is EOS, which is soon known
 LEARNED = GUESSING / 10
+
+
+@pytest.fixture(autouse=True)
+def _unchecked() -> Iterator[None]:
+    """Leave the shapes to the other tests: here, checking them takes most of the time."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def counting_pairs(count: int, rng: torch.Generator) -> Iterator[tuple[list[int], list[int]]]:
