@@ -53,8 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
-        log(f"error: out of memory ({error}); give smaller sizes, batches or beams")
-        return 2
+        return _report(f"out of memory ({error}); give smaller sizes, batches or beams")
     except (KeyboardInterrupt, Terminated) as error:
         log("terminated" if isinstance(error, Terminated) else "interrupted")
         return exit_status(error)
@@ -77,7 +76,7 @@ def _run(arguments: list[str]) -> int:
     return 0
 
 
-def _report(error: Exception) -> int:
+def _report(error: object) -> int:
     log(f"error: {error}")
     return 2
 

@@ -185,10 +185,10 @@ class Translator:
     def _encode(self, texts: list[str]) -> list[list[int]]:
         check_texts(texts, "a Translator")
         sources = self.encode(texts)
-        named = [(index, f"text {index} of {len(texts)}") for index in range(len(texts))]
-        for index, name in named:
+        for index, text in enumerate(texts):
+            name = f"text {index} of {len(texts)}"
             if index in sources.problems:
                 raise ValueError(f"{name} {sources.problems[index]}")
             if index in sources.blank:
-                raise ValueError(f"{name} is empty ({texts[index][:40]!r}); leave it out")
+                raise ValueError(f"{name} is empty ({text[:40]!r}); leave it out")
         return sources.ids

@@ -9,11 +9,12 @@ from torch import nn
 
 def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
     """Return those of these methods of `kind` that a subclass, or `module` itself, overrides."""
+    own = vars(module)
     return [
         name
         for name in methods
         if getattr(type(module), name) is not getattr(kind, name)
-        or not getattr(vars(module).get(name), "same_in_evaluation", name not in vars(module))
+        or (name in own and not getattr(own[name], "same_in_evaluation", False))
     ]
 
 

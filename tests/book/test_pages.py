@@ -165,7 +165,7 @@ def inspect(browser: Browser, address: str, name: str) -> list[str]:
         page.goto(address + name)
         page.wait_for_load_state("load")
         with contextlib.suppress(PlaywrightTimeout):  # figures get into the page when the browser has time
-            page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=8000)
+            page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=30_000)
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
         resize(page, PHONE)
         faults += overflow_faults(page) + slider_faults(page)

@@ -24,7 +24,7 @@ LEARNED = GUESSING / 10
 
 @pytest.fixture(autouse=True)
 def _unchecked() -> Iterator[None]:
-    """Leave the shapes to the other tests: here, checking them takes most of the time."""
+    """Leave the shapes to the other tests: here, checking them takes about 40% of the time."""
     jaxtyping.config.update("jaxtyping_disable", True)
     yield
     jaxtyping.config.update("jaxtyping_disable", False)

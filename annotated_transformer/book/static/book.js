@@ -15,8 +15,9 @@
     image.replaceWith(document.importNode(svg, true));
   };
 
-  // The figures on the screen come first; the others, and with them most of the work, when the browser has time.
-  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 50));
+  // The figures on the screen come first; the others, and with them most of the work, when the browser has time,
+  // and on a busy machine, which never has time, after 300 ms each.
+  const idle = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 300 }) : setTimeout(work, 50));
   const inlineAll = (images) => {
     if (images.length === 0) return;
     inline(images.shift());
