@@ -55,16 +55,12 @@ class TransformerConfig:
 
     def __post_init__(self) -> None:
         """Refuse a shape that cannot be built."""
-        for (
-            name
-        ) in "vocab_size max_length num_layers d_model d_ff num_heads d_k d_v".split():
+        for name in "vocab_size max_length num_layers d_model d_ff num_heads d_k d_v".split():
             size = getattr(self, name)
             if size is not None and (not isinstance(size, int) or size < 1):
                 raise ValueError(f"{name}={size!r}; choose a whole number from 1 on")
         if not 0 <= self.dropout < 1:
-            raise ValueError(
-                f"dropout={self.dropout} is not in [0, 1); the paper's base model has 0.1"
-            )
+            raise ValueError(f"dropout={self.dropout} is not in [0, 1); the paper's base model has 0.1")
         for field in fields(self):
             value, choices = getattr(self, field.name), get_args(field.type)
             if get_origin(field.type) is Literal and value not in choices:
@@ -90,8 +86,7 @@ class TransformerConfig:
             0 <= id_ < self.vocab_size for id_ in special.values()
         ):
             raise ValueError(
-                f"{special} are not three different ids below vocab_size={self.vocab_size}; "
-                f"choose other ids"
+                f"{special} are not three different ids below vocab_size={self.vocab_size}; choose other ids"
             )
 
     def _weights(self) -> int:

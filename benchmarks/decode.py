@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
-from annotated_transformer.decoding.lean import LeanCache
-from annotated_transformer.decoding.search import forbid, generate
+from annotated_transformer.decoding.greedy import generate, suppress_tokens
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID
@@ -91,7 +91,7 @@ def torch_recomputing(work: Work) -> Decode:
             memory = model.encode(src)
             for _ in range(work.steps):
                 logits = model.embedding.logits(model.decode(tgt, *memory)[:, -1])
-                tgt = torch.cat([tgt, choose(forbid(logits, config))[:, None]], dim=1)
+                tgt = torch.cat([tgt, choose(suppress_tokens(logits, config))[:, None]], dim=1)
         return tgt[:, 1:]
 
     return decode
@@ -142,7 +142,7 @@ def ctranslate2(work: Work) -> Decode:
 def contestants(work: Work) -> list[Contestant]:
     """Return ours and the peers."""
     makers: dict[str, tuple[Callable[[Work], Decode], tuple[str, ...]]] = {
-        "ours, LeanCache": (partial(ours, decoder=LeanCache), ()),
+        "ours, FastKeyValueCache": (partial(ours, decoder=FastKeyValueCache), ()),
         "ours, KeyValueCache": (partial(ours, decoder=KeyValueCache), ()),
         "torch.nn.Transformer, recomputing": (torch_recomputing, ()),
         "HF MarianMTModel": (marian, ("transformers",)),

@@ -26,19 +26,19 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.files import digest_tensors, write_together
+from annotated_transformer.checkpointing.training_state import read_counters
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.sampling import Temperature
-from annotated_transformer.decoding.scoring import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.files import digest_tensors, write_together
+from annotated_transformer.evaluation.bleu import multi30k_bleu_of_prepared, sacrebleu_13a
 from annotated_transformer.text.cleaning import SentencePair, keep_usable
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, follow
-from annotated_transformer.training.state_file import read_counters
 from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
@@ -47,7 +47,7 @@ TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fas
 BOTH_WAYS = Recipe(
     shape=TINY,
     training=dataclasses.replace(TRAINING, steps=2500, warmup_steps=1000, peak=3e-3),
-    both_ways=12,  # epochs: all of these, and the forward teacher's first two
+    bidirectional=12,  # epochs: all of these, and the forward teacher's first two
     average=3,
 )
 FORWARD = dataclasses.replace(
@@ -133,12 +133,10 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
 
 def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     """Train the four models into folders in `out`; return what to record of them."""
-    both, student = out / "both_ways", out / "student"
+    both, student = out / "bidirectional", out / "student"
     teachers = (
         Teacher(recipe=FORWARD, corpus=corpus, folder=out / "forward"),
-        Teacher(
-            recipe=BACKWARD, corpus=corpus.turned(), folder=out / "backward", start=both, drawn=DRAWN
-        ),
+        Teacher(recipe=BACKWARD, corpus=corpus.turned(), folder=out / "backward", start=both, drawn=DRAWN),
     )
     learn(BOTH_WAYS, corpus, both, seed=seed)
     copy(both, teachers[0].folder)
@@ -150,7 +148,7 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     shared, forward, backward = (trained(folder) for folder in (both, *(each.folder for each in teachers)))
     teaching = max(forward + translating[0], shared + backward + translating[1])  # side by side
     return {
-        "both_ways": describe_training(BOTH_WAYS, corpus, both),
+        "bidirectional": describe_training(BOTH_WAYS, corpus, both),
         **{each.folder.name: describe_training(each.recipe, each.corpus, each.folder) for each in teachers},
         "translating_minutes": [round(each, 1) for each in translating],
         "student": describe_training(STUDENT, more, student),

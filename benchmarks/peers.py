@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import TINY, TransformerConfig
 from annotated_transformer.model.embeddings import TokenEmbedding
-from annotated_transformer.model.positions import SinusoidalPositions
+from annotated_transformer.model.positional_encoding import SinusoidalPositions
 
 SIZES = {
     "tiny": TINY,

@@ -5,14 +5,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from annotated_transformer import checkpoint
-from annotated_transformer.decoding.scoring import Score
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.run_directory import METRICS
+from annotated_transformer.checkpointing.training_state import read_counters
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.evaluation.bleu import Score
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.training.keeper import METRICS
 from annotated_transformer.training.recipe import Recipe
-from annotated_transformer.training.state_file import read_counters
 
 Measure = Callable[[list[str], list[str]], Score]  # of translations and references
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from annotated_transformer.files import write_together
+from annotated_transformer.checkpointing.files import write_together
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

@@ -15,10 +15,10 @@ from typing import Any
 
 import torch
 
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.decoding import pretrained
-from annotated_transformer.decoding.scoring import sacrebleu_13a
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.evaluation.bleu import sacrebleu_13a
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from benchmarks.model_card import write_card

@@ -85,7 +85,7 @@ def multi30k_table(records: list[Record]) -> str:
     return "\n".join([*lines, "", about, "", *(f"{origin(record)}\n" for record in records)]).rstrip()
 
 
-PARTS = ("both_ways", "forward", "backward", "student")
+PARTS = ("bidirectional", "forward", "backward", "student")
 TABLES: dict[str, Callable[[list[Record]], str]] = {
     "train": train_table,
     "decode": decode_table,

@@ -15,11 +15,11 @@ import torch.nn.functional as F
 from torch import nn
 from torch.optim import Adam
 
+from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.fast import fast_modules
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.trainer import update
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable

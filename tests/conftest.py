@@ -11,7 +11,7 @@ import torch
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.toy import ToyPair, WordVocabulary, toy_split
+from annotated_transformer.text.toy.pairs import ToyPair, WordVocabulary, toy_split
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.trainer import train
 

@@ -14,13 +14,13 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
+from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.training_state import read_counters
 from annotated_transformer.commands import train
 from annotated_transformer.commands.translate import TOGETHER
 from annotated_transformer.training import trainer
-from annotated_transformer.training.keeper import Keeper
-from annotated_transformer.training.snapshots import snapshots
-from annotated_transformer.training.state_file import read_counters
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
 VERBS = {"sees": "sieht", "hears": "hört"}
@@ -242,7 +242,7 @@ def test_law_the_model_is_the_mean_of_the_last_epochs(data: Path, tmp_path: Path
     arguments = [*TRAIN, "--steps", "100", "--data", str(data), "--out", str(tmp_path), "--average", "2"]
     assert command_line.main(arguments) == 0
     assert "has the model of step 100, the mean of the last 2 epochs' weights" in capsys.readouterr().err
-    last, mean = snapshots(tmp_path), checkpoint.load(tmp_path)[0].state_dict()
+    last, mean = epoch_checkpoints(tmp_path), checkpoint.load(tmp_path)[0].state_dict()
     assert len(last) == 2
     one, two = (checkpoint.load(folder)[0].state_dict() for folder in last)
     assert not torch.equal(one["embedding.weight"], two["embedding.weight"])
@@ -378,7 +378,7 @@ def test_message_an_interruption_is_one_word(
 @pytest.mark.message
 def test_message_two_trainings_in_one_folder(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     arguments = [*TRAIN, "--data", str(data), "--out", str(tmp_path)]
-    with Keeper(tmp_path):
+    with RunDirectory(tmp_path):
         assert command_line.main(arguments) == 2
     assert re.search(r"error: .*process \d+ is training into .*; wait for it", capsys.readouterr().err)
 

@@ -125,7 +125,7 @@ def test_law_nothing_loaded_can_run_code(path: Path):
         ("model.attention", "from annotated_transformer import config", {"config"}),
         ("model.masks", "from .attention import attention_weights", {"model.attention"}),
         ("model.encoder", "def f():\n    import annotated_transformer.model.masks", {"model.masks"}),
-        ("training.trainer", "import annotated_transformer.decoding.search", {"decoding.search"}),
+        ("training.trainer", "import annotated_transformer.decoding.greedy", {"decoding.search"}),
         ("text.corpus", "from annotated_transformer.model import attention", {"model.attention"}),
         ("decoding.search", "from annotated_transformer.book import say", {"book"}),
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),

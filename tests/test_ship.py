@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.sources import TATOEBA
-from annotated_transformer.text.toy import toy_pairs
+from annotated_transformer.text.published_corpora import TATOEBA
+from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, follow
 from benchmarks import ship as module

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.model_card import model_card

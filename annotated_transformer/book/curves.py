@@ -15,11 +15,11 @@ from safetensors import SafetensorError, safe_open
 from annotated_transformer.book.figures import WIDTH, new_figure, show_figure
 from annotated_transformer.book.page import Page
 from annotated_transformer.book.palette import FIRST, NEUTRAL, SECOND
+from annotated_transformer.checkpointing.run_directory import METRICS
+from annotated_transformer.checkpointing.training_state import STATE
 from annotated_transformer.text.lines import decode_lines
-from annotated_transformer.training.keeper import METRICS
-from annotated_transformer.training.report import Report
+from annotated_transformer.training.metrics import Report
 from annotated_transformer.training.schedule import learning_rate
-from annotated_transformer.training.state_file import STATE
 
 Schedule = Callable[[int], float]
 

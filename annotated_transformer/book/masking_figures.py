@@ -52,9 +52,7 @@ def draw_with_and_without(
         draw_arrow(ax, (start, y + 1.35), (9.7, y + 1.35), "softmax" if hides else "softmax of each row")
         look = {"mask": mask} if hides else {"highlight": future}
         color = KEY if hides else OUTPUT
-        box = draw_matrix(
-            ax, 9.75, y, weights, color=color, columns=words, name="weights", size=wide, **look
-        )
+        box = draw_matrix(ax, 9.75, y, weights, color=color, columns=words, name="weights", size=wide, **look)
         _frame(ax, box, color)
     return fig
 

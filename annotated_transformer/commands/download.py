@@ -5,7 +5,7 @@ from pathlib import Path
 
 from annotated_transformer.commands.output import print_line
 from annotated_transformer.text.download import download
-from annotated_transformer.text.sources import SOURCES
+from annotated_transformer.text.published_corpora import SOURCES
 
 
 def add_download_options(command: argparse.ArgumentParser) -> None:

@@ -15,10 +15,10 @@ from annotated_transformer.commands.options import (
 from annotated_transformer.commands.output import log, print_line
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import load_corpus, read_pairs
-from annotated_transformer.text.sources import corpus_folder
+from annotated_transformer.text.published_corpora import corpus_folder
 
 if TYPE_CHECKING:
-    from annotated_transformer.decoding.scoring import Score
+    from annotated_transformer.evaluation.bleu import Score
 
 PROTOCOLS = ("sacrebleu", "multi30k")
 
@@ -63,7 +63,9 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
 
 def _measure(protocol: str, language: str) -> Callable[[list[str], list[str]], "Score"]:
     """Return what scores translations; a language that it cannot count in is refused before any is made."""
-    from annotated_transformer.decoding import scoring  # imports for long, which translate need not wait for
+    from annotated_transformer.evaluation import (
+        bleu as scoring,  # imports for long, which translate need not wait for
+    )
     from annotated_transformer.text.moses import check_language
 
     if protocol == "multi30k":

@@ -8,7 +8,7 @@ from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPena
 from annotated_transformer.decoding.pretrained import pretrained_names
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import READERS
-from annotated_transformer.text.sources import DATA_VARIABLE
+from annotated_transformer.text.published_corpora import DATA_VARIABLE
 
 LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import torch
 
+from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
+from annotated_transformer.checkpointing.training_state import STATE, read_counters
 from annotated_transformer.commands.device import DEVICES, take_device
 from annotated_transformer.commands.options import add_corpus_options
 from annotated_transformer.commands.output import log
@@ -16,11 +18,9 @@ from annotated_transformer.commands.signals import StopRequest, Terminated, rais
 from annotated_transformer.config import TINY
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.distributed import Team, join_process_group
 from annotated_transformer.training.recipe import Recipe, follow
-from annotated_transformer.training.snapshots import snapshots
-from annotated_transformer.training.state_file import STATE, read_counters
 from annotated_transformer.training.stopping import TrainingStopped
-from annotated_transformer.training.team import Team, join_team
 
 SIZES = ("num_layers", "d_model", "d_ff", "num_heads")  # of the model, as `TransformerConfig` names them
 
@@ -40,7 +40,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--warmup-steps", type=int, default=200, help="rising learning rate (%(default)s)")
     command.add_argument("--peak", type=float, default=3e-3, help="highest learning rate (%(default)s)")
     command.add_argument("--dropout", type=float, default=0.1, help="as in the paper (%(default)s)")
-    command.add_argument("--both-ways", type=int, default=0, metavar="EPOCHS", help="(%(default)s: none)")
+    command.add_argument("--bidirectional", type=int, default=0, metavar="EPOCHS", help="(%(default)s: none)")
     command.add_argument("--average", type=int, default=1, metavar="EPOCHS", help="(%(default)s)")
     command.add_argument("--save-minutes", type=float, default=3.0, help="between two saves (%(default)s)")
     command.add_argument("--bpe-dropout", type=float, default=0.0, metavar="P", help="(%(default)s: none)")
@@ -64,7 +64,7 @@ def train_command(options: argparse.Namespace) -> None:
     recipe = _recipe(options, fast=device.type == "cpu")
     corpus = load_corpus(options.corpus, folder=options.data, source=options.source, target=options.target)
     _refuse_unwritable(options.out)
-    with join_team() as team:
+    with join_process_group() as team:
         if team.rank == 0:
             log(corpus.summary())
         _train(options, recipe, corpus, device, team)
@@ -109,7 +109,7 @@ def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
         shape=dataclasses.replace(TINY, vocab_size=options.vocab_size, dropout=options.dropout, **sizes),
         training=_training_config(options, fast=fast),
         bpe_dropout=options.bpe_dropout,
-        both_ways=options.both_ways,
+        bidirectional=options.bidirectional,
         average=options.average,
         compiled=options.compile,
     )
@@ -128,7 +128,7 @@ def _training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConf
 
 
 def _say_what_is_there(folder: Path, average: int) -> None:
-    epochs = min(average, len(snapshots(folder)))
+    epochs = min(average, len(epoch_checkpoints(folder)))
     step = read_counters(folder).step
     mean = "" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"
     log(f"{folder} has the model of step {step}{mean}")

@@ -9,14 +9,14 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
-from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
-from annotated_transformer.decoding.search import (
+from annotated_transformer.decoding.greedy import (
     first_tokens,
-    forbid,
     length_limits,
+    suppress_tokens,
 )
-from annotated_transformer.model.evaluating import evaluating
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
+from annotated_transformer.model.evaluation_mode import evaluating
 from annotated_transformer.model.transformer import Transformer
 
 CANDIDATES = 2**28  # continuations that are compared in one step: 1 GiB of scores
@@ -113,7 +113,7 @@ class _Beams:
 
     def grow(self, logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " kept"]:
         """Take one step; return the rows that the hypotheses now growing continue."""
-        log_prob, row, token = self._continuations(forbid(logits, self.config))
+        log_prob, row, token = self._continuations(suppress_tokens(logits, self.config))
         tgt = torch.cat([self.tgt[row], token[:, :, None]], dim=2)
         exists = (self.slots < self.width[:, None]) & ~log_prob.isneginf()
         full = tgt.size(2) == self.limit[:, None]

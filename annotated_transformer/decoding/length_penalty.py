@@ -42,8 +42,6 @@ class PlainLength:
 
 def _refuse_unfit(alpha: float) -> None:
     if not alpha >= 0:
-        raise ValueError(
-            f"alpha={alpha} would reward short targets; give 0 (no penalty) or more"
-        )
+        raise ValueError(f"alpha={alpha} would reward short targets; give 0 (no penalty) or more")
     if alpha == math.inf:
         raise ValueError(f"alpha={alpha} makes all scores 0; give a number, such as the paper's 0.6")

@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
-from annotated_transformer.decoding.search import generate
+from annotated_transformer.decoding.greedy import generate
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.model.transformer import Transformer
 
 
@@ -62,9 +62,7 @@ class TopP:
     def __post_init__(self) -> None:
         """Refuse to leave nothing, or more than all."""
         if not 0 < self.p <= 1:
-            raise ValueError(
-                f"top-p with p={self.p} is not in (0, 1]; 1 leaves every token"
-            )
+            raise ValueError(f"top-p with p={self.p} is not in (0, 1]; 1 leaves every token")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the scores, those of the others at $-\infty$."""

@@ -8,16 +8,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.checkpoint import check_tokenizer, load
+from annotated_transformer.checkpointing.checkpoint import check_tokenizer, load
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.cache import MakeDecoder
-from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.decoding.length_penalty import LengthPenalty
-from annotated_transformer.decoding.observation import observe
 from annotated_transformer.decoding.pretrained import EN_DE, pretrained_folder
 from annotated_transformer.decoding.sampling import sample
-from annotated_transformer.decoding.search import greedy_search
-from annotated_transformer.decoding.sources import Sources, encode_sources
+from annotated_transformer.decoding.source_texts import Sources, encode_source_texts
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.inspection.observation import observe
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import Tokenizer, check_texts
@@ -49,7 +49,7 @@ class Translator:
     """
 
     def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, *, decoder: MakeDecoder = LeanCache
+        self, model: Transformer, tokenizer: Tokenizer, *, decoder: MakeDecoder = FastKeyValueCache
     ) -> None:
         """Keep the two together.
 
@@ -144,7 +144,7 @@ class Translator:
     def encode(self, texts: list[str]) -> Sources:
         """Return the ids of `texts`, and which of them `translate` would refuse, and why."""
         limit = self.model.config.max_length
-        return encode_sources(self.tokenizer, texts, max_length=limit)
+        return encode_source_texts(self.tokenizer, texts, max_length=limit)
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1:

@@ -92,9 +92,7 @@ def check_values(key: Tensor, value: Tensor) -> None:
         ValueError: If there are not as many values as keys.
     """
     if key.size(-2) != value.size(-2):
-        raise ValueError(
-            f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
-        )
+        raise ValueError(f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value")
 
 
 class ScaledDotProductAttention(nn.Module):
@@ -252,9 +250,7 @@ class MultiHeadAttention(nn.Module):
         self,
         key: Float[Tensor, "batch keys d_model"],
         value: Float[Tensor, "batch keys d_model"],
-    ) -> tuple[
-        Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]
-    ]:
+    ) -> tuple[Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]]:
         r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$."""
         keys = self._project(self.to_key, key, "key")
         return keys, self._project(self.to_value, value, "value")
@@ -268,10 +264,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend in every head, lay the heads side by side, mix them by `to_output`."""
         if len(query) != len(key):
-            raise ValueError(
-                f"{len(query)} sentences ask but {len(key)} are to be read; "
-                f"give equal batches"
-            )
+            raise ValueError(f"{len(query)} sentences ask but {len(key)} are to be read; give equal batches")
         heads: Tensor = self.attention(query, key, value, mask)
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
         return output
@@ -279,8 +272,7 @@ class MultiHeadAttention(nn.Module):
     def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
         if x.ndim != 3 or x.size(-1) != projection.in_features:
             raise ValueError(
-                f"{name} has shape {tuple(x.shape)}; "
-                f"give (batch, tokens, d_model={projection.in_features})"
+                f"{name} has shape {tuple(x.shape)}; give (batch, tokens, d_model={projection.in_features})"
             )
         projected: Tensor = projection(x)
         width = projection.out_features // self.num_heads

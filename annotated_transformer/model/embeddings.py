@@ -38,9 +38,7 @@ class TokenEmbedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
 
-    def forward(
-        self, ids: Int[Tensor, "batch tokens"]
-    ) -> Float[Tensor, "batch tokens d_model"]:
+    def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens d_model"]:
         r"""Return $\sqrt{d_\text{model}}\,E_\text{id}$ for each id.
 
         Raises:
@@ -57,8 +55,6 @@ class TokenEmbedding(nn.Module):
             )
         return F.embedding(ids, self.weight) * math.sqrt(d_model)
 
-    def logits(
-        self, hidden: Float[Tensor, "*batch d_model"]
-    ) -> Float[Tensor, "*batch vocab"]:
+    def logits(self, hidden: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
         r"""Return each token's score as the next one, $hE^\top$, by the shared matrix."""
         return F.linear(hidden, self.weight)

@@ -39,9 +39,7 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     """A stack of encoder layers: the source goes in, the decoder's *memory* comes out."""
 
-    def __init__(
-        self, layers: Iterable[EncoderLayer], final_norm: nn.Module | None = None
-    ) -> None:
+    def __init__(self, layers: Iterable[EncoderLayer], final_norm: nn.Module | None = None) -> None:
         """Stack the layers; pre-norm ones need a `final_norm`, the paper's have none."""
         super().__init__()
         self.layers = nn.ModuleList(layers)

@@ -16,13 +16,11 @@ def clean(text: str) -> str:
     Every kind of white space, such as the no-break space, becomes a blank, and what cannot
     be seen is dropped.
     """
-    text = text.translate(
-        INVISIBLE | QUOTES
-    )  # first: an accent may come after what is dropped
+    text = text.translate(INVISIBLE | QUOTES)  # first: an accent may come after what is dropped
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def misfit(pair: SentencePair) -> str | None:
+def filter_reason(pair: SentencePair) -> str | None:
     """Return why the pair can be no translation, or None.
 
     It is "empty" where a side has no word, and "mismatched" where the longer side has more
@@ -37,6 +35,6 @@ def misfit(pair: SentencePair) -> str | None:
 
 def keep_usable(pairs: list[SentencePair]) -> tuple[list[SentencePair], dict[str, int]]:
     """Return the pairs to learn from, and how many were left out, by reason."""
-    reasons = [misfit(pair) for pair in pairs]
+    reasons = [filter_reason(pair) for pair in pairs]
     usable = [pair for pair, reason in zip(pairs, reasons, strict=True) if reason is None]
     return usable, {reason: reasons.count(reason) for reason in ("empty", "mismatched")}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from annotated_transformer.text.cleaning import SentencePair, clean, keep_usable
 from annotated_transformer.text.lines import read_lines
-from annotated_transformer.text.sources import SOURCES, corpus_folder
+from annotated_transformer.text.published_corpora import SOURCES, corpus_folder
 from annotated_transformer.text.splitting import Splits, split_by_sentence
-from annotated_transformer.text.toy import toy_pairs
+from annotated_transformer.text.toy.pairs import toy_pairs
 
 TOY_PAIRS = 20_000
 
@@ -41,8 +41,7 @@ class Corpus:
     def turned(self) -> "Corpus":
         """Return the same pairs for the other way."""
         splits = {
-            split: [(target, source) for source, target in pairs]
-            for split, pairs in self.splits.items()
+            split: [(target, source) for source, target in pairs] for split, pairs in self.splits.items()
         }
         return dataclasses.replace(self, splits=splits)
 
@@ -126,9 +125,7 @@ def _refuse_one_language(source: str, target: str) -> None:
 
 
 def _toy(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:
-    pairs, skipped = keep_usable(
-        [(pair.source, pair.target) for pair in toy_pairs(TOY_PAIRS)]
-    )
+    pairs, skipped = keep_usable([(pair.source, pair.target) for pair in toy_pairs(TOY_PAIRS)])
     return split_by_sentence(pairs, share=0.05), skipped
 
 
@@ -147,9 +144,7 @@ def _tatoeba(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, 
     return split_by_sentence(pairs), skipped
 
 
-def _parallel_files(
-    folder: Path, source: str, target: str
-) -> tuple[Splits, dict[str, int]]:
+def _parallel_files(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:
     names = sorted(path.name.removesuffix(".gz") for path in folder.glob("*"))
     there = [n.removesuffix(f".{source}") for n in names if n.endswith(f".{source}")]
     splits = {
@@ -163,9 +158,7 @@ def _parallel_files(
 def _read_sentences(path: Path) -> list[str]:
     sentences = [line.strip() for line in read_lines(path)]
     if "" in sentences:
-        raise ValueError(
-            f"{path}, line {sentences.index('') + 1} is empty; drop it from both files"
-        )
+        raise ValueError(f"{path}, line {sentences.index('') + 1} is empty; drop it from both files")
     return sentences
 
 
@@ -175,9 +168,7 @@ def _find(folder: Path, *names: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     if not folder.is_dir():
-        raise FileNotFoundError(
-            f"there is no folder {folder}; give the one that holds {' or '.join(names)}"
-        )
+        raise FileNotFoundError(f"there is no folder {folder}; give the one that holds {' or '.join(names)}")
     there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
     raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it holds {there}")
 

@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 
 from tqdm import tqdm
 
-from annotated_transformer.text.sources import SOURCES
+from annotated_transformer.text.published_corpora import SOURCES
 
 BLOCK = 1 << 16  # bytes that are read at once
 
@@ -34,9 +34,7 @@ def download(name: str, folder: str | Path, *, timeout: float = 30.0) -> Path:
         OSError: where network or disk give way; another call goes on where this one ended.
     """
     if name not in SOURCES:
-        raise ValueError(
-            f"there is no corpus {name!r} to download; choose from {', '.join(SOURCES)}"
-        )
+        raise ValueError(f"there is no corpus {name!r} to download; choose from {', '.join(SOURCES)}")
     folder = Path(folder) if Path(folder).name == name else Path(folder) / name
     folder.mkdir(parents=True, exist_ok=True)
     for file, sha256 in SOURCES[name].files.items():
@@ -55,9 +53,7 @@ def fetch(url: str, path: Path, *, sha256: str, timeout: float = 30.0) -> None:
         begun = have if response.status == 206 else 0  # 200: the server sends all of it
         _save(_blocks(response, url, timeout), part, begun, response.length)
     try:
-        _refuse_other(
-            part, sha256, f"nothing of it is kept; try again, or fetch {url} yourself"
-        )
+        _refuse_other(part, sha256, f"nothing of it is kept; try again, or fetch {url} yourself")
     except ValueError:
         part.unlink()
         raise
@@ -73,8 +69,7 @@ def _connect(url: str, have: int, timeout: float) -> HTTPResponse:
         if have and error.code == 416:  # there are not so many bytes: begin again
             return _connect(url, 0, timeout)
         raise ConnectionError(
-            f"{url} answers {error.code} ({error.reason}); "
-            f"try later, or get the file elsewhere"
+            f"{url} answers {error.code} ({error.reason}); try later, or get the file elsewhere"
         ) from error
     except (OSError, HTTPException) as error:
         raise _lost(url, error, timeout) from error
@@ -95,21 +90,16 @@ def _blocks(response: HTTPResponse, url: str, timeout: float) -> Iterator[bytes]
 def _lost(url: str, error: Exception, timeout: float) -> OSError:
     cause = getattr(error, "reason", error)
     if isinstance(cause, TimeoutError):
-        return TimeoutError(
-            f"{url} said nothing for {timeout:g} s; try again: it goes on where it stopped"
-        )
+        return TimeoutError(f"{url} said nothing for {timeout:g} s; try again: it goes on where it stopped")
     return ConnectionError(
-        f"cannot fetch {url} ({cause}); "
-        f"check the network and try again: it goes on where it stopped"
+        f"cannot fetch {url} ({cause}); check the network and try again: it goes on where it stopped"
     )
 
 
 def _save(blocks: Iterator[bytes], part: Path, begun: int, length: int | None) -> None:
     """Append to the `begun` bytes of `part`, or write it anew, and show progress."""
     total = None if length is None else begun + length
-    bar = tqdm(
-        desc=part.stem, total=total, initial=begun, unit="B", unit_scale=True, disable=None
-    )
+    bar = tqdm(desc=part.stem, total=total, initial=begun, unit="B", unit_scale=True, disable=None)
     try:
         with bar, part.open("ab" if begun else "wb") as file:
             for block in blocks:
@@ -130,6 +120,4 @@ def _refuse_other(path: Path, sha256: str, way_out: str) -> None:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
-        raise ValueError(
-            f"{path} has the SHA-256 {found}, and {sha256} is pinned; {way_out}"
-        )
+        raise ValueError(f"{path} has the SHA-256 {found}, and {sha256} is pinned; {way_out}")

@@ -52,8 +52,6 @@ def _read_bytes(path: Path, member: str) -> bytes:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == ".gz" else data
     except (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise ValueError(
-            f"{path} is not a whole archive ({error}); fetch it again"
-        ) from error
+        raise ValueError(f"{path} is not a whole archive ({error}); fetch it again") from error
     except KeyError as error:
         raise ValueError(f"{path} has no {member} in it; fetch it again") from error

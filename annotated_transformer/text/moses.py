@@ -57,9 +57,7 @@ class Recaser:
 
     def __call__(self, text: str) -> str:
         """Return the sentence with capitals, and with blanks only where they belong."""
-        words = self._detruecaser.detruecase(
-            self._truecaser.truecase(text, return_str=True)
-        )
+        words = self._detruecaser.detruecase(self._truecaser.truecase(text, return_str=True))
         plain: str = self._detokenizer.detokenize(words, unescape=False)
         return plain
 
@@ -72,8 +70,7 @@ def check_language(language: str) -> None:
     """
     if language not in LANGUAGES:
         raise ValueError(
-            f"Moses has no rules for the language {language!r}; choose from "
-            f"{', '.join(LANGUAGES)}"
+            f"Moses has no rules for the language {language!r}; choose from {', '.join(LANGUAGES)}"
         )
 
 

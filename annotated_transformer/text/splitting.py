@@ -8,9 +8,7 @@ from annotated_transformer.text.cleaning import SentencePair
 Splits = dict[str, list[SentencePair]]
 
 
-def split_by_sentence(
-    pairs: list[SentencePair], *, seed: int = 0, share: float = 0.01
-) -> Splits:
+def split_by_sentence(pairs: list[SentencePair], *, seed: int = 0, share: float = 0.01) -> Splits:
     """Return the splits train, val and test, shuffled; no two have a sentence in common.
 
     A sentence, of either language, is the same whatever its case and punctuation. Pairs

@@ -35,17 +35,14 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Refuse what would train for ever, or not at all."""
         if self.steps is None and self.minutes is None:
-            raise ValueError(
-                "steps=None and minutes=None would train for ever; give one of them"
-            )
+            raise ValueError("steps=None and minutes=None would train for ever; give one of them")
         for name in (*LIMITS, "batch_tokens", "warmup_steps", "peak"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ValueError(f"{name}={value} must be a positive number")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(
-                f"label_smoothing={self.label_smoothing} is not a share; "
-                f"give 0 or more, below 1"
+                f"label_smoothing={self.label_smoothing} is not a share; give 0 or more, below 1"
             )
 
     def way(self) -> dict[str, object]:

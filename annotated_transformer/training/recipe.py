@@ -7,24 +7,24 @@ from pathlib import Path
 
 import torch
 
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.epoch_checkpoints import average_last_epochs, save_epoch
+from annotated_transformer.checkpointing.files import digest_tensors
+from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.ownership import refuse_foreign_model
+from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.training_state import read_counters
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.files import digest_tensors
+from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair
+from annotated_transformer.text.bpe_dropout import BPEDropout, encode_pairs
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.segmentation import Segmentations, encode_pairs
 from annotated_transformer.text.tokenizer import Tokenizer
-from annotated_transformer.training.compilation import compile_stacks
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.fingerprint import fingerprint
-from annotated_transformer.training.keeper import Keeper
-from annotated_transformer.training.ownership import refuse_foreign_model
-from annotated_transformer.training.report import Report
-from annotated_transformer.training.snapshots import average_snapshots, save_snapshot
-from annotated_transformer.training.state_file import read_counters
-from annotated_transformer.training.team import Team
+from annotated_transformer.training.distributed import Team
+from annotated_transformer.training.metrics import Report
 from annotated_transformer.training.trainer import train
 
 
@@ -37,8 +37,8 @@ class Recipe:
             fewer, the model has no more.
         training: How long and how fast.
         bpe_dropout: Share of the tokenizer's merges that each epoch leaves out, others
-            each time: `Segmentations`' p.
-        both_ways: First epochs, in which the model learns to translate back as well: each
+            each time: `BPEDropout`' p.
+        bidirectional: First epochs, in which the model learns to translate back as well: each
             pair is there twice, once as its own mirror image (Ding et al., 2021).
         average: Epochs whose weights' mean the model is in the end.
         compiled: Whether encoder and decoder are, by torch.compile.
@@ -47,24 +47,21 @@ class Recipe:
     shape: TransformerConfig
     training: TrainingConfig
     bpe_dropout: float = 0.0
-    both_ways: int = 0
+    bidirectional: int = 0
     average: int = 1
     compiled: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what would be found out only after the training, or after its first hours."""
         if self.average < 1:
+            raise ValueError(f"average={self.average} is the mean of nothing; give 1 or more epochs")
+        if self.bidirectional < 0:
             raise ValueError(
-                f"average={self.average} is the mean of nothing; give 1 or more epochs"
-            )
-        if self.both_ways < 0:
-            raise ValueError(
-                f"both_ways={self.both_ways} is no number of epochs; give 0 (none) or more"
+                f"bidirectional={self.bidirectional} is no number of epochs; give 0 (none) or more"
             )
         if not 0 <= self.bpe_dropout < 1:
             raise ValueError(
-                f"bpe_dropout={self.bpe_dropout} is no share of the merges; "
-                f"give 0 (none) or more, below 1"
+                f"bpe_dropout={self.bpe_dropout} is no share of the merges; give 0 (none) or more, below 1"
             )
 
 
@@ -92,7 +89,7 @@ def follow(
             `start` a model of another shape, or `seed` has more than 32 bits.
     """
     _refuse_seed(seed)
-    keeper = Keeper(folder, seconds=save_seconds)
+    keeper = RunDirectory(folder, seconds=save_seconds)
     refuse_foreign_model(folder)  # before the tokenizer is learned, which takes time
     model, tokenizer = _beginning(recipe, corpus, seed, start)
     identity = _identity(recipe, corpus, tokenizer)
@@ -106,7 +103,7 @@ def follow(
     def keep(report: Report) -> None:
         if first:
             say(report)
-            save_snapshot(folder, report.epoch, model, tokenizer, keep=recipe.average)
+            save_epoch(folder, report.epoch, model, tokenizer, keep=recipe.average)
             _save_mean(folder, recipe, keeper)
 
     held_out = corpus.splits.get("val")
@@ -125,13 +122,13 @@ def follow(
         if first and not reports:  # nothing was left to do, but `average` may be new
             at = read_counters(folder)
             if at.batch:  # killed within an epoch, and now told to end there
-                save_snapshot(folder, at.epoch + 1, model, tokenizer, keep=at.epoch + 1)
+                save_epoch(folder, at.epoch + 1, model, tokenizer, keep=at.epoch + 1)
             _save_mean(folder, recipe, keeper)
 
 
-def _save_mean(folder: Path, recipe: Recipe, keeper: Keeper) -> None:
+def _save_mean(folder: Path, recipe: Recipe, keeper: RunDirectory) -> None:
     """Save the mean of the last epochs' models as the model of this training."""
-    mean = average_snapshots(folder, last=recipe.average)
+    mean = average_last_epochs(folder, last=recipe.average)
     checkpoint.save(folder, *mean, run=keeper.run_id)
 
 
@@ -162,9 +159,7 @@ def _refuse_seed(seed: int) -> None:
         )
 
 
-def _refuse_another_shape(
-    start: Path, found: TransformerConfig, asked: TransformerConfig
-) -> None:
+def _refuse_another_shape(start: Path, found: TransformerConfig, asked: TransformerConfig) -> None:
     differing = [
         f"{field.name}={getattr(found, field.name)!r}, not {getattr(asked, field.name)!r}"
         for field in dataclasses.fields(found)
@@ -173,8 +168,7 @@ def _refuse_another_shape(
     ]
     if differing:
         raise ValueError(
-            f"the model in {start} has {' and '.join(differing)}; "
-            f"ask for its shape, or begin without it"
+            f"the model in {start} has {' and '.join(differing)}; ask for its shape, or begin without it"
         )
 
 
@@ -182,17 +176,17 @@ def _lessons(
     recipe: Recipe, texts: list[SentencePair], tokenizer: Tokenizer, seed: int
 ) -> Callable[[int], list[Pair]]:
     """Return what there is to learn, as a function of the epoch."""
-    mirrored = [(target, source) for source, target in texts] if recipe.both_ways else []
+    mirrored = [(target, source) for source, target in texts] if recipe.bidirectional else []
     if recipe.bpe_dropout:
         longest = min(recipe.shape.max_length, recipe.training.batch_tokens)
-        one_way, both_ways = (
-            Segmentations(tokenizer, pairs, p=recipe.bpe_dropout, seed=seed, longest=longest)
+        one_way, bidirectional = (
+            BPEDropout(tokenizer, pairs, p=recipe.bpe_dropout, seed=seed, longest=longest)
             for pairs in (texts, texts + mirrored)
         )
-        return lambda epoch: (both_ways if epoch < recipe.both_ways else one_way)(epoch)
+        return lambda epoch: (bidirectional if epoch < recipe.bidirectional else one_way)(epoch)
     plain = encode_pairs(tokenizer, texts)
     plain_both = plain + encode_pairs(tokenizer, mirrored)
-    return lambda epoch: plain_both if epoch < recipe.both_ways else plain
+    return lambda epoch: plain_both if epoch < recipe.bidirectional else plain
 
 
 def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, object]:
@@ -200,6 +194,6 @@ def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str,
     found: dict[str, object] = {
         "corpus": fingerprint(corpus.splits["train"]),
         "tokenizer": fingerprint(tokenizer.to_json()),
-        "both_ways": recipe.both_ways,
+        "bidirectional": recipe.bidirectional,
     }
     return found | ({"compile": "yes"} if recipe.compiled else {})  # dropout draws others

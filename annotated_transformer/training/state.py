@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam
 
+from annotated_transformer.fast.modules import HiddenStates
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.training.fast import HiddenStates
-from annotated_transformer.training.team import Team
+from annotated_transformer.training.distributed import Team
 
 
 @dataclass
@@ -91,10 +91,7 @@ class TrainingState:
         model = {name: tensors[f"model.{name}"] for name in self.model.state_dict()}
         self.model.load_state_dict(model)
         moments = {
-            index: {
-                key: tensors[f"adam.{key}.{name}"]
-                for key in ("step", "exp_avg", "exp_avg_sq")
-            }
+            index: {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
             for index, (name, _) in enumerate(self.model.named_parameters())
             if f"adam.step.{name}" in tensors
         }

@@ -9,19 +9,19 @@ import torch
 from torch.nn.utils import get_total_norm
 from torch.optim import Adam
 
+from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.evaluation import check_fit
-from annotated_transformer.training.fast import fast_modules
-from annotated_transformer.training.fingerprint import fingerprint
-from annotated_transformer.training.keeper import Keeper
+from annotated_transformer.training.metrics import Report, epoch_metrics
 from annotated_transformer.training.objective import batch_loss
-from annotated_transformer.training.progress import Progress
-from annotated_transformer.training.report import Report, make_report
+from annotated_transformer.training.progress_bar import Progress
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.state import Counters, TrainingState
 from annotated_transformer.training.stopping import TrainingStopped
+from annotated_transformer.training.validation import check_fit
 
 Pairs = list[Pair] | Callable[[int], list[Pair]]
 
@@ -34,12 +34,12 @@ def train(
     generator: torch.Generator,
     validation: list[Pair] | None = None,
     report: Callable[[Report], object] = lambda report: None,
-    keeper: Keeper | None = None,
+    keeper: RunDirectory | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Report]:
     """Train `model` on `pairs` in place, and return a report per epoch.
 
-    `pairs` may be a function of the epoch, counted from 0, such as `Segmentations`. Nothing
+    `pairs` may be a function of the epoch, counted from 0, such as `BPEDropout`. Nothing
     is learned from those of `validation`. `report` gets each report at once. `generator`
     draws the order of the pairs; dropout draws from torch's own. Adam is the paper's, and so
     is the schedule. What a `keeper` has kept of this training is not done again. `stop` is
@@ -70,7 +70,7 @@ def train(
             batches = make_batches(found, batch_tokens=most, generator=generator, pad_id=pad_id)
             _train_epoch(state, batches, config, progress, keeper, stop)
             speed = progress.tokens_per_second
-            reports.append(make_report(state, held_out, speed))
+            reports.append(epoch_metrics(state, held_out, speed))
             report(reports[-1])
             if state.at.batch == len(batches):
                 state.end_epoch()
@@ -80,9 +80,7 @@ def train(
     return reports
 
 
-def _held_out(
-    model: Transformer, pairs: list[Pair] | None, config: TrainingConfig
-) -> list[Batch] | None:
+def _held_out(model: Transformer, pairs: list[Pair] | None, config: TrainingConfig) -> list[Batch] | None:
     if pairs is None:
         return None
     check_fit(model, pairs, kind="validation pair")
@@ -94,7 +92,7 @@ def _train_epoch(
     batches: list[Batch],
     config: TrainingConfig,
     progress: Progress,
-    keeper: Keeper | None,
+    keeper: RunDirectory | None,
     stop: Callable[[], bool],
 ) -> None:
     """Update the weights once for each batch that is left, as far as the limits allow."""
@@ -146,9 +144,7 @@ def update(state: TrainingState, batch: Batch, config: TrainingConfig) -> str:
     return f"loss {loss:.3f}, rate {at.rate:.1e}"
 
 
-def _refuse_divergence(
-    at: Counters, batch: Batch, config: TrainingConfig, loss: float, norm: float
-) -> None:
+def _refuse_divergence(at: Counters, batch: Batch, config: TrainingConfig, loss: float, norm: float) -> None:
     for name, value in (("loss", loss), ("norm of its gradient", norm)):
         if not math.isfinite(value):
             rows = ", ".join(map(str, batch.rows[:9])) + ", …" * (len(batch.rows) > 9)
@@ -160,9 +156,7 @@ def _refuse_divergence(
             )
 
 
-def _identity(
-    state: TrainingState, pairs: list[Pair], config: TrainingConfig
-) -> dict[str, object]:
+def _identity(state: TrainingState, pairs: list[Pair], config: TrainingConfig) -> dict[str, object]:
     """Return what two runs must share to be one training."""
     drawn = {"pairs": fingerprint(pairs), "seed": state.generator.initial_seed()}
     team = {"processes": state.team.size}

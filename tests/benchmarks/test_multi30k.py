@@ -10,7 +10,9 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.training_state import STATE
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.sampling import Temperature
@@ -18,11 +20,9 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import Tokenizer
-from annotated_transformer.text.toy import toy_pairs
+from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.fingerprint import fingerprint
 from annotated_transformer.training.recipe import Recipe
-from annotated_transformer.training.state_file import STATE
 from benchmarks import multi30k
 from benchmarks.multi30k import (
     BACKWARD,
@@ -91,7 +91,7 @@ def corpus() -> Corpus:
 def test_law_two_teachers_write_more_pairs_and_the_student_goes_on_from_the_forward_one(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    both = replace(SMALL, both_ways=2)
+    both = replace(SMALL, bidirectional=2)
     on = replace(both, training=replace(SMALL.training, steps=13))
     for name, recipe in {"BOTH_WAYS": both, "FORWARD": on, "BACKWARD": BRIEF, "STUDENT": BRIEF}.items():
         monkeypatch.setattr(multi30k, name, recipe)
@@ -111,20 +111,24 @@ def test_law_two_teachers_write_more_pairs_and_the_student_goes_on_from_the_forw
     assert identity["corpus"] == fingerprint(list(zip(targets, sources, strict=True)))
     learned = {
         name: checkpoint.load(tmp_path / name)[0].state_dict()
-        for name in ("both_ways", "forward", "backward", "student")
+        for name in ("bidirectional", "forward", "backward", "student")
     }
-    for before, after in (("both_ways", "forward"), ("both_ways", "backward"), ("forward", "student")):
+    for before, after in (
+        ("bidirectional", "forward"),
+        ("bidirectional", "backward"),
+        ("forward", "student"),
+    ):
         pairs = ((learned[before][name], learned[after][name]) for name in learned[before])
         assert 0 < max(float((one - other).abs().max()) for one, other in pairs) < 0.05  # two steps of 0.01
     assert any((learned["forward"][name] != learned["backward"][name]).any() for name in learned["forward"])
     first, second, third, last = (
-        found[name]["minutes"] for name in ("both_ways", "forward", "backward", "student")
+        found[name]["minutes"] for name in ("bidirectional", "forward", "backward", "student")
     )
     forward, backward = found["translating_minutes"]
     by_the_clock = max(second + forward, first + third + backward) + last
     assert found["minutes"] == pytest.approx(by_the_clock, abs=0.3)  # of five rounded numbers
-    assert [found[name]["epochs"][-1]["step"] for name in ("both_ways", "forward")] == [11, 13]
-    assert found["forward"]["epochs"][0] == found["both_ways"]["epochs"][0]  # the same training
+    assert [found[name]["epochs"][-1]["step"] for name in ("bidirectional", "forward")] == [11, 13]
+    assert found["forward"]["epochs"][0] == found["bidirectional"]["epochs"][0]  # the same training
 
 
 def test_law_translations_are_kept_for_their_teacher_and_made_anew_for_another(

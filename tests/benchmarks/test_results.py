@@ -35,7 +35,7 @@ def test_law_training_in_bfloat16_takes_at_most_900_mb():
 @pytest.mark.parametrize(("batch", "least"), [(1, 3.0), (64, 1.8)])
 def test_law_decoding_is_so_many_times_as_fast_as_marian(batch: int, least: float):
     found = result("decode")[f"batch {batch}"]
-    assert found["ratios"]["ours, LeanCache"]["HF MarianMTModel"] >= least
+    assert found["ratios"]["ours, FastKeyValueCache"]["HF MarianMTModel"] >= least
     assert "CTranslate2" in found["found"]  # beside it, as the limit
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer.decoding.cache import KeyValueCache
-from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.text.tokenizer import EOS_ID
 from benchmarks import decode, train
 from benchmarks.synthetic import CORRELATION, SRC, TGT, multi30k_like
 from benchmarks.tables import decode_table, train_table
 
 PEERS = "transformers", "ctranslate2"
-TWINS = [[partial(decode.ours, decoder=cache) for cache in (KeyValueCache, LeanCache)]]
+TWINS = [[partial(decode.ours, decoder=cache) for cache in (KeyValueCache, FastKeyValueCache)]]
 if all(map(importlib.util.find_spec, PEERS)):
     TWINS.append([decode.marian, decode.ctranslate2])
 WORK = decode.Work(size="toy", batch_size=3, batches=2, steps=7, seed=23)
@@ -66,7 +66,7 @@ def test_law_decoding_is_measured_to_its_end(run: Callable[..., dict]):
         result = record["results"][name]
         assert result["work"]["batches"] == batches
         assert result["found"]["CTranslate2"] == {"absent": "without ctranslate2, transformers"}
-        assert set(result["ratios"]) == {"ours, LeanCache", "ours, KeyValueCache"}
+        assert set(result["ratios"]) == {"ours, FastKeyValueCache", "ours, KeyValueCache"}
     assert decode_table([record]).count("absent: without transformers |") == 2
 
 

@@ -105,7 +105,7 @@ def test_law_changed_weights_rebuild_the_chapters_that_use_them_and_no_others(co
 READS = """import json
 import os
 
-import annotated_transformer.checkpoint as checkpoint
+import annotated_transformer.checkpointing.checkpoint as checkpoint
 
 model, tokenizer = checkpoint.load("../annotated_transformer/weights/de-en")
 json.load(open("../benchmarks/results/quoted.json"))["bleu"]"""

@@ -24,14 +24,14 @@ from annotated_transformer.book.curves import (
     summarize_curves,
 )
 from annotated_transformer.book.figures import check_legible, svg
+from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
+from annotated_transformer.checkpointing.training_state import STATE
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.toy_tasks import copy_pairs
+from annotated_transformer.text.toy.tasks import copy_pairs
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.keeper import METRICS, Keeper
-from annotated_transformer.training.report import Report
+from annotated_transformer.training.metrics import Report
 from annotated_transformer.training.schedule import learning_rate
-from annotated_transformer.training.state_file import STATE
 from annotated_transformer.training.trainer import train
 
 REPORTS = [
@@ -213,7 +213,7 @@ def test_law_a_line_has_few_marks_and_fits_a_phone(epochs: int):
 
 
 def test_law_what_a_keeper_has_written_is_read(tmp_path: Path):
-    with Keeper(tmp_path) as keeper:
+    with RunDirectory(tmp_path) as keeper:
         for report in REPORTS:
             keeper.report(dataclasses.asdict(report))
         assert read_reports(tmp_path) == REPORTS
@@ -227,7 +227,7 @@ def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
     pairs = copy_pairs(29, symbols=7, lengths=range(3, 6), generator=rng)
     for peak in (None, 5e-3):
         config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, peak=peak)
-        with Keeper(tmp_path / str(peak)) as keeper:
+        with RunDirectory(tmp_path / str(peak)) as keeper:
             reports = train(Transformer(shape), pairs, config, generator=rng, keeper=keeper)
         rate = read_schedule(tmp_path / str(peak))
         assert rate is not None

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.training.keeper import METRICS
+from annotated_transformer.checkpointing.run_directory import METRICS
 
 LINE = (
     '{"step": %d, "epoch": 1, "training_loss": 7.25, "validation_loss": 5.5, "rate": 0.001, '

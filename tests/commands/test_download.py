@@ -13,7 +13,7 @@ import pytest
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.text.corpus import load_corpus
-from annotated_transformer.text.sources import SOURCES, Source
+from annotated_transformer.text.published_corpora import SOURCES, Source
 
 LINES = "".join(f"A{i} b.\tEin C{i} d.\n" for i in range(1009))
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.decoding import scoring
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.evaluation import bleu as scoring
 from annotated_transformer.text import corpus as corpora
 from annotated_transformer.text.corpus import load_corpus
-from annotated_transformer.text.sources import SOURCES
+from annotated_transformer.text.published_corpora import SOURCES
 
 SAID = ["Ein Mann schläft im Park.", "Zwei Hunde spielen mit dem Ball.", "Ein Kind sitzt auf der Bank."]
 MEANT = [

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.commands import train as module
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training import recipe
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.keeper import Keeper
 
 
 class Seen:
@@ -22,7 +22,7 @@ class Seen:
 
     model: Transformer
     config: TrainingConfig
-    keeper: Keeper
+    keeper: RunDirectory
     compiled: list[Transformer]
 
 
@@ -32,7 +32,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     seen = Seen()
     seen.compiled = []
 
-    def train(model: Transformer, pairs: object, config: TrainingConfig, *, keeper: Keeper, **_: object):
+    def train(
+        model: Transformer, pairs: object, config: TrainingConfig, *, keeper: RunDirectory, **_: object
+    ):
         seen.model, seen.config, seen.keeper = model, config, keeper
         raise KeyboardInterrupt
 

@@ -9,10 +9,10 @@ import torch
 
 from annotated_transformer.decoding import beam
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder, Recomputation
-from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
-from annotated_transformer.decoding.search import greedy_search
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
@@ -58,7 +58,7 @@ def test_oracle_a_beam_as_wide_as_all_targets_is_exhaustive_search(
         model = stirred(seed, vocab_size=5, max_length=length, num_layers=1)
         log_p = torch.stack([log_probs(model, source, targets) for source in sources])
         best = (log_p / divisor).argmax(dim=1)
-        for decoder in (Recomputation, KeyValueCache, LeanCache):
+        for decoder in (NoCache, KeyValueCache, FastKeyValueCache):
             found = beam_search(
                 model, pad(sources), beam_size=3**length, length_penalty=penalty, decoder=decoder
             )
@@ -93,9 +93,7 @@ def test_oracle_the_textbooks_table(
     model: Transformer, script: Callable[..., MakeDecoder], beam_size: int, target: list[int], expected: float
 ):
     src, decoder = pad([[A, EOS_ID]]), script(textbook)
-    found = beam_search(
-        model, src, beam_size=beam_size, length_penalty=PlainLength(), decoder=decoder
-    )
+    found = beam_search(model, src, beam_size=beam_size, length_penalty=PlainLength(), decoder=decoder)
     assert found.ids.tolist() == [target]
     assert found.log_probs.exp().item() == pytest.approx(expected, abs=1e-12)
     assert found.scores.item() == pytest.approx(math.log(expected) / 4, abs=1e-12)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from annotated_transformer.decoding.cache import MakeDecoder
-from annotated_transformer.decoding.lean import LeanCache
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP, sample
-from annotated_transformer.decoding.search import greedy_search
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID
@@ -112,7 +112,7 @@ def test_law_the_generator_decides(stirred: Callable[..., Transformer], sources:
     first, again, other = (sample(model, src, rng=rng(seed)) for seed in (1, 1, 2))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
-    assert torch.equal(first, sample(model, src, rng=rng(1), decoder=LeanCache))
+    assert torch.equal(first, sample(model, src, rng=rng(1), decoder=FastKeyValueCache))
     torch.manual_seed(0)
     expected = torch.rand(3)
     torch.manual_seed(0)

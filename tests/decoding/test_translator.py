@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, sample
-from annotated_transformer.decoding.search import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID, UNK_ID, Tokenizer

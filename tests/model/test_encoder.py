@@ -8,7 +8,7 @@ from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
-from annotated_transformer.model.positions import SinusoidalPositions
+from annotated_transformer.model.positional_encoding import SinusoidalPositions
 
 BATCH, TOKENS, HEADS, D_MODEL, D_FF, LAYERS = 2, 7, 3, 12, 17, 3
 EXACT = {"rtol": 1e-12, "atol": 1e-12}

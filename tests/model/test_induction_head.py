@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.masks import causal_mask
 from annotated_transformer.model.normalization import LayerNorm
-from annotated_transformer.model.positions import SinusoidalPositions
+from annotated_transformer.model.positional_encoding import SinusoidalPositions
 
 TOKENS, SYMBOLS, D_MODEL = 24, 24, 64
 SHORTEST, LONGEST = 4, 12

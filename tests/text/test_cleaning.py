@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from annotated_transformer.text.cleaning import clean, keep_usable, misfit
+from annotated_transformer.text.cleaning import clean, filter_reason, keep_usable
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_law_a_clean_sentence_stays_as_it_is(text: str):
 )
 def test_law_three_times_and_three_words_more_are_too_many(shorter: int, longer: int, reason: str | None):
     pair = (" \t" + "a " * shorter, "b " * longer)
-    assert misfit(pair) == misfit(pair[::-1]) == reason
+    assert filter_reason(pair) == filter_reason(pair[::-1]) == reason
 
 
 def test_law_each_pair_is_kept_or_counted_once():

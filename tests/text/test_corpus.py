@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.checkpointing.fingerprint import fingerprint
 from annotated_transformer.text import corpus as module
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.corpus import Corpus, load_corpus, read_pairs
-from annotated_transformer.text.sources import DATA_VARIABLE, SOURCES
+from annotated_transformer.text.published_corpora import DATA_VARIABLE, SOURCES
 from annotated_transformer.text.splitting import Splits
-from annotated_transformer.training.fingerprint import fingerprint
 
 COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(2003)]
 
@@ -189,8 +189,12 @@ def test_law_the_toy_language_needs_no_folder(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_law_only_training_loses_its_misfits(tmp_path: Path):
-    good, misfit = b"One two.\n", b"1 2 3 4 5 6 7 8 9 10\n"
-    for split, english in {"train": good + misfit + good, "val": misfit, "test": good * 3}.items():
+    good, filter_reason = b"One two.\n", b"1 2 3 4 5 6 7 8 9 10\n"
+    for split, english in {
+        "train": good + filter_reason + good,
+        "val": filter_reason,
+        "test": good * 3,
+    }.items():
         (tmp_path / f"{split}.en").write_bytes(english)
         (tmp_path / f"{split}.fr.gz").write_bytes(gzip.compress(b"Un deux.\n" * english.count(b"\n")))
     corpus = load_corpus("files", folder=tmp_path, source="fr", target="en")
@@ -237,7 +241,7 @@ def test_oracle_the_real_multi30k_keeps_its_published_splits(shared_data: Path):
     tests = {f"test_{which}": 1000 for which in ("2016_flickr", "2017_flickr")}
     tests |= {"test_2017_mscoco": 461, "test_2018_flickr": 1071}
     assert sizes == {"train": 29_000 - 2, "val": 1014, **tests}
-    assert corpus.skipped == {"empty": 0, "mismatched": 2}  # their German is "@@"
+    assert corpus.skipped == {"empty": 0, "mismatched": 2}  # their German is ""
     first = "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche."
     assert corpus.splits["train"][0] == ("Two young, White males are outside near many bushes.", first)
 

@@ -13,7 +13,7 @@ import pytest
 
 from annotated_transformer.text import download as module
 from annotated_transformer.text.download import download, fetch
-from annotated_transformer.text.sources import SOURCES, Source
+from annotated_transformer.text.published_corpora import SOURCES, Source
 
 DATA = bytes(i * i % 251 for i in range(200_003))
 SHA256 = hashlib.sha256(DATA).hexdigest()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.decoding.scoring import sacrebleu_13a
+from annotated_transformer.evaluation.bleu import sacrebleu_13a
 from annotated_transformer.text.moses import Recaser, moses_lowercase
 
 

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer import checkpoint
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
+from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
+from annotated_transformer.text.bpe_dropout import encode_pairs
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.segmentation import encode_pairs
 from annotated_transformer.text.tokenizer import Tokenizer
-from annotated_transformer.text.toy import toy_pairs
+from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.fingerprint import fingerprint
-from annotated_transformer.training.keeper import Keeper
+from annotated_transformer.training.metrics import Report
 from annotated_transformer.training.recipe import Recipe, follow
-from annotated_transformer.training.report import Report
-from annotated_transformer.training.snapshots import snapshots
 from annotated_transformer.training.state import TrainingState
 from benchmarks.quality import describe_training
 
@@ -118,13 +118,13 @@ def test_law_the_folder_has_the_mean_of_the_last_epochs_after_each(tmp_path: Pat
 
     def look(report: object) -> None:  # is told before the epoch it tells of is written
         if seen:
-            torch.testing.assert_close(weights(tmp_path), mean(snapshots(tmp_path)), rtol=0, atol=0)
+            torch.testing.assert_close(weights(tmp_path), mean(epoch_checkpoints(tmp_path)), rtol=0, atol=0)
         seen.append(report)
 
     follow(RECIPE, corpus(), tmp_path, seed=3, say=look)
     assert len(seen) >= 3
-    assert len(snapshots(tmp_path)) == 2
-    torch.testing.assert_close(weights(tmp_path), mean(snapshots(tmp_path)), rtol=0, atol=0)
+    assert len(epoch_checkpoints(tmp_path)) == 2
+    torch.testing.assert_close(weights(tmp_path), mean(epoch_checkpoints(tmp_path)), rtol=0, atol=0)
 
 
 def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
@@ -138,8 +138,8 @@ def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
 def test_law_a_mean_of_fewer_epochs_than_were_kept_leaves_the_older_out(tmp_path: Path):
     follow(RECIPE, corpus(), tmp_path, seed=3)
     follow(dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3)  # nothing is left to train
-    assert len(snapshots(tmp_path)) == 2
-    torch.testing.assert_close(weights(tmp_path), weights(snapshots(tmp_path)[-1]), rtol=0, atol=0)
+    assert len(epoch_checkpoints(tmp_path)) == 2
+    torch.testing.assert_close(weights(tmp_path), weights(epoch_checkpoints(tmp_path)[-1]), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("epochs", [0, 1])
@@ -167,7 +167,7 @@ def test_law_a_training_killed_within_an_epoch_and_told_to_end_there_gives_what_
         follow(for_steps(last, recipe), corpus(), tmp_path / folder, seed=3)
     found, expected = (weights(tmp_path / folder) for folder in ("killed", "told at first"))
     torch.testing.assert_close(found, expected, rtol=0, atol=0)
-    assert len(snapshots(tmp_path / "killed")) == epochs + 1
+    assert len(epoch_checkpoints(tmp_path / "killed")) == epochs + 1
 
 
 def own_tokenizer() -> Tokenizer:
@@ -214,7 +214,7 @@ def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
         return ["a report"]
 
     monkeypatch.setattr(module, "train", look)
-    recipe = dataclasses.replace(RECIPE, both_ways=2, bpe_dropout=bpe_dropout)
+    recipe = dataclasses.replace(RECIPE, bidirectional=2, bpe_dropout=bpe_dropout)
     follow(recipe, corpus(), tmp_path, seed=0)
     texts = corpus().splits["train"]
     mirrored = [(target, source) for source, target in texts]
@@ -226,9 +226,9 @@ def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
 
 
 def test_law_more_epochs_both_ways_are_another_training(tmp_path: Path):
-    follow(dataclasses.replace(for_steps(1), both_ways=1), corpus(), tmp_path, seed=0)
-    with pytest.raises(ValueError, match="another training: both_ways was 1 and is 2;"):
-        follow(dataclasses.replace(for_steps(2), both_ways=2), corpus(), tmp_path, seed=0)
+    follow(dataclasses.replace(for_steps(1), bidirectional=1), corpus(), tmp_path, seed=0)
+    with pytest.raises(ValueError, match="another training: bidirectional was 1 and is 2;"):
+        follow(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
 
 
 def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
@@ -237,7 +237,7 @@ def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
     follow(for_steps(2), corpus(), tmp_path / "first", seed=3)
     begun = []
 
-    def look(model: Transformer, *rest: object, keeper: Keeper, **options: object) -> list[str]:
+    def look(model: Transformer, *rest: object, keeper: RunDirectory, **options: object) -> list[str]:
         begun.append((model, keeper.identity["tokenizer"]))
         return ["a report"]
 
@@ -280,7 +280,7 @@ def test_message_a_start_of_another_shape(tmp_path: Path):
     ("setting", "message"),
     [
         ({"average": 0}, "average=0 is the mean of nothing; give 1 or more epochs"),
-        ({"both_ways": -1}, r"both_ways=-1 is no number of epochs; give 0 \(none\) or more"),
+        ({"bidirectional": -1}, r"bidirectional=-1 is no number of epochs; give 0 \(none\) or more"),
         ({"bpe_dropout": 1.0}, r"bpe_dropout=1\.0 is no share of the merges; give 0 \(none\) or more"),
         ({"bpe_dropout": -0.1}, r"bpe_dropout=-0\.1 is no share"),
     ],
@@ -378,15 +378,15 @@ def test_law_a_training_killed_between_its_first_model_and_its_state_resumes(
     class Killed(BaseException):
         pass
 
-    def kill(self: Keeper, state: TrainingState) -> None:
+    def kill(self: RunDirectory, state: TrainingState) -> None:
         raise Killed
 
     follow(RECIPE, corpus(), tmp_path / "whole", seed=3)
-    save = Keeper.save
-    monkeypatch.setattr(Keeper, "save", kill)
+    save = RunDirectory.save
+    monkeypatch.setattr(RunDirectory, "save", kill)
     with pytest.raises(Killed):
         follow(RECIPE, corpus(), tmp_path / "killed", seed=3)
-    monkeypatch.setattr(Keeper, "save", save)
+    monkeypatch.setattr(RunDirectory, "save", save)
     before = lying(tmp_path / "killed")
     checkpoint.load(tmp_path / "killed")
     with pytest.raises(ValueError, match="is the state of another training"):  # a model is there, if no step

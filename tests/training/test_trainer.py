@@ -12,17 +12,17 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.search import greedy_search
+from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.training import progress
+from annotated_transformer.training import progress_bar as progress
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.evaluation import mean_loss
+from annotated_transformer.training.distributed import Team
+from annotated_transformer.training.metrics import Report
 from annotated_transformer.training.objective import batch_loss
-from annotated_transformer.training.report import Report
-from annotated_transformer.training.team import Team
 from annotated_transformer.training.trainer import train
+from annotated_transformer.training.validation import mean_loss
 
 VOCAB = 17
 SHAPE = TransformerConfig(

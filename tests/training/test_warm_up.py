@@ -11,10 +11,10 @@ import torch
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import make_batches
-from annotated_transformer.text.toy_tasks import FIRST_SYMBOL
+from annotated_transformer.text.toy.tasks import FIRST_SYMBOL
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.evaluation import mean_loss
 from annotated_transformer.training.trainer import train
+from annotated_transformer.training.validation import mean_loss
 
 SYMBOLS, LENGTH, BATCH = 10, 8, 64
 BOS, EOS = 1, 2

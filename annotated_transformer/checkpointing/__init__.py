@@ -1,0 +1,1 @@
+"""Everything that is written to disk: model folders, run directories, atomic files."""

@@ -1,0 +1,221 @@
+"""A trained model to a folder and back, as safetensors and JSON: the chapter on training.
+
+The folder holds `config.json`, `tokenizer.json` and `model.safetensors`. The weights carry the
+digests of all three, so files of different models, or damaged ones, are refused and not mixed.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.checkpointing.files import (
+    digest_tensors,
+    read_tensors,
+    to_safetensors,
+    write_together,
+)
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
+
+CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.safetensors")
+FORMAT_VERSION = "1"
+DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
+
+
+def save(
+    folder: str | Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    stored: torch.dtype | None = None,
+    run: str | None = None,
+) -> None:
+    """Write the model to `folder`, in the place of an older one.
+
+    On disk its weights are rounded to the type `stored`, if given; loaded, they have the model's own
+    type again. In torch.float16 each takes 2 bytes, and is off by at most 1 part in 2048. `run` marks
+    the model as written by a training run, which may then overwrite it.
+
+    All files are complete on disk before the first old one is replaced, each in one step, the
+    weights last. So a full disk leaves the older model. A kill leaves the older or the newer, or,
+    where the two differ in shape or tokenizer and it falls between two steps, a folder that `load` refuses.
+
+    Raises:
+        ValueError: If model and tokenizer do not belong together, or `stored` cannot hold a weight.
+        OSError: If the files cannot be written.
+    """
+    check_tokenizer(model.config, tokenizer)
+    state, dtype = model.state_dict(), next(model.parameters()).dtype
+    tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
+    if stored is not None:
+        _refuse_overflow(state, tensors)
+    contents = {
+        CONFIG: json.dumps(dataclasses.asdict(model.config), indent=2).encode() + b"\n",
+        TOKENIZER: tokenizer.to_json().encode() + b"\n",
+    }
+    metadata = {"format": "pt", "format_version": FORMAT_VERSION, "dtype": str(dtype)}
+    metadata |= {} if run is None else {"run": run}
+    metadata[WEIGHTS] = digest_tensors(tensors)
+    metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+    write_together(Path(folder), contents | {WEIGHTS: to_safetensors(tensors, metadata)})
+
+
+def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
+    """Return the model, in evaluation mode on the CPU, and the tokenizer that `save` wrote.
+
+    Raises:
+        FileNotFoundError: If the folder or one of its files is missing.
+        ValueError: If a file is damaged, or does not belong to the others.
+    """
+    folder = Path(folder)
+    _refuse_missing(folder)
+    tensors, metadata = _read_weights(folder / WEIGHTS)
+    fields = _read_fields(folder / CONFIG)
+    for name in (CONFIG, TOKENIZER):
+        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != metadata.get(name):
+            raise ValueError(
+                f"{folder / name} is not the one that {WEIGHTS} was saved with: it was changed, or a save "
+                f"was cut short; take all of {', '.join(FILES)} from one save"
+            )
+    config = TransformerConfig(**fields)
+    tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
+    check_tokenizer(config, tokenizer)
+    with torch.random.fork_rng(devices=[]):  # loading draws no random number that the caller can notice
+        model = Transformer(config)
+    _refuse_other_shapes(folder, model, tensors)
+    model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
+    return model.to(_read_dtype(folder / WEIGHTS, metadata, model)).eval(), tokenizer
+
+
+def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
+    """Return the model whose every weight is the mean over the models of `folders`.
+
+    The paper translates with the mean of the last 5 checkpoints of one training (section 6.1). Models of
+    different trainings have no mean worth using, though nothing here can tell.
+
+    Raises:
+        ValueError: If there is no folder, or the models differ in shape, type or tokenizer.
+    """
+    if not folders:
+        raise ValueError("there is nothing to average; give at least one model folder")
+    first, *others = folders
+    model, tokenizer = load(first)
+    state = model.state_dict()
+    total = {name: tensor.double() for name, tensor in state.items()}
+    for folder in others:
+        other, its_tokenizer = load(folder)
+        _refuse_unlike(first, (model, tokenizer), folder, (other, its_tokenizer))
+        for name, tensor in other.state_dict().items():
+            total[name] += tensor
+    model.load_state_dict({name: (tensor / len(folders)).to(state[name]) for name, tensor in total.items()})
+    return model, tokenizer
+
+
+def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    tensors, metadata = read_tensors(path, way_out="save or copy the model again")
+    if metadata.get("format_version") != FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format_version={metadata.get('format_version')}, and this package reads "
+            f"{FORMAT_VERSION}; give a folder that annotated_transformer.checkpointing.checkpoint.save wrote"
+        )
+    if digest_tensors(tensors) != metadata.get(WEIGHTS):
+        raise ValueError(f"{path} is damaged (its weights are not those saved); save or copy the model again")
+    return tensors, metadata
+
+
+def _read_dtype(path: Path, metadata: dict[str, str], model: Transformer) -> torch.dtype:
+    """Return the type that the model had before it was stored; the first files did not say."""
+    name = metadata.get("dtype", str(next(model.parameters()).dtype))
+    if name not in DTYPES:
+        raise ValueError(
+            f"{path} is of a model of type {name}, and this package knows {', '.join(DTYPES)}; "
+            f"save the model in one of these"
+        )
+    return DTYPES[name]
+
+
+def _read_fields(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} is not JSON ({error}); save or copy the model again") from error
+    known = [field.name for field in dataclasses.fields(TransformerConfig)]
+    if not isinstance(values, dict) or set(values) - set(known):
+        unknown = sorted(set(values) - set(known)) if isinstance(values, dict) else values
+        raise ValueError(f"{path} has {unknown}, unknown to this package; it knows {', '.join(known)}")
+    return values
+
+
+def _refuse_overflow(state: dict[str, Tensor], tensors: dict[str, Tensor]) -> None:
+    for name, tensor in tensors.items():
+        before = state[name].cpu()
+        lost = before.isfinite() & ~tensor.isfinite()
+        if lost.any():
+            raise ValueError(
+                f"{name} holds {before[lost].abs().max():g}, more than {tensor.dtype} can "
+                f"({torch.finfo(tensor.dtype).max:g}); store the model in torch.float32"
+            )
+
+
+def _refuse_missing(folder: Path) -> None:
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no model folder {folder}; train a model into it, or give another")
+    there = sorted(path.name for path in folder.iterdir())
+    missing = [name for name in FILES if name not in there]
+    if missing:
+        raise FileNotFoundError(
+            f"{folder} has no {' and no '.join(missing)}; a model folder holds {', '.join(FILES)}, "
+            f"and this one holds {', '.join(there) or 'nothing'}"
+        )
+
+
+def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
+    """Refuse a tokenizer whose ids mean something else to the model.
+
+    Raises:
+        ValueError: If vocabulary size or special ids differ.
+    """
+    theirs = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
+    ours = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
+    if theirs != ours:
+        raise ValueError(
+            f"the model has vocab_size, pad_id, bos_id, eos_id = {theirs} and the tokenizer {ours}; "
+            f"build the model with vocab_size=tokenizer.vocab_size, or give the tokenizer it was trained with"
+        )
+
+
+def _refuse_other_shapes(folder: Path, model: Transformer, tensors: dict[str, Tensor]) -> None:
+    needed = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(needed.keys() | found.keys()):
+        if needed.get(name) != found.get(name):
+            raise ValueError(
+                f"{folder / WEIGHTS} has {name} of shape {found.get(name)}, and {CONFIG} makes it "
+                f"{needed.get(name)}; give the two files of one model"
+            )
+
+
+def _refuse_unlike(
+    first: str | Path,
+    ours: tuple[Transformer, Tokenizer],
+    folder: str | Path,
+    theirs: tuple[Transformer, Tokenizer],
+) -> None:
+    one, other = (dataclasses.asdict(model.config) for model, _ in (ours, theirs))
+    found = [f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]]
+    types = [next(model.parameters()).dtype for model, _ in (ours, theirs)]
+    if types[0] != types[1]:
+        found.append(f"weights of {types[1]} and not {types[0]}")
+    if ours[1].to_json() != theirs[1].to_json():
+        found.append("another tokenizer")
+    if found:
+        raise ValueError(
+            f"{folder} has {', '.join(found)} as {first} has; average checkpoints of one training"
+        )

@@ -1,0 +1,37 @@
+"""Whether a model in a folder is of the training that writes there: the chapter on training.
+
+A training marks its state and its models with its `run_id`. Nothing else may be overwritten.
+"""
+
+from pathlib import Path
+
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.files import read_metadata
+from annotated_transformer.checkpointing.training_state import STATE, holds_model
+
+WAY_OUT = "give another folder, or move it away"
+
+
+def refuse_foreign_model(folder: Path) -> None:
+    """Check that training into `folder` would overwrite no model but its own.
+
+    Raises:
+        ValueError: If the folder holds a model of unknown origin, or a damaged one.
+    """
+    if not holds_model(folder):
+        return
+    if not (folder / STATE).exists():
+        raise ValueError(
+            f"{folder} holds a model and no {STATE}: no training here wrote it, and this one "
+            f"would overwrite it; {WAY_OUT}"
+        )
+    weights = folder / checkpoint.WEIGHTS
+    if weights.exists() and _mark(weights) != _mark(folder / STATE):
+        raise ValueError(
+            f"{weights} is not of the training whose {STATE} is beside it, "
+            f"which would overwrite it; {WAY_OUT}"
+        )
+
+
+def _mark(path: Path) -> str | None:
+    return read_metadata(path, way_out=WAY_OUT).get("run")

@@ -1,0 +1,110 @@
+"""What a cache does not call: a model in which one of these parts was changed is refused."""
+
+from itertools import chain
+from typing import cast
+
+from torch import nn
+
+from annotated_transformer.fast.overrides import has_hooks, overridden
+from annotated_transformer.model.attention import (
+    FusedAttention,
+    MultiHeadAttention,
+    ScaledDotProductAttention,
+)
+from annotated_transformer.model.decoder import Decoder, DecoderLayer
+from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
+from annotated_transformer.model.transformer import Transformer
+
+KNOWN = (
+    *(TokenEmbedding, SinusoidalPositions, LearnedPositions, Decoder, DecoderLayer),
+    *(MultiHeadAttention, ScaledDotProductAttention, FusedAttention, FeedForward),
+    *(PostNorm, PreNorm, LayerNorm),
+    *(nn.Linear, nn.ReLU, nn.GELU, nn.Dropout, nn.Identity, nn.ModuleList),
+)
+IDLE = (nn.Dropout, nn.Identity)  # what stands at `dropout` and `weights`, and does nothing here
+METHODS = {
+    TokenEmbedding: ("forward", "logits"),
+    MultiHeadAttention: ("forward", "project_query", "project_memory", "attend", "_project"),
+}
+RECOMPUTE = "decode with NoCache, which calls all of the model"
+REMEMBER = "decode with KeyValueCache, which calls every module"
+
+
+def refuse_for_cache(model: Transformer) -> None:
+    """Refuse a model of which `KeyValueCache` would not call a part that was changed.
+
+    It calls the modules inside each layer, but neither `decode` nor the decoder nor its layers
+    nor their two attentions as a whole.
+
+    Raises:
+        ValueError: If one of these was overridden, or has hooks.
+    """
+    _refuse_overridden("model", model, Transformer, ("decode",), "KeyValueCache", RECOMPUTE)
+    parts: list[tuple[str, nn.Module, type[nn.Module]]] = [("decoder", model.decoder, Decoder)]
+    for i, layer in enumerate(cast(list[DecoderLayer], list(model.decoder.layers))):
+        name = f"decoder.layers.{i}"
+        parts.append((name, layer, DecoderLayer))
+        parts.append((f"{name}.self_attention", layer.self_attention, MultiHeadAttention))
+        parts.append((f"{name}.cross_attention", layer.cross_attention, MultiHeadAttention))
+    for name, module, kind in parts:
+        _refuse_overridden(name, module, kind, ("forward",), "KeyValueCache", RECOMPUTE)
+        _refuse_hooks(name, module, "KeyValueCache", RECOMPUTE)
+
+
+def refuse_for_fast_cache(model: Transformer) -> None:
+    """Refuse a model that computes a step in another way than `FastKeyValueCache` does.
+
+    Raises:
+        ValueError: If a part was overridden, replaced by another kind of module, has hooks, or is an
+            attention of another shape.
+    """
+    refuse_for_cache(model)
+    _refuse_overridden("model", model, Transformer, ("embed", "logits"), "FastKeyValueCache", REMEMBER)
+    parts = {"embedding": model.embedding, "positions": model.positions, "dropout": model.dropout}
+    for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
+        _refuse_unknown(name, module)
+        methods = METHODS.get(type(module), ("forward",))
+        _refuse_overridden(name, module, type(module), methods, "FastKeyValueCache", REMEMBER)
+        _refuse_hooks(name, module, "FastKeyValueCache", REMEMBER)
+    for i, layer in enumerate(cast(list[DecoderLayer], list(model.decoder.layers))):
+        needed = (model.config.num_heads, *_widths(layer.self_attention))
+        _refuse_shape(f"decoder.layers.{i}.self_attention", layer.self_attention, needed)
+        _refuse_shape(f"decoder.layers.{i}.cross_attention", layer.cross_attention, needed)
+
+
+def _refuse_overridden(
+    name: str, module: nn.Module, kind: type[nn.Module], methods: tuple[str, ...], cache: str, way_out: str
+) -> None:
+    for method in overridden(module, kind, *methods):
+        raise ValueError(f"{name}.{method} is overridden, and {cache} would not call it; {way_out}")
+
+
+def _refuse_hooks(name: str, module: nn.Module, cache: str, way_out: str) -> None:
+    if has_hooks(module):
+        raise ValueError(f"{name} has hooks, and {cache} would not call them; remove them, or {way_out}")
+
+
+def _refuse_unknown(name: str, module: nn.Module) -> None:
+    idle = name.rsplit(".")[-1] in ("dropout", "weights")
+    if type(module) not in (IDLE if idle else KNOWN):
+        raise ValueError(
+            f"{name} is a {type(module).__name__}, and FastKeyValueCache does not know what that computes "
+            f"there; {REMEMBER}"
+        )
+
+
+def _widths(attention: MultiHeadAttention) -> tuple[int, int]:
+    heads = attention.num_heads
+    return attention.to_query.out_features // heads, attention.to_value.out_features // heads
+
+
+def _refuse_shape(name: str, attention: MultiHeadAttention, needed: tuple[int, int, int]) -> None:
+    found = (attention.num_heads, *_widths(attention))
+    if found != needed:
+        raise ValueError(
+            f"{name} has num_heads, d_k, d_v = {found}, and FastKeyValueCache needs {needed}, the same in both "
+            f"attentions of a layer; {REMEMBER}"
+        )

@@ -1,0 +1,1 @@
+"""What a trained model does: attention maps, entropies, ablation, collapse."""

@@ -1,0 +1,121 @@
+"""What single heads look at, and what is lost without them: the chapter on looking inside."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Literal, cast, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from annotated_transformer.inspection.observation import watching
+from annotated_transformer.model.attention import MultiHeadAttention
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch
+
+Kind = Literal["encoder", "decoder", "cross"]  # the three uses of attention: section 3.2.3
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+def attention_maps(
+    model: Transformer, batch: Batch
+) -> dict[Kind, Float[Tensor, "batch layers heads _queries _keys"]]:
+    """Return what every token reads of every other, for each kind of attention.
+
+    Raises:
+        ValueError: If the model's attention forms no weights.
+    """
+    batch = batch.to(model.embedding.weight.device)
+    with ExitStack() as hooks, evaluating(model):
+        seen = {
+            kind: hooks.enter_context(watching(layer.attention for layer in attentions(model, kind)))
+            for kind in KINDS
+        }
+        model(batch.src, batch.decoder_input)
+    return {kind: torch.stack(layers, dim=1) for kind, layers in seen.items()}
+
+
+def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Float[Tensor, "layers heads"]]:
+    r"""Return the entropy of each head's weights, $-\sum_j w_j \ln w_j$, in nats.
+
+    0 where a head reads one token, $\ln m$ where it reads all $m$ alike. It is a mean over
+    the source's tokens, or over those of the target that say one; padding is left out.
+
+    Raises:
+        ValueError: If there are no batches, or the model's attention forms no weights.
+    """
+    found: dict[Kind, list[Tensor]] = {kind: [] for kind in KINDS}
+    for batch in batches:
+        for kind, weights in attention_maps(model, batch).items():
+            real = (batch.src if kind == "encoder" else batch.labels) != model.config.pad_id
+            entropy = -weights.xlogy(weights).sum(dim=-1)
+            by_head = entropy.movedim(0, 2)  # layers × heads × batch × queries
+            found[kind].append(by_head[..., real.to(by_head.device)])
+    if not found["cross"]:
+        raise ValueError("there are no batches to watch the heads on; give one or more")
+    return {kind: torch.cat(tokens, dim=-1).mean(dim=-1) for kind, tokens in found.items()}
+
+
+@contextmanager
+def ablate_head(model: Transformer, kind: Kind, layer: int, head: int) -> Iterator[None]:
+    """Silence a head: inside `with`, zeros go into `to_output` in place of what it read.
+
+    A hook does it, and no weight is changed. To silence several, enter several.
+
+    Raises:
+        ValueError: If the model has no such head.
+    """
+    layers = attentions(model, kind)
+    if not (0 <= layer < len(layers) and 0 <= head < layers[layer].num_heads):
+        raise ValueError(
+            f"{kind} attention has {len(layers)} layers of {layers[0].num_heads} heads, so "
+            f"there is no head {head} in layer {layer}; count both from 0"
+        )
+    heads = layers[layer].num_heads
+
+    def silence(to_output: nn.Module, args: tuple[Tensor]) -> Tensor:
+        read = args[0].unflatten(-1, (heads, -1))
+        silent = torch.arange(heads, device=read.device) == head
+        return read.masked_fill(silent.unsqueeze(-1), 0.0).flatten(-2)
+
+    with layers[layer].to_output.register_forward_pre_hook(silence):
+        yield
+
+
+def head_importance(
+    model: Transformer, loss: Callable[[Transformer], float]
+) -> dict[Kind, Float[Tensor, "layers heads"]]:
+    """Return how much `loss(model)` rises where a head is silent, for each head alone.
+
+    Michel et al. (2019) and Voita et al. (2019) found that most heads are hardly missed. But
+    what two heads do alike, neither is missed for: the numbers do not add up.
+    """
+    whole = loss(model)
+
+    def rise(kind: Kind, layer: int, head: int) -> float:
+        with ablate_head(model, kind, layer, head):
+            return loss(model) - whole
+
+    return {
+        kind: torch.tensor(
+            [
+                [rise(kind, layer, head) for head in range(attention.num_heads)]
+                for layer, attention in enumerate(attentions(model, kind))
+            ]
+        )
+        for kind in KINDS
+    }
+
+
+def attentions(model: Transformer, kind: Kind) -> list[MultiHeadAttention]:
+    """Return the layers of one kind of attention, bottom up.
+
+    Raises:
+        ValueError: If there is no such kind.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind={kind!r} is no attention; choose from {', '.join(KINDS)}")
+    stack = model.encoder if kind == "encoder" else model.decoder
+    name = "cross_attention" if kind == "cross" else "self_attention"
+    return [cast(MultiHeadAttention, getattr(layer, name)) for layer in stack.layers]

@@ -1,0 +1,82 @@
+"""How likely a target is, and what it read of its source: the chapter on looking inside."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.decoding.greedy import first_tokens, suppress_tokens
+from annotated_transformer.decoding.kv_cache import decoder_layers
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.model.transformer import Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """What one pass over whole targets shows.
+
+    `log_probs` has the sum of the log-probabilities of each target's tokens, `attention`
+    what the prediction of each token read of each source token, in every layer and head.
+    """
+
+    log_probs: Float[Tensor, " batch"]
+    attention: Float[Tensor, "batch layers heads tgt_tokens src_tokens"]
+
+
+def observe(
+    model: Transformer,
+    src: Int[Tensor, "batch src_tokens"],
+    tgt: Int[Tensor, "batch tgt_tokens"],
+) -> Observation:
+    """Decode `tgt`, as a search returns it, in one pass, and watch the cross-attention.
+
+    Raises:
+        ValueError: If the model's attention forms no weights.
+    """
+    pad_id = model.config.pad_id
+    read = torch.cat([first_tokens(model, src)[:, None], tgt[:, :-1]], dim=1)
+    memory_mask = padding_mask(src, pad_id)
+    layers = decoder_layers(model)
+    attentions = [layer.cross_attention.attention for layer in layers]
+    with watching(attentions) as seen, evaluating(model):
+        memory = model.encode(src, memory_mask)
+        hidden = model.decode(read, memory, decoder_mask(read, pad_id), memory_mask)
+        logits = suppress_tokens(model.logits(hidden).flatten(0, 1), model.config)
+    log_probs = logits.log_softmax(dim=-1).gather(1, tgt.reshape(-1, 1)).view(tgt.shape)
+    summed = log_probs.masked_fill(tgt == pad_id, 0.0).sum(dim=1)
+    return Observation(summed, torch.stack(seen, dim=1))
+
+
+@contextmanager
+def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
+    """Collect the weights of these attentions while the model runs inside `with`, as they come.
+
+    Raises:
+        ValueError: If one of them forms no weights.
+    """
+    seen: list[Tensor] = []
+    with ExitStack() as hooks:
+        for attention in attentions:
+            place = weights_module(attention)
+            hook = place.register_forward_hook(lambda module, args, weights: seen.append(weights))
+            hooks.enter_context(hook)
+        yield seen
+
+
+def weights_module(attention: nn.Module) -> nn.Module:
+    """Return the identity that the weights of `attention` pass, for a hook to see them.
+
+    Raises:
+        ValueError: If it forms no weights.
+    """
+    if not hasattr(attention, "weights"):
+        raise ValueError(
+            f"{type(attention).__name__} forms no weights to observe; load the model's "
+            f"state into one with attention='scaled_dot_product', which computes the same"
+        )
+    return cast(nn.Module, attention.weights)

@@ -1,0 +1,81 @@
+"""Where a token stands, added to what it is: section 3.5 of the paper."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
+    r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$, at $2i + 1$ the cosine.
+
+    Section 3.5. In float64, so that no rounding of ours stands between a chapter and its
+    algebra.
+
+    Raises:
+        ValueError: If `d_model` is odd, for sines and cosines come in pairs.
+    """
+    if d_model % 2 != 0:
+        raise ValueError(f"d_model={d_model} is odd, but sinusoids come in pairs; make it even")
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    wavelength = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angle = position / wavelength
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+
+def select_positions(
+    table: Float[Tensor, "max_length d_model"], embedded: Tensor, start: int
+) -> Float[Tensor, "tokens d_model"]:
+    """Return the rows of `table` for the tokens of `embedded`, the first of them at `start`.
+
+    Raises:
+        ValueError: If there are no such positions, or they have another width than the tokens.
+    """
+    max_length, d_model = table.shape
+    end = start + embedded.size(1)
+    if start < 0:
+        raise ValueError(f"start={start}, but positions count from 0; give 0 or more")
+    if embedded.size(-1) != d_model:
+        raise ValueError(
+            f"tokens have {embedded.size(-1)} features, these positions d_model={d_model}; "
+            f"give tokens of that width"
+        )
+    if end > max_length:
+        raise ValueError(
+            f"a sequence of {end} tokens is longer than the {max_length} positions of this "
+            f"model; shorten it, or build the model with max_length={end} or more"
+        )
+    return table[start:end]
+
+
+class SinusoidalPositions(nn.Module):
+    """Add the paper's sinusoids; nothing is learned, nothing saved with the weights."""
+
+    table: Tensor
+
+    def __init__(self, d_model: int, max_length: int) -> None:
+        """Compute the table once."""
+        super().__init__()
+        table = sinusoids(max_length, d_model).to(torch.get_default_dtype())
+        self.register_buffer("table", table, persistent=False)
+
+    def forward(
+        self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Return each token plus its position; the first one stands at `start`."""
+        return embedded + select_positions(self.table, embedded, start)
+
+
+class LearnedPositions(nn.Module):
+    """Add a learned vector for each position, up to `max_length` (table 3, row E)."""
+
+    def __init__(self, d_model: int, max_length: int) -> None:
+        """Make the table, at the scale of the token embedding."""
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(max_length, d_model))
+        nn.init.normal_(self.table, std=d_model**-0.5)
+
+    def forward(
+        self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
+    ) -> Float[Tensor, "batch tokens d_model"]:
+        """Return each token plus its position; the first one stands at `start`."""
+        return embedded + select_positions(self.table, embedded, start)

@@ -1,0 +1,48 @@
+"""Texts to pairs of ids, and to other ids in every epoch: the chapters on tokens and on training."""
+
+import torch
+
+from annotated_transformer.text.batching import Pair
+from annotated_transformer.text.cleaning import SentencePair
+from annotated_transformer.text.tokenizer import Tokenizer
+
+
+def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
+    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS."""
+    src, tgt = ([pair[side] for pair in texts] for side in (0, 1))
+    return list(zip(tokenizer.encode_source(src), tokenizer.encode_target(tgt), strict=True))
+
+
+class BPEDropout:
+    """The same pairs of texts in other tokens in every epoch, so that no word is only one token.
+
+    The texts are dealt anew into `groups` in each epoch, and each group is encoded by a tokenizer
+    of its own: `Tokenizer.with_dropout`. Where a text gets more than `longest` tokens, its pair
+    stays whole in that epoch, so that no draw ends a training that began well.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        texts: list[SentencePair],
+        *,
+        p: float,
+        seed: int,
+        longest: int,
+        groups: int = 32,
+    ) -> None:
+        self.tokenizer, self.texts, self.p = tokenizer, texts, p
+        self.seed, self.longest, self.groups = seed, longest, groups
+
+    def __call__(self, epoch: int) -> list[Pair]:
+        """Return the pairs of an epoch, in the order of the texts, alike at every call."""
+        rng = torch.Generator().manual_seed(1_000_003 * self.seed + epoch)
+        group_of = torch.randint(self.groups, (len(self.texts),), generator=rng)
+        pairs: dict[int, Pair] = {}
+        for group in range(self.groups):
+            rows = (group_of == group).nonzero().flatten().tolist()
+            tokenizer = self.tokenizer.with_dropout(self.p, rng)
+            pairs |= zip(rows, encode_pairs(tokenizer, [self.texts[row] for row in rows]), strict=True)
+        long = [row for row, pair in pairs.items() if max(map(len, pair)) > self.longest]
+        pairs |= zip(long, encode_pairs(self.tokenizer, [self.texts[row] for row in long]), strict=True)
+        return [pairs[row] for row in range(len(self.texts))]

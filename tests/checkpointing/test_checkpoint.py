@@ -1,0 +1,496 @@
+"""What a saved model promises: it comes back whole, or a sentence says which file is at fault and why."""
+
+import dataclasses
+import errno
+import json
+import math
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from annotated_transformer import checkpoint, files
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import Tokenizer
+
+FILES = ["config.json", "model.safetensors", "tokenizer.json"]
+TEXTS = ["A man is sleeping.", "Ein Mann schläft."]
+
+
+def make_tokenizer(vocab_size: int = 263) -> Tokenizer:
+    return Tokenizer.train(TEXTS * 2, vocab_size=vocab_size)
+
+
+def make_model(seed: int = 0, **changes: object) -> Transformer:
+    torch.manual_seed(seed)
+    shape = {"vocab_size": 263, "max_length": 19, "num_layers": 1, "d_model": 12, "d_ff": 14, "num_heads": 3}
+    return Transformer(TransformerConfig(**{**shape, **changes}))
+
+
+def same(one: Transformer, other: Transformer) -> bool:
+    ours, theirs = one.state_dict(), other.state_dict()
+    return (
+        one.config == other.config
+        and list(ours) == list(theirs)
+        and all(torch.equal(ours[name], theirs[name]) for name in ours)
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+def test_law_what_was_saved_comes_back(tmp_path: Path, dtype: torch.dtype, positions: str):
+    model = make_model(positions=positions).to(dtype)
+    with torch.no_grad():
+        model.embedding.weight *= 1 + 1e-9  # in float64, numbers that float32 does not have
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    loaded, tokenizer = checkpoint.load(tmp_path)
+    assert same(loaded, model)
+    assert not same(make_model(seed=1, positions=positions).to(dtype), model)  # else any model would do
+    assert {parameter.dtype for parameter in loaded.parameters()} == {dtype}
+    assert not loaded.training
+    assert all(parameter.requires_grad for parameter in loaded.parameters())
+    assert tokenizer.to_json() == make_tokenizer().to_json()
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+
+
+def test_law_the_same_model_is_the_same_bytes_wherever_it_is_saved(tmp_path: Path):
+    for i in range(9):
+        checkpoint.save(tmp_path / str(i), make_model(), make_tokenizer())
+    for name in FILES:
+        assert len({(tmp_path / str(i) / name).read_bytes() for i in range(9)}) == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_law_what_comes_back_computes_the_same(tmp_path: Path, dtype: torch.dtype):
+    model = make_model().to(dtype).eval()
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    loaded, _ = checkpoint.load(tmp_path)
+    src, tgt = torch.tensor([[5, 7, 11, 2, 0], [3, 2, 0, 0, 0]]), torch.tensor([[1, 13, 17], [1, 19, 0]])
+    torch.testing.assert_close(loaded(src, tgt), model(src, tgt))  # and so their types
+
+
+def test_law_half_precision_halves_the_file_and_loses_1_part_in_2048(tmp_path: Path):
+    model = make_model(positions="learned")
+    with torch.no_grad():
+        model.embedding.weight[:, 0] *= 1e-6  # below the normal numbers of float16
+    for name, stored in {"whole": None, "half": torch.float16}.items():
+        checkpoint.save(tmp_path / name, model, make_tokenizer(), stored=stored)
+    whole, half = (tmp_path / name / "model.safetensors" for name in ("whole", "half"))
+    numbers = sum(tensor.numel() for tensor in model.state_dict().values())
+    assert whole.stat().st_size - half.stat().st_size == pytest.approx(2 * numbers, abs=64)
+    loaded, expected = checkpoint.load(tmp_path / "half")[0].state_dict(), model.state_dict()
+    assert {tensor.dtype for tensor in loaded.values()} == {torch.float32}
+    for name, tensor in expected.items():
+        assert ((loaded[name] - tensor).abs() <= torch.clamp(tensor.abs() / 2048, min=2**-25)).all()
+    assert not same(checkpoint.load(tmp_path / "half")[0], model)
+    checkpoint.save(tmp_path / "again", checkpoint.load(tmp_path / "half")[0], make_tokenizer())
+    assert same(checkpoint.load(tmp_path / "again")[0], checkpoint.load(tmp_path / "half")[0])
+
+
+def test_law_half_precision_has_the_average_of_what_it_holds(tmp_path: Path):
+    folders = [tmp_path / str(seed) for seed in range(3)]
+    for seed, folder in enumerate(folders):
+        checkpoint.save(folder, make_model(seed), make_tokenizer(), stored=torch.float16)
+    mean = checkpoint.average(folders)[0].state_dict()
+    held = [checkpoint.load(folder)[0].state_dict() for folder in folders]
+    for name, tensor in mean.items():
+        each = torch.stack([state[name].double() for state in held])
+        torch.testing.assert_close(tensor, each.mean(dim=0).float(), rtol=0, atol=0)
+
+
+def test_law_a_file_that_names_no_type_keeps_its_own(folder: Path):
+    path = folder / "model.safetensors"
+    with safe_open(path, framework="pt") as file:
+        metadata = {name: text for name, text in file.metadata().items() if name != "dtype"}
+    save_file(load_file(path), path, metadata)
+    assert same(checkpoint.load(folder)[0], make_model())
+
+
+def test_law_the_files_are_what_other_programs_expect(folder: Path):
+    assert json.loads((folder / "config.json").read_text())["d_model"] == 12
+    assert load_file(folder / "model.safetensors").keys() == make_model().state_dict().keys()
+    assert json.loads((folder / "tokenizer.json").read_text())["model"]["type"] == "BPE"
+
+
+def test_law_loading_draws_no_random_number(folder: Path):
+    torch.manual_seed(0)
+    expected = torch.rand(3)
+    torch.manual_seed(0)
+    checkpoint.load(folder)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_law_a_newer_model_replaces_an_older_one(folder: Path):
+    newer = make_model(seed=1, vocab_size=269, d_ff=7)
+    checkpoint.save(folder, newer, make_tokenizer(269))
+    assert same(checkpoint.load(folder)[0], newer)
+
+
+DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: pytest.MonkeyPatch, call: int):
+    calls = 0
+
+    def full(handle: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise DISK_FULL
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    expected = r"cannot save to .*model \(No space left on device\); what was there is still there: make room"
+    with pytest.raises(OSError, match=expected) as caught:
+        checkpoint.save(folder, make_model(seed=1, vocab_size=269), make_tokenizer(269))
+    assert caught.value.errno == errno.ENOSPC
+    assert same(checkpoint.load(folder)[0], make_model())
+    assert sorted(path.name for path in folder.iterdir()) == FILES  # no draft is left to fill the disk
+
+
+@pytest.mark.message
+def test_message_a_write_that_the_system_cuts_short(folder: Path):
+    room = (folder / "model.safetensors").stat().st_size - 1
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(
+            OSError, match=r"cannot save to .*model \(File too large\); what was there is still there"
+        ):
+            checkpoint.save(folder, make_model(seed=1), make_tokenizer())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert same(checkpoint.load(folder)[0], make_model())
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+
+
+KILLS = """
+import os, signal, sys, time, torch
+from annotated_transformer.checkpointing import checkpoint
+folder, rng = sys.argv[1], torch.Generator().manual_seed(0)
+model, tokenizer = checkpoint.load(folder)
+weights = os.path.join(folder, "model.safetensors")
+for delay in torch.rand(13, generator=rng).tolist():
+    before = os.stat(weights).st_mtime_ns
+    child = os.fork()
+    while child == 0:  # the child saves without end
+        with torch.no_grad():
+            model.embedding.weight += 1
+        checkpoint.save(folder, model, tokenizer)
+    while os.stat(weights).st_mtime_ns == before:
+        assert os.waitpid(child, os.WNOHANG) == (0, 0), "it ended by itself"
+        time.sleep(0.001)
+    time.sleep(delay / 10)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    model, tokenizer = checkpoint.load(folder)
+    print(model.embedding.weight[0, 0].item())
+"""
+
+
+def test_law_a_kill_leaves_a_whole_model(folder: Path):
+    command = [sys.executable, "-c", KILLS, folder]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    weights = [float(line) for line in run.stdout.split()]
+    assert len(weights) == 13
+    assert weights == sorted(set(weights))  # each kill came after another save, and during the next
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+def test_message_a_kill_between_two_files_is_noticed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+):
+    class Killed(BaseException):
+        pass
+
+    replace, left = os.replace, steps
+
+    def stop(source: Path, target: Path) -> None:
+        nonlocal left
+        if left == 0:
+            raise Killed("between two files")
+        left -= 1
+        replace(source, target)
+
+    monkeypatch.setattr(files.os, "replace", stop)
+    newer = make_model(seed=1, vocab_size=269)
+    if steps == 3:
+        checkpoint.save(folder, newer, make_tokenizer(269))
+        assert same(checkpoint.load(folder)[0], newer)
+        return
+    with pytest.raises(Killed, match="between two files"):
+        checkpoint.save(folder, newer, make_tokenizer(269))
+    if steps == 0:
+        assert same(checkpoint.load(folder)[0], make_model())
+    else:
+        with pytest.raises(
+            ValueError, match=r"config\.json is not the one that model\.safetensors was saved with"
+        ):
+            checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_no_folder(tmp_path: Path):
+    with pytest.raises(
+        FileNotFoundError, match=r"there is no model folder .*nowhere; train a model into it, or give"
+    ):
+        checkpoint.load(tmp_path / "nowhere")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", FILES)
+def test_message_a_missing_file(folder: Path, name: str):
+    (folder / name).unlink()
+    there = ", ".join(file for file in FILES if file != name)
+    with pytest.raises(
+        FileNotFoundError, match=rf"has no {name}; a model folder holds .* this one holds {there}$"
+    ):
+        checkpoint.load(folder)
+
+
+def truncate(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flip(data: bytes) -> bytes:
+    return data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]
+
+
+def empty(data: bytes) -> bytes:
+    return b""
+
+
+def rename(data: bytes) -> bytes:
+    """Damage the name under which the weights' own digest is kept."""
+    return data.replace(b'"model.safetensors"', b'"model.safetensorz"')
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("damage", [truncate, flip, empty, rename])
+def test_message_damaged_weights(folder: Path, damage: Callable[[bytes], bytes]):
+    path = folder / "model.safetensors"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(
+        ValueError, match=r"model\.safetensors is damaged \(.+\); save or copy the model again"
+    ):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("damage", [truncate, empty, lambda data: b"\xff" + data])
+def test_message_a_config_that_is_not_json(folder: Path, damage: Callable[[bytes], bytes]):
+    path = folder / "config.json"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"config\.json is not JSON \(.+\); save or copy the model again"):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_an_unknown_field(folder: Path):
+    path = folder / "config.json"
+    path.write_text(path.read_text().replace('"d_ff"', '"d_fff"'))
+    with pytest.raises(
+        ValueError, match=r"config\.json has \['d_fff'\], unknown to this package; it knows vocab_size,"
+    ):
+        checkpoint.load(folder)
+    path.write_text("[1]")
+    with pytest.raises(
+        ValueError, match=r"config\.json has \[1\], unknown to this package; it knows vocab_size"
+    ):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_message_a_file_of_another_model(folder: Path, tmp_path: Path, name: str):
+    other = tmp_path / "other"
+    checkpoint.save(other, make_model(vocab_size=269), make_tokenizer(269))
+    shutil.copy(other / name, folder / name)
+    with pytest.raises(
+        ValueError, match=rf"{name} is not the one that model\.safetensors was saved with: it was"
+    ):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("change", [('heads": 3', 'heads": 5'), ('dropout": 0.1', 'dropout": null')])
+def test_message_a_config_that_was_changed(folder: Path, change: tuple[str, str]):
+    path = folder / "config.json"
+    before = path.read_text()
+    path.write_text(before.replace(*change))
+    assert path.read_text() != before
+    with pytest.raises(ValueError, match=r"config\.json is not the one that model\.safetensors was saved"):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_a_digest_that_is_gone(folder: Path):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes().replace(b'"config.json"', b'"config.jsom"'))
+    with pytest.raises(ValueError, match=r"config\.json is not the one that model\.safetensors was saved"):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("version", [None, "0", "2"])
+def test_message_weights_of_another_format(folder: Path, version: str | None):
+    path = folder / "model.safetensors"
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    del metadata["format_version"]
+    save_file(load_file(path), path, metadata | ({"format_version": version} if version else {}))
+    expected = f"has format_version={version}, and this package reads 1; give a folder that"
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+def test_message_a_type_that_no_model_has(folder: Path):
+    path = folder / "model.safetensors"
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata() | {"dtype": "torch.int8"}
+    save_file(load_file(path), path, metadata)
+    expected = r"is of a model of type torch\.int8, and this package knows torch\.float16, .*; save the model"
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("other", [0.0, math.inf, math.nan])
+def test_message_a_weight_too_large_for_half_precision(tmp_path: Path, other: float):
+    model = make_model()
+    with torch.no_grad():
+        model.decoder.layers[0].feed_forward.expand.weight[3, 5] = -65_521.0
+        model.decoder.layers[0].feed_forward.expand.weight[4, 7] = other
+    expected = (
+        r"decoder\.layers\.0\.feed_forward\.expand\.weight holds 65521, more than torch\.float16 can "
+        r"\(65504\); store the model in torch\.float32"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
+    assert list(tmp_path.iterdir()) == []
+    checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.bfloat16)  # which reaches further
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+def test_law_half_precision_keeps_what_was_no_number_before(tmp_path: Path, value: float):
+    model = make_model()
+    with torch.no_grad():
+        model.embedding.weight[3, 5] = value
+    checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
+    found = checkpoint.load(tmp_path)[0].embedding.weight[3, 5]
+    torch.testing.assert_close(found, torch.tensor(value), equal_nan=True)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("d_ff", 7, "of shape (12, 14), and config.json makes it (12, 7)"),
+        ("num_layers", 2, "of shape None, and config.json makes it (12,)"),
+    ],
+)
+def test_message_shapes_that_do_not_match(tmp_path: Path, field: str, value: int, sentence: str):
+    model = make_model()
+    model.config = dataclasses.replace(model.config, **{field: value})  # what no one should do
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    expected = r"safetensors has decoder\.layers\.\S+ " + re.escape(
+        f"{sentence}; give the two files of one model"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.load(tmp_path)
+
+
+@pytest.mark.message
+def test_message_a_tokenizer_of_another_model(tmp_path: Path):
+    expected = (
+        r"the model has vocab_size, .* = \(263, 0, 1, 2\) and the tokenizer \(269, 0, 1, 2\); build the model"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.save(tmp_path, make_model(), make_tokenizer(269))
+    assert not list(tmp_path.iterdir())
+
+
+def same_shape(seed: int, **changes: object) -> Transformer:
+    return make_model(seed, positions="learned", **changes)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_law_the_average_of_copies_is_the_copy(tmp_path: Path, dtype: torch.dtype):
+    model = same_shape(0).to(dtype)
+    checkpoint.save(tmp_path, model, make_tokenizer())
+    mean, tokenizer = checkpoint.average([tmp_path] * 7)
+    assert mean.config == model.config
+    for name, tensor in mean.state_dict().items():
+        torch.testing.assert_close(tensor, model.state_dict()[name], rtol=1e-15, atol=0)
+        assert tensor.dtype == dtype
+    assert tokenizer.to_json() == make_tokenizer().to_json()
+    assert not mean.training
+
+
+def test_law_every_weight_is_the_mean_of_all(tmp_path: Path):
+    models = [same_shape(seed) for seed in range(3)]
+    for seed, model in enumerate(models):
+        checkpoint.save(tmp_path / str(seed), model, make_tokenizer())
+    mean = checkpoint.average([tmp_path / str(seed) for seed in range(3)])[0].state_dict()
+    assert mean.keys() == models[0].state_dict().keys()
+    for name, tensor in mean.items():
+        each = torch.stack([model.state_dict()[name].double() for model in models])
+        torch.testing.assert_close(tensor, each.mean(dim=0).float(), rtol=0, atol=0)
+    weight = models[0].state_dict()["decoder.layers.0.feed_forward.expand.weight"]
+    assert not torch.equal(mean["decoder.layers.0.feed_forward.expand.weight"], weight)
+    assert same(checkpoint.load(tmp_path / "0")[0], models[0])  # what was read is not touched
+
+
+def test_law_averaged_linear_models_predict_the_mean(tmp_path: Path):
+    x = torch.randn(5, 12, generator=torch.Generator().manual_seed(0))
+    said = []
+    for seed in range(3):
+        checkpoint.save(tmp_path / str(seed), same_shape(seed), make_tokenizer())
+        said.append(checkpoint.load(tmp_path / str(seed))[0].decoder.layers[0].feed_forward.expand(x))
+    mean, _ = checkpoint.average([tmp_path / str(seed) for seed in range(3)])
+    found = mean.decoder.layers[0].feed_forward.expand(x)
+    torch.testing.assert_close(found, torch.stack(said).mean(dim=0), rtol=0, atol=1e-5)
+
+
+@pytest.mark.message
+def test_message_nothing_to_average():
+    with pytest.raises(ValueError, match="there is nothing to average; give at least one model folder"):
+        checkpoint.average([])
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("other", "tokenizer", "difference"),
+    [
+        (make_model(d_ff=7, dropout=0.2), make_tokenizer(), r"d_ff=7 and not 14, dropout=0.2 and not 0.1"),
+        (make_model().double(), make_tokenizer(), r"weights of torch.float64 and not torch.float32"),
+        (make_model(), Tokenizer.train(["zwei zwei"], vocab_size=263), "another tokenizer"),
+    ],
+    ids=["config", "type", "tokenizer"],
+)
+def test_message_models_that_have_no_average(
+    folder: Path, tmp_path: Path, other: Transformer, tokenizer: Tokenizer, difference: str
+):
+    checkpoint.save(tmp_path / "other", other, tokenizer)
+    with pytest.raises(ValueError, match=rf"other has {difference} as .*model has; average checkpoints of"):
+        checkpoint.average([folder, tmp_path / "other"])

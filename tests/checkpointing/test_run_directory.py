@@ -1,0 +1,489 @@
+"""What a kept training promises: no kill, no full disk and no second process can lose it or change it."""
+
+import dataclasses
+import errno
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.checkpointing import files
+from annotated_transformer.checkpointing import run_directory as keeping
+from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.training_state import read_counters
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.training import trainer
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.metrics import Report
+from annotated_transformer.training.stopping import TrainingStopped
+from annotated_transformer.training.trainer import train
+
+STEPS = 17  # the 23 pairs make 4 batches: four epochs end, and one is left unfinished
+BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, peak=1e-2)
+STATE = "training.safetensors"
+
+
+class Run:
+    """A tiny training that always begins alike, and what it came to."""
+
+    def __init__(self, make_model: Callable[..., Transformer], pairs: list[Pair], **options: object) -> None:
+        self.make_model, self.pairs, self.options = make_model, pairs, options
+
+    def __call__(
+        self, keeper: RunDirectory | None, config: TrainingConfig = BRIEF, seed: int = 0, **options: object
+    ) -> tuple[dict[str, Tensor], list[Report]]:
+        model = self.make_model()
+        rng = torch.Generator().manual_seed(seed)
+        reports = train(
+            model, self.pairs, config, generator=rng, keeper=keeper, **{**self.options, **options}
+        )
+        return model.state_dict(), reports
+
+
+@pytest.fixture
+def run(make_model: Callable[..., Transformer], copy_pairs: Callable[..., list[Pair]]) -> Run:
+    return Run(make_model, copy_pairs(23))
+
+
+def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
+    return list(one) == list(other) and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def lines(folder: Path) -> list[dict[str, object]]:
+    """Return the metrics, without the wall time."""
+    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{name: x for name, x in line.items() if name != "tokens_per_second"} for line in found]
+
+
+class Stopped(BaseException):
+    """What ends a process, as far as the code around it can tell."""
+
+
+# Laws
+
+
+def test_law_keeping_changes_nothing(run: Run, tmp_path: Path):
+    with RunDirectory(tmp_path, seconds=0.0) as keeper:
+        kept, reports = run(keeper)
+    alone, expected = run(None)
+    assert same(kept, alone)
+    assert reports == expected
+    assert not same(kept, run(None, seed=1)[0])  # else any training would do
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["saved at each step", "saved after epochs"])
+def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, copy_pairs
+):
+    validation = copy_pairs(5, seed=1)
+    with RunDirectory(tmp_path / "whole", seconds=seconds) as keeper:
+        expected, _ = run(keeper, validation=validation)
+    update = trainer.update
+    for last in range(STEPS):
+
+        def stop(state: object, batch: Batch, config: TrainingConfig, last: int = last) -> str:
+            if state.at.step == last:
+                raise Stopped
+            return update(state, batch, config)
+
+        monkeypatch.setattr(trainer, "update", stop)
+        folder = tmp_path / (f"stopped at {last}" if seconds else "stopped")
+        with RunDirectory(folder, seconds=seconds) as keeper, pytest.raises(Stopped):
+            run(keeper, validation=validation)
+        monkeypatch.setattr(trainer, "update", update)
+        if seconds:
+            with RunDirectory(folder, seconds=seconds) as keeper:
+                found, reports = run(keeper, validation=validation)
+            assert same(found, expected)
+            assert reports[-1].step == STEPS
+            assert lines(folder) == lines(tmp_path / "whole")
+    if not seconds:
+        with RunDirectory(tmp_path / "stopped", seconds=0.0) as keeper:
+            found, reports = run(keeper, validation=validation)
+        assert same(found, expected)
+        assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
+
+
+def test_law_a_training_that_was_asked_to_stop_ends_as_if_it_were_not(
+    run: Run, tmp_path: Path, copy_pairs: Callable[..., list[Pair]]
+):
+    validation = copy_pairs(5, seed=1)
+    with RunDirectory(tmp_path / "whole") as keeper:
+        expected, _ = run(keeper, validation=validation)
+    for first in range(STEPS - 1):  # at the first update, at the ends of epochs, within them
+        folder, step = tmp_path / f"stopped at {first}", 0
+        for updates in (first, 1):
+            asked = iter([False] * updates + [True])
+            with RunDirectory(folder, seconds=1e9) as keeper, pytest.raises(TrainingStopped) as stopped:
+                run(keeper, validation=validation, stop=lambda asked=asked: next(asked))
+            step += updates
+            assert stopped.value.step == read_counters(folder).step == keeper.step == step
+        with RunDirectory(folder, seconds=1e9) as keeper:
+            found, reports = run(keeper, validation=validation)
+        assert same(found, expected)
+        assert reports[-1].step == STEPS
+        assert lines(folder) == lines(tmp_path / "whole")
+
+
+def test_law_before_its_first_update_a_training_gives_way_to_another(run: Run, tmp_path: Path):
+    with RunDirectory(tmp_path) as keeper, pytest.raises(TrainingStopped):
+        run(keeper, stop=lambda: True)
+    assert read_counters(tmp_path).step == 0
+    with RunDirectory(tmp_path) as keeper:
+        found, _ = run(keeper, seed=1)
+    assert same(found, run(None, seed=1)[0])
+    with RunDirectory(tmp_path) as keeper:
+        again, reports = run(keeper, seed=1)
+    assert reports == []  # the state is of the second
+    assert same(again, found)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool):
+    config = dataclasses.replace(BRIEF, fast=fast)
+    for steps in (4, 5, 11, STEPS):
+        with RunDirectory(tmp_path) as keeper:
+            found, reports = run(keeper, dataclasses.replace(config, steps=steps))
+        assert reports[-1].step == read_counters(tmp_path).step == steps
+    assert read_counters(tmp_path).seconds > 0
+    assert same(found, run(None, config)[0])
+    with RunDirectory(tmp_path) as keeper:
+        again, reports = run(keeper, config)
+    assert reports == []  # nothing is left to do
+    assert same(again, found)
+
+
+def test_law_a_save_is_due_when_the_last_is_old(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    clock = [1000.0]
+    monkeypatch.setattr(keeping.time, "monotonic", lambda: clock[0])
+    with RunDirectory(tmp_path, seconds=7.0) as keeper:
+        run(keeper, dataclasses.replace(BRIEF, steps=1))
+        due = []
+        for clock[0] in (1000.0, 1006.0, 1007.0, 1100.0):
+            due.append(keeper.is_due())
+    assert due == [False, False, True, True]
+
+
+@pytest.mark.parametrize("steps", [STEPS, 8], ids=["within an epoch", "at the end of an epoch"])
+def test_law_minutes_count_over_all_runs(run: Run, tmp_path: Path, steps: int):
+    with RunDirectory(tmp_path) as keeper:
+        run(keeper, dataclasses.replace(BRIEF, steps=steps))
+    assert (read_counters(tmp_path).batch == 0) == (steps == 8)
+    with RunDirectory(tmp_path) as keeper:
+        _, reports = run(keeper, dataclasses.replace(BRIEF, steps=None, minutes=1e-6))
+    assert reports == []
+
+
+def test_law_a_line_for_each_report(run: Run, tmp_path: Path, copy_pairs):
+    validation = copy_pairs(5, seed=1)
+    with RunDirectory(tmp_path) as keeper:
+        _, reports = run(keeper, validation=validation)
+    found = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert found == [dataclasses.asdict(report) for report in reports]
+    assert [line["epoch"] for line in found] == list(range(1, len(found) + 1))
+    assert all(line["gradient_norm"] > 0 and line["tokens_per_second"] > 0 for line in found)
+    assert found[0]["rate"] == pytest.approx(1e-2 * (3 / found[0]["step"]) ** 0.5)
+
+
+def test_law_a_killed_training_leaves_no_line_of_what_it_lost(run: Run, tmp_path: Path, monkeypatch):
+    with RunDirectory(tmp_path / "whole") as keeper:
+        run(keeper)
+    with RunDirectory(tmp_path / "killed") as keeper:  # after its second line is written, before the state is
+        saves = iter([keeper.save, None])
+        monkeypatch.setattr(keeper, "save", lambda state: next(saves)(state))
+        with pytest.raises(TypeError, match="not callable"):
+            run(keeper)
+    assert len(lines(tmp_path / "killed")) == 2
+    with RunDirectory(tmp_path / "killed") as keeper:
+        run(keeper)
+    assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
+
+
+KILLS = """
+import os, signal, sys, threading, time
+from pathlib import Path
+import torch
+from tqdm import tqdm
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.training_state import read_counters
+from annotated_transformer.training.trainer import train
+
+torch.set_num_threads(1)
+tqdm.set_lock(threading.RLock())  # its own is shared by forks: a child killed with it would stop the next
+folder, kills, seconds, STEPS = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+config = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, peak=1e-2)
+shape = TransformerConfig(vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3)
+rng = torch.Generator().manual_seed(0)
+words = [torch.randint(4, 17, (i % 7 + 1,), generator=rng).tolist() for i in range(211)]
+pairs = [([*ids, 2], [1, *ids, 2]) for ids in words]
+
+def run(keeper):
+    torch.manual_seed(0)
+    model = Transformer(shape)
+    train(model, pairs, config, generator=torch.Generator().manual_seed(0), keeper=keeper)
+    return model
+
+def kept(where):  # in a process of its own
+    with RunDirectory(where, seconds=seconds) as keeper:
+        run(keeper)
+
+expected = run(None).state_dict()
+steps, state = [], folder / "training.safetensors"
+
+def age():
+    return state.stat().st_mtime_ns if state.exists() else 0
+
+for number, delay in enumerate(torch.rand(kills).tolist()):
+    before = age()
+    child = os.fork()
+    if child == 0:
+        kept(folder)
+        os._exit(7)  # it was not killed
+    while number % 3 and age() == before:  # each third is killed whether or not it has saved
+        time.sleep(0.001)
+    time.sleep(0.03 * delay)
+    os.kill(child, signal.SIGKILL)
+    if os.waitpid(child, 0)[1] != signal.SIGKILL:
+        sys.exit("the training ended before the last kill")
+    with RunDirectory(folder) as keeper:  # what is there can be read at any moment, and is not locked
+        probe = TrainingConfig(**{**vars(config), "steps": 1})
+        if state.exists():
+            train(Transformer(shape), pairs, probe, generator=torch.Generator().manual_seed(0), keeper=keeper)
+        steps.append(keeper.step)
+with RunDirectory(folder, seconds=1e9) as keeper:
+    found = run(keeper).state_dict()
+assert all(torch.equal(found[name], expected[name]) for name in expected), "other weights"
+print(*steps)
+"""
+
+
+@pytest.mark.parametrize(("kills", "seconds", "steps"), [(23, 0.0, 601), (11, 0.03, 307)])
+def test_law_a_killed_training_ends_as_if_it_were_not(tmp_path: Path, kills: int, seconds: float, steps: int):
+    command = [sys.executable, "-c", KILLS, *map(str, (tmp_path, kills, seconds, steps))]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
+    assert run.returncode == 0, run.stderr
+    found = [int(step) for step in run.stdout.split()]
+    assert len(found) == kills
+    assert found == sorted(found)
+    assert len(set(found)) > kills / 2  # else the kills came before anything was done
+    assert 0 < found[-1] < steps
+
+
+# Messages
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"config": dataclasses.replace(BRIEF, batch_tokens=59)}, "batch_tokens was 53 and is 59"),
+        ({"seed": 1}, "seed was 0 and is 1"),
+        ({"identity": {"tokenizer": "ef"}}, "tokenizer was ab and is ef"),
+        ({"identity": {"tokenizer": "ab", "corpus": "cd"}}, "corpus was None and is cd"),
+        ({"pairs": 29}, r"pairs was \w{12} and is \w{12}"),
+        ({"d_ff": 15}, "d_ff was 14 and is 15"),
+    ],
+)
+def test_message_another_training(
+    run: Run, tmp_path: Path, copy_pairs, make_model, change: dict[str, object], sentence: str
+):
+    with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as keeper:
+        expected, _ = run(keeper)
+    pairs = copy_pairs(change.pop("pairs", 23))
+    d_ff, identity = change.pop("d_ff", 14), change.pop("identity", {"tokenizer": "ab"})
+    other = Run(lambda: make_model(d_ff=d_ff), pairs)
+    message = f"safetensors is the state of another training: {sentence}; give what it was begun with"
+    with RunDirectory(tmp_path, identity=identity) as keeper, pytest.raises(ValueError, match=message):
+        other(keeper, **change)
+    with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as keeper:
+        assert same(run(keeper)[0], expected)  # and it is still there
+
+
+@pytest.mark.message
+def test_message_a_training_that_was_asked_to_stop_names_its_last_step(run: Run):
+    message = "the training run was asked to stop, and did after step 3$"
+    asked = iter([False, False, False, True])
+    with pytest.raises(TrainingStopped, match=message):
+        run(None, stop=lambda: next(asked))
+
+
+def flip(data: bytes, place: int) -> bytes:
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+DAMAGES = {
+    "cut": lambda data: data[: len(data) // 2],
+    "one byte short": lambda data: data[:-1],
+    "empty": lambda data: b"",
+    "a bit of a weight": lambda data: flip(data, -9),
+    "a name of its header": lambda data: data.replace(b'"digest"', b'"digesd"'),
+    "another": lambda data: data.replace(b'"state":', b'"statd":'),
+    "the step": lambda data: data.replace(rb"\"step\": 17", rb"\"step\": 16"),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_message_a_damaged_state(run: Run, tmp_path: Path, damage: Callable[[bytes], bytes]):
+    with RunDirectory(tmp_path) as keeper:
+        run(keeper)
+    whole = (tmp_path / STATE).read_bytes()
+    (tmp_path / STATE).write_bytes(damage(whole))
+    assert damage(whole) != whole
+    message = r"training\.safetensors is damaged \(.+\); give another folder to train from the first step"
+    with RunDirectory(tmp_path) as keeper, pytest.raises(ValueError, match=message):
+        run(keeper)
+
+
+@pytest.mark.message
+def test_message_metrics_that_are_not_utf_8(run: Run, tmp_path: Path):
+    (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 1}\n\xff')
+    message = r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"
+    with RunDirectory(tmp_path) as keeper, pytest.raises(ValueError, match=message):
+        run(keeper)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("seconds", [-60.0, math.nan])
+def test_message_no_duration_between_two_saves(tmp_path: Path, seconds: float):
+    message = rf"{seconds} seconds between two saves \(--save-minutes {seconds / 60:g}\) is no duration"
+    with pytest.raises(ValueError, match=message):
+        RunDirectory(tmp_path, seconds=seconds)
+
+
+@pytest.mark.message
+def test_message_a_resumed_training_with_another_number_of_threads(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with RunDirectory(tmp_path) as keeper:
+        run(keeper, dataclasses.replace(BRIEF, steps=3))
+    with RunDirectory(tmp_path) as keeper:
+        run(keeper, dataclasses.replace(BRIEF, steps=4))  # a warning would be an error here
+    threads = torch.get_num_threads()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3 * threads)
+    message = f"used {threads} CPU threads and resumes with {3 * threads}: .* give --threads {threads} for"
+    with RunDirectory(tmp_path) as keeper, pytest.warns(UserWarning, match=message):
+        run(keeper, dataclasses.replace(BRIEF, steps=5))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("line", ["{", "[]", "7", '{"loss": 1}'])
+def test_message_damaged_metrics(run: Run, tmp_path: Path, line: str):
+    (tmp_path / "metrics.jsonl").write_text(line)
+    message = r"metrics\.jsonl is damaged \(.+\): each line must be JSON with a step; mend it, or move it"
+    with RunDirectory(tmp_path) as keeper, pytest.raises(ValueError, match=message):
+        run(keeper)
+
+
+@pytest.mark.message
+def test_message_a_state_of_another_version(run: Run, tmp_path: Path):
+    with RunDirectory(tmp_path) as keeper:
+        run(keeper)
+    whole = (tmp_path / STATE).read_bytes()
+    (tmp_path / STATE).write_bytes(whole.replace(b'"format_version":"1"', b'"format_version":"9"'))
+    message = "has format_version=9, and this package reads 1; give another folder to train from the first"
+    with RunDirectory(tmp_path) as keeper, pytest.raises(ValueError, match=message):
+        run(keeper)
+
+
+@pytest.mark.message
+def test_message_two_trainings_in_one_folder(run: Run, tmp_path: Path):
+    script = "from annotated_transformer.checkpointing.run_directory import RunDirectory\n"
+    script += f"RunDirectory({str(tmp_path)!r}).__enter__()"
+    with RunDirectory(tmp_path):
+        with pytest.raises(
+            BlockingIOError, match=rf"process {os.getpid()} is training into .*; wait for it, or give another"
+        ):
+            RunDirectory(tmp_path).__enter__()
+        second = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert f"process {os.getpid()} is training into" in second.stderr
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+    with RunDirectory(tmp_path):  # the lock's file is still there, and its process is not
+        assert (tmp_path / "training.lock").read_text() == f"{os.getpid()}\n"
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("failing", [1, 3, 11, 13])  # between them, the folder's names are synced
+def test_message_a_full_disk_leaves_the_last_state(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+):
+    calls, fsync = 0, os.fsync
+
+    def full(handle: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == failing:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    message = r"cannot save to .* \(No space left on device\); what was there is still there: make room"
+    with RunDirectory(tmp_path, seconds=0.0) as keeper, pytest.raises(OSError, match=message):
+        run(keeper)
+    monkeypatch.setattr(files.os, "fsync", fsync)
+    assert not list(tmp_path.glob("*.tmp"))
+    with RunDirectory(tmp_path, seconds=0.0) as keeper:
+        found, _ = run(keeper)
+    assert same(found, run(None)[0])
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("what", ["loss", "gradient"])
+def test_message_divergence_names_the_batch_and_keeps_the_step_before(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+):
+    diverging, batch_loss = 8, trainer.batch_loss
+    step = 0
+
+    def diverge(model: Transformer, batch: Batch, config: TrainingConfig, net: nn.Module) -> Tensor:
+        nonlocal step
+        step += 1
+        loss = batch_loss(model, batch, config, net=net)
+        if step != diverging:
+            return loss
+        if what == "loss":
+            return loss * torch.inf
+        return loss + (model.embedding.weight.sum() * 0).sqrt()  # a root's slope at 0 is no number
+
+    monkeypatch.setattr(trainer, "batch_loss", diverge)
+    name = "loss is inf" if what == "loss" else "norm of its gradient is nan"
+    epoch = len(make_batches(run.pairs, batch_tokens=53))
+    message = (
+        rf"the {name} at step 8, rate 6\.12e-03, in batch {8 - epoch} of epoch 2 "
+        rf"\(pairs \d+(, \d+)+(, …)?\): it has diverged; give a smaller peak, or more than warmup_steps=3; "
+        rf"step {epoch} is kept in {re.escape(str(tmp_path))}$"
+    )
+    with RunDirectory(tmp_path) as keeper, pytest.raises(FloatingPointError, match=message):
+        run(keeper)
+    monkeypatch.setattr(trainer, "batch_loss", batch_loss)
+    with RunDirectory(tmp_path) as keeper:
+        found, _ = run(keeper)
+    assert same(found, run(None)[0])
+
+
+@pytest.mark.message
+def test_message_a_first_step_that_diverges_is_not_said_to_be_kept(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def diverge(model: Transformer, *args: object, **options: object) -> Tensor:
+        return model.embedding.weight.sum() * math.nan
+
+    monkeypatch.setattr(trainer, "batch_loss", diverge)
+    with (
+        RunDirectory(tmp_path) as keeper,
+        pytest.raises(FloatingPointError, match="the loss is nan") as error,
+    ):
+        run(keeper)
+    assert "is kept" not in str(error.value)

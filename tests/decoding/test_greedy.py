@@ -1,0 +1,161 @@
+"""What greedy search promises: the likeliest token each time, to EOS, whoever else is in the batch."""
+
+import dataclasses
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search, suppress_tokens
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+
+VOCAB = 11
+
+
+def following(*sentences: list[int]) -> Callable[[list[int]], list[float]]:
+    """Return scores that continue the sentence that was begun; one that has no end repeats its last."""
+
+    def scores(said: list[int]) -> list[float]:
+        endless = (sentence + sentence[-1:] * 99 for sentence in sentences)
+        token = next(words[len(said)] for words in endless if words[: len(said)] == said)
+        return [float(i == token) for i in range(VOCAB)]
+
+    return scores
+
+
+def words(ids: torch.Tensor) -> list[list[int]]:
+    return [[token for token in row if token != PAD_ID] for row in ids.tolist()]
+
+
+def test_law_each_token_is_the_likeliest_after_those_before_it(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    said = set()
+    for seed in (19, 22, 25):
+        model = stirred(seed)
+        for source in sources:
+            src = pad([source])
+            found = greedy_search(model, src)[0].tolist()
+            logits = model.eval()(src, torch.tensor([[BOS_ID, *found[:-1]]]))
+            logits[..., [PAD_ID, BOS_ID]] = -math.inf  # a target says neither
+            assert logits[0].argmax(dim=-1).tolist() == found
+            said |= set(found)
+    assert len(said) > 2  # else a model that says one word would do
+
+
+def test_law_company_changes_nothing(stirred: Callable[..., Transformer], sources: list[list[int]]):
+    different = set()
+    for seed in (19, 22, 25):
+        model = stirred(seed, norm="pre")
+        together = words(greedy_search(model, pad(sources)))
+        assert together == [words(greedy_search(model, pad([source])))[0] for source in sources]
+        different |= {tuple(ids) for ids in together}
+    assert len(different) > 5
+    assert {ids[-1] == EOS_ID for ids in different} == {True, False}  # some leave the batch early
+
+
+def test_law_a_sentence_ends_with_its_eos_and_padding_follows(
+    model: Transformer, script: Callable[..., object]
+):
+    first = iter([5, EOS_ID, 8])
+    scores = following([5, EOS_ID], [EOS_ID], [8, 9, 10, EOS_ID])
+    steps = []
+
+    def opening(said: list[int]) -> list[float]:
+        steps.append(len(said))
+        return [float(i == next_) for i in range(VOCAB)] if (next_ := begin(said)) else scores(said)
+
+    def begin(said: list[int]) -> int | None:
+        return None if said else next(first)
+
+    found = greedy_search(model, pad([[4, EOS_ID]] * 3), decoder=script(opening))
+    assert found.tolist() == [[5, EOS_ID, 0, 0], [EOS_ID, 0, 0, 0], [8, 9, 10, EOS_ID]]
+    assert steps == [0, 0, 0, 1, 1, 2, 3]  # those that have ended take no more steps
+
+
+def test_law_a_sentence_without_eos_ends_at_its_own_length_plus_fifty(
+    stirred: Callable[..., Transformer], script: Callable[..., object]
+):
+    model, src = stirred(max_length=101), pad([[4, EOS_ID], [4, 4, 4, 4, EOS_ID]])
+    found = greedy_search(model, src, decoder=script(following([5])))
+    assert (found != PAD_ID).sum(dim=1).tolist() == [2 + EXTRA_TOKENS, 5 + EXTRA_TOKENS]
+    assert EXTRA_TOKENS == 50  # the paper's
+
+
+def test_law_no_target_is_longer_than_the_positions(model: Transformer, script: Callable[..., object]):
+    found = greedy_search(model, pad([[4] * 19]), decoder=script(following([5])))
+    assert found.shape == (1, model.config.max_length)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_law_dropout_is_off_meanwhile_and_the_mode_comes_back(
+    model: Transformer, sources: list[list[int]], training: bool
+):
+    model.train(training)
+    first, again = (greedy_search(model, pad(sources)) for _ in range(2))
+    assert torch.equal(first, again)
+    assert model.training is training
+    with evaluating(model):
+        assert not model.training
+        assert not model.encode(pad(sources)).requires_grad
+    assert model.training is training
+
+
+def test_law_what_was_found_can_be_trained_on(model: Transformer, sources: list[list[int]]):
+    src = pad(sources)
+    for tgt in (greedy_search(model, src), beam_search(model, src).ids):
+        model(src, tgt).sum().backward()
+    assert not greedy_search(model, src).is_inference()
+
+
+def test_law_padding_and_bos_are_never_said(model: Transformer):
+    config = dataclasses.replace(model.config, pad_id=3, bos_id=1)
+    logits = suppress_tokens(torch.zeros(2, VOCAB), config)
+    assert logits.isneginf().sum(dim=0).tolist() == [0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_law_the_models_own_ids_are_used(stirred: Callable[..., Transformer], sources: list[list[int]]):
+    other_id = torch.tensor([7, 8, 9, 3, 4, 5, 6, 0, 1, 2, 10])  # of each of the first model's ids
+    model = stirred(norm="pre")
+    other = stirred(norm="pre", pad_id=7, bos_id=8, eos_id=9)
+    with torch.no_grad():
+        other.embedding.weight[other_id] = model.embedding.weight
+    found = greedy_search(model, pad(sources))
+    assert torch.equal(greedy_search(other, other_id[pad(sources)]), other_id[found])
+    assert (found == EOS_ID).any()
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("src", [torch.zeros(2, 0, dtype=torch.long), torch.tensor([[4, 2], [0, 0]])])
+def test_message_an_empty_source(model: Transformer, src: torch.Tensor):
+    shape = r"\(2, 0\)" if src.numel() == 0 else r"\(2, 2\)"
+    with pytest.raises(
+        ValueError, match=rf"src of shape {shape} holds an empty source: .* \(pad_id=0\), EOS at least"
+    ):
+        greedy_search(model, src)
+
+
+@pytest.mark.message
+def test_message_the_mode_comes_back_after_an_error(model: Transformer):
+    with pytest.raises(ValueError, match="a sequence of 29 tokens is longer than the 23 positions"):
+        greedy_search(model.train(), torch.full((1, 29), 4))
+    assert model.training
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("search", [greedy_search, beam_search])
+@pytest.mark.parametrize(
+    ("src", "error", "sentence"),
+    [
+        (torch.tensor([4, EOS_ID]), ValueError, r"source ids have shape \(2,\); give \(batch, tokens\)"),
+        ([[4, EOS_ID]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
+    ],
+)
+def test_message_sources_that_are_no_batch_of_ids(model, search, src, error, sentence):
+    with pytest.raises(error, match=sentence):
+        search(model, src)

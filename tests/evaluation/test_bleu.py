@@ -1,0 +1,115 @@
+"""What each protocol of BLEU sees and what it overlooks, and multi-bleu's value worked by hand."""
+
+import html
+import math
+from collections.abc import Callable
+from importlib.metadata import version
+
+import pytest
+from sacrebleu.metrics.bleu import BLEU
+
+from annotated_transformer.evaluation.bleu import (
+    Score,
+    multi30k_bleu,
+    multi30k_bleu_of_prepared,
+    sacrebleu_13a,
+)
+from annotated_transformer.text.moses import moses_lowercase
+
+PROTOCOLS = (sacrebleu_13a, multi30k_bleu, multi30k_bleu_of_prepared)
+REFERENCES = ["Ein Mann läuft heute durch den Park.", "Zwei Hunde spielen im hohen, grünen Gras."]
+
+
+def test_oracle_multi_bleu_by_hand():
+    hypotheses = ["der der mann läuft im park", "zwei kinder spielen"]
+    references = ["der mann läuft im park heute", "zwei kleine kinder spielen draußen"]
+    # "der" counts once; of the second sentence "kinder spielen" is the only pair, and nothing longer.
+    precisions = [(5 + 3) / (6 + 3), (4 + 1) / (5 + 2), (3 + 0) / (4 + 1), (2 + 0) / (3 + 0)]
+    brevity = math.exp(1 - (6 + 5) / (6 + 3))
+    by_hand = 100 * brevity * math.prod(precisions) ** (1 / 4)
+    assert multi30k_bleu(hypotheses, references).bleu == pytest.approx(by_hand, abs=1e-9)
+    assert by_hand == pytest.approx(56.84, abs=0.01)  # 71.0 if brevity cost nothing
+
+
+def test_law_without_four_right_tokens_in_a_row_multi_bleu_is_zero():
+    hypotheses, references = ["ein mann läuft schnell"], ["ein mann läuft langsam"]
+    assert multi30k_bleu(hypotheses, references).bleu == 0  # precisions 3/4, 2/3, 1/2, 0
+    assert sacrebleu_13a(hypotheses, references).bleu > 30  # which smooths
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_law_the_same_text_scores_100(protocol: Callable[..., Score]):
+    text = [moses_lowercase(reference, "de") for reference in REFERENCES]
+    assert protocol(text, text).bleu == pytest.approx(100, abs=1e-9)
+
+
+def test_law_case_and_quotation_marks_count_in_13a_alone():
+    references = [*REFERENCES, "Er sagt: „Ja“, und geht."]
+    for hypotheses in (
+        [text.lower() for text in references],
+        [text.replace("„", '"') for text in references],
+    ):
+        assert hypotheses != references
+        assert multi30k_bleu(hypotheses, references).bleu == pytest.approx(100, abs=1e-9)
+        assert sacrebleu_13a(hypotheses, references).bleu < 95
+
+
+def test_law_tokens_apart_count_in_neither_and_words_in_both():
+    hypotheses = [text.replace(",", " ,").replace(".", " .") for text in REFERENCES]
+    worse = [text.replace("Park", "Wald") for text in REFERENCES]
+    for protocol in (sacrebleu_13a, multi30k_bleu):
+        assert protocol(hypotheses, REFERENCES).bleu == pytest.approx(100, abs=1e-9)
+        assert protocol(worse, REFERENCES).bleu < 95
+
+
+def test_law_13a_keeps_words_that_moses_splits():
+    hypotheses, references = ["Das ist sein neues Levi ' s T-Shirt"], ["Das ist sein neues Levi's T-Shirt"]
+    assert sacrebleu_13a(hypotheses, references).bleu < 95
+    assert multi30k_bleu(hypotheses, references).bleu == pytest.approx(100, abs=1e-9)
+
+
+def test_law_prepared_hypotheses_are_not_prepared_again():
+    references = ["The dog's ball is on the grass.", "A man is at a kid's table."]
+    prepared = [moses_lowercase(text, "en") for text in references]
+    score = multi30k_bleu_of_prepared(prepared, references, "en")
+    assert score == multi30k_bleu(references, references, "en")
+    assert score.bleu == pytest.approx(100, abs=1e-9)
+    assert multi30k_bleu(prepared, references, "en").bleu < 95
+
+
+def test_law_escaped_on_both_sides_the_score_is_the_same():
+    hypotheses = ['Ein Schild: "Jack & Jill\'s" [neu]', "Zwei Hunde spielen <dort> im Gras"]
+    references = ['Das Schild: "Jack & Jill\'s" [neu]', "Zwei Hunde spielen <hier> im Gras"]
+    ours, theirs = (
+        [html.escape(moses_lowercase(text, "de")) for text in side] for side in (hypotheses, references)
+    )
+    assert "&quot; jack &amp; jill &#x27; s &quot;" in ours[0]
+    as_published = BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(ours, [theirs]).score
+    assert multi30k_bleu(hypotheses, references).bleu == pytest.approx(as_published, abs=1e-9)
+    assert 10 < as_published < 95
+
+
+def test_law_a_signature_says_what_was_done():
+    assert sacrebleu_13a(REFERENCES, REFERENCES).signature.split("|")[:5] == [
+        *("nrefs:1", "case:mixed", "eff:no", "tok:13a", "smooth:exp")
+    ]
+    said = multi30k_bleu(REFERENCES, REFERENCES).signature
+    assert said == multi30k_bleu_of_prepared(REFERENCES, REFERENCES).signature
+    assert said.startswith("lowercased, punctuation-normalised, Moses-tokenised (de, not escaped)")
+    assert "no smoothing, as multi-bleu.perl" in said
+    for package in ("sacremoses", "sacrebleu"):
+        assert f"{package} {version(package)}" in said
+    assert "(en, " in multi30k_bleu(REFERENCES, REFERENCES, "en").signature
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_message_texts_that_do_not_stand_side_by_side(protocol: Callable[..., Score]):
+    with pytest.raises(
+        ValueError, match=r"3 hypotheses but 2 references; give each hypothesis its reference"
+    ):
+        protocol(["a", "b", "c"], ["a", "b"])
+    with pytest.raises(ValueError, match=r"2 hypotheses but 3 references; give each hypothesis its ref"):
+        protocol(["a", "b"], ["a", "b", "c"])  # the first two would score 100
+    with pytest.raises(ValueError, match=r"nothing to score; give a hypothesis and its reference, or more"):
+        protocol([], [])

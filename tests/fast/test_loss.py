@@ -1,0 +1,38 @@
+"""What the loss in chunks promises: the loss of the whole, its gradients, and little memory."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from annotated_transformer.fast import loss as chunks
+from annotated_transformer.fast.loss import loss_in_chunks
+from annotated_transformer.training.loss import label_smoothed_cross_entropy, smoothed_losses_in_place
+
+D_MODEL, VOCAB, PAD_ID = 7, 11, 0
+
+
+@pytest.mark.parametrize("tokens", [1, 5, 6, 13])
+def test_oracle_value_and_gradients_of_the_whole(monkeypatch: pytest.MonkeyPatch, tokens: int):
+    rng = torch.Generator().manual_seed(0)
+    hidden = torch.randn(tokens, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()
+    weight = torch.randn(VOCAB, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()
+    labels = torch.randint(1, VOCAB, (tokens,), generator=rng)
+    sizes = []
+
+    def seen(logits: Tensor, labels: Tensor, *, smoothing: float) -> Tensor:
+        sizes.append(len(logits))
+        return smoothed_losses_in_place(logits, labels, smoothing=smoothing)
+
+    monkeypatch.setattr(chunks, "ROWS", 6)
+    monkeypatch.setattr(chunks, "smoothed_losses_in_place", seen)
+    expected = label_smoothed_cross_entropy(hidden @ weight.T, labels, smoothing=0.2, pad_id=PAD_ID)
+    found = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
+    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
+    assert max(sizes) <= 6  # rows of scores at a time
+    assert sum(sizes) == tokens
+    for ours, theirs in zip(
+        torch.autograd.grad(3 * found, (hidden, weight)),
+        torch.autograd.grad(3 * expected, (hidden, weight)),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)

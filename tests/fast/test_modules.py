@@ -1,0 +1,180 @@
+"""What the fast path promises: the values and gradients of the plain one, and dropout that is dropout."""
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.fast.modules import ByteDropout, FusedLayerNorm, fast_modules
+from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.normalization import LayerNorm
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Pair, make_batches
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.objective import batch_loss
+from annotated_transformer.training.trainer import train
+
+PLAIN = TrainingConfig(steps=7, batch_tokens=211, warmup_steps=3, peak=1e-2)
+
+MakeModel = Callable[..., Transformer]
+MakePairs = Callable[..., list[Pair]]
+
+
+def test_oracle_loss_and_gradients_are_those_of_the_plain_path(make_model: MakeModel, copy_pairs: MakePairs):
+    """Without dropout, in which two ways of drawing would differ."""
+    model = make_model(dropout=0.0).double()
+    batch = make_batches(copy_pairs(43), batch_tokens=1009)[0]
+    assert (batch.labels == 0).any()  # padding, which the fast path leaves out
+    found = []
+    for fast in (False, True):
+        model.zero_grad()
+        config = dataclasses.replace(PLAIN, fast=fast)
+        loss = batch_loss(model, batch, config)
+        loss.backward()
+        found.append((loss, [parameter.grad for parameter in model.parameters()]))
+    torch.testing.assert_close(*found, rtol=1e-12, atol=1e-14)
+
+
+def test_oracle_a_fast_training_ends_at_the_plain_ones_weights(make_model: MakeModel, copy_pairs: MakePairs):
+    plain, fast = (make_model(dropout=0.0).double() for _ in range(2))
+    for model, config in ((plain, PLAIN), (fast, dataclasses.replace(PLAIN, fast=True))):
+        train(model, copy_pairs(43), config, generator=torch.Generator().manual_seed(0))
+    assert list(plain.state_dict()) == list(fast.state_dict())
+    torch.testing.assert_close(fast.state_dict(), plain.state_dict(), rtol=1e-8, atol=1e-10)
+    assert not torch.equal(fast.embedding.weight, make_model().double().embedding.weight)
+
+
+def test_law_bf16_rounds_the_fast_path_no_more_than_the_plain_one(
+    make_model: MakeModel, copy_pairs: MakePairs
+):
+    model, (batch,) = make_model(dropout=0.0), make_batches(copy_pairs(43), batch_tokens=1009)
+    exact = batch_loss(model, batch, PLAIN).item()
+    for fast in (False, True):
+        config = dataclasses.replace(PLAIN, bf16=True, fast=fast)
+        rounded = batch_loss(model, batch, config)
+        assert rounded.dtype == torch.float32
+        assert rounded.item() != exact
+        assert rounded.item() == pytest.approx(exact, rel=0.003)
+
+
+def test_law_the_stand_ins_are_taken_out_again_even_after_an_error(make_model: MakeModel):
+    model = make_model()
+    before, names = list(model.modules()), list(model.state_dict())
+    with fast_modules(model):
+        kinds = {type(module) for module in model.modules()}
+        assert {ByteDropout, FusedLayerNorm} <= kinds
+        assert not {nn.Dropout, LayerNorm} & kinds
+        assert list(model.state_dict()) == names
+    assert list(model.modules()) == before
+
+    def stop() -> None:
+        with fast_modules(model):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop()
+    assert list(model.modules()) == before
+
+
+def test_oracle_the_fused_norm_is_the_plain_one():
+    rng = torch.Generator().manual_seed(0)
+    norm = LayerNorm(13).double()
+    with torch.no_grad():
+        for parameter in norm.parameters():
+            parameter.normal_(generator=rng)
+    x = 7 + torch.randn(2, 3, 13, generator=rng, dtype=torch.float64)
+    torch.testing.assert_close(FusedLayerNorm(norm)(x), norm(x), rtol=1e-12, atol=1e-12)
+    assert FusedLayerNorm(norm).gain is norm.gain
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
+def test_law_byte_dropout_keeps_its_share_and_the_mean(p: float):
+    torch.manual_seed(0)
+    dropout, x = ByteDropout(p), torch.ones(1009, 997, dtype=torch.float64, requires_grad=True)
+    y = dropout(x)
+    share = round(256 * p) / 256
+    dropped = (y == 0).double()
+    assert abs(share - p) <= 1 / 512
+    assert dropped.mean().item() == pytest.approx(share, abs=0.002)  # 4 deviations at most
+    assert torch.equal(y[y != 0].unique(), torch.tensor([1 / (1 - share)], dtype=torch.float64))
+    for axis in (0, 1):  # no row and no column is favoured: below 6 deviations
+        assert (dropped.mean(axis) - share).abs().max() < 6 * (share * (1 - share) / 997) ** 0.5
+    neighbours = (dropped[:, 1:] * dropped[:, :-1]).mean().item()
+    assert neighbours == pytest.approx(share**2, abs=0.002)  # the bytes of one word are independent
+    y.backward(2 * torch.ones_like(y))
+    torch.testing.assert_close(x.grad, 2 * y.detach())  # the same mask on the way back
+    assert not torch.equal(dropout(x), y)
+
+
+@pytest.mark.parametrize(("p", "share"), [(0.001, 1 / 256), (0.999, 255 / 256)])
+def test_law_byte_dropout_never_drops_nothing_and_never_all(p: float, share: float):
+    torch.manual_seed(0)
+    y = ByteDropout(p)(torch.ones(1009, 997, dtype=torch.float64))
+    assert (y == 0).double().mean().item() == pytest.approx(share, abs=0.0003)  # 4 deviations at most
+    assert torch.equal(y[y != 0].unique(), torch.tensor([1 / (1 - share)], dtype=torch.float64))
+
+
+def test_law_byte_dropout_is_off_in_evaluation_and_at_zero():
+    x = torch.randn(3, 5)
+    assert ByteDropout(0.3).eval()(x) is x
+    assert ByteDropout(0.0)(x) is x
+    torch.manual_seed(0)
+    first = ByteDropout(0.3)(x)
+    torch.manual_seed(0)
+    assert torch.equal(ByteDropout(0.3)(x), first)  # it draws from torch's own generator
+
+
+def test_law_a_changed_dropout_or_norm_stays_where_it_is(make_model: MakeModel):
+    class Louder(LayerNorm):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    class Half(nn.Dropout):
+        def forward(self, x):
+            return x / 2
+
+    model = make_model()
+    first, last = model.encoder.layers[0].add_norm_1, model.decoder.layers[0].add_norm_3
+    first.norm, first.dropout = Louder(12), Half(0.5)
+    last.norm.forward = lambda x: 2 * x
+    last.dropout.register_forward_hook(lambda *_: None)
+    kept = [first.norm, first.dropout, last.norm, last.dropout]
+    with fast_modules(model):
+        assert [first.norm, first.dropout, last.norm, last.dropout] == kept
+        assert type(model.dropout) is ByteDropout
+
+
+def of_class(module: nn.Module, kind: type[nn.Module]) -> None:
+    twice = {"logits": lambda self, hidden: 2 * kind.logits(self, hidden)}
+    module.__class__ = type("Changed", (kind,), twice)
+
+
+OTHER_LOGITS = {
+    "a subclass": (lambda model: of_class(model, Transformer), "logits is overridden"),
+    "the model": (lambda model: setattr(model, "logits", lambda hidden: hidden), "logits is overridden"),
+    "forward": (lambda model: setattr(model, "forward", lambda src, tgt: src), "forward is overridden"),
+    "a subclass of the embedding": (
+        lambda model: of_class(model.embedding, TokenEmbedding),
+        r"embedding\.logits is overridden",
+    ),
+    "another embedding": (
+        lambda model: setattr(model, "embedding", nn.Embedding(17, 12)),
+        "embedding is another module: Embedding",
+    ),
+    "hooks": (lambda model: model.register_forward_hook(lambda *_: None), "the model has hooks"),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("change", "sentence"), OTHER_LOGITS.values(), ids=OTHER_LOGITS)
+def test_message_the_fast_loss_refuses_other_logits(
+    make_model: MakeModel, copy_pairs: MakePairs, change: Callable[[Transformer], object], sentence: str
+):
+    model = make_model()
+    change(model)
+    config = dataclasses.replace(PLAIN, fast=True)
+    message = rf"^{sentence}, and the fast loss, .* would not call that; train with fast=False"
+    with pytest.raises(ValueError, match=message):
+        train(model, copy_pairs(43), config, generator=torch.Generator().manual_seed(0))

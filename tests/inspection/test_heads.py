@@ -1,0 +1,193 @@
+"""What looking at heads promises: entropies by hand, a silenced head that comes back, losses that mean it."""
+
+import functools
+import math
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pytest
+import torch
+from torch.distributions import Categorical
+
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.inspection.heads import (
+    KINDS,
+    ablate_head,
+    attention_maps,
+    attentions,
+    head_entropy,
+    head_importance,
+)
+from annotated_transformer.inspection.observation import observe
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, make_batches, pad
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
+from annotated_transformer.text.toy.pairs import ToyPair, WordVocabulary
+from annotated_transformer.training.validation import mean_loss
+
+HEADS = 3
+TARGETS = [[7, 3, EOS_ID], [EOS_ID], [8, 8, 9, 4, 10, 5, EOS_ID], [3, EOS_ID], [6, 6, 4, 5, EOS_ID]]
+SOURCES = [[4, EOS_ID], [5, 6, 7, 8, 9, 10, EOS_ID], [9, 9, EOS_ID], [10, 4, 7, 4, EOS_ID], [EOS_ID]]
+PAIRS = [(source, [BOS_ID, *target]) for source, target in zip(SOURCES, TARGETS, strict=True)]
+
+
+def together(pairs: list[tuple[list[int], list[int]]] = PAIRS) -> Batch:
+    """Return one padded batch of the pairs."""
+    return Batch(list(range(len(pairs))), *(pad(list(side)) for side in zip(*pairs, strict=True)))
+
+
+def outputs(model: Transformer) -> torch.Tensor:
+    batch = together()
+    with evaluating(model):
+        return model(batch.src, batch.decoder_input)
+
+
+def test_law_cross_attention_is_what_observe_sees(stirred: Callable[..., Transformer]):
+    model, batch = stirred(), together()
+    maps = attention_maps(model, batch)
+    seen = observe(model, batch.src, batch.labels).attention
+    torch.testing.assert_close(maps["cross"], seen, rtol=0, atol=1e-12)
+    assert maps["encoder"].shape == (5, 2, HEADS, 7, 7)
+    assert maps["decoder"].shape == (5, 2, HEADS, 7, 7)
+    assert maps["decoder"].triu(1).abs().max() == 0  # no word reads a later one
+    assert maps["encoder"].triu(1).abs().max() > 0.1
+    for weights in maps.values():
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
+
+
+def test_oracle_entropy_one_sentence_at_a_time(stirred: Callable[..., Transformer]):
+    model = stirred()
+    found = head_entropy(model, [together(PAIRS[:2]), together(PAIRS[2:])])
+    for kind in KINDS:
+        by_hand = [[[] for _ in range(HEADS)] for _ in range(2)]
+        for pair in PAIRS:  # alone, so without padding
+            weights = attention_maps(model, together([pair]))[kind][0]
+            for layer in range(2):
+                for head in range(HEADS):
+                    by_hand[layer][head] += Categorical(weights[layer, head]).entropy().tolist()
+        assert len(by_hand[0][0]) == sum(map(len, SOURCES if kind == "encoder" else TARGETS))
+        mean = torch.tensor(by_hand, dtype=torch.float64).mean(dim=-1)
+        torch.testing.assert_close(found[kind], mean, rtol=0, atol=1e-6)
+        assert mean.std() > 0.01  # one head is not like another
+
+
+def test_law_a_uniform_head_has_the_log_of_its_tokens_and_a_hard_one_nothing(
+    stirred: Callable[..., Transformer],
+):
+    model = stirred()
+    for kind in KINDS:
+        with torch.no_grad():
+            for attention in attentions(model, kind):
+                queries = attention.to_query.weight.view(HEADS, -1, 12)
+                queries[0], queries[1] = 0, queries[1] * 1e6
+    found = head_entropy(model, [together()])
+    reads = {
+        "encoder": [n for source in SOURCES for n in [len(source)] * len(source)],
+        "decoder": [n for target in TARGETS for n in range(1, len(target) + 1)],
+        "cross": [len(s) for s, t in zip(SOURCES, TARGETS, strict=True) for _ in t],
+    }
+    for kind in KINDS:
+        mean = sum(map(math.log, reads[kind])) / len(reads[kind])
+        assert found[kind][:, 0].tolist() == pytest.approx([mean, mean], abs=1e-12)
+        # A token that is said twice is read twice, half and half, if no position tells the two apart.
+        assert found[kind][:, 1].max() < 1e-3
+        assert 1e-3 < found[kind][:, 2].min()
+        assert found[kind][:, 2].max() < mean - 1e-3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_oracle_a_silent_head_is_one_without_output_weights(stirred: Callable[..., Transformer], kind: str):
+    for layer, head in ((0, 2), (1, 0)):
+        model, edited = stirred(), stirred()
+        with torch.no_grad():  # W^O has a head's features in its columns
+            attentions(edited, kind)[layer].to_output.weight.view(12, HEADS, 4)[:, head] = 0
+        before = outputs(model)
+        with ablate_head(model, kind, layer, head):
+            torch.testing.assert_close(outputs(model), outputs(edited), rtol=0, atol=1e-12)
+        assert (before - outputs(edited)).abs().max() > 0.01
+        assert torch.equal(outputs(model), before)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_law_without_any_head_a_layer_reads_nothing(stirred: Callable[..., Transformer], kind: str):
+    model, read = stirred(), []
+    attentions(model, kind)[1].register_forward_hook(lambda module, args, output: read.append(output))
+    with ExitStack() as silenced:
+        for head in range(HEADS):
+            silenced.enter_context(ablate_head(model, kind, 1, head))
+            outputs(model)
+    assert [(output == 0).all().item() for output in read] == [False, False, True]
+
+
+def test_law_a_head_comes_back_whatever_happens(stirred: Callable[..., Transformer]):
+    model = stirred()
+    with pytest.raises(KeyboardInterrupt), ablate_head(model, "cross", 0, 1):
+        raise KeyboardInterrupt
+    with pytest.raises(ValueError, match="source 1 of 2 is empty"):
+        attention_maps(model, together([PAIRS[0], ([], [BOS_ID, EOS_ID])]))
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def test_law_a_silent_head_is_silent_in_translation_too(model: Transformer):
+    src = pad(SOURCES)
+    whole = greedy_search(model, src)
+    with ablate_head(model, "cross", 0, 1):
+        assert greedy_search(model, src).tolist() != whole.tolist()
+        with pytest.raises(ValueError, match="has hooks"):  # rather than pass it by
+            greedy_search(model, src, decoder=FastKeyValueCache)
+    assert greedy_search(model, src).tolist() == whole.tolist()
+
+
+def test_law_importance_is_the_rise_of_the_loss(stirred: Callable[..., Transformer]):
+    model, loss = stirred(), functools.partial(mean_loss, batches=[together()])
+    found = head_importance(model, loss)
+    assert {kind: rises.shape for kind, rises in found.items()} == dict.fromkeys(KINDS, (2, HEADS))
+    for kind, layer, head in (("encoder", 0, 2), ("decoder", 1, 0), ("cross", 1, 1)):
+        with ablate_head(model, kind, layer, head):
+            rise = loss(model) - loss(stirred())
+        assert found[kind][layer, head].item() == pytest.approx(rise, abs=1e-6)
+        assert abs(rise) > 1e-4
+
+
+def test_law_in_a_trained_model_the_heads_that_read_the_source_are_sharp_and_needed(
+    learnt: tuple[Transformer, WordVocabulary, list[ToyPair]],
+):
+    """Each raises the loss by more than three times what the choice of sentences changes in that rise."""
+    model, vocabulary, held_out = learnt
+    pairs = [vocabulary.encode(pair) for pair in held_out]
+    halves = [make_batches(pairs[i::2], batch_tokens=3001) for i in range(2)]
+    rises = torch.stack(
+        [head_importance(model, functools.partial(mean_loss, batches=half))["cross"] for half in halves]
+    )
+    noise = (rises[0] - rises[1]).abs()
+    assert rises.min() > 0.05
+    assert (rises.mean(dim=0) > 3 * noise).all()
+    torch.manual_seed(0)
+    untrained = head_entropy(Transformer(model.config), halves[0])["cross"]
+    assert head_entropy(model, halves[0])["cross"].max() < untrained.min() / 3
+    with ExitStack() as silenced:
+        for head in range(4):
+            silenced.enter_context(ablate_head(model, "cross", 0, head))
+        blind = mean_loss(model, halves[0])
+    assert blind - mean_loss(model, halves[0]) > rises[0].sum().item()  # the others had stood in for each
+
+
+@pytest.mark.message
+def test_message_a_head_that_is_not_there(stirred: Callable[..., Transformer]):
+    model = stirred()
+    for layer, head in ((2, 0), (-1, 0), (0, 3), (0, -1)):
+        words = rf"cross attention has 2 layers of 3 heads, .* no head {head} in layer {layer}; count both"
+        with pytest.raises(ValueError, match=words), ablate_head(model, "cross", layer, head):
+            pass
+    with pytest.raises(ValueError, match=r"kind='self' is no attention; choose from encoder, decoder, cross"):
+        attentions(model, "self")
+
+
+@pytest.mark.message
+def test_message_nothing_to_see(stirred: Callable[..., Transformer]):
+    with pytest.raises(ValueError, match=r"no batches to watch the heads on; give one or more"):
+        head_entropy(stirred(), [])
+    with pytest.raises(ValueError, match=r"FusedAttention forms no weights to observe"):
+        head_entropy(stirred(attention="fused"), [together()])

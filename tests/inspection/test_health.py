@@ -1,0 +1,115 @@
+"""What the health numbers promise: they are the means they claim, cost no change, and show a collapse."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from annotated_transformer.inspection.health import Health
+from annotated_transformer.model.attention import MultiHeadAttention
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, make_batches, pad
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.trainer import train
+from annotated_transformer.training.validation import mean_loss
+
+
+def watched(model: Transformer, batches: list[Batch]) -> Health:
+    with Health(model) as health:
+        mean_loss(model, batches)
+    return health
+
+
+def sentences(*lengths: tuple[int, int]) -> list[tuple[list[int], list[int]]]:
+    """Return pairs of these numbers of source and target tokens."""
+    rng = torch.Generator().manual_seed(0)
+    draw = [[torch.randint(4, 17, (n,), generator=rng).tolist() for n in pair] for pair in lengths]
+    return [([*src[1:], 2], [1, *tgt[1:], 2]) for src, tgt in draw]
+
+
+def test_oracle_the_numbers_one_sentence_at_a_time(make_model):
+    model = make_model(num_layers=2).double()
+    pairs = sentences((7, 3), (5, 11), (2, 5), (1, 2))
+    cosines, entropies, weights = [], [], []
+    for layer in model.decoder.layers:
+        layer.cross_attention.attention.weights.register_forward_hook(
+            lambda module, args, output: weights.append(output)
+        )
+    for src, tgt in pairs:  # alone, so without padding
+        memory = model.eval().encode(torch.tensor([src]))[0]
+        for i in range(len(src)):
+            for j in set(range(len(src))) - {i}:
+                cosines.append(F.cosine_similarity(memory[i], memory[j], dim=0).item())
+        weights.clear()
+        model(torch.tensor([src]), torch.tensor([tgt[:-1]]))
+        for found in weights:
+            entropy = torch.distributions.Categorical(found[0]).entropy()  # (heads, tgt_tokens)
+            entropies += (entropy.mean(0) / math.log(len(src))).tolist() if len(src) > 1 else []
+    src, tgt = zip(*pairs, strict=True)
+    health = watched(model, [Batch([0, 1, 2, 3], pad(list(src)), pad(list(tgt)))])
+    assert health.encoder_cosine == pytest.approx(sum(cosines) / len(cosines), abs=1e-6)
+    assert health.cross_attention_entropy == pytest.approx(sum(entropies) / len(entropies), abs=1e-6)
+    assert 0 < health.cross_attention_entropy < 0.9999
+
+
+def test_law_a_decoder_that_does_not_look_has_the_highest_entropy(make_model):
+    model = make_model(num_layers=2)
+    with torch.no_grad():
+        for layer in model.decoder.layers:
+            layer.cross_attention.to_query.weight.zero_()
+    health = watched(model, make_batches(sentences((7, 3), (5, 11)), batch_tokens=101))
+    assert health.cross_attention_entropy == pytest.approx(1, abs=1e-6)
+
+
+def test_law_a_collapsed_encoder_has_cosine_one(make_model):
+    model = make_model()
+    with torch.no_grad():
+        model.encoder.layers[-1].add_norm_2.norm.gain.zero_()
+        model.encoder.layers[-1].add_norm_2.norm.bias.fill_(1)
+    health = watched(model, make_batches(sentences((7, 3), (5, 11)), batch_tokens=101))
+    assert health.encoder_cosine == pytest.approx(1, abs=1e-6)
+
+
+def test_law_any_attention_can_be_watched(make_model):
+    batches = make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
+    ours, fused = (watched(make_model(attention=a), batches) for a in ("scaled_dot_product", "fused"))
+    assert ours.cross_attention_entropy == pytest.approx(fused.cross_attention_entropy, abs=1e-6)
+
+
+def test_law_watching_changes_nothing_and_ends(make_model):
+    model, batches = make_model(), make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
+    before = mean_loss(model, batches)
+    with Health(model) as health:
+        assert mean_loss(model, batches) == before
+    seen = health.encoder_cosine
+    mean_loss(model, make_batches(sentences((3, 3)), batch_tokens=101))
+    assert health.encoder_cosine == seen
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def test_law_nothing_seen_is_no_number(make_model):
+    health = Health(make_model())
+    assert math.isnan(health.encoder_cosine)
+    assert math.isnan(health.cross_attention_entropy)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_law_the_collapse_of_gain_one_is_seen_where_the_loss_hardly_shows_it(make_model, copy_pairs, seed):
+    """Train four post-norm layers for 60 steps; `gain` multiplies the projections that we drew."""
+
+    def trained(gain: float):
+        model = make_model(seed=seed, num_layers=4, d_model=64, d_ff=64, num_heads=4, dropout=0.0)
+        with torch.no_grad():
+            for layer in (m for m in model.modules() if isinstance(m, MultiHeadAttention)):
+                for projection in (layer.to_query, layer.to_key, layer.to_value):
+                    projection.weight *= gain
+        pairs = [(src, [1, *src[-2::-1], 2]) for src, _ in copy_pairs(1009, seed=seed)]  # reversed
+        config = TrainingConfig(steps=60, batch_tokens=307, warmup_steps=30, peak=3e-3)
+        rng = torch.Generator().manual_seed(seed)
+        return train(model, pairs[101:], config, generator=rng, validation=pairs[:101])[-1]
+
+    ours, one = trained(1.0), trained(2**0.5)
+    assert abs(ours.training_loss - one.training_loss) < 0.2
+    assert 0 < 2 * (1 - one.encoder_cosine) < 1 - ours.encoder_cosine
+    assert 0 < 1.2 * (1 - one.cross_attention_entropy) < 1 - ours.cross_attention_entropy

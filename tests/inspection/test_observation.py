@@ -1,0 +1,87 @@
+"""What observation promises: the probabilities and weights that the model has, found in one pass."""
+
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.kv_cache import KeyValueCache
+from annotated_transformer.inspection.observation import observe
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+
+TARGETS = [[7, 3, EOS_ID], [EOS_ID], [8, 8, 9, 4, 10, 5], [3, EOS_ID], [6, 6, EOS_ID]]
+
+
+def test_law_the_attention_is_what_the_cache_reads_step_by_step(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    model, src, tgt = stirred(), pad(sources), pad(TARGETS)
+    seen = observe(model, src, tgt).attention
+    assert seen.shape == (5, 2, 3, 6, 7)  # batch, layers, heads, target, source
+    steps = [[], []]
+    for layer, weights in zip(model.decoder.layers, steps, strict=True):
+        layer.cross_attention.attention.weights.register_forward_hook(
+            lambda _, args, out, weights=weights: weights.append(out)
+        )
+    with evaluating(model):
+        targets = KeyValueCache(model, src)
+        for tokens in [torch.full((5,), BOS_ID), *tgt[:, :-1].unbind(1)]:
+            targets.step(tokens)
+    read = torch.stack([torch.cat(weights, dim=2) for weights in steps], dim=1)
+    said = (tgt != PAD_ID)[:, None, None, :, None]
+    torch.testing.assert_close(seen * said, read * said, rtol=0, atol=1e-10)
+    assert (seen[:, 0] - seen[:, 1]).abs().max() > 0.1  # the layers read differently
+
+
+def test_law_each_token_shares_its_attention_among_the_words(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    seen = observe(stirred(), pad(sources), pad(TARGETS)).attention
+    torch.testing.assert_close(seen.sum(dim=-1), torch.ones(seen.shape[:-1], dtype=seen.dtype))
+    assert (seen.permute(0, 4, 1, 2, 3)[pad(sources) == PAD_ID] == 0).all()
+
+
+def test_law_the_log_probabilities_are_those_that_the_search_found(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    model = stirred(norm="pre")
+    for beam_size in (1, 3):
+        best = beam_search(model, pad(sources), beam_size=beam_size)
+        found = observe(model, pad(sources), best.ids).log_probs
+        torch.testing.assert_close(found, best.log_probs, rtol=0, atol=1e-10)
+
+
+def test_law_a_targets_log_probability_is_the_sum_over_its_tokens(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    model = stirred()
+    found = observe(model, pad(sources), pad(TARGETS)).log_probs
+    for source, target, log_prob in zip(sources, TARGETS, found, strict=True):
+        scores = model.eval()(torch.tensor([source]), torch.tensor([[BOS_ID, *target[:-1]]]))[0]
+        scores[:, [PAD_ID, BOS_ID]] = -math.inf
+        by_hand = sum(scores[i].log_softmax(dim=0)[token].item() for i, token in enumerate(target))
+        assert log_prob.item() == pytest.approx(by_hand, abs=1e-10)
+
+
+def test_law_nothing_stays_behind(stirred: Callable[..., Transformer], sources: list[list[int]]):
+    model = stirred().train()
+    observe(model, pad(sources), pad(TARGETS))
+    assert model.training
+    assert not any(module._forward_hooks for module in model.modules())
+
+
+@pytest.mark.message
+def test_message_attention_without_weights(stirred: Callable[..., Transformer], sources: list[list[int]]):
+    model = stirred(attention="fused")
+    with pytest.raises(
+        ValueError, match=r"FusedAttention forms no weights to observe; .* attention='scaled_dot_product'"
+    ):
+        observe(model, pad(sources), pad(TARGETS))
+    plain = stirred(0, attention="scaled_dot_product")
+    plain.load_state_dict(model.state_dict())  # the way out
+    observe(plain, pad(sources), pad(TARGETS))

@@ -1,0 +1,118 @@
+"""What positions promise: the paper's formula, its geometry, and a start that is only an offset."""
+
+import math
+
+import pytest
+import torch
+
+from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions, sinusoids
+
+BATCH, TOKENS, LENGTH, D_MODEL = 2, 5, 13, 10
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+
+
+def test_law_every_entry_is_the_papers_formula():
+    table = sinusoids(LENGTH, D_MODEL)
+    assert table.shape == (LENGTH, D_MODEL)
+    assert table.dtype == torch.float64
+    for position in range(LENGTH):
+        for i in range(D_MODEL // 2):
+            angle = position / 10_000 ** (2 * i / D_MODEL)
+            assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-12)
+            assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-12)
+
+
+def test_law_an_offset_is_a_rotation_whatever_the_position():
+    table, offset = sinusoids(200, D_MODEL), 17
+    rotation = torch.zeros(D_MODEL, D_MODEL, dtype=torch.float64)
+    for i in range(D_MODEL // 2):
+        angle = offset / 10_000 ** (2 * i / D_MODEL)
+        block = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
+        rotation[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = torch.tensor(block, dtype=torch.float64)
+    torch.testing.assert_close(table[:-offset] @ rotation.T, table[offset:], **EXACT)
+    torch.testing.assert_close(rotation @ rotation.T, torch.eye(D_MODEL, dtype=torch.float64), **EXACT)
+    assert (table[:-offset] - table[offset:]).abs().max() > 1
+    random = torch.randn(200, D_MODEL, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    fit = torch.linalg.lstsq(random[:-offset], random[offset:])
+    assert (random[:-offset] @ fit.solution - random[offset:]).abs().mean() > 0.5  # no other table does it
+
+
+def test_law_every_position_has_the_same_length_and_products_depend_on_distance_alone():
+    table = sinusoids(100, D_MODEL)
+    torch.testing.assert_close(table.square().sum(1), torch.full((100,), D_MODEL / 2).double(), **EXACT)
+    products = table @ table.T
+    for distance in (0, 1, 2, 50):
+        diagonal = products.diagonal(distance)
+        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), **EXACT)
+    assert products[0, 0] > products[0, 1] + 0.1
+    assert len({tuple(row) for row in table.tolist()}) == 100
+
+
+def test_law_wavelengths_grow_from_two_pi_to_almost_ten_thousand_times_that():
+    table = sinusoids(2, 512)  # sin of one step is the frequency, where it is small
+    assert table[1, 0].item() == pytest.approx(math.sin(1))
+    longest = 2 * math.pi / math.asin(table[1, 510].item())
+    assert longest / (2 * math.pi * 10_000) == pytest.approx(10_000 ** (-2 / 512))
+
+
+both = pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+
+
+@both
+def test_law_a_position_is_added_and_start_is_only_an_offset(kind, draw):
+    positions, embedded = kind(D_MODEL, LENGTH).double(), draw(BATCH, LENGTH, D_MODEL)
+    whole = positions(embedded)
+    torch.testing.assert_close(whole, embedded + positions.table, **EXACT)
+    assert (whole[:, 3] - embedded[:, 3] - (whole[:, 4] - embedded[:, 4])).abs().max() > 0.1
+    for start in (0, 4, LENGTH - TOKENS):
+        part = positions(embedded[:, start : start + TOKENS], start=start)
+        assert torch.equal(part, whole[:, start : start + TOKENS])
+
+
+def test_law_sinusoids_learn_nothing_and_are_not_saved():
+    positions = SinusoidalPositions(D_MODEL, LENGTH)
+    assert list(positions.parameters()) == []
+    assert positions.state_dict() == {}
+    assert positions.table.dtype == torch.float32
+    torch.testing.assert_close(positions.table, sinusoids(LENGTH, D_MODEL).float(), rtol=0, atol=0)
+
+
+def test_law_learned_positions_are_one_table_that_starts_at_the_embeddings_scale():
+    torch.manual_seed(0)
+    positions = LearnedPositions(64, 1000)
+    assert [parameter.shape for parameter in positions.parameters()] == [(1000, 64)]
+    assert positions.table.std().item() == pytest.approx(64**-0.5, rel=0.03)
+    assert list(positions.state_dict()) == ["table"]
+
+
+@pytest.mark.message
+@both
+@pytest.mark.parametrize(("tokens", "start"), [(14, 0), (5, 9)])
+def test_message_a_sequence_longer_than_the_positions(kind, tokens, start):
+    sentence = (
+        r"a sequence of 14 tokens is longer than the 13 positions of this model; "
+        r"shorten it, or build the model with max_length=14 or more"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        kind(D_MODEL, LENGTH)(torch.zeros(BATCH, tokens, D_MODEL), start=start)
+
+
+@pytest.mark.message
+def test_message_sinusoids_come_in_pairs():
+    with pytest.raises(ValueError, match="d_model=7 is odd, but sinusoids come in pairs; make it even"):
+        sinusoids(LENGTH, 7)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+@pytest.mark.parametrize("width", [1, 4])  # one feature would be broadcast to six
+def test_message_positions_are_as_wide_as_the_tokens(kind, width):
+    with pytest.raises(ValueError, match=rf"tokens have {width} features, these positions d_model=6; give"):
+        kind(6, 11)(torch.zeros(2, 3, width))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+def test_message_positions_count_from_zero(kind):
+    with pytest.raises(ValueError, match=r"start=-1, but positions count from 0; give 0 or more"):
+        kind(6, 11)(torch.zeros(2, 3, 6), start=-1)

@@ -1,0 +1,74 @@
+"""What other segmentations promise: the same text, other tokens, alike at every run and in no two epochs."""
+
+import pytest
+import torch
+
+from annotated_transformer.text.bpe_dropout import BPEDropout, encode_pairs
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, Tokenizer
+from annotated_transformer.text.toy.pairs import toy_pairs
+
+TEXTS = [(pair.source, pair.target) for pair in toy_pairs(211)]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train((text for pair in TEXTS for text in pair), vocab_size=401)
+
+
+def test_law_a_pair_of_texts_is_its_own_ids(tokenizer: Tokenizer):
+    pairs = encode_pairs(tokenizer, TEXTS[:3])
+    for (src, tgt), (source, target) in zip(pairs, TEXTS[:3], strict=True):
+        assert tokenizer.decode([src, tgt]) == [source, target]
+        assert src[-1] == tgt[-1] == EOS_ID
+        assert tgt[0] == BOS_ID != src[0]
+
+
+def test_law_every_segmentation_says_the_same_text_in_the_same_vocabulary(tokenizer: Tokenizer):
+    pairs = BPEDropout(tokenizer, TEXTS, p=0.1, seed=0, longest=99, groups=7)(0)
+    for side in (0, 1):
+        assert tokenizer.decode([pair[side] for pair in pairs]) == [texts[side] for texts in TEXTS]
+    plain = encode_pairs(tokenizer, TEXTS)
+    longer, same = (
+        sum(map(f, pairs, plain)) / len(plain)
+        for f in (lambda a, b: len(a[1]) > len(b[1]), lambda a, b: a == b)
+    )
+    assert longer > 0.3
+    assert same < 0.5
+
+
+def test_law_each_epoch_and_each_seed_has_its_own_and_no_run_another(tokenizer: Tokenizer):
+    first, again = (BPEDropout(tokenizer, TEXTS, p=0.1, seed=0, longest=99, groups=7) for _ in range(2))
+    other = BPEDropout(tokenizer, TEXTS, p=0.1, seed=1, longest=99, groups=7)
+    epochs = [first(3), first(4), other(3)]
+    assert again(3) == epochs[0]  # whichever were asked for before
+    assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
+
+
+def test_law_without_dropout_all_are_the_plain_one(tokenizer: Tokenizer):
+    assert BPEDropout(tokenizer, TEXTS, p=0.0, seed=0, longest=99)(5) == encode_pairs(tokenizer, TEXTS)
+
+
+def test_law_a_pair_that_would_be_too_long_stays_whole_in_that_epoch(tokenizer: Tokenizer):
+    plain = encode_pairs(tokenizer, TEXTS)
+    longest = max(len(ids) for pair in plain for ids in pair)
+    free, held = (BPEDropout(tokenizer, TEXTS, p=0.5, seed=0, longest=limit)(0) for limit in (99, longest))
+    too_long = [max(map(len, pair)) > longest for pair in free]
+    assert 0 < sum(too_long) < len(too_long)
+    rows = zip(too_long, plain, free, held, strict=True)
+    assert all(found == (whole if long else other) for long, whole, other, found in rows)
+
+
+def test_law_a_tokenizer_leaves_out_its_share_of_merges(tokenizer: Tokenizer):
+    rng = torch.Generator().manual_seed(0)
+    ids = tokenizer.encode_source(["der kleine Hund"])[0]
+    letters = tokenizer.with_dropout(1 - 1e-9, rng).encode_source(["der kleine Hund"])[0]
+    assert len(letters) == len("der kleine Hund") + 2 > len(ids)  # a blank before the first word, and EOS
+    assert tokenizer.with_dropout(0.0, rng).encode_source(["der kleine Hund"]) == [ids]
+    assert tokenizer.with_dropout(0.5, rng).vocab_size == tokenizer.vocab_size
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("p", [-0.1, 1.0])
+def test_message_a_share_of_merges_that_is_none(tokenizer: Tokenizer, p: float):
+    with pytest.raises(ValueError, match=rf"p={p} is no probability to leave a merge out; give 0 or more"):
+        tokenizer.with_dropout(p, torch.Generator())

@@ -1,0 +1,238 @@
+"""What the toy language promises: correct German, written out by hand, and links between the words."""
+
+import pytest
+
+from annotated_transformer.text.toy import lexicon as lexicon
+from annotated_transformer.text.toy.grammar import Clause, ToyPair, because, statement, that
+from annotated_transformer.text.toy.words import Case, Noun, NounPhrase, Pronoun, Verb
+
+PRONOUNS = {pronoun.word: pronoun for pronoun in lexicon.PRONOUNS}
+ADJECTIVES, ADVERBS = dict(lexicon.ADJECTIVES), dict(lexicon.ADVERBS)
+NOUNS = {
+    word: (noun, plural)
+    for noun in lexicon.ANIMALS_AND_PEOPLE + lexicon.THINGS
+    for word, plural in ((noun.english, False), (noun.english_plural, True))
+}
+VERBS = {
+    form: verb
+    for verbs in (
+        lexicon.INTRANSITIVE,
+        lexicon.WITH_ACCUSATIVE,
+        lexicon.WITH_DATIVE,
+        lexicon.WITH_BOTH,
+        lexicon.WITH_THAT,
+    )
+    for verb in verbs
+    for form in (verb.base, verb.with_s)
+}
+
+
+def phrase(text: str) -> NounPhrase | Pronoun:
+    """Return the phrase that says `text`."""
+    if text in PRONOUNS:
+        return PRONOUNS[text]
+    determiner, *adjective, word = text.split()
+    noun, plural = NOUNS[word]
+    described = (adjective[0], ADJECTIVES[adjective[0]]) if adjective else None
+    return NounPhrase("a" if determiner == "an" else determiner, described, noun, plural)
+
+
+def clause(text: str) -> Clause:
+    """Return the clause of a text whose parts are set apart by bars."""
+    subject, verb, *objects = (part.strip() for part in text.split("|"))
+    return Clause(phrase(subject), VERBS[verb], tuple(phrase(thing) for thing in objects))
+
+
+def sentence(text: str) -> ToyPair:
+    """Return the pair of a text: clauses with their parts set apart by bars."""
+    main, that_word, reported = text.partition(" that ")
+    if that_word:
+        speech = clause(main)
+        return that(speech.subject, speech.verb, clause(reported))
+    main, because_word, reason = text.partition(" because ")
+    if because_word:
+        return because(clause(main), clause(reason))
+    first, _, rest = text.partition(" | ")
+    if first in ADVERBS:
+        return statement((first, ADVERBS[first]), clause(rest))
+    return statement(None, clause(text))
+
+
+SENTENCES = """
+the man | sleeps                            = der Mann schläft
+the woman | sings                           = die Frau singt
+the child | waits                           = das Kind wartet
+I | sleep                                   = ich schlafe
+I | wait                                    = ich warte
+she | waits                                 = sie wartet
+we | sing                                   = wir singen
+the dogs | sleep                            = die Hunde schlafen
+the old mice | sing                         = die alten Mäuse singen
+my girls | wait                             = meine Mädchen warten
+an old horse | sleeps                       = ein altes Pferd schläft
+a big bird | sings                          = ein großer Vogel singt
+a small cat | sleeps                        = eine kleine Katze schläft
+
+the man | arrives                           = der Mann kommt an
+I | arrive                                  = ich komme an
+my birds | arrive                           = meine Vögel kommen an
+the child | leaves                          = das Kind geht weg
+we | leave                                  = wir gehen weg
+today | the man | arrives                   = heute kommt der Mann an
+now | I | leave                             = jetzt gehe ich weg
+
+the man | sees | the dog                    = der Mann sieht den Hund
+the dog | sees | the man                    = der Hund sieht den Mann
+the woman | loves | the small cat           = die Frau liebt die kleine Katze
+the child | visits | the old man            = das Kind besucht den alten Mann
+she | sees | a horse                        = sie sieht ein Pferd
+I | see | an old bird                       = ich sehe einen alten Vogel
+I | love | a beautiful girl                 = ich liebe ein schönes Mädchen
+my dogs | love | my children                = meine Hunde lieben meine Kinder
+we | visit | my old mouse                   = wir besuchen meine alte Maus
+
+the woman | calls | my big dogs             = die Frau ruft meine großen Hunde an
+I | call | the men                          = ich rufe die Männer an
+we | call | a child                         = wir rufen ein Kind an
+I | invite | a child                        = ich lade ein Kind ein
+she | invites | my small bird               = sie lädt meinen kleinen Vogel ein
+the girls | invite | the women              = die Mädchen laden die Frauen ein
+the girl | fetches | the big horse          = das Mädchen holt das große Pferd ab
+I | fetch | a mouse                         = ich hole eine Maus ab
+
+the man | helps | the woman                 = der Mann hilft der Frau
+I | help | the small dog                    = ich helfe dem kleinen Hund
+we | help | a small child                   = wir helfen einem kleinen Kind
+she | thanks | the men                      = sie dankt den Männern
+we | thank | my beautiful women             = wir danken meinen schönen Frauen
+the girl | thanks | the women               = das Mädchen dankt den Frauen
+the horses | follow | the old birds         = die Pferde folgen den alten Vögeln
+a cat | follows | a mouse                   = eine Katze folgt einer Maus
+I | follow | my girls                       = ich folge meinen Mädchen
+the cat | watches | my mice                 = die Katze schaut meinen Mäusen zu
+I | watch | an old woman                    = ich schaue einer alten Frau zu
+we | watch | my old horse                   = wir schauen meinem alten Pferd zu
+
+the man | gives | the woman | a ball        = der Mann gibt der Frau einen Ball
+I | give | my child | the old book          = ich gebe meinem Kind das alte Buch
+she | shows | a dog | the flowers           = sie zeigt einem Hund die Blumen
+we | show | the children | my balls         = wir zeigen den Kindern meine Bälle
+the women | bring | the horses | the books  = die Frauen bringen den Pferden die Bücher
+the cat | brings | the cats | a flower      = die Katze bringt den Katzen eine Blume
+I | bring | a girl | a small ball           = ich bringe einem Mädchen einen kleinen Ball
+
+today | the man | sees | the dog            = heute sieht der Mann den Hund
+often | I | help | the old woman            = oft helfe ich der alten Frau
+now | the woman | calls | the man           = jetzt ruft die Frau den Mann an
+here | the dogs | follow | a big cat        = hier folgen die Hunde einer großen Katze
+sometimes | we | watch | the birds          = manchmal schauen wir den Vögeln zu
+today | she | gives | my dog | a ball       = heute gibt sie meinem Hund einen Ball
+
+I | know that the dog | sleeps              = ich weiß , dass der Hund schläft
+she | knows that we | arrive                = sie weiß , dass wir ankommen
+we | know that I | leave                    = wir wissen , dass ich weggehe
+the man | says that the child | sees | a small horse   = der Mann sagt , dass das Kind ein kleines Pferd sieht
+I | hope that the woman | invites | the old men        = ich hoffe , dass die Frau die alten Männer einlädt
+the children | hope that I | call | the cat            = die Kinder hoffen , dass ich die Katze anrufe
+the girl | believes that she | watches | the mouse     = das Mädchen glaubt , dass sie der Maus zuschaut
+we | believe that the man | gives | the birds | a book = wir glauben , dass der Mann den Vögeln ein Buch gibt
+I | say that the girls | fetch | my dog                = ich sage , dass die Mädchen meinen Hund abholen
+
+we | wait because the child | sleeps                   = wir warten , weil das Kind schläft
+the man | calls | the woman because I | leave          = der Mann ruft die Frau an , weil ich weggehe
+she | hopes that we | wait                             = sie hofft , dass wir warten
+the bird | arrives because the old cat | leaves        = der Vogel kommt an , weil die alte Katze weggeht
+she | helps | a man because the girls | wait           = sie hilft einem Mann , weil die Mädchen warten
+I | give | a child | my book because my cats | sing = ich gebe einem Kind mein Buch , weil meine Katzen singen
+"""
+ROWS = [[side.strip() for side in line.split(" = ")] for line in SENTENCES.splitlines() if line]
+
+
+@pytest.mark.parametrize(("english", "german"), ROWS)
+def test_oracle_a_sentence_is_the_one_written_by_hand(english: str, german: str):
+    pair = sentence(english)
+    assert pair.source == english.replace(" | ", " ")
+    assert pair.target == german
+
+
+def test_law_the_written_sentences_use_every_word():
+    pairs = [sentence(english) for english, _ in ROWS]
+    words = {word for pair in pairs for word in pair.source.split()}
+    assert words >= set(NOUNS) | set(PRONOUNS) | set(ADJECTIVES) | set(ADVERBS) | set(VERBS)
+    said = {word for pair in pairs for word in pair.target.split()}
+    assert said >= {verb.particle for verb in VERBS.values() if verb.particle}
+
+
+# nominative, accusative, dative of masculine, feminine, neuter and plural
+DECLENSIONS = """
+the old dog   = der alte Hund    / den alten Hund    / dem alten Hund
+the old cat   = die alte Katze   / die alte Katze    / der alten Katze
+the old horse = das alte Pferd   / das alte Pferd    / dem alten Pferd
+the old dogs  = die alten Hunde  / die alten Hunde   / den alten Hunden
+an old dog    = ein alter Hund   / einen alten Hund  / einem alten Hund
+an old cat    = eine alte Katze  / eine alte Katze   / einer alten Katze
+an old horse  = ein altes Pferd  / ein altes Pferd   / einem alten Pferd
+my old dog    = mein alter Hund  / meinen alten Hund / meinem alten Hund
+my old cat    = meine alte Katze / meine alte Katze  / meiner alten Katze
+my old horse  = mein altes Pferd / mein altes Pferd  / meinem alten Pferd
+my old dogs   = meine alten Hunde / meine alten Hunde / meinen alten Hunden
+"""
+
+
+@pytest.mark.parametrize("line", DECLENSIONS.strip().splitlines())
+def test_oracle_determiner_adjective_and_noun_agree(line: str):
+    english, forms = line.split(" = ")
+    one = phrase(english.strip())
+    cases: tuple[Case, ...] = ("nominative", "accusative", "dative")
+    for case, expected in zip(cases, forms.split("/"), strict=True):
+        assert " ".join(word for word, _ in one.german(case)) == expected.strip()
+    assert " ".join(word for word, _ in one.english()) == english.strip()
+
+
+PLURALS = "Männern Hunden Vögeln Frauen Katzen Mäusen Kindern Mädchen Pferden Bällen Blumen Büchern"
+
+
+def test_oracle_the_dative_plural_of_every_noun():
+    nouns = lexicon.ANIMALS_AND_PEOPLE + lexicon.THINGS
+    said = [NounPhrase("the", None, noun, plural=True).german("dative") for noun in nouns]
+    assert [noun for _, (noun, _) in said] == PLURALS.split()
+    assert {determiner for (determiner, _), _ in said} == {"den"}
+
+
+# After each German word, the place of the English one that it is linked to.
+LINKS = """
+the man | sleeps                           = der/0 Mann/1 schläft/2
+today | the man | calls | my cats          = heute/0 ruft/3 der/1 Mann/2 meine/4 Katzen/5 an/3
+I | invite | a child                       = ich/0 lade/1 ein/2 Kind/3 ein/1
+we | show | the men | the balls            = wir/0 zeigen/1 den/2 Männern/3 die/4 Bälle/5
+she | knows that I | invite | a big dog    = sie/0 weiß/1 ,/2 dass/2 ich/3 einen/5 großen/6 Hund/7 einlade/4
+the man | arrives because the man | sleeps = der/0 Mann/1 kommt/2 an/2 ,/3 weil/3 der/4 Mann/5 schläft/6
+"""
+
+
+@pytest.mark.parametrize("line", LINKS.strip().splitlines())
+def test_oracle_the_links_are_those_written_by_hand(line: str):
+    english, german = line.split(" = ")
+    pair = sentence(english.strip())
+    words, places = zip(*(word.split("/") for word in german.split()), strict=True)
+    assert pair.target.split() == list(words)
+    assert pair.alignment == {(int(place), j) for j, place in enumerate(places)}
+
+
+@pytest.mark.message
+def test_message_the_plural_of_a():
+    with pytest.raises(ValueError, match="'a dogs' is not English; give the determiner 'the' or 'my'"):
+        phrase("a dogs")
+
+
+@pytest.mark.message
+def test_message_a_pronoun_as_object():
+    with pytest.raises(ValueError, match="'ich' is a subject, and the grammar has no dative of it; give a"):
+        sentence("the man | helps | I")
+
+
+def test_law_the_verb_agrees_in_english_too():
+    verb = Verb("go", "goes", "gehe", "geht", "gehen", "", ())
+    assert [verb.english(person) for person in ("first", "third", "plural")] == ["go", "goes", "go"]
+    noun = Noun("eye", "eyes", "Auge", "Augen", "neuter")
+    assert NounPhrase("a", None, noun).english()[0] == ("an", "determiner")

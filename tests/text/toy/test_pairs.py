@@ -1,0 +1,140 @@
+"""What the supply of toy pairs promises: many, distinct, the same for the same seed, and learnable."""
+
+import itertools
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, SPECIAL_TOKENS
+from annotated_transformer.text.toy.grammar import ToyPair
+from annotated_transformer.text.toy.pairs import (
+    Choices,
+    WordVocabulary,
+    count_toy_pairs,
+    grammar,
+    toy_pairs,
+    toy_split,
+)
+
+
+@pytest.fixture(scope="module")
+def many() -> list[ToyPair]:
+    return toy_pairs(10_007, seed=0)
+
+
+def texts(pairs: list[ToyPair]) -> list[str]:
+    return [text for pair in pairs for text in (pair.source, pair.target)]
+
+
+def test_law_choices_are_the_cartesian_product():
+    letters, digits, signs = "abc", (1, 2, 3, 4, 5), [True, False]
+    choices = Choices(lambda *chosen: chosen, letters, digits, signs)
+    made = [choices[i] for i in range(len(choices))]
+    assert made == list(itertools.product(letters, digits, signs))
+    nested = Choices(lambda pair, sign: (*pair, sign), Choices(lambda *two: two, letters, digits), signs)
+    assert [nested[i] for i in range(len(nested))] == made
+
+
+def test_law_no_two_pairs_are_alike_and_english_decides_german(many: list[ToyPair]):
+    assert count_toy_pairs() >= 20_000
+    assert len({pair.source for pair in many}) == len(many)
+    small = [pattern for pattern in grammar() if len(pattern) < 10_000]
+    every = [pattern[i] for pattern in small for i in range(len(pattern))]
+    assert len({pair.source for pair in every}) == len(every) == sum(map(len, small)) > 10_000
+
+
+def test_law_every_pattern_has_its_share(many: list[ToyPair]):
+    kinds = [(" dass " in pair.target, " weil " in pair.target) for pair in many]
+    shares = {kind: kinds.count(kind) / len(kinds) for kind in set(kinds)}
+    assert set(shares) == {(False, False), (True, False), (False, True)}
+    assert min(shares.values()) > 0.25
+    smallest = min(grammar(), key=len)
+    everything = {smallest[i].source for i in range(len(smallest))}
+    assert everything <= {pair.source for pair in many}
+
+
+def test_law_the_seed_decides():
+    first, again, other = toy_pairs(997, seed=1), toy_pairs(997, seed=1), toy_pairs(997, seed=2)
+    assert first == again
+    assert first != other
+    assert toy_pairs(3, seed=0)[0].source != toy_pairs(3, seed=1)[0].source
+    assert len(first) == 997
+
+
+def test_law_what_is_held_out_is_not_learnt_from():
+    training, held_out = toy_split(2003, 211, seed=3)
+    assert (len(training), len(held_out)) == (2003, 211)
+    assert not {pair.source for pair in training} & {pair.source for pair in held_out}
+    assert not {pair.target for pair in training} & {pair.target for pair in held_out}
+
+
+def test_law_every_target_word_is_linked_and_every_source_word_too(many: list[ToyPair]):
+    for pair in many[:997]:
+        sources, targets = (set(side) for side in zip(*pair.alignment, strict=True))
+        assert targets == set(range(len(pair.target.split())))
+        assert sources == set(range(len(pair.source.split())))
+
+
+def test_law_the_vocabulary_gives_the_words_back(many: list[ToyPair]):
+    vocabulary = WordVocabulary(texts(many))
+    assert vocabulary.vocab_size == len(vocabulary.words) == len(set(vocabulary.words))
+    assert vocabulary.words == WordVocabulary(texts(many[::-1])).words
+    source, target = vocabulary.encode(many[0])
+    assert source[-1] == target[-1] == EOS_ID
+    assert target[0] == BOS_ID
+    assert min(source[:-1] + target[1:-1]) >= len(SPECIAL_TOKENS)
+    assert (vocabulary.decode(source), vocabulary.decode(target)) == (many[0].source, many[0].target)
+
+
+def test_law_a_small_model_learns_the_language(learnt: tuple[Transformer, WordVocabulary, list[ToyPair]]):
+    model, vocabulary, held_out = learnt
+    found = greedy_search(model, pad([vocabulary.encode(pair)[0] for pair in held_out])).tolist()
+    right = sum(vocabulary.decode(ids) == pair.target for ids, pair in zip(found, held_out, strict=True))
+    assert right / len(held_out) >= 0.95
+
+
+def test_law_its_cross_attention_finds_the_gold_word(
+    learnt: tuple[Transformer, WordVocabulary, list[ToyPair]],
+):
+    """Where a target word is said, the mean over the heads is highest on a word it is linked to."""
+    model, vocabulary, held_out = learnt
+    seen: list[torch.Tensor] = []
+    observed = model.decoder.layers[-1].cross_attention.attention.weights
+    hook = observed.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    src, tgt = (pad(list(side)) for side in zip(*map(vocabulary.encode, held_out), strict=True))
+    with torch.no_grad():
+        model(src, tgt[:, :-1])
+    hook.remove()
+    looked_at = seen[0].mean(dim=1).argmax(dim=-1).tolist()
+    hits = [
+        (row[j], j) in pair.alignment
+        for pair, row in zip(held_out, looked_at, strict=True)
+        for j in range(len(pair.target.split()))
+    ]
+    assert len(hits) > 4000
+    assert sum(hits) / len(hits) >= 0.9
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("count", [0, 10**12])
+def test_message_a_count_that_the_grammar_has_not(count: int):
+    with pytest.raises(ValueError, match=rf"count={count}, but the grammar has \d{{10}} pairs; give a num"):
+        toy_pairs(count)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("index", [-1, 6])
+def test_message_a_choice_that_is_not_there(index: int):
+    with pytest.raises(IndexError, match=f"index {index} of 6 choices; count from 0"):
+        Choices(lambda *chosen: chosen, "ab", "cde")[index]
+
+
+@pytest.mark.message
+def test_message_an_unknown_word():
+    vocabulary = WordVocabulary(["the dog sleeps", "der Hund schläft"])
+    pair = ToyPair("the cat sleeps", "der Hund schläft", frozenset())
+    with pytest.raises(ValueError, match=r"\['cat'\] in 'the cat sleeps' are not among the 10 known words; "):
+        vocabulary.encode(pair)
