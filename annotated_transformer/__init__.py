@@ -17,7 +17,59 @@ axis           what it counts
 =============  ==========================================================
 """
 
-from annotated_transformer.config import BASE, BIG, TINY, TransformerConfig
-from annotated_transformer.model.transformer import Transformer
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["BASE", "BIG", "TINY", "Transformer", "TransformerConfig"]
+if TYPE_CHECKING:  # imported at first use: most users need only some of it
+    from annotated_transformer.checkpointing.checkpoint import load, save
+    from annotated_transformer.config import BASE, BIG, TINY, TransformerConfig
+    from annotated_transformer.decoding.translator import Translator
+    from annotated_transformer.model.transformer import Transformer
+    from annotated_transformer.text.corpus import Corpus, load_corpus
+    from annotated_transformer.text.tokenizer import Tokenizer
+    from annotated_transformer.training.config import TrainingConfig
+    from annotated_transformer.training.trainer import train
+
+MODULES = {
+    "BASE": "config",
+    "BIG": "config",
+    "TINY": "config",
+    "Corpus": "text.corpus",
+    "Tokenizer": "text.tokenizer",
+    "TrainingConfig": "training.config",
+    "Transformer": "model.transformer",
+    "TransformerConfig": "config",
+    "Translator": "decoding.translator",
+    "load": "checkpointing.checkpoint",
+    "load_corpus": "text.corpus",
+    "save": "checkpointing.checkpoint",
+    "train": "training.trainer",
+}
+
+__all__ = [
+    "BASE",
+    "BIG",
+    "TINY",
+    "Corpus",
+    "Tokenizer",
+    "TrainingConfig",
+    "Transformer",
+    "TransformerConfig",
+    "Translator",
+    "load",
+    "load_corpus",
+    "save",
+    "train",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a name of the public API at its first use."""
+    if name not in MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
+    return getattr(import_module(f"{__name__}.{MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the public API, for completion in an editor."""
+    return sorted([*globals(), *__all__])

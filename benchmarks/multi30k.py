@@ -28,7 +28,7 @@ from tqdm import tqdm
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, write_together
-from annotated_transformer.checkpointing.training_state import read_counters
+from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.sampling import Temperature
@@ -38,7 +38,7 @@ from annotated_transformer.text.cleaning import SentencePair, keep_usable
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.recipe import Recipe, follow
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
@@ -46,7 +46,7 @@ LANGUAGES = ("en", "de")
 TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fast=True)
 BOTH_WAYS = Recipe(
     shape=TINY,
-    training=dataclasses.replace(TRAINING, steps=2500, warmup_steps=1000, peak=3e-3),
+    training=dataclasses.replace(TRAINING, steps=2500, warmup_steps=1000, max_lr=3e-3),
     bidirectional=12,  # epochs: all of these, and the forward teacher's first two
     average=3,
 )
@@ -55,12 +55,12 @@ FORWARD = dataclasses.replace(
 )
 BACKWARD = Recipe(
     shape=TINY,
-    training=dataclasses.replace(TRAINING, steps=3000, warmup_steps=300, peak=2e-3),
+    training=dataclasses.replace(TRAINING, steps=3000, warmup_steps=300, max_lr=2e-3),
     average=5,
 )
 STUDENT = Recipe(
     shape=dataclasses.replace(TINY, dropout=0.2),
-    training=dataclasses.replace(TRAINING, steps=4500, warmup_steps=300, peak=1.5e-3),
+    training=dataclasses.replace(TRAINING, steps=4500, warmup_steps=300, max_lr=1.5e-3),
     average=5,
 )
 DRAWN = 2  # translations into English for each German sentence, besides the likeliest
@@ -79,7 +79,7 @@ def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Pat
     def say(report: object) -> None:
         tqdm.write(f"{folder.name}: {report}")
 
-    follow(recipe, corpus, folder, seed=seed, start=start, say=say)
+    train_from_recipe(recipe, corpus, folder, seed=seed, start=start, log=say)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,7 @@ def copy(training: Path, folder: Path) -> None:
 
 def trained(folder: Path) -> float:
     """Return how many minutes the training in `folder` took, validation included."""
-    return read_counters(folder).seconds / 60
+    return read_progress(folder).seconds / 60
 
 
 def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, object]]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import METRICS
-from annotated_transformer.checkpointing.training_state import read_counters
+from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import Score
 from annotated_transformer.text.cleaning import SentencePair
@@ -18,13 +18,13 @@ Measure = Callable[[list[str], list[str]], Score]  # of translations and referen
 
 
 def describe_training(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str, object]:
-    """Return what is to be recorded of the training in `folder`, which `follow` made."""
+    """Return what is to be recorded of the training in `folder`, which `train_from_recipe` made."""
     model, _ = checkpoint.load(folder)
     return {
         "recipe": dataclasses.asdict(recipe),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "training_pairs": len(corpus.splits["train"]),
-        "minutes": round(read_counters(folder).seconds / 60, 1),  # of all runs, validation included
+        "minutes": round(read_progress(folder).seconds / 60, 1),  # of all runs, validation included
         "epochs": read_epochs(folder),
     }
 

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from annotated_transformer.config import TINY
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.recipe import Recipe, follow
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
@@ -25,7 +25,7 @@ RECIPES = {
     source: Recipe(
         shape=dataclasses.replace(TINY, vocab_size=6000, d_model=160, d_ff=512, num_heads=5, dropout=0.1),
         training=TrainingConfig(
-            steps=steps, batch_tokens=4096, warmup_steps=1000, peak=2.5e-3, bf16=True, fast=True
+            steps=steps, batch_tokens=4096, warmup_steps=1000, max_lr=2.5e-3, bf16=True, fast=True
         ),
         average=3,
     )
@@ -47,7 +47,9 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
     recipe = RECIPES[options.source]
-    follow(recipe, corpus, options.out, seed=options.seed, say=lambda report: tqdm.write(str(report)))
+    train_from_recipe(
+        recipe, corpus, options.out, seed=options.seed, log=lambda report: tqdm.write(str(report))
+    )
     results = describe_training(recipe, corpus, options.out)
     name = f"shipped_{options.source}-{options.target}.json"
     write_result(RESULTS / name, seed=options.seed, results=results)

@@ -15,11 +15,11 @@ import torch.nn.functional as F
 from torch import nn
 from torch.optim import Adam
 
-from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.objective import training_loss
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.trainer import update
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
@@ -63,14 +63,13 @@ def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
     model, batches = Transformer(comparable(work.size)).train(), work.make()
     config = TrainingConfig(batch_tokens=work.batch_tokens, label_smoothing=SMOOTHING, fast=fast, bf16=bf16)
     adam = Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
-    state = TrainingState(model, adam, torch.Generator(), fast=fast)
-    modules = ExitStack()  # stays open: the process ends with the last round
-    if fast:
-        modules.enter_context(fast_modules(model))
+    state = TrainingState(model, adam, torch.Generator())
+    stack = ExitStack()  # stays open: the process ends with the last round
+    loss = stack.enter_context(training_loss(model, config))
 
-    def do_round(modules: ExitStack = modules) -> int:
+    def do_round(stack: ExitStack = stack) -> int:
         for batch in batches:
-            update(state, batch, config)
+            update(state, loss, batch, config)
         return sum(batch.num_labels for batch in batches)
 
     return do_round

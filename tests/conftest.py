@@ -1,21 +1,30 @@
 """What all tests share: the paths, the browser, and the rule that CI allows no skip."""
 
+import dataclasses
 import os
 import runpy
 import signal
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, Pair
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
 from annotated_transformer.text.toy.pairs import ToyPair, WordVocabulary, toy_split
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.objective import batch_loss, training_loss
 from annotated_transformer.training.trainer import train
 
 ROOT = Path(__file__).resolve().parent.parent
+TRAINED = TransformerConfig(
+    vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3, dropout=0.3
+)
+SEARCHED = {"vocab_size": 11, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
 NO_SKIP = "REQUIRE_ALL=1 allows no skip, and this was skipped: {reason}"
 
 
@@ -89,7 +98,81 @@ def learnt() -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
     )
     torch.manual_seed(0)
     model = Transformer(config)
-    settings = TrainingConfig(steps=600, batch_tokens=2000, warmup_steps=120, peak=5e-3)
+    settings = TrainingConfig(steps=600, batch_tokens=2000, warmup_steps=120, max_lr=5e-3)
     pairs = [vocabulary.encode(pair) for pair in training]
     train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
     return model.eval(), vocabulary, held_out
+
+
+@pytest.fixture
+def copy_pairs() -> Callable[..., list[Pair]]:
+    """Return a maker of random words and the same words again."""
+
+    def make(count: int, *, seed: int = 0) -> list[Pair]:
+        rng = torch.Generator().manual_seed(seed)
+        lengths = torch.randint(1, 8, (count,), generator=rng).tolist()
+        words = [
+            torch.randint(4, TRAINED.vocab_size, (length,), generator=rng).tolist() for length in lengths
+        ]
+        return [([*ids, EOS_ID], [BOS_ID, *ids, EOS_ID]) for ids in words]
+
+    return make
+
+
+@pytest.fixture
+def make_model() -> Callable[..., Transformer]:
+    """Return a maker of tiny models with dropout; it seeds torch's generator."""
+
+    def make(*, seed: int = 0, **changes: object) -> Transformer:
+        torch.manual_seed(seed)
+        return Transformer(dataclasses.replace(TRAINED, **changes))
+
+    return make
+
+
+@pytest.fixture
+def loss_of() -> Callable[[Transformer, Batch, TrainingConfig], Tensor]:
+    """Return a function that computes the training loss of a batch."""
+
+    def compute(model: Transformer, batch: Batch, config: TrainingConfig) -> Tensor:
+        with training_loss(model, config) as objective:
+            return batch_loss(objective, batch, model)
+
+    return compute
+
+
+@pytest.fixture(scope="session")
+def stirred() -> Callable[..., Transformer]:
+    """Return what makes a model that says many things: an untrained one repeats its input."""
+
+    def make(seed: int = 22, **changes: object) -> Transformer:
+        torch.manual_seed(seed)
+        model = Transformer(TransformerConfig(**{**SEARCHED, "dropout": 0.5, **changes})).double()
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if name.endswith("gain"):
+                    parameter.normal_()
+                elif name.endswith("bias"):
+                    parameter.normal_(std=0.3)
+                elif parameter.ndim == 2 and "embedding" not in name:
+                    parameter *= 3
+        return model
+
+    return make
+
+
+@pytest.fixture
+def model(stirred: Callable[..., Transformer]) -> Transformer:
+    return stirred(num_layers=1)
+
+
+@pytest.fixture(scope="session")
+def sources() -> list[list[int]]:
+    """Return sentences of different lengths."""
+    return [
+        [4, EOS_ID],
+        [5, 6, 7, 8, 9, 10, EOS_ID],
+        [9, 9, EOS_ID],
+        [10, 4, 7, 4, EOS_ID],
+        [8, 5, EOS_ID],
+    ]

@@ -17,7 +17,7 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import read_counters
+from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.commands import train
 from annotated_transformer.commands.translate import TOGETHER
 from annotated_transformer.training import trainer
@@ -131,9 +131,9 @@ def test_law_a_training_stopped_by_two_signals_says_how_to_resume_and_gives_the_
     command = [*TRAIN, "--threads", "1", "--data", str(data), "--out", str(out)]
     for number, status, last in ((signal.SIGINT, 130, 7), (signal.SIGTERM, 143, 31)):
 
-        def stop(state, batch, config, number: int = number, last: int = last) -> str:
-            note = update(state, batch, config)
-            if state.at.step == last:
+        def stop(state, *args, number: int = number, last: int = last) -> str:
+            note = update(state, *args)
+            if state.progress.step == last:
                 os.kill(os.getpid(), number)
             return note
 
@@ -141,7 +141,7 @@ def test_law_a_training_stopped_by_two_signals_says_how_to_resume_and_gives_the_
         assert command_line.main(command) == status
         *_, saved, resume, word = capsys.readouterr().err.splitlines()
         assert saved == f"step {last} is saved in {out}; to resume, run"
-        assert read_counters(out).step == last
+        assert read_progress(out).step == last
         assert word == {130: "interrupted", 143: "terminated"}[status]
         *program, command = shlex.split(resume)[:3], shlex.split(resume)[3:]
         assert program == [["python", "-m", "annotated_transformer"]]
@@ -167,7 +167,7 @@ def test_law_a_signal_from_outside_saves_a_checkpoint(data: Path, tmp_path: Path
         _, err = process.communicate()
     assert process.returncode == status, err
     assert "Traceback" not in err
-    assert f"step {read_counters(tmp_path).step} is saved in {tmp_path}; to resume, run" in err
+    assert f"step {read_progress(tmp_path).step} is saved in {tmp_path}; to resume, run" in err
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -214,7 +214,7 @@ def test_law_a_training_goes_on_when_nobody_reads_its_log(data: Path, tmp_path: 
     with subprocess.Popen(command, stderr=subprocess.PIPE, bufsize=0) as process:
         process.stderr.close()
     assert process.returncode == 0
-    assert read_counters(tmp_path).step == 3
+    assert read_progress(tmp_path).step == 3
     checkpoint.load(tmp_path)
 
 
@@ -234,7 +234,7 @@ def test_law_two_processes_train_one_model_as_one_would(data: Path, tmp_path: Pa
         json.loads((folder / "metrics.jsonl").read_text()) for folder in (tmp_path, tmp_path / "alone")
     )
     assert together["step"] == alone["step"] == 3
-    for name in ("training_loss", "gradient_norm", "validation_loss", "rate"):
+    for name in ("training_loss", "gradient_norm", "validation_loss", "lr"):
         assert together[name] == pytest.approx(alone[name], rel=1e-4), name  # in float32
 
 
@@ -265,15 +265,15 @@ MISTAKES = {
     ),
     "no limit": (
         ["train", "--data", "nowhere", "--out", "out"],
-        "steps=None and minutes=None would train for ever",
+        "steps=None and minutes=None would train forever",
     ),
     "a file for a folder": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/val.de"],
         "File exists",
     ),
     "a training that diverges": (
-        [*TRAIN, "--peak", "1e30", "--data", "{data}", "--out", "out"],
-        "it has diverged; give a smaller peak, or more than warmup_steps=30",
+        [*TRAIN, "--max-lr", "1e30", "--data", "{data}", "--out", "out"],
+        "training has diverged; give a smaller max_lr, or more than warmup_steps=30",
     ),
     "a model of another origin": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/foreign"],
@@ -281,7 +281,7 @@ MISTAKES = {
     ),
     "no epochs to average": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--average", "0"],
-        "average=0 is the mean of nothing; give 1 or more epochs",
+        "average=0 epochs have no mean; give 1 or more epochs",
     ),
     "no model": (
         ["translate", "--model", "nowhere", "A man"],
@@ -370,7 +370,7 @@ def test_message_an_interruption_is_one_word(
     def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(train, "follow", interrupt)
+    monkeypatch.setattr(train, "train_from_recipe", interrupt)
     assert command_line.main(["train", "--steps", "1", "--data", str(data), "--out", str(tmp_path)]) == 130
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
 
@@ -387,9 +387,9 @@ def test_message_two_trainings_in_one_folder(data: Path, capsys: pytest.CaptureF
 def test_message_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
     assert command_line.main(arguments) == 0
-    assert command_line.main([*arguments, "--source", "de", "--target", "en", "--peak", "0.01"]) == 2
-    changes = r"corpus was \w+ and is \w+, .*peak was 0\.003 and is 0\.01"
-    assert re.search(f"is the state of another training: {changes}", capsys.readouterr().err)
+    assert command_line.main([*arguments, "--source", "de", "--target", "en", "--max-lr", "0.01"]) == 2
+    changes = r"corpus was \w+ and is \w+, .*max_lr was 0\.003 and is 0\.01"
+    assert re.search(f"is the state of another training run: {changes}", capsys.readouterr().err)
 
 
 @pytest.mark.message

@@ -10,34 +10,45 @@ PACKAGE = "annotated_transformer"
 FOLDER = Path(__file__).parent.parent / PACKAGE
 FILES = sorted(FOLDER.rglob("*.py"))
 
-LEAVES = tuple(
-    f"model.{name}"
-    for name in ("attention", "masks", "normalization", "feed_forward", "embeddings", "positions")
-)
-LAYER = ("model.attention", "model.normalization", "model.feed_forward")
 MODEL = ("model", "model.*")
 TEXT = ("text", "text.*")
-TOGETHER = ("config", *MODEL, *TEXT, "files", "checkpoint", "training.*", "decoding.*", "commands.*")
+INSPECTION = ("config", *MODEL, *TEXT, "inspection", "inspection.*")
+FAST = ("config", *MODEL, "fast", "fast.*")
+CHECKPOINTING = ("config", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
+BELOW = (
+    *INSPECTION,
+    *FAST,
+    *CHECKPOINTING,
+    "evaluation",
+    "evaluation.*",
+)  # training and decoding, not each other
+TRAINING, DECODING = ((name, f"{name}.*") for name in ("training", "decoding"))
+TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
 
 # Which modules (patterns; "." is the package itself) a module may import; the first line that fits it counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    ".": ("config", *MODEL),
+    ".": (*BELOW, *TRAINING, *DECODING),
     "config": (),
-    **dict.fromkeys((*LEAVES, "model.evaluating", "model.overrides", "model.products"), ()),
-    "model.encoder": LAYER,
-    "model.decoder": LAYER,
-    "model.transformer": ("config", *LEAVES, "model.encoder", "model.decoder"),
+    **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
+    "model.evaluation_mode": (),
+    "model.multi_head_attention": ("model.attention",),
+    "model.initialization": ("model.multi_head_attention",),
+    **dict.fromkeys(("model.embeddings", "model.positional_encoding"), ("model.initialization",)),
+    **dict.fromkeys(
+        ("model.encoder", "model.decoder"),
+        ("model.multi_head_attention", "model.normalization", "model.feed_forward"),
+    ),
+    "model.next_token": ("config",),
+    "model.transformer": ("config", "model.*"),
     "model": ("model.*",),
-    "text": TEXT,
-    "text.*": TEXT,
-    "files": (),
-    "checkpoint": ("config", *MODEL, *TEXT, "files"),
-    "training": ("config", *MODEL, *TEXT, "files", "checkpoint", "training.*"),
-    "training.*": ("config", *MODEL, *TEXT, "files", "checkpoint", "training.*"),
-    "decoding": ("config", *MODEL, *TEXT, "checkpoint", "decoding.*"),
-    "decoding.*": ("config", *MODEL, *TEXT, "checkpoint", "decoding.*"),
-    "interop": ("config", *MODEL, "interop.*"),
-    "interop.*": ("config", *MODEL, "interop.*"),
+    **dict.fromkeys(TEXT, TEXT),
+    **dict.fromkeys(("evaluation", "evaluation.*"), (*TEXT, "evaluation.*")),
+    **dict.fromkeys(("inspection", "inspection.*"), INSPECTION),
+    **dict.fromkeys(("fast", "fast.*"), FAST),
+    **dict.fromkeys(("checkpointing", "checkpointing.*"), CHECKPOINTING),
+    **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
+    **dict.fromkeys(DECODING, (*BELOW, *DECODING)),
+    **dict.fromkeys(("interop", "interop.*"), ("config", *MODEL, "interop.*")),
     "book": ("*",),
     "book.*": ("*",),
     "commands": TOGETHER,
@@ -127,9 +138,9 @@ def test_law_nothing_loaded_can_run_code(path: Path):
         ("model.encoder", "def f():\n    import annotated_transformer.model.masks", {"model.masks"}),
         ("training.trainer", "import annotated_transformer.decoding.greedy", {"decoding.search"}),
         ("text.corpus", "from annotated_transformer.model import attention", {"model.attention"}),
-        ("decoding.search", "from annotated_transformer.book import say", {"book"}),
+        ("decoding.greedy", "from annotated_transformer.book import say", {"book"}),
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
-        ("decoding.search", "from annotated_transformer.commands.train import f", {"commands.train"}),
+        ("decoding.greedy", "from annotated_transformer.commands.train import f", {"commands.train"}),
         ("commands.train", "from annotated_transformer.book import say", {"book"}),
         ("nowhere", "", {"nowhere has no layer in the table"}),
         ("model.encoder", "import torch\nfrom .attention import MultiHeadAttention", set()),

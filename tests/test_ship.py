@@ -17,7 +17,7 @@ from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.published_corpora import TATOEBA
 from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.recipe import Recipe, follow
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks import ship as module
 from benchmarks.model_card import model_card, write_card
 from benchmarks.quality import describe_training
@@ -26,7 +26,7 @@ from benchmarks.ship import BEYOND, EXAMPLES, describe_file, join, ship
 
 RECIPE = Recipe(
     shape=dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),
-    training=TrainingConfig(steps=7, batch_tokens=499, warmup_steps=3, peak=1e-2),
+    training=TrainingConfig(steps=7, batch_tokens=499, warmup_steps=3, max_lr=1e-2),
     average=2,
 )
 
@@ -49,7 +49,7 @@ def corpus(name: str) -> Corpus:
 def shipped(name: str, corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ship a model that has hardly been trained; return where its weights and results are."""
     place = tmp_path_factory.mktemp("shipped")
-    follow(RECIPE, corpus, place / "model", seed=3)
+    train_from_recipe(RECIPE, corpus, place / "model", seed=3)
     results = describe_training(RECIPE, corpus, place / "model")
     write_result(place / "training.json", seed=3, results=results)
     training = json.loads((place / "training.json").read_text(encoding="utf-8"))

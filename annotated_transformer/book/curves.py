@@ -18,7 +18,7 @@ from annotated_transformer.book.palette import FIRST, NEUTRAL, SECOND
 from annotated_transformer.checkpointing.run_directory import METRICS
 from annotated_transformer.checkpointing.training_state import STATE
 from annotated_transformer.text.lines import decode_lines
-from annotated_transformer.training.metrics import Report
+from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.schedule import learning_rate
 
 Schedule = Callable[[int], float]
@@ -41,14 +41,14 @@ class Panel(NamedTuple):
 
 PANELS = (
     Panel("Loss (nats per token)", 1.6, ("training_loss", "validation_loss")),
-    Panel("Learning rate", 0.95, ("rate",)),
+    Panel("Learning rate", 0.95, ("lr",)),
     Panel("Gradient norm", 0.7, ("gradient_norm",)),
     Panel("Health (near 1 is bad)", 1.0, ("encoder_cosine", "cross_attention_entropy")),
 )
 LABELS = {
     "training_loss": "training loss",
     "validation_loss": "validation loss",
-    "rate": "learning rate",
+    "lr": "learning rate",
     "gradient_norm": "gradient norm",
     "encoder_cosine": "encoder cosine",
     "cross_attention_entropy": "cross-attention entropy",
@@ -93,7 +93,7 @@ class Curve(NamedTuple):
 
 
 def plot_curves(
-    reports: list[Report], *, number: str, title: str | None = None, schedule: Schedule | None = None
+    reports: list[EpochMetrics], *, number: str, title: str | None = None, schedule: Schedule | None = None
 ) -> Page:
     """Show the curves of a training run as a numbered figure with a text alternative.
 
@@ -109,7 +109,7 @@ def plot_curves(
     return show_figure(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
 
 
-def read_reports(folder: str | Path) -> list[Report]:
+def read_reports(folder: str | Path) -> list[EpochMetrics]:
     """Return the reports that a training run has written to its folder so far.
 
     Raises:
@@ -132,14 +132,14 @@ def read_reports(folder: str | Path) -> list[Report]:
     return reports
 
 
-def _report(metrics: Any) -> Report:
+def _report(metrics: Any) -> EpochMetrics:
     if not isinstance(metrics, dict):
         raise TypeError(f"it is {metrics!r}, not names with numbers")
     for name, value in metrics.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
             raise TypeError(f"{name} is {value!r}, not a number")
-    report = Report(**metrics)
-    for name in ("step", "epoch", "training_loss", "rate", "gradient_norm"):
+    report = EpochMetrics(**metrics)
+    for name in ("step", "epoch", "training_loss", "lr", "gradient_norm"):
         if metrics[name] is None:
             raise TypeError(f"{name} has no number")
     if not isinstance(report.step, int) or report.step < 1:
@@ -161,7 +161,7 @@ def read_schedule(folder: str | Path) -> Schedule | None:
     try:
         with safe_open(path, framework="pt") as file:
             settings = json.loads(file.metadata()["state"])["identity"]
-        names = ("d_model", "warmup_steps", "peak")
+        names = ("d_model", "warmup_steps", "max_lr")
         return partial(learning_rate, **{name: settings[name] for name in names})
     except (SafetensorError, TypeError, KeyError, ValueError) as error:
         raise ValueError(
@@ -169,7 +169,7 @@ def read_schedule(folder: str | Path) -> Schedule | None:
         ) from error
 
 
-def draw_curves(reports: list[Report], schedule: Schedule | None = None) -> Figure:
+def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> Figure:
     """Draw loss, learning rate, gradient norm and health over the training steps; omit what was not measured.
 
     Raises:
@@ -197,7 +197,7 @@ def draw_curves(reports: list[Report], schedule: Schedule | None = None) -> Figu
     return fig
 
 
-def describe_curves(reports: list[Report]) -> str:
+def describe_curves(reports: list[EpochMetrics]) -> str:
     """Describe each curve: where it begins and ends, and where it is lowest and highest.
 
     Raises:
@@ -209,7 +209,7 @@ def describe_curves(reports: list[Report]) -> str:
     return " ".join([head, *(curve.description().capitalize() for curve in curves)])
 
 
-def summarize_curves(reports: list[Report], schedule: Schedule | None = None) -> str:
+def summarize_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> str:
     """Describe the figure in the few sentences that replace it for a reader who cannot see it.
 
     Raises:
@@ -224,12 +224,12 @@ def summarize_curves(reports: list[Report], schedule: Schedule | None = None) ->
         then = ", then falls" if top < last else ", still in its warm-up"
         sentences.append(f"The learning rate rises to {schedule(top):.3g} at step {top:,}{then}")
     shown = [curve for curves in others for curve in curves]
-    shown = [curve for curve in shown if schedule is None or curve.label != LABELS["rate"]]
+    shown = [curve for curve in shown if schedule is None or curve.label != LABELS["lr"]]
     sentences += [curve.summary().capitalize() for curve in shown]
     return " ".join(f"{sentence}." for sentence in sentences)
 
 
-def _title(reports: list[Report]) -> str:
+def _title(reports: list[EpochMetrics]) -> str:
     """Return how the last of the losses changed: the validation loss, where it was measured."""
     loss = next(iter(_panels(reports).values()))[-1]
     first, last = loss.values[0], loss.values[-1]
@@ -238,7 +238,7 @@ def _title(reports: list[Report]) -> str:
     return f"The {loss.label} {'falls' if last < first else 'rises'} from {first:.3g} to {last:.3g}"
 
 
-def _panels(reports: list[Report]) -> dict[Panel, list[Curve]]:
+def _panels(reports: list[EpochMetrics]) -> dict[Panel, list[Curve]]:
     if not reports:
         raise ValueError("there are no reports to draw; train for an epoch or more")
     panels = {panel: [_curve(reports, name) for name in panel.names] for panel in PANELS}
@@ -246,19 +246,19 @@ def _panels(reports: list[Report]) -> dict[Panel, list[Curve]]:
     return {panel: curves for panel, curves in measured.items() if curves}
 
 
-def _curve(reports: list[Report], name: str) -> Curve:
+def _curve(reports: list[EpochMetrics], name: str) -> Curve:
     """Return the reported numbers of that name, without NaN."""
     found = [(report.step, getattr(report, name)) for report in reports]
     found = [(step, value) for step, value in found if value is not None and math.isfinite(value)]
     return Curve(LABELS[name], [step for step, _ in found], [value for _, value in found])
 
 
-def _refuse_another_schedule(reports: list[Report], schedule: Schedule | None) -> None:
+def _refuse_another_schedule(reports: list[EpochMetrics], schedule: Schedule | None) -> None:
     for report in reports:
-        if schedule is not None and not math.isclose(schedule(report.step), report.rate, rel_tol=1e-6):
+        if schedule is not None and not math.isclose(schedule(report.step), report.lr, rel_tol=1e-6):
             raise ValueError(
                 f"the schedule gives {schedule(report.step):.6g} at step {report.step}, but the report has a "
-                f"learning rate of {report.rate:.6g}; give the schedule of the same training run, or none"
+                f"learning rate of {report.lr:.6g}; give the schedule of the same training run, or none"
             )
 
 
@@ -272,7 +272,7 @@ def _draw_panel(ax: Axes, panel: Panel, curves: list[Curve], schedule: Schedule 
     title = panel.title
     for curve, look in zip(curves, LOOKS, strict=False):
         line = dict(look)
-        if curve.label == LABELS["rate"] and schedule is not None:
+        if curve.label == LABELS["lr"] and schedule is not None:
             top = _warmup(schedule, last)
             steps = sorted({1, top, *range(1, last + 1, math.ceil(last / SAMPLES)), last})
             rates = [schedule(step) for step in steps]

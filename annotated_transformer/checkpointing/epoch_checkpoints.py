@@ -1,4 +1,4 @@
-"""The models of a training's last epochs, kept to be averaged: section 6.1 of the paper."""
+"""The models of the last epochs of a training run, kept to be averaged: section 6.1 of the paper."""
 
 import shutil
 from pathlib import Path
@@ -11,16 +11,16 @@ EPOCHS = "epochs"
 
 
 def save_epoch(folder: Path, epoch: int, model: Transformer, tokenizer: Tokenizer, *, keep: int) -> None:
-    """Save the model of an epoch below `folder`; delete all but the last `keep` epochs'.
+    """Save the model of an epoch below `folder`; delete all but those of the last `keep` epochs.
 
-    An epoch that is trained again, after a kill, replaces its snapshot.
+    An epoch that is trained again, after a kill, replaces its checkpoint.
 
     Raises:
         ValueError: If `keep` is less than 1.
         OSError: If it cannot be written; those of earlier epochs are still there.
     """
     if keep < 1:
-        raise ValueError(f"keep={keep} would delete the snapshot just saved; keep 1 or more")
+        raise ValueError(f"keep={keep} would delete the checkpoint just saved; keep 1 or more")
     checkpoint.save(folder / EPOCHS / f"{epoch:05}", model, tokenizer)
     for path in epoch_checkpoints(folder):
         if not epoch - keep < int(path.name) <= epoch:
@@ -28,13 +28,13 @@ def save_epoch(folder: Path, epoch: int, model: Transformer, tokenizer: Tokenize
 
 
 def epoch_checkpoints(folder: Path) -> list[Path]:
-    """Return the epoch_checkpoints' folders, old to new."""
+    """Return the folders of the saved epochs, oldest first."""
     paths = (folder / EPOCHS).glob("*")
     return sorted(path for path in paths if path.name.isdigit())
 
 
 def average_last_epochs(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
-    """Return the mean of the `last` epochs' models below `folder`, or of as many as there are.
+    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are.
 
     Raises:
         ValueError: If there is none.

@@ -1,4 +1,4 @@
-"""A short name for lists, numbers and strings: the chapter on training."""
+"""Short digests that tell training runs apart."""
 
 import hashlib
 import json
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 
 def fingerprint(data: object) -> str:
-    """Return twelve letters that tell lists, numbers and strings from others."""
+    """Return twelve hexadecimal digits that distinguish lists, numbers and strings."""
     return hashlib.sha256(json.dumps(data).encode()).hexdigest()[:12]
 
 
 def run_id(identity: Mapping[str, object]) -> str:
-    """Return what marks the files of one training: the same for each of its runs."""
+    """Return the mark on the files of a training run: the same in each of its sessions."""
     return fingerprint(sorted(identity.items()))

@@ -1,6 +1,6 @@
-"""Whether a model in a folder is of the training that writes there: the chapter on training.
+"""Whether a model in a folder belongs to the training run that writes there.
 
-A training marks its state and its models with its `run_id`. Nothing else may be overwritten.
+A training run marks its state and its models with its `run_id`, and overwrites nothing else.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ WAY_OUT = "give another folder, or move it away"
 
 
 def refuse_foreign_model(folder: Path) -> None:
-    """Check that training into `folder` would overwrite no model but its own.
+    """Refuse a folder with a model that a training run there would overwrite, though it is not its own.
 
     Raises:
         ValueError: If the folder holds a model of unknown origin, or a damaged one.

@@ -1,7 +1,7 @@
-"""A folder that a training cannot be lost from: the chapter on training.
+"""A crash-safe run directory: a training run that writes here can be killed at any moment and resumed.
 
-It holds the last state of the training, `metrics.jsonl` with a line for each report, and a
-lock, which the system takes away from a process that ends, however it ends.
+It holds the last state of the run, `metrics.jsonl` with one line for each epoch, and a lock, which the
+operating system releases when the process ends, however it ends.
 """
 
 import json
@@ -14,10 +14,8 @@ from pathlib import Path
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.checkpointing.fingerprint import run_id
 from annotated_transformer.checkpointing.ownership import refuse_foreign_model
-from annotated_transformer.checkpointing.training_state import STATE, load_state, save_state
+from annotated_transformer.checkpointing.training_state import STATE, SavedState, load_state, save_state
 from annotated_transformer.text.lines import decode_lines
-from annotated_transformer.training.distributed import Team
-from annotated_transformer.training.state import TrainingState
 
 if sys.platform != "win32":
     import fcntl
@@ -27,16 +25,17 @@ LOCK = "training.lock"
 
 
 class RunDirectory:
-    """Keep one training in a folder: after any end, the next run goes on from there.
+    """Keep the state of one training run in a folder, so that an interrupted run resumes.
 
-    The weights at each step are then those of a run without interruption, bit for bit, on
-    the same machine with the same number of threads.
+    The weights at each step are those of an uninterrupted run, bit for bit, on the same machine with the
+    same number of threads.
 
     Attributes:
-        folder: Where the state is; one training at a time may have it.
-        identity: What else than settings and pairs makes this training another than others,
+        folder: Where the files are; one training run at a time may use it.
+        identity: What distinguishes this training run from others, apart from its settings and pairs,
             such as a fingerprint of the corpus.
-        seconds: A state is saved after each epoch, and when the last is so old.
+        seconds: Longest time between two saves; the state is also saved after each epoch.
+        writes: Whether this process writes files; in a process group only rank 0 does.
         step: Of the last state that was saved or found.
     """
 
@@ -46,8 +45,9 @@ class RunDirectory:
         *,
         identity: Mapping[str, object] | None = None,
         seconds: float = 180.0,
+        writes: bool = True,
     ) -> None:
-        """Write nothing yet: that begins with `with`, which takes the folder.
+        """Write nothing yet; entering the context does.
 
         Raises:
             ValueError: If `seconds` is negative or NaN.
@@ -58,14 +58,14 @@ class RunDirectory:
                 f"give 0 (after each update) or more"
             )
         self.folder, self.identity, self.seconds = Path(folder), identity or {}, seconds
-        self.step, self.writes = 0, Team().rank == 0
+        self.step, self.writes = 0, writes
         self._lines: list[str] = []
 
     def __enter__(self) -> "RunDirectory":
-        """Take the folder.
+        """Create and lock the folder.
 
         Raises:
-            BlockingIOError: If another training has it.
+            BlockingIOError: If another training run uses it.
             OSError: If it cannot be written to.
         """
         if self.writes:
@@ -74,57 +74,69 @@ class RunDirectory:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Give the folder back."""
+        """Release the lock."""
         if self.writes:
             os.close(self._lock)
 
-    def resume(self, state: TrainingState, settings: Mapping[str, object]) -> None:
-        """Set `state` to the last one saved, if any; `settings` are part of its identity.
+    def resume(self, first: SavedState, settings: Mapping[str, object]) -> SavedState | None:
+        """Return the last saved state, if there is one; otherwise save `first`, and return `None`.
 
-        If there is none, save the first: from now on, a model in the folder is of this training.
+        `settings` become part of the identity. From now on, a model in the folder belongs to this run.
 
         Raises:
-            ValueError: If it is damaged, or of another training; or if the folder holds a
-                model that this training did not write.
+            ValueError: If the saved state is damaged or belongs to another training run, or if the folder
+                holds a model that this training run did not write.
         """
         self.identity = {**self.identity, **settings}
         refuse_foreign_model(self.folder)
-        if not (self.folder / STATE).exists() or not load_state(self.folder, state, self.identity):
-            save_state(self.folder, state, self.identity)
-        self.step, self._saved = state.at.step, time.monotonic()
-        path = self.folder / METRICS
-        lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
-        try:
-            self._lines = [line for line in lines if json.loads(line)["step"] <= self.step]
-        except (ValueError, TypeError, KeyError) as error:
-            raise ValueError(
-                f"{path} is damaged ({error!r}): each line must be JSON with a step; mend it, or move it away"
-            ) from error
+        exists = (self.folder / STATE).exists()
+        saved = load_state(self.folder, self.identity) if exists else None
+        if saved is None:
+            self._write(first)
+        else:
+            self.step, self._saved = saved.progress.step, time.monotonic()
+        self._lines = self._read_metrics()
+        return saved
 
     @property
     def run_id(self) -> str:
-        """Return what marks the models that this training writes; known once it has begun."""
+        """Return what marks the models of this training run; final once it has started."""
         return run_id(self.identity)
 
     def is_due(self) -> bool:
-        """Say whether the last save is too long ago."""
+        """Return whether the last save is at least `seconds` ago."""
         return time.monotonic() - self._saved >= self.seconds
 
-    def save(self, state: TrainingState) -> None:
+    def save(self, state: SavedState) -> None:
         """Replace the state in the folder.
 
         Raises:
             OSError: If it cannot be written; the older one is still there.
         """
-        save_state(self.folder, state, self.identity)
-        self.step, self._saved = state.at.step, time.monotonic()
+        self._write(state)
 
     def report(self, metrics: Mapping[str, object]) -> None:
-        """Add a line to `metrics.jsonl`, which is never seen half written."""
+        """Add a line to `metrics.jsonl`, in one step."""
         self._lines.append(json.dumps(dict(metrics)))
         if self.writes:
             text = "\n".join([*self._lines, ""])
             write_together(self.folder, {METRICS: text.encode()})
+
+    def _write(self, state: SavedState) -> None:
+        if self.writes:
+            save_state(self.folder, state, self.identity)
+        self.step, self._saved = state.progress.step, time.monotonic()
+
+    def _read_metrics(self) -> list[str]:
+        path = self.folder / METRICS
+        lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
+        try:
+            return [line for line in lines if json.loads(line)["step"] <= self.step]
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error!r}): each line must be JSON with a step; "
+                f"repair it, or move it away"
+            ) from error
 
 
 def _take(folder: Path) -> int:

@@ -1,16 +1,16 @@
-"""Where a training stands, to a file and back: the chapter on training.
+"""The state of a training run, to one file and back.
 
-One file holds it all, so one step replaces the older state by the newer: whenever a kill
-comes, one of the two is there, whole.
+Because one file holds all of it, a single rename replaces the older state: a run that is killed at any
+moment leaves one complete state, the older or the newer one.
 """
 
 import hashlib
 import json
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,36 +24,70 @@ from annotated_transformer.checkpointing.files import (
     write_together,
 )
 from annotated_transformer.checkpointing.fingerprint import run_id
-from annotated_transformer.training.state import Counters, TrainingState
 
 STATE = "training.safetensors"
-FORMAT_VERSION = "1"
+FORMAT_VERSION = "2"
+WAY_OUT = "give another folder to train from the first step"
 
 
-def save_state(folder: Path, state: TrainingState, identity: Mapping[str, object]) -> None:
-    """Write the state to `folder` in one step; `identity` says which training it is of.
+@dataclass
+class Progress:
+    """How far a training run has come; batches, labels and sums are those of the current epoch.
+
+    Attributes:
+        step: Updates of the weights.
+        epoch: Finished epochs.
+        batch: Finished batches.
+        labels: Labels seen.
+        loss_sum: Sum of their losses.
+        norm_sum: Sum of the gradient norms, one for each batch.
+        lr: The last learning rate.
+        seconds: Wall time of the training run, over all its sessions.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    labels: int = 0
+    loss_sum: float = 0.0
+    norm_sum: float = 0.0
+    lr: float = 0.0
+    seconds: float = 0.0
+
+
+class SavedState(NamedTuple):
+    """What is stored of a training run.
+
+    Attributes:
+        tensors: Weights, Adam's moments and random generators by name.
+        progress: How far the run has come.
+    """
+
+    tensors: dict[str, Tensor]
+    progress: Progress
+
+
+def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) -> None:
+    """Replace the state in `folder`; `identity` says which training run it belongs to.
 
     Raises:
-        OSError: If it cannot be written; an older one is still there.
+        OSError: If it cannot be written; an older state is still there.
     """
-    tensors = state.tensors()
     threads = torch.get_num_threads()
-    record = json.dumps({"identity": dict(identity), "at": asdict(state.at), "threads": threads})
+    record = json.dumps({"identity": dict(identity), "progress": asdict(state.progress), "threads": threads})
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "state": record}
     metadata["run"] = run_id(identity)
-    metadata["digest"] = _digest(tensors, record)
-    if state.team.rank == 0:
-        write_together(folder, {STATE: to_safetensors(tensors, metadata)})
+    metadata["digest"] = _digest(state.tensors, record)
+    write_together(folder, {STATE: to_safetensors(state.tensors, metadata)})
 
 
-def load_state(folder: Path, state: TrainingState, identity: Mapping[str, object]) -> bool:
-    """Set `state` to the one that `save_state` wrote to `folder`, and return True.
+def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | None:
+    """Return the state in `folder`, or `None` if it may be replaced.
 
-    Before its first update a training has nothing to lose: its state may be replaced by that of
-    another. Then `state` stays as it is, and False is returned.
+    It may be replaced if it belongs to another training run that has not made its first update.
 
     Raises:
-        ValueError: If the file is damaged, or of another training than `identity` says.
+        ValueError: If the file is damaged, or belongs to another training run than `identity` says.
     """
     tensors, record = _read(folder / STATE)
     before, now = record["identity"], json.loads(json.dumps(dict(identity)))
@@ -62,51 +96,47 @@ def load_state(folder: Path, state: TrainingState, identity: Mapping[str, object
         for name in now | before
         if before.get(name) != now.get(name)
     ]
-    if changes and record["at"]["step"] == 0 and not holds_model(folder):
-        return False
+    if changes and record["progress"]["step"] == 0 and not holds_model(folder):
+        return None
     if changes:
         raise ValueError(
-            f"{folder / STATE} is the state of another training: {', '.join(changes)}; "
-            f"give what it was begun with, or another folder"
+            f"{folder / STATE} is the state of another training run: {', '.join(changes)}; "
+            f"resume with the settings that it was started with, or give another folder"
         )
-    state.restore(tensors)
-    state.at = Counters(**record["at"])
-    threads = record.get("threads", torch.get_num_threads())  # which older files do not hold
-    if threads != torch.get_num_threads():
+    if record["threads"] != torch.get_num_threads():
         warnings.warn(
-            f"the training run in {folder} used {threads} CPU threads and resumes with "
+            f"the training run in {folder} used {record['threads']} CPU threads and resumes with "
             f"{torch.get_num_threads()}: its weights may differ from those of an uninterrupted run in "
-            f"their last bits; give --threads {threads} for the same bits",
+            f"their last bits; give --threads {record['threads']} for the same bits",
             stacklevel=2,
         )
-    return True
+    return SavedState(tensors, Progress(**record["progress"]))
 
 
 def holds_model(folder: Path) -> bool:
-    """Return whether there is a model in `folder`, or a part of one."""
+    """Return whether `folder` holds a model, or a part of one."""
     return any((folder / name).exists() for name in checkpoint.FILES) or bool(epoch_checkpoints(folder))
 
 
-def read_counters(folder: Path) -> Counters:
-    """Return how far the training in `folder` has come.
+def read_progress(folder: Path) -> Progress:
+    """Return how far the training run in `folder` has come.
 
     Raises:
         ValueError: If the file is damaged.
     """
-    return Counters(**_read(folder / STATE)[1]["at"])
+    return Progress(**_read(folder / STATE)[1]["progress"])
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    way_out = "give another folder to train from the first step"
-    tensors, metadata = read_tensors(path, way_out=way_out)
+    tensors, metadata = read_tensors(path, way_out=WAY_OUT)
     if metadata.get("format_version") != FORMAT_VERSION:
         raise ValueError(
             f"{path} has format_version={metadata.get('format_version')}, and this package "
-            f"reads {FORMAT_VERSION}; {way_out}"
+            f"reads {FORMAT_VERSION}; {WAY_OUT}"
         )
     record = metadata.get("state", "")
     if _digest(tensors, record) != metadata.get("digest"):
-        raise ValueError(f"{path} is damaged (it does not hold what was saved); {way_out}")
+        raise ValueError(f"{path} is damaged (it does not hold what was saved); {WAY_OUT}")
     return tensors, json.loads(record)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
-from annotated_transformer.checkpointing.training_state import STATE, read_counters
+from annotated_transformer.checkpointing.training_state import STATE, read_progress
 from annotated_transformer.commands.device import DEVICES, take_device
 from annotated_transformer.commands.options import add_corpus_options
 from annotated_transformer.commands.output import log
@@ -18,8 +18,8 @@ from annotated_transformer.commands.signals import StopRequest, Terminated, rais
 from annotated_transformer.config import TINY
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.distributed import Team, join_process_group
-from annotated_transformer.training.recipe import Recipe, follow
+from annotated_transformer.training.distributed import ProcessGroup, join_process_group
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.stopping import TrainingStopped
 
 SIZES = ("num_layers", "d_model", "d_ff", "num_heads")  # of the model, as `TransformerConfig` names them
@@ -38,7 +38,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
         command.add_argument(f"--{size.replace('_', '-')}", type=int, default=tiny, help="(%(default)s)")
     command.add_argument("--batch-tokens", type=int, default=2048, help="of each side (%(default)s)")
     command.add_argument("--warmup-steps", type=int, default=200, help="rising learning rate (%(default)s)")
-    command.add_argument("--peak", type=float, default=3e-3, help="highest learning rate (%(default)s)")
+    command.add_argument("--max-lr", type=float, default=3e-3, help="highest learning rate (%(default)s)")
     command.add_argument("--dropout", type=float, default=0.1, help="as in the paper (%(default)s)")
     command.add_argument("--bidirectional", type=int, default=0, metavar="EPOCHS", help="(%(default)s: none)")
     command.add_argument("--average", type=int, default=1, metavar="EPOCHS", help="(%(default)s)")
@@ -64,21 +64,21 @@ def train_command(options: argparse.Namespace) -> None:
     recipe = _recipe(options, fast=device.type == "cpu")
     corpus = load_corpus(options.corpus, folder=options.data, source=options.source, target=options.target)
     _refuse_unwritable(options.out)
-    with join_process_group() as team:
-        if team.rank == 0:
+    with join_process_group() as group:
+        if group.rank == 0:
             log(corpus.summary())
-        _train(options, recipe, corpus, device, team)
-        if team.rank == 0:
+        _train(options, recipe, corpus, device, group)
+        if group.rank == 0:
             _say_what_is_there(options.out, options.average)
 
 
 def _train(
-    options: argparse.Namespace, recipe: Recipe, corpus: Corpus, device: torch.device, team: Team
+    options: argparse.Namespace, recipe: Recipe, corpus: Corpus, device: torch.device, group: ProcessGroup
 ) -> None:
     """Train until the end, or until a signal, which is raised after the state is saved."""
     try:
         with StopRequest() as stop:
-            follow(
+            train_from_recipe(
                 recipe,
                 corpus,
                 options.out,
@@ -87,20 +87,20 @@ def _train(
                 device=device,
                 save_seconds=60 * options.save_minutes,
                 stop=stop,
-                say=log,
+                log=log,
             )
     except (TrainingStopped, KeyboardInterrupt, Terminated) as error:
-        if team.rank == 0 and (options.out / STATE).exists():
-            log(_how_to_resume(options, team))
+        if group.rank == 0 and (options.out / STATE).exists():
+            log(_how_to_resume(options, group))
         if isinstance(error, TrainingStopped):
             raise_signal(stop.signal or signal.SIGINT)  # none: another process got it
         raise
 
 
-def _how_to_resume(options: argparse.Namespace, team: Team) -> str:
-    program = "python" if team.size == 1 else f"torchrun --nproc-per-node={team.size}"
+def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
+    program = "python" if group.world_size == 1 else f"torchrun --nproc-per-node={group.world_size}"
     command = shlex.join([*program.split(), "-m", "annotated_transformer", *options.arguments])
-    return f"step {read_counters(options.out).step} is saved in {options.out}; to resume, run\n{command}"
+    return f"step {read_progress(options.out).step} is saved in {options.out}; to resume, run\n{command}"
 
 
 def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
@@ -121,7 +121,7 @@ def _training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConf
         minutes=options.minutes,
         batch_tokens=options.batch_tokens,
         warmup_steps=options.warmup_steps,
-        peak=options.peak,
+        max_lr=options.max_lr,
         bf16=options.bf16,
         fast=fast if options.fast is None else options.fast,
     )
@@ -129,7 +129,7 @@ def _training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConf
 
 def _say_what_is_there(folder: Path, average: int) -> None:
     epochs = min(average, len(epoch_checkpoints(folder)))
-    step = read_counters(folder).step
+    step = read_progress(folder).step
     mean = "" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"
     log(f"{folder} has the model of step {step}{mean}")
 

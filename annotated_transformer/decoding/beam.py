@@ -10,13 +10,12 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import (
-    first_tokens,
     length_limits,
-    suppress_tokens,
 )
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
 from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.next_token import first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 CANDIDATES = 2**28  # continuations that are compared in one step: 1 GiB of scores
@@ -67,7 +66,7 @@ def beam_search(
     _refuse_unsearchable(model.config, limit, beam_size, penalty)
     with evaluating(model), torch.inference_mode():
         targets = decoder(model, src)
-        beams = _Beams(model.config, first_tokens(model, src), limit, beam_size, penalty)
+        beams = _Beams(model.config, first_tokens(src, model.config), limit, beam_size, penalty)
         while len(beams.tokens):
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()

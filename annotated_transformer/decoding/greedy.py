@@ -1,16 +1,15 @@
 """From a source to a target, token by token: section 6.1, the chapter on decoding."""
 
-import math
 from collections.abc import Callable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.model.embeddings import check_ids
 from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.next_token import first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
@@ -44,7 +43,7 @@ def generate(
     """
     config, limit = model.config, length_limits(model, src)
     found = torch.full_like(src[:, :1], config.pad_id).repeat(1, int(limit.max()))
-    rows, tokens = torch.arange(len(src), device=src.device), first_tokens(model, src)
+    rows, tokens = torch.arange(len(src), device=src.device), first_tokens(src, model.config)
     length = 0
     with evaluating(model), torch.inference_mode():
         targets = decoder(model, src)
@@ -57,20 +56,6 @@ def generate(
                 rows, tokens = rows[running], tokens[running]
                 targets.select(running.nonzero().flatten())
     return found[:, :length]
-
-
-def first_tokens(model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, " batch"]:
-    """Return BOS for each source: what every target begins with."""
-    return torch.full_like(src[:, 0], model.config.bos_id)
-
-
-def suppress_tokens(
-    logits: Float[Tensor, "rows vocab"], config: TransformerConfig
-) -> Float[Tensor, "rows vocab"]:
-    r"""Set the scores of padding and BOS to $-\infty$, in place: a target says neither."""
-    logits[:, config.pad_id] = -math.inf
-    logits[:, config.bos_id] = -math.inf
-    return logits
 
 
 def length_limits(model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, " batch"]:

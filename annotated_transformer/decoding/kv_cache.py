@@ -6,14 +6,14 @@ change any more, because no token attends to a later one. The two are equal, not
 """
 
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import Protocol
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.fast.compatibility import refuse_for_cache
-from annotated_transformer.model.decoder import DecoderLayer
+from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 
@@ -73,7 +73,7 @@ class KeyValueCache:
         self.model = model
         memory_mask = padding_mask(src, model.config.pad_id)
         memory = model.encode(src, memory_mask)
-        self.layers = [LayerCache(layer, memory, memory_mask) for layer in decoder_layers(model)]
+        self.layers = [LayerCache(layer, memory, memory_mask) for layer in decoder_layers(model.decoder)]
         self.length = 0
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -88,11 +88,6 @@ class KeyValueCache:
         """Keep these rows, in this order; a row may be left out, or come many times."""
         for layer in self.layers:
             layer.select(rows)
-
-
-def decoder_layers(model: Transformer) -> list[DecoderLayer]:
-    """Return the decoder's layers, bottom up, as what they are."""
-    return cast(list[DecoderLayer], list(model.decoder.layers))
 
 
 class LayerCache:

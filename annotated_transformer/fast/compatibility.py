@@ -1,19 +1,15 @@
 """What a cache does not call: a model in which one of these parts was changed is refused."""
 
 from itertools import chain
-from typing import cast
 
 from torch import nn
 
 from annotated_transformer.fast.overrides import has_hooks, overridden
-from annotated_transformer.model.attention import (
-    FusedAttention,
-    MultiHeadAttention,
-    ScaledDotProductAttention,
-)
-from annotated_transformer.model.decoder import Decoder, DecoderLayer
+from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
+from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
 from annotated_transformer.model.transformer import Transformer
@@ -44,7 +40,7 @@ def refuse_for_cache(model: Transformer) -> None:
     """
     _refuse_overridden("model", model, Transformer, ("decode",), "KeyValueCache", RECOMPUTE)
     parts: list[tuple[str, nn.Module, type[nn.Module]]] = [("decoder", model.decoder, Decoder)]
-    for i, layer in enumerate(cast(list[DecoderLayer], list(model.decoder.layers))):
+    for i, layer in enumerate(decoder_layers(model.decoder)):
         name = f"decoder.layers.{i}"
         parts.append((name, layer, DecoderLayer))
         parts.append((f"{name}.self_attention", layer.self_attention, MultiHeadAttention))
@@ -69,7 +65,7 @@ def refuse_for_fast_cache(model: Transformer) -> None:
         methods = METHODS.get(type(module), ("forward",))
         _refuse_overridden(name, module, type(module), methods, "FastKeyValueCache", REMEMBER)
         _refuse_hooks(name, module, "FastKeyValueCache", REMEMBER)
-    for i, layer in enumerate(cast(list[DecoderLayer], list(model.decoder.layers))):
+    for i, layer in enumerate(decoder_layers(model.decoder)):
         needed = (model.config.num_heads, *_widths(layer.self_attention))
         _refuse_shape(f"decoder.layers.{i}.self_attention", layer.self_attention, needed)
         _refuse_shape(f"decoder.layers.{i}.cross_attention", layer.cross_attention, needed)
@@ -105,6 +101,6 @@ def _refuse_shape(name: str, attention: MultiHeadAttention, needed: tuple[int, i
     found = (attention.num_heads, *_widths(attention))
     if found != needed:
         raise ValueError(
-            f"{name} has num_heads, d_k, d_v = {found}, and FastKeyValueCache needs {needed}, the same in both "
-            f"attentions of a layer; {REMEMBER}"
+            f"{name} has num_heads, d_k, d_v = {found}, and FastKeyValueCache needs {needed}, "
+            f"the same in both attentions of a layer; {REMEMBER}"
         )

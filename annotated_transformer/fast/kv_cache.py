@@ -12,10 +12,10 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.decoding.kv_cache import decoder_layers
 from annotated_transformer.fast.compatibility import refuse_for_fast_cache
 from annotated_transformer.fast.kv_cache_layer import BLOCK, FastDecoderLayer, fast_norm
 from annotated_transformer.fast.linear import onednn_linear
+from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.transformer import Transformer
 
@@ -45,7 +45,7 @@ class FastKeyValueCache:
         hidden = self._more(hidden.masked_fill(~words, self.lowest), room)
         self.padding = hidden.repeat_interleave(self.heads, dim=0)
         self.future = self.padding[:1, :, :0]
-        self.layers = [FastDecoderLayer(layer, memory, words) for layer in decoder_layers(model)]
+        self.layers = [FastDecoderLayer(layer, memory, words) for layer in decoder_layers(model.decoder)]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
         self.to_logits = onednn_linear(self.embedding)

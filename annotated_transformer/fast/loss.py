@@ -7,10 +7,12 @@ new pages of memory takes longer than to compute what they hold.
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from annotated_transformer.fast.linear import onednn_linear
-from annotated_transformer.training.loss import smoothed_losses_in_place
+from annotated_transformer.fast.overrides import has_hooks, overridden
+from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.transformer import Transformer
 
 ROWS = 256  # of scores at a time: few, but enough that the gradient of the weight is seldom added to
 
@@ -23,7 +25,7 @@ def loss_in_chunks(
     smoothing: float,
     dtype: torch.dtype = torch.float32,
 ) -> Float[Tensor, ""]:
-    r"""Return `label_smoothed_cross_entropy` of the scores $hE^\top$, and its gradients.
+    r"""Return the loss of the logits $hE^\top$, as `PlainLoss` computes it, and its gradients.
 
     The gradient is taken chunk by chunk in the forward pass, while the scores are at hand;
     the backward pass only scales it. Products are in `dtype`. No label may be padding.
@@ -69,3 +71,64 @@ class _Chunks(torch.autograd.Function):
         grad_hidden, grad_weight = ctx.saved_tensors
         grad = grad * ctx.share
         return grad * grad_hidden, grad * grad_weight, None, None, None
+
+
+def smoothed_losses_in_place(
+    logits: Float[Tensor, "*batch vocab"], labels: Int[Tensor, "*batch"], *, smoothing: float
+) -> Float[Tensor, ""]:
+    r"""Return the sum of the losses of `PlainLoss`, and leave its gradient where the logits were.
+
+    That is $p - q$. No label may be padding.
+    """
+    labels = labels.unsqueeze(-1)
+    of_label, mean = logits.gather(-1, labels), logits.mean(dim=-1, keepdim=True)
+    highest = logits.amax(dim=-1, keepdim=True)
+    torch.softmax(logits, dim=-1, out=logits)
+    log_total = highest - logits.amax(dim=-1, keepdim=True).log()  # of the exponentials
+    losses = log_total - (1 - smoothing) * of_label - smoothing * mean
+    logits.sub_(smoothing / logits.size(-1))
+    logits.scatter_add_(-1, labels, torch.full_like(of_label, smoothing - 1))
+    return losses.sum()
+
+
+class FastLoss(nn.Module):
+    """The loss of `PlainLoss`, from hidden states: the logits never exist all at once.
+
+    Raises:
+        ValueError: If the model computes its logits in another way, or has hooks.
+    """
+
+    def __init__(self, model: Transformer, *, smoothing: float, bf16: bool) -> None:
+        """Keep the model; `bf16` computes matrix products in bfloat16."""
+        super().__init__()
+        _refuse_other_logits(model)
+        self.model, self.smoothing, self.bf16 = model, smoothing, bf16
+
+    def forward(
+        self,
+        src: Int[Tensor, "batch src_tokens"],
+        decoder_input: Int[Tensor, "batch label_tokens"],
+        labels: Int[Tensor, "batch label_tokens"],
+    ) -> Float[Tensor, ""]:
+        """Return the mean over the labels that are not padding, in nats."""
+        with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
+            hidden = self.model.hidden(src, decoder_input)
+        weight, real = self.model.embedding.weight, labels != self.model.config.pad_id
+        dtype = torch.bfloat16 if self.bf16 else weight.dtype
+        return loss_in_chunks(hidden[real], weight, labels[real], smoothing=self.smoothing, dtype=dtype)
+
+
+def _refuse_other_logits(model: Transformer) -> None:
+    found = [f"{name} is overridden" for name in overridden(model, Transformer, "forward", "logits")]
+    embedding = model.embedding
+    if not isinstance(embedding, TokenEmbedding):
+        found.append(f"embedding is another module: {type(embedding).__name__}")
+    elif overridden(embedding, TokenEmbedding, "logits"):
+        found.append("embedding.logits is overridden")
+    if has_hooks(model):
+        found.append("the model has hooks")
+    if found:
+        raise ValueError(
+            f"{' and '.join(found)}, and the fast loss, which multiplies hidden states by "
+            f"embedding.weight, would not call that; train with fast=False"
+        )

@@ -8,11 +8,10 @@ from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.fast.overrides import has_hooks, overridden
-from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 
@@ -93,38 +92,3 @@ class _Drop(torch.autograd.Function):
     def backward(ctx, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[no-untyped-def]
         (keep,) = ctx.saved_tensors
         return (grad * keep).mul_(ctx.scale), None
-
-
-class HiddenStates(nn.Module):
-    """A model without its last product, which `loss_in_chunks` takes over.
-
-    Raises:
-        ValueError: If the model makes its logits in another way, or has hooks.
-    """
-
-    def __init__(self, model: Transformer) -> None:
-        super().__init__()
-        _refuse_other_logits(model)
-        self.model = model
-
-    def forward(
-        self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
-    ) -> Float[Tensor, "batch tgt_tokens d_model"]:
-        """Return what the model would make scores of."""
-        return self.model.hidden(src, tgt)
-
-
-def _refuse_other_logits(model: Transformer) -> None:
-    found = [f"{name} is overridden" for name in overridden(model, Transformer, "forward", "logits")]
-    embedding = model.embedding
-    if not isinstance(embedding, TokenEmbedding):
-        found.append(f"embedding is another module: {type(embedding).__name__}")
-    elif overridden(embedding, TokenEmbedding, "logits"):
-        found.append("embedding.logits is overridden")
-    if has_hooks(model):
-        found.append("the model has hooks")
-    if found:
-        raise ValueError(
-            f"{' and '.join(found)}, and the fast loss, which multiplies hidden states by "
-            f"embedding.weight, would not call that; train with fast=False"
-        )

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.decoding.greedy import first_tokens, suppress_tokens
-from annotated_transformer.decoding.kv_cache import decoder_layers
+from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.evaluation_mode import evaluating
 from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.model.next_token import first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 
@@ -39,9 +39,9 @@ def observe(
         ValueError: If the model's attention forms no weights.
     """
     pad_id = model.config.pad_id
-    read = torch.cat([first_tokens(model, src)[:, None], tgt[:, :-1]], dim=1)
+    read = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
     memory_mask = padding_mask(src, pad_id)
-    layers = decoder_layers(model)
+    layers = decoder_layers(model.decoder)
     attentions = [layer.cross_attention.attention for layer in layers]
     with watching(attentions) as seen, evaluating(model):
         memory = model.encode(src, memory_mask)

@@ -1,12 +1,13 @@
 """The decoder: section 3.1 of the paper, the right half of its figure 1."""
 
 from collections.abc import Iterable
+from typing import cast
 
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
 
 
@@ -33,8 +34,12 @@ class DecoderLayer(nn.Module):
         self,
         x: Float[Tensor, "batch tgt_tokens d_model"],
         memory: Float[Tensor, "batch src_tokens d_model"],
-        tgt_mask: Bool[Tensor, "..."] | None = None,
-        memory_mask: Bool[Tensor, "..."] | None = None,
+        tgt_mask: Bool[Tensor, "#tgt_tokens #tgt_tokens"]
+        | Bool[Tensor, "#batch #heads #tgt_tokens #tgt_tokens"]
+        | None = None,
+        memory_mask: Bool[Tensor, "#tgt_tokens #src_tokens"]
+        | Bool[Tensor, "#batch #heads #tgt_tokens #src_tokens"]
+        | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return every target token after it has read its own past, then the source.
 
@@ -60,11 +65,20 @@ class Decoder(nn.Module):
         self,
         x: Float[Tensor, "batch tgt_tokens d_model"],
         memory: Float[Tensor, "batch src_tokens d_model"],
-        tgt_mask: Bool[Tensor, "..."] | None = None,
-        memory_mask: Bool[Tensor, "..."] | None = None,
+        tgt_mask: Bool[Tensor, "#tgt_tokens #tgt_tokens"]
+        | Bool[Tensor, "#batch #heads #tgt_tokens #tgt_tokens"]
+        | None = None,
+        memory_mask: Bool[Tensor, "#tgt_tokens #src_tokens"]
+        | Bool[Tensor, "#batch #heads #tgt_tokens #src_tokens"]
+        | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Pass the target's tokens through every layer in turn."""
         for layer in self.layers:
             x = layer(x, memory, tgt_mask, memory_mask)
         x = self.final_norm(x)
         return x
+
+
+def decoder_layers(decoder: Decoder) -> list[DecoderLayer]:
+    """Return the layers of a decoder, bottom up, typed as what they are."""
+    return cast(list[DecoderLayer], list(decoder.layers))

@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.model.initialization import initialize_table
+
 
 def check_ids(ids: object, name: str = "token ids") -> None:
     """Refuse what is not a batch of token ids.
@@ -36,7 +38,7 @@ class TokenEmbedding(nn.Module):
         r"""Make the matrix, of deviation $1/\sqrt{d_\text{model}}$: unit variance below."""
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
-        nn.init.normal_(self.weight, std=d_model**-0.5)
+        initialize_table(self.weight)
 
     def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens d_model"]:
         r"""Return $\sqrt{d_\text{model}}\,E_\text{id}$ for each id.

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
 
 
@@ -28,7 +28,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch tokens d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
+        mask: Bool[Tensor, "#tokens #tokens"] | Bool[Tensor, "#batch #heads #tokens #tokens"] | None = None,
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Return every token after it has read from the others, as `mask` allows."""
         x = self.add_norm_1(x, lambda x: self.self_attention(x, x, x, mask))
@@ -48,7 +48,7 @@ class Encoder(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch tokens d_model"],
-        mask: Bool[Tensor, "..."] | None = None,
+        mask: Bool[Tensor, "#tokens #tokens"] | Bool[Tensor, "#batch #heads #tokens #tokens"] | None = None,
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Pass the tokens through every layer in turn."""
         for layer in self.layers:

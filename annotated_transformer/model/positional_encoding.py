@@ -4,6 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.model.initialization import initialize_table
+
 
 def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
     r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$, at $2i + 1$ the cosine.
@@ -72,7 +74,7 @@ class LearnedPositions(nn.Module):
         """Make the table, at the scale of the token embedding."""
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, d_model))
-        nn.init.normal_(self.table, std=d_model**-0.5)
+        initialize_table(self.table)
 
     def forward(
         self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0

@@ -1,20 +1,17 @@
 """The whole model, figure 1 of the paper: from token ids to scores of the next token."""
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.attention import (
-    FusedAttention,
-    MultiHeadAttention,
-    ScaledDotProductAttention,
-)
+from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding, check_ids
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import (
     AddNorm,
     LayerNorm,
@@ -86,7 +83,9 @@ class Transformer(nn.Module):
     def encode(
         self,
         src: Int[Tensor, "batch src_tokens"],
-        src_mask: Bool[Tensor, "..."] | None = None,
+        src_mask: Bool[Tensor, "#src_tokens #src_tokens"]
+        | Bool[Tensor, "#batch #heads #src_tokens #src_tokens"]
+        | None = None,
     ) -> Float[Tensor, "batch src_tokens d_model"]:
         """Return the memory: what the decoder may read of the source."""
         memory: Tensor = self.encoder(self.embed(src), src_mask)
@@ -96,8 +95,12 @@ class Transformer(nn.Module):
         self,
         tgt: Int[Tensor, "batch tgt_tokens"],
         memory: Float[Tensor, "batch src_tokens d_model"],
-        tgt_mask: Bool[Tensor, "..."] | None = None,
-        memory_mask: Bool[Tensor, "..."] | None = None,
+        tgt_mask: Bool[Tensor, "#tgt_tokens #tgt_tokens"]
+        | Bool[Tensor, "#batch #heads #tgt_tokens #tgt_tokens"]
+        | None = None,
+        memory_mask: Bool[Tensor, "#tgt_tokens #src_tokens"]
+        | Bool[Tensor, "#batch #heads #tgt_tokens #src_tokens"]
+        | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return the decoder's last layer, of which `logits` makes scores."""
         hidden: Tensor = self.decoder(self.embed(tgt), memory, tgt_mask, memory_mask)
@@ -147,27 +150,3 @@ class _Parts:
 
     def final_norm(self) -> LayerNorm | None:
         return LayerNorm(self.config.d_model) if self.config.norm == "pre" else None
-
-
-@torch.no_grad()
-def initialize(model: nn.Module, rng: torch.Generator | None = None) -> None:
-    r"""Draw every weight anew; the paper names no scheme.
-
-    Matrices are Xavier uniform, embeddings $\mathcal{N}(0, 1/d_\text{model})$, biases 0.
-    Query, key and value matrices get gain $1/\sqrt{2}$, as one Xavier draw over the three
-    side by side would give: with gain 1 the post-norm encoder collapses to one direction,
-    and learns poorly while its loss looks healthy.
-    """
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight, generator=rng)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif isinstance(module, TokenEmbedding):
-            nn.init.normal_(module.weight, std=module.weight.size(1) ** -0.5, generator=rng)
-        elif isinstance(module, LearnedPositions):
-            nn.init.normal_(module.table, std=module.table.size(1) ** -0.5, generator=rng)
-    for module in model.modules():
-        if isinstance(module, MultiHeadAttention):
-            for projection in (module.to_query, module.to_key, module.to_value):
-                projection.weight.mul_(2**-0.5)

@@ -6,9 +6,16 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from annotated_transformer.text.tokenizer import PAD_ID
+from annotated_transformer.text.cleaning import SentencePair
+from annotated_transformer.text.tokenizer import PAD_ID, Tokenizer
 
 Pair = tuple[list[int], list[int]]  # source ids … EOS, and BOS … target ids … EOS
+
+
+def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
+    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS."""
+    src, tgt = ([pair[side] for pair in texts] for side in (0, 1))
+    return list(zip(tokenizer.encode_source(src), tokenizer.encode_target(tgt), strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,10 @@
-"""Texts to pairs of ids, and to other ids in every epoch: the chapters on tokens and on training."""
+"""BPE dropout: another segmentation of the same texts in every epoch (Provilkov et al., 2020)."""
 
 import torch
 
-from annotated_transformer.text.batching import Pair
+from annotated_transformer.text.batching import Pair, encode_pairs
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.tokenizer import Tokenizer
-
-
-def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
-    """Return the ids of each pair of texts: source … EOS, and BOS … target … EOS."""
-    src, tgt = ([pair[side] for pair in texts] for side in (0, 1))
-    return list(zip(tokenizer.encode_source(src), tokenizer.encode_target(tgt), strict=True))
 
 
 class BPEDropout:

@@ -1,4 +1,4 @@
-"""How long and how fast to learn: section 5 of the paper, the chapter on training."""
+"""Settings of a training run: section 5 of the paper, the chapter on training."""
 
 import dataclasses
 import math
@@ -9,43 +9,42 @@ LIMITS = ("steps", "minutes")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingConfig:
-    """How long and how fast to learn; the defaults are the paper's, without time limit.
+    """Length, batch size, learning rate and precision; the defaults are the paper's, without a time limit.
 
     Attributes:
-        steps: Updates of the weights. The first limit reached ends the training; `None`
-            is no limit.
-        minutes: Wall time, over all runs of a training that was interrupted.
-        batch_tokens: Of each side of a batch, padding included.
+        steps: Updates of the weights. Training ends at the first limit that it reaches; `None` is no limit.
+        minutes: Wall time, over all sessions of a training run that was interrupted; `None` is no limit.
+        batch_tokens: Most tokens on each side of a batch, padding included.
         warmup_steps: Updates during which the learning rate rises.
-        peak: The highest learning rate; `None` is the paper's.
-        label_smoothing: Share of the probability that every class gets a part of.
-        bf16: Products in bfloat16: faster where the processor knows it.
-        fast: Stand-ins for slow modules, and the loss in chunks: see `training.fast`.
+        max_lr: The highest learning rate; `None` is the paper's.
+        label_smoothing: Probability mass spread uniformly over the classes.
+        bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it.
+        fast: Use the accelerated modules and loss of `annotated_transformer.fast`.
     """
 
     steps: int | None = 100_000
     minutes: float | None = None
     batch_tokens: int = 25_000
     warmup_steps: int = 4000
-    peak: float | None = None
+    max_lr: float | None = None
     label_smoothing: float = 0.1
     bf16: bool = False
     fast: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what would train for ever, or not at all."""
+        """Refuse settings that would train forever, or not at all."""
         if self.steps is None and self.minutes is None:
-            raise ValueError("steps=None and minutes=None would train for ever; give one of them")
-        for name in (*LIMITS, "batch_tokens", "warmup_steps", "peak"):
+            raise ValueError("steps=None and minutes=None would train forever; give one of them")
+        for name in (*LIMITS, "batch_tokens", "warmup_steps", "max_lr"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ValueError(f"{name}={value} must be a positive number")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(
-                f"label_smoothing={self.label_smoothing} is not a share; give 0 or more, below 1"
+                f"label_smoothing={self.label_smoothing} is not a probability; give 0 or more, below 1"
             )
 
-    def way(self) -> dict[str, object]:
-        """Return what decides the weights at each step: everything but the limits."""
+    def resume_key(self) -> dict[str, object]:
+        """Return the settings that an interrupted run has to resume with: all but the limits."""
         settings = dataclasses.asdict(self)
         return {name: settings[name] for name in settings if name not in LIMITS}

@@ -1,7 +1,7 @@
-"""One training by several processes, each with its share of every batch: PyTorch's DDP.
+"""Data-parallel training: several processes share each batch, through PyTorch's DDP.
 
-`torchrun --nproc-per-node=2 -m annotated_transformer train …` starts them. Without it, a
-process is a team of one, for which all this changes nothing.
+`torchrun --nproc-per-node=2 -m annotated_transformer train …` starts them. Without torchrun, the
+process group has one process, and its methods change nothing.
 """
 
 from collections.abc import Iterator
@@ -17,66 +17,71 @@ from annotated_transformer.text.batching import Batch
 
 
 @contextmanager
-def join_process_group() -> Iterator["Team"]:
-    """Join the other processes that torchrun started, if it did."""
+def join_process_group() -> Iterator["ProcessGroup"]:
+    """Join the process group that torchrun started, if it started one."""
     if not dist.is_torchelastic_launched():
-        yield Team()
+        yield ProcessGroup()
         return
     cuda = torch.cuda.is_available() and dist.is_nccl_available()
     dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo")
     try:
-        yield Team()
+        yield ProcessGroup()
     finally:
         dist.destroy_process_group()
 
 
-class Team:
-    """The processes of one training, of which the first, of rank 0, speaks and writes."""
+class ProcessGroup:
+    """The processes of a training run; only rank 0 logs and writes files.
+
+    Attributes:
+        rank: Of this process.
+        world_size: Number of processes.
+    """
 
     def __init__(self) -> None:
-        """Find out who is there."""
-        together = dist.is_initialized()
-        self.rank = dist.get_rank() if together else 0
-        self.size = dist.get_world_size() if together else 1
+        """Read rank and world size from `torch.distributed`, if it is initialized."""
+        initialized = dist.is_initialized()
+        self.rank = dist.get_rank() if initialized else 0
+        self.world_size = dist.get_world_size() if initialized else 1
 
-    def wrap(self, model: nn.Module) -> nn.Module:
-        """Return what computes as `model`, and gives all the mean of their gradients."""
-        if self.size == 1:
-            return model
+    def data_parallel(self, module: nn.Module) -> nn.Module:
+        """Wrap `module` in DDP, which averages the gradients over the processes."""
+        if self.world_size == 1:
+            return module
         if self.rank > 0:
-            torch.manual_seed(torch.initial_seed() + self.rank)  # each has its own dropout
-        return DistributedDataParallel(model, broadcast_buffers=False)
+            torch.manual_seed(torch.initial_seed() + self.rank)  # each rank has its own dropout
+        return DistributedDataParallel(module, broadcast_buffers=False)
 
-    def share(self, batch: Batch) -> tuple[Batch, float]:
-        """Return this process's share of a batch, and the part of its labels in it."""
-        if self.size == 1:
+    def shard(self, batch: Batch) -> tuple[Batch, float]:
+        """Return this rank's rows of a batch, and their fraction of the batch's labels."""
+        if self.world_size == 1:
             return batch, 1.0
-        mine = slice(self.rank, None, self.size)
-        if not batch.rows[mine]:  # nothing is left; yet all must compute, to stay in step
+        mine = slice(self.rank, None, self.world_size)
+        if not batch.rows[mine]:  # no rows are left, but every rank must take part in the update
             return replace(batch, rows=batch.rows[:1], src=batch.src[:1], tgt=batch.tgt[:1]), 0.0
-        share = replace(batch, rows=batch.rows[mine], src=batch.src[mine], tgt=batch.tgt[mine])
-        return share, share.num_labels / batch.num_labels
+        shard = replace(batch, rows=batch.rows[mine], src=batch.src[mine], tgt=batch.tgt[mine])
+        return shard, shard.num_labels / batch.num_labels
 
-    def total(self, number: float) -> float:
-        """Return the sum of all processes' numbers."""
-        if self.size == 1:
+    def sum(self, number: float) -> float:
+        """Return the sum of a number over all ranks."""
+        if self.world_size == 1:
             return number
         numbers = torch.tensor([number], dtype=torch.float64)
         dist.all_reduce(numbers)
         return numbers.item()
 
-    def decide(self, question: bool) -> bool:
-        """Return what the first process thinks, so that all do the same."""
-        return self.total(float(question and self.rank == 0)) > 0
+    def broadcast(self, condition: bool) -> bool:
+        """Return rank 0's condition on every rank."""
+        return self.sum(float(condition and self.rank == 0)) > 0
 
-    def any(self, question: bool) -> bool:
-        """Return whether any process answers yes, so that all do the same."""
-        return self.total(float(question)) > 0
+    def any(self, condition: bool) -> bool:
+        """Return whether the condition holds on any rank."""
+        return self.sum(float(condition)) > 0
 
-    def gather(self, tensor: Tensor) -> list[Tensor]:
-        """Return each process's tensor, in the order of their ranks."""
-        if self.size == 1:
+    def all_gather(self, tensor: Tensor) -> list[Tensor]:
+        """Return each rank's tensor, in the order of the ranks."""
+        if self.world_size == 1:
             return [tensor]
-        tensors = [torch.empty_like(tensor) for _ in range(self.size)]
+        tensors = [torch.empty_like(tensor) for _ in range(self.world_size)]
         dist.all_gather(tensors, tensor)
         return tensors

@@ -26,21 +26,3 @@ def label_smoothed_cross_entropy(
     of_label = log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
     losses = -(1 - smoothing) * of_label - smoothing * log_probs.mean(dim=-1)
     return losses[real].mean()  # selecting numbers is cheap; selecting rows of logits would copy them
-
-
-def smoothed_losses_in_place(
-    logits: Float[Tensor, "*batch vocab"], labels: Int[Tensor, "*batch"], *, smoothing: float
-) -> Float[Tensor, ""]:
-    r"""Return the sum of `label_smoothed_cross_entropy`, and leave its gradient where the logits were.
-
-    That is $p - q$. No label may be padding.
-    """
-    labels = labels.unsqueeze(-1)
-    of_label, mean = logits.gather(-1, labels), logits.mean(dim=-1, keepdim=True)
-    highest = logits.amax(dim=-1, keepdim=True)
-    torch.softmax(logits, dim=-1, out=logits)
-    log_total = highest - logits.amax(dim=-1, keepdim=True).log()  # of the exponentials
-    losses = log_total - (1 - smoothing) * of_label - smoothing * mean
-    logits.sub_(smoothing / logits.size(-1))
-    logits.scatter_add_(-1, labels, torch.full_like(of_label, smoothing - 1))
-    return losses.sum()

@@ -1,11 +1,14 @@
-"""What an update of the weights goes down: the chapter on training."""
+"""The training loss of a batch, plain or fast: the only place that chooses between the two."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.fast.loss import loss_in_chunks
-from annotated_transformer.fast.modules import HiddenStates
+from annotated_transformer.fast.loss import FastLoss
+from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
@@ -13,28 +16,49 @@ from annotated_transformer.training.loss import label_smoothed_cross_entropy
 from annotated_transformer.training.validation import check_padding
 
 
-def batch_loss(
-    model: Transformer,
-    batch: Batch,
-    config: TrainingConfig,
-    *,
-    net: nn.Module | None = None,
-) -> Float[Tensor, ""]:
-    """Return the loss that `config` asks for, on the model's device.
+class PlainLoss(nn.Module):
+    """The label-smoothed cross-entropy of a model (section 5.4), computed from all of its logits."""
 
-    `net` computes as the model, or as its `HiddenStates` where `config.fast`.
+    def __init__(self, model: Transformer, *, smoothing: float, bf16: bool) -> None:
+        """Keep the model; `bf16` computes its matrix products in bfloat16."""
+        super().__init__()
+        self.model, self.smoothing, self.bf16 = model, smoothing, bf16
+
+    def forward(
+        self,
+        src: Int[Tensor, "batch src_tokens"],
+        decoder_input: Int[Tensor, "batch label_tokens"],
+        labels: Int[Tensor, "batch label_tokens"],
+    ) -> Float[Tensor, ""]:
+        """Return the mean over the labels that are not padding, in nats."""
+        with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
+            logits = self.model(src, decoder_input)
+        pad_id = self.model.config.pad_id
+        return label_smoothed_cross_entropy(logits, labels, smoothing=self.smoothing, pad_id=pad_id)
+
+
+@contextmanager
+def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainLoss | FastLoss]:
+    """Yield the loss that `config` asks for: `FastLoss` on fast modules, or `PlainLoss`.
+
+    Raises:
+        ValueError: If `config.fast`, and the model computes its logits in another way than `FastLoss`.
+    """
+    if not config.fast:
+        yield PlainLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
+        return
+    loss = FastLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
+    with fast_modules(model):
+        yield loss
+
+
+def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[Tensor, ""]:
+    """Return the loss of a batch on the model's device; `objective` is `training_loss`, or that inside DDP.
 
     Raises:
         ValueError: If the batch is padded with another id than the model's.
     """
     check_padding(model, batch)
-    weight, smoothing = model.embedding.weight, config.label_smoothing
-    net = net or (HiddenStates(model) if config.fast else model)
-    batch = batch.to(weight.device)
-    with torch.autocast(weight.device.type, torch.bfloat16, enabled=config.bf16):
-        output: Tensor = net(batch.src, batch.decoder_input)
-    if not config.fast:
-        return label_smoothed_cross_entropy(output, batch.labels, smoothing=smoothing, pad_id=batch.pad_id)
-    real = batch.labels != batch.pad_id
-    dtype = torch.bfloat16 if config.bf16 else weight.dtype
-    return loss_in_chunks(output[real], weight, batch.labels[real], smoothing=smoothing, dtype=dtype)
+    batch = batch.to(model.embedding.weight.device)
+    loss: Tensor = objective(batch.src, batch.decoder_input, batch.labels)
+    return loss

@@ -13,35 +13,35 @@ from annotated_transformer.checkpointing.files import digest_tensors
 from annotated_transformer.checkpointing.fingerprint import fingerprint
 from annotated_transformer.checkpointing.ownership import refuse_foreign_model
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import read_counters
+from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Pair
-from annotated_transformer.text.bpe_dropout import BPEDropout, encode_pairs
+from annotated_transformer.text.batching import Pair, encode_pairs
+from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.distributed import Team
-from annotated_transformer.training.metrics import Report
+from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.trainer import train
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """All that decides a training, apart from its corpus and its seed.
+    """All settings of a training run, apart from its corpus and its seed.
 
     Attributes:
-        shape: Of the model. So many entries are asked of the tokenizer, too; where it finds
-            fewer, the model has no more.
-        training: How long and how fast.
-        bpe_dropout: Share of the tokenizer's merges that each epoch leaves out, others
-            each time: `BPEDropout`' p.
-        bidirectional: First epochs, in which the model learns to translate back as well: each
-            pair is there twice, once as its own mirror image (Ding et al., 2021).
-        average: Epochs whose weights' mean the model is in the end.
-        compiled: Whether encoder and decoder are, by torch.compile.
+        shape: The model's. Its `vocab_size` is what the tokenizer is asked for; if the corpus yields fewer
+            tokens, the model has no more.
+        training: Length, batch size, learning rate and precision.
+        bpe_dropout: Probability of leaving out a merge of the tokenizer, drawn anew in each epoch: p of
+            `BPEDropout`.
+        bidirectional: Number of first epochs that also train the reverse direction: each pair occurs
+            twice, once with source and target exchanged (Ding et al., 2021).
+        average: Number of last epochs whose weights are averaged into the final model.
+        compiled: Whether to compile encoder and decoder with `torch.compile`.
     """
 
     shape: TransformerConfig
@@ -52,20 +52,20 @@ class Recipe:
     compiled: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what would be found out only after the training, or after its first hours."""
+        """Refuse settings that would fail only after hours of training."""
         if self.average < 1:
-            raise ValueError(f"average={self.average} is the mean of nothing; give 1 or more epochs")
+            raise ValueError(f"average={self.average} epochs have no mean; give 1 or more epochs")
         if self.bidirectional < 0:
             raise ValueError(
-                f"bidirectional={self.bidirectional} is no number of epochs; give 0 (none) or more"
+                f"bidirectional={self.bidirectional} is not a number of epochs; give 0 (none) or more"
             )
         if not 0 <= self.bpe_dropout < 1:
             raise ValueError(
-                f"bpe_dropout={self.bpe_dropout} is no share of the merges; give 0 (none) or more, below 1"
+                f"bpe_dropout={self.bpe_dropout} is not a probability; give 0 (none) or more, below 1"
             )
 
 
-def follow(
+def train_from_recipe(
     recipe: Recipe,
     corpus: Corpus,
     folder: Path,
@@ -75,64 +75,75 @@ def follow(
     device: torch.device | str = "cpu",
     save_seconds: float = 180.0,
     stop: Callable[[], bool] = lambda: False,
-    say: Callable[[object], object] = lambda report: None,
+    log: Callable[[object], object] = lambda metrics: None,
 ) -> None:
-    """Learn a tokenizer and a model from `corpus` into `folder`, or go on with that.
+    """Train a tokenizer and a model on `corpus` into `folder`, or resume an interrupted run there.
 
-    A model in the folder `start` gives its tokenizer, and its weights to begin with. `folder`
-    has the model after each epoch: the mean of the last ones. `say` is told each report. Of
-    several processes, the first speaks and writes. `stop` is that of `train`.
+    After each epoch, `folder` holds the model: the mean of the last epochs. Only rank 0 logs and writes
+    files.
+
+    Args:
+        recipe: All other settings.
+        corpus: Its split `train`, and `val` if there is one.
+        folder: The run directory.
+        seed: Of the first weights, the order of the pairs, dropout and BPE dropout.
+        start: Folder of a model whose tokenizer and weights to start from.
+        device: Where to train.
+        save_seconds: Longest time between two saves of the state.
+        stop: See `train`.
+        log: Called with the metrics of each epoch.
 
     Raises:
-        TrainingStopped: If `stop` asked for it; the folder has the state.
-        ValueError: If the folder has another training, or a model that this one did not write,
-            `start` a model of another shape, or `seed` has more than 32 bits.
+        TrainingStopped: If `stop` returned True; the folder has the state.
+        ValueError: If the folder holds another training run or a foreign model, if `start` holds a model
+            of another shape, or if `seed` has more than 32 bits.
     """
     _refuse_seed(seed)
-    keeper = RunDirectory(folder, seconds=save_seconds)
-    refuse_foreign_model(folder)  # before the tokenizer is learned, which takes time
-    model, tokenizer = _beginning(recipe, corpus, seed, start)
+    group = ProcessGroup()
+    run_directory = RunDirectory(folder, seconds=save_seconds, writes=group.rank == 0)
+    refuse_foreign_model(folder)  # before the tokenizer is trained, which takes time
+    model, tokenizer = _start_model(recipe, corpus, seed, start)
     identity = _identity(recipe, corpus, tokenizer)
     if start is not None:
         identity["start"] = digest_tensors(model.state_dict())
     model.to(device)
     if recipe.compiled:
         compile_stacks(model)
-    first = Team().rank == 0
 
-    def keep(report: Report) -> None:
-        if first:
-            say(report)
-            save_epoch(folder, report.epoch, model, tokenizer, keep=recipe.average)
-            _save_mean(folder, recipe, keeper)
+    def report(metrics: EpochMetrics) -> None:
+        if group.rank == 0:
+            log(metrics)
+            save_epoch(folder, metrics.epoch, model, tokenizer, keep=recipe.average)
+            _save_mean(folder, recipe, run_directory)
 
-    held_out = corpus.splits.get("val")
-    keeper.identity = identity
-    with keeper:
-        reports = train(
+    validation = corpus.splits.get("val")
+    run_directory.identity = identity
+    with run_directory:
+        all_metrics = train(
             model,
-            _lessons(recipe, corpus.splits["train"], tokenizer, seed),
+            _training_pairs(recipe, corpus.splits["train"], tokenizer, seed),
             recipe.training,
             generator=torch.Generator().manual_seed(seed),
-            validation=None if held_out is None else encode_pairs(tokenizer, held_out),
-            report=keep,
-            keeper=keeper,
+            validation=None if validation is None else encode_pairs(tokenizer, validation),
+            report=report,
+            run_directory=run_directory,
             stop=stop,
         )
-        if first and not reports:  # nothing was left to do, but `average` may be new
-            at = read_counters(folder)
-            if at.batch:  # killed within an epoch, and now told to end there
-                save_epoch(folder, at.epoch + 1, model, tokenizer, keep=at.epoch + 1)
-            _save_mean(folder, recipe, keeper)
+        if group.rank == 0 and not all_metrics:  # nothing was left to train, but `average` may be new
+            progress = read_progress(folder)
+            if progress.batch:  # killed within an epoch, and now told to end there
+                last = progress.epoch + 1
+                save_epoch(folder, last, model, tokenizer, keep=last)
+            _save_mean(folder, recipe, run_directory)
 
 
-def _save_mean(folder: Path, recipe: Recipe, keeper: RunDirectory) -> None:
-    """Save the mean of the last epochs' models as the model of this training."""
+def _save_mean(folder: Path, recipe: Recipe, run_directory: RunDirectory) -> None:
+    """Save the mean of the last epochs' models as the model of this training run."""
     mean = average_last_epochs(folder, last=recipe.average)
-    checkpoint.save(folder, *mean, run=keeper.run_id)
+    checkpoint.save(folder, *mean, run=run_directory.run_id)
 
 
-def _beginning(
+def _start_model(
     recipe: Recipe, corpus: Corpus, seed: int, start: Path | None
 ) -> tuple[Transformer, Tokenizer]:
     """Return a new model and its tokenizer, or those in `start`, with the recipe's dropout."""
@@ -168,32 +179,32 @@ def _refuse_another_shape(start: Path, found: TransformerConfig, asked: Transfor
     ]
     if differing:
         raise ValueError(
-            f"the model in {start} has {' and '.join(differing)}; ask for its shape, or begin without it"
+            f"the model in {start} has {' and '.join(differing)}; ask for its shape, or start without it"
         )
 
 
-def _lessons(
+def _training_pairs(
     recipe: Recipe, texts: list[SentencePair], tokenizer: Tokenizer, seed: int
 ) -> Callable[[int], list[Pair]]:
-    """Return what there is to learn, as a function of the epoch."""
-    mirrored = [(target, source) for source, target in texts] if recipe.bidirectional else []
+    """Return the pairs to train on, as a function of the epoch."""
+    reverse = [(target, source) for source, target in texts] if recipe.bidirectional else []
     if recipe.bpe_dropout:
         longest = min(recipe.shape.max_length, recipe.training.batch_tokens)
-        one_way, bidirectional = (
+        one_way, both_ways = (
             BPEDropout(tokenizer, pairs, p=recipe.bpe_dropout, seed=seed, longest=longest)
-            for pairs in (texts, texts + mirrored)
+            for pairs in (texts, texts + reverse)
         )
-        return lambda epoch: (bidirectional if epoch < recipe.bidirectional else one_way)(epoch)
+        return lambda epoch: (both_ways if epoch < recipe.bidirectional else one_way)(epoch)
     plain = encode_pairs(tokenizer, texts)
-    plain_both = plain + encode_pairs(tokenizer, mirrored)
+    plain_both = plain + encode_pairs(tokenizer, reverse)
     return lambda epoch: plain_both if epoch < recipe.bidirectional else plain
 
 
 def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, object]:
-    """Return what two runs must share, besides what `train` knows of, to be one training."""
+    """Return what, besides the identity that `train` adds, two sessions of one run have in common."""
     found: dict[str, object] = {
         "corpus": fingerprint(corpus.splits["train"]),
         "tokenizer": fingerprint(tokenizer.to_json()),
         "bidirectional": recipe.bidirectional,
     }
-    return found | ({"compile": "yes"} if recipe.compiled else {})  # dropout draws others
+    return found | ({"compile": "yes"} if recipe.compiled else {})  # it draws other dropout masks

@@ -1,4 +1,4 @@
-"""The loss of a model on given batches: the chapter on training."""
+"""The validation loss, and checks that pairs fit a model: the chapter on training."""
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.evaluation_mode import evaluating
@@ -36,7 +36,7 @@ def check_padding(model: Transformer, batch: Batch) -> None:
 
 
 def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> None:
-    """Find out before the first update, not hours into the first epoch.
+    """Refuse pairs that would fail later, in the middle of an epoch.
 
     Raises:
         ValueError: If a pair is too long for the model, or has other ids.

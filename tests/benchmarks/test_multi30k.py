@@ -76,7 +76,7 @@ def test_law_the_model_reads_prepared_text_and_is_judged_on_what_people_wrote(
 
 SMALL = Recipe(
     shape=replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),
-    training=TrainingConfig(steps=11, batch_tokens=499, warmup_steps=3, peak=1e-2),
+    training=TrainingConfig(steps=11, batch_tokens=499, warmup_steps=3, max_lr=1e-2),
 )
 BRIEF = replace(SMALL, training=replace(SMALL.training, steps=2))
 SEARCH = {"beam_size": 5, "length_penalty": PlainLength()}

@@ -14,7 +14,8 @@ from annotated_transformer.book.checks.multi_head import (
     check_shapes,
     check_split_heads,
 )
-from annotated_transformer.model.attention import MultiHeadAttention, attention_weights
+from annotated_transformer.model.attention import attention_weights
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 
 def empty(*_):

@@ -30,17 +30,17 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.toy.tasks import copy_pairs
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.metrics import Report
+from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.trainer import train
 
 REPORTS = [
-    Report(
+    EpochMetrics(
         step=step,
         epoch=epoch,
         training_loss=training_loss,
         validation_loss=validation_loss,
-        rate=rate,
+        lr=rate,
         gradient_norm=norm,
         encoder_cosine=cosine,
         cross_attention_entropy=entropy,
@@ -55,7 +55,7 @@ REPORTS = [
 LABELS = {
     "training_loss": "training loss",
     "validation_loss": "validation loss",
-    "rate": "learning rate",
+    "lr": "learning rate",
     "gradient_norm": "gradient norm",
     "encoder_cosine": "encoder cosine",
     "cross_attention_entropy": "cross-attention entropy",
@@ -68,14 +68,14 @@ def schedule(step: int) -> float:
 
 
 def lines(
-    reports: list[Report], schedule: Schedule | None = None
+    reports: list[EpochMetrics], schedule: Schedule | None = None
 ) -> dict[str, tuple[list[float], list[float]]]:
     """Return what is drawn: the steps and values of each line by its name."""
     found = [line for ax in draw_curves(reports, schedule).axes for line in ax.lines]
     return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in found}
 
 
-def titles(reports: list[Report], schedule: Schedule | None = None) -> list[str]:
+def titles(reports: list[EpochMetrics], schedule: Schedule | None = None) -> list[str]:
     """Return the titles of the panels."""
     return [ax.get_title(loc="left") for ax in draw_curves(reports, schedule).axes]
 
@@ -123,7 +123,7 @@ def test_law_the_warm_up_is_seen_between_the_reports():
 @pytest.mark.parametrize(("warmup", "last"), [(1, 1009), (307, 10_007), (4001, 997)])
 def test_law_a_long_schedule_is_sampled_with_its_peak(warmup: int, last: int):
     rate = partial(learning_rate, d_model=64, warmup_steps=warmup)
-    report = dataclasses.replace(REPORTS[0], step=last, rate=rate(last))
+    report = dataclasses.replace(REPORTS[0], step=last, lr=rate(last))
     steps, rates = lines([report], rate)["schedule"]
     assert {1, min(warmup, last), last} <= set(steps)
     assert steps == sorted(set(steps))
@@ -182,7 +182,7 @@ def test_law_the_summary_is_short_and_names_each_curve():
 
 
 def test_law_the_title_says_how_the_loss_changed():
-    def title(reports: list[Report]) -> str:
+    def title(reports: list[EpochMetrics]) -> str:
         return repr(plot_curves(reports, number="7.3")).splitlines()[0]
 
     unmeasured = [dataclasses.replace(report, validation_loss=None) for report in REPORTS]
@@ -204,7 +204,7 @@ def test_law_the_page_has_the_words_and_the_drawing():
 
 @pytest.mark.parametrize("epochs", [1, 13, 149])
 def test_law_a_line_has_few_marks_and_fits_a_phone(epochs: int):
-    numbers = {"rate": 1.01e-05, "encoder_cosine": -0.0101, "cross_attention_entropy": 0.0101}
+    numbers = {"lr": 1.01e-05, "encoder_cosine": -0.0101, "cross_attention_entropy": 0.0101}
     reports = [dataclasses.replace(REPORTS[0], step=263 * (1 + i), **numbers) for i in range(epochs)]
     figure = draw_curves(reports)
     check_legible(figure)
@@ -213,9 +213,9 @@ def test_law_a_line_has_few_marks_and_fits_a_phone(epochs: int):
 
 
 def test_law_what_a_keeper_has_written_is_read(tmp_path: Path):
-    with RunDirectory(tmp_path) as keeper:
+    with RunDirectory(tmp_path) as run_directory:
         for report in REPORTS:
-            keeper.report(dataclasses.asdict(report))
+            run_directory.report(dataclasses.asdict(report))
         assert read_reports(tmp_path) == REPORTS
 
 
@@ -226,14 +226,14 @@ def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
     rng = torch.Generator().manual_seed(0)
     pairs = copy_pairs(29, symbols=7, lengths=range(3, 6), generator=rng)
     for peak in (None, 5e-3):
-        config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, peak=peak)
-        with RunDirectory(tmp_path / str(peak)) as keeper:
-            reports = train(Transformer(shape), pairs, config, generator=rng, keeper=keeper)
+        config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, max_lr=peak)
+        with RunDirectory(tmp_path / str(peak)) as run_directory:
+            reports = train(Transformer(shape), pairs, config, generator=rng, run_directory=run_directory)
         rate = read_schedule(tmp_path / str(peak))
         assert rate is not None
-        assert [rate(report.step) for report in reports] == [report.rate for report in reports]
+        assert [rate(report.step) for report in reports] == [report.lr for report in reports]
         assert rate(7) == pytest.approx(peak or (8 * 7) ** -0.5)
-        assert len({report.rate for report in reports}) > 1
+        assert len({report.lr for report in reports}) > 1
         draw_curves(reports, rate)
     assert read_schedule(tmp_path) is None
 
@@ -285,7 +285,7 @@ def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
     [
         ({"training_loss": "3.1"}, r"training_loss is '3\.1', not a number"),
         ({"validation_loss": [3.1]}, r"validation_loss is \[3\.1\], not a number"),
-        ({"rate": True}, "rate is True, not a number"),
+        ({"lr": True}, "rate is True, not a number"),
         ({"gradient_norm": None}, "gradient_norm has no number"),
         ({"step": 2.5}, r"step is 2\.5, not a whole number from 1 on"),
         ({"step": 0}, "step is 0, not a whole number from 1 on"),

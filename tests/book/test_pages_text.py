@@ -12,7 +12,8 @@ import pytest
 import torch
 import yaml
 
-from annotated_transformer.model.attention import MultiHeadAttention, attention_weights
+from annotated_transformer.model.attention import attention_weights
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.text import corpus as corpora
 from annotated_transformer.text.corpus import READERS, load_corpus
 

@@ -14,12 +14,12 @@ from annotated_transformer.book import Page, say, show_source
 from annotated_transformer.book.source import PAGE_COLUMNS, core
 from annotated_transformer.model import attention as attention_module
 from annotated_transformer.model.attention import (
-    MultiHeadAttention,
     ScaledDotProductAttention,
     attention_weights,
     check_mask,
     masked_softmax,
 )
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -18,17 +18,18 @@ from torch import Tensor, nn
 from annotated_transformer.checkpointing import files
 from annotated_transformer.checkpointing import run_directory as keeping
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import read_counters
+from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training import trainer
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.metrics import Report
+from annotated_transformer.training.metrics import EpochMetrics
+from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.stopping import TrainingStopped
 from annotated_transformer.training.trainer import train
 
 STEPS = 17  # the 23 pairs make 4 batches: four epochs end, and one is left unfinished
-BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, peak=1e-2)
+BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 STATE = "training.safetensors"
 
 
@@ -39,12 +40,21 @@ class Run:
         self.make_model, self.pairs, self.options = make_model, pairs, options
 
     def __call__(
-        self, keeper: RunDirectory | None, config: TrainingConfig = BRIEF, seed: int = 0, **options: object
-    ) -> tuple[dict[str, Tensor], list[Report]]:
+        self,
+        run_directory: RunDirectory | None,
+        config: TrainingConfig = BRIEF,
+        seed: int = 0,
+        **options: object,
+    ) -> tuple[dict[str, Tensor], list[EpochMetrics]]:
         model = self.make_model()
         rng = torch.Generator().manual_seed(seed)
         reports = train(
-            model, self.pairs, config, generator=rng, keeper=keeper, **{**self.options, **options}
+            model,
+            self.pairs,
+            config,
+            generator=rng,
+            run_directory=run_directory,
+            **{**self.options, **options},
         )
         return model.state_dict(), reports
 
@@ -72,8 +82,8 @@ class Stopped(BaseException):
 
 
 def test_law_keeping_changes_nothing(run: Run, tmp_path: Path):
-    with RunDirectory(tmp_path, seconds=0.0) as keeper:
-        kept, reports = run(keeper)
+    with RunDirectory(tmp_path, seconds=0.0) as run_directory:
+        kept, reports = run(run_directory)
     alone, expected = run(None)
     assert same(kept, alone)
     assert reports == expected
@@ -85,30 +95,30 @@ def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, copy_pairs
 ):
     validation = copy_pairs(5, seed=1)
-    with RunDirectory(tmp_path / "whole", seconds=seconds) as keeper:
-        expected, _ = run(keeper, validation=validation)
+    with RunDirectory(tmp_path / "whole", seconds=seconds) as run_directory:
+        expected, _ = run(run_directory, validation=validation)
     update = trainer.update
     for last in range(STEPS):
 
-        def stop(state: object, batch: Batch, config: TrainingConfig, last: int = last) -> str:
-            if state.at.step == last:
+        def stop(state: TrainingState, *args: object, last: int = last) -> str:
+            if state.progress.step == last:
                 raise Stopped
-            return update(state, batch, config)
+            return update(state, *args)
 
         monkeypatch.setattr(trainer, "update", stop)
         folder = tmp_path / (f"stopped at {last}" if seconds else "stopped")
-        with RunDirectory(folder, seconds=seconds) as keeper, pytest.raises(Stopped):
-            run(keeper, validation=validation)
+        with RunDirectory(folder, seconds=seconds) as run_directory, pytest.raises(Stopped):
+            run(run_directory, validation=validation)
         monkeypatch.setattr(trainer, "update", update)
         if seconds:
-            with RunDirectory(folder, seconds=seconds) as keeper:
-                found, reports = run(keeper, validation=validation)
+            with RunDirectory(folder, seconds=seconds) as run_directory:
+                found, reports = run(run_directory, validation=validation)
             assert same(found, expected)
             assert reports[-1].step == STEPS
             assert lines(folder) == lines(tmp_path / "whole")
     if not seconds:
-        with RunDirectory(tmp_path / "stopped", seconds=0.0) as keeper:
-            found, reports = run(keeper, validation=validation)
+        with RunDirectory(tmp_path / "stopped", seconds=0.0) as run_directory:
+            found, reports = run(run_directory, validation=validation)
         assert same(found, expected)
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
 
@@ -117,32 +127,35 @@ def test_law_a_training_that_was_asked_to_stop_ends_as_if_it_were_not(
     run: Run, tmp_path: Path, copy_pairs: Callable[..., list[Pair]]
 ):
     validation = copy_pairs(5, seed=1)
-    with RunDirectory(tmp_path / "whole") as keeper:
-        expected, _ = run(keeper, validation=validation)
+    with RunDirectory(tmp_path / "whole") as run_directory:
+        expected, _ = run(run_directory, validation=validation)
     for first in range(STEPS - 1):  # at the first update, at the ends of epochs, within them
         folder, step = tmp_path / f"stopped at {first}", 0
         for updates in (first, 1):
             asked = iter([False] * updates + [True])
-            with RunDirectory(folder, seconds=1e9) as keeper, pytest.raises(TrainingStopped) as stopped:
-                run(keeper, validation=validation, stop=lambda asked=asked: next(asked))
+            with (
+                RunDirectory(folder, seconds=1e9) as run_directory,
+                pytest.raises(TrainingStopped) as stopped,
+            ):
+                run(run_directory, validation=validation, stop=lambda asked=asked: next(asked))
             step += updates
-            assert stopped.value.step == read_counters(folder).step == keeper.step == step
-        with RunDirectory(folder, seconds=1e9) as keeper:
-            found, reports = run(keeper, validation=validation)
+            assert stopped.value.step == read_progress(folder).step == run_directory.step == step
+        with RunDirectory(folder, seconds=1e9) as run_directory:
+            found, reports = run(run_directory, validation=validation)
         assert same(found, expected)
         assert reports[-1].step == STEPS
         assert lines(folder) == lines(tmp_path / "whole")
 
 
 def test_law_before_its_first_update_a_training_gives_way_to_another(run: Run, tmp_path: Path):
-    with RunDirectory(tmp_path) as keeper, pytest.raises(TrainingStopped):
-        run(keeper, stop=lambda: True)
-    assert read_counters(tmp_path).step == 0
-    with RunDirectory(tmp_path) as keeper:
-        found, _ = run(keeper, seed=1)
+    with RunDirectory(tmp_path) as run_directory, pytest.raises(TrainingStopped):
+        run(run_directory, stop=lambda: True)
+    assert read_progress(tmp_path).step == 0
+    with RunDirectory(tmp_path) as run_directory:
+        found, _ = run(run_directory, seed=1)
     assert same(found, run(None, seed=1)[0])
-    with RunDirectory(tmp_path) as keeper:
-        again, reports = run(keeper, seed=1)
+    with RunDirectory(tmp_path) as run_directory:
+        again, reports = run(run_directory, seed=1)
     assert reports == []  # the state is of the second
     assert same(again, found)
 
@@ -151,13 +164,13 @@ def test_law_before_its_first_update_a_training_gives_way_to_another(run: Run, t
 def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool):
     config = dataclasses.replace(BRIEF, fast=fast)
     for steps in (4, 5, 11, STEPS):
-        with RunDirectory(tmp_path) as keeper:
-            found, reports = run(keeper, dataclasses.replace(config, steps=steps))
-        assert reports[-1].step == read_counters(tmp_path).step == steps
-    assert read_counters(tmp_path).seconds > 0
+        with RunDirectory(tmp_path) as run_directory:
+            found, reports = run(run_directory, dataclasses.replace(config, steps=steps))
+        assert reports[-1].step == read_progress(tmp_path).step == steps
+    assert read_progress(tmp_path).seconds > 0
     assert same(found, run(None, config)[0])
-    with RunDirectory(tmp_path) as keeper:
-        again, reports = run(keeper, config)
+    with RunDirectory(tmp_path) as run_directory:
+        again, reports = run(run_directory, config)
     assert reports == []  # nothing is left to do
     assert same(again, found)
 
@@ -165,46 +178,46 @@ def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool)
 def test_law_a_save_is_due_when_the_last_is_old(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     clock = [1000.0]
     monkeypatch.setattr(keeping.time, "monotonic", lambda: clock[0])
-    with RunDirectory(tmp_path, seconds=7.0) as keeper:
-        run(keeper, dataclasses.replace(BRIEF, steps=1))
+    with RunDirectory(tmp_path, seconds=7.0) as run_directory:
+        run(run_directory, dataclasses.replace(BRIEF, steps=1))
         due = []
         for clock[0] in (1000.0, 1006.0, 1007.0, 1100.0):
-            due.append(keeper.is_due())
+            due.append(run_directory.is_due())
     assert due == [False, False, True, True]
 
 
 @pytest.mark.parametrize("steps", [STEPS, 8], ids=["within an epoch", "at the end of an epoch"])
 def test_law_minutes_count_over_all_runs(run: Run, tmp_path: Path, steps: int):
-    with RunDirectory(tmp_path) as keeper:
-        run(keeper, dataclasses.replace(BRIEF, steps=steps))
-    assert (read_counters(tmp_path).batch == 0) == (steps == 8)
-    with RunDirectory(tmp_path) as keeper:
-        _, reports = run(keeper, dataclasses.replace(BRIEF, steps=None, minutes=1e-6))
+    with RunDirectory(tmp_path) as run_directory:
+        run(run_directory, dataclasses.replace(BRIEF, steps=steps))
+    assert (read_progress(tmp_path).batch == 0) == (steps == 8)
+    with RunDirectory(tmp_path) as run_directory:
+        _, reports = run(run_directory, dataclasses.replace(BRIEF, steps=None, minutes=1e-6))
     assert reports == []
 
 
 def test_law_a_line_for_each_report(run: Run, tmp_path: Path, copy_pairs):
     validation = copy_pairs(5, seed=1)
-    with RunDirectory(tmp_path) as keeper:
-        _, reports = run(keeper, validation=validation)
+    with RunDirectory(tmp_path) as run_directory:
+        _, reports = run(run_directory, validation=validation)
     found = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert found == [dataclasses.asdict(report) for report in reports]
     assert [line["epoch"] for line in found] == list(range(1, len(found) + 1))
     assert all(line["gradient_norm"] > 0 and line["tokens_per_second"] > 0 for line in found)
-    assert found[0]["rate"] == pytest.approx(1e-2 * (3 / found[0]["step"]) ** 0.5)
+    assert found[0]["lr"] == pytest.approx(1e-2 * (3 / found[0]["step"]) ** 0.5)
 
 
 def test_law_a_killed_training_leaves_no_line_of_what_it_lost(run: Run, tmp_path: Path, monkeypatch):
-    with RunDirectory(tmp_path / "whole") as keeper:
-        run(keeper)
-    with RunDirectory(tmp_path / "killed") as keeper:  # after its second line is written, before the state is
-        saves = iter([keeper.save, None])
-        monkeypatch.setattr(keeper, "save", lambda state: next(saves)(state))
+    with RunDirectory(tmp_path / "whole") as run_directory:
+        run(run_directory)
+    with RunDirectory(tmp_path / "killed") as run_directory:  # between its second line and the state
+        saves = iter([run_directory.save, None])
+        monkeypatch.setattr(run_directory, "save", lambda state: next(saves)(state))
         with pytest.raises(TypeError, match="not callable"):
-            run(keeper)
+            run(run_directory)
     assert len(lines(tmp_path / "killed")) == 2
-    with RunDirectory(tmp_path / "killed") as keeper:
-        run(keeper)
+    with RunDirectory(tmp_path / "killed") as run_directory:
+        run(run_directory)
     assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
 
 
@@ -217,27 +230,27 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import read_counters
+from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.training.trainer import train
 
 torch.set_num_threads(1)
 tqdm.set_lock(threading.RLock())  # its own is shared by forks: a child killed with it would stop the next
 folder, kills, seconds, STEPS = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-config = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, peak=1e-2)
+config = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 shape = TransformerConfig(vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3)
 rng = torch.Generator().manual_seed(0)
 words = [torch.randint(4, 17, (i % 7 + 1,), generator=rng).tolist() for i in range(211)]
 pairs = [([*ids, 2], [1, *ids, 2]) for ids in words]
 
-def run(keeper):
+def run(run_directory):
     torch.manual_seed(0)
     model = Transformer(shape)
-    train(model, pairs, config, generator=torch.Generator().manual_seed(0), keeper=keeper)
+    train(model, pairs, config, generator=torch.Generator().manual_seed(0), run_directory=run_directory)
     return model
 
 def kept(where):  # in a process of its own
-    with RunDirectory(where, seconds=seconds) as keeper:
-        run(keeper)
+    with RunDirectory(where, seconds=seconds) as run_directory:
+        run(run_directory)
 
 expected = run(None).state_dict()
 steps, state = [], folder / "training.safetensors"
@@ -257,13 +270,14 @@ for number, delay in enumerate(torch.rand(kills).tolist()):
     os.kill(child, signal.SIGKILL)
     if os.waitpid(child, 0)[1] != signal.SIGKILL:
         sys.exit("the training ended before the last kill")
-    with RunDirectory(folder) as keeper:  # what is there can be read at any moment, and is not locked
+    with RunDirectory(folder) as run_directory:  # what is there can be read at any moment, and is not locked
         probe = TrainingConfig(**{**vars(config), "steps": 1})
         if state.exists():
-            train(Transformer(shape), pairs, probe, generator=torch.Generator().manual_seed(0), keeper=keeper)
-        steps.append(keeper.step)
-with RunDirectory(folder, seconds=1e9) as keeper:
-    found = run(keeper).state_dict()
+            order = torch.Generator().manual_seed(0)
+            train(Transformer(shape), pairs, probe, generator=order, run_directory=run_directory)
+        steps.append(run_directory.step)
+with RunDirectory(folder, seconds=1e9) as run_directory:
+    found = run(run_directory).state_dict()
 assert all(torch.equal(found[name], expected[name]) for name in expected), "other weights"
 print(*steps)
 """
@@ -299,16 +313,16 @@ def test_law_a_killed_training_ends_as_if_it_were_not(tmp_path: Path, kills: int
 def test_message_another_training(
     run: Run, tmp_path: Path, copy_pairs, make_model, change: dict[str, object], sentence: str
 ):
-    with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as keeper:
-        expected, _ = run(keeper)
+    with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as run_directory:
+        expected, _ = run(run_directory)
     pairs = copy_pairs(change.pop("pairs", 23))
     d_ff, identity = change.pop("d_ff", 14), change.pop("identity", {"tokenizer": "ab"})
     other = Run(lambda: make_model(d_ff=d_ff), pairs)
-    message = f"safetensors is the state of another training: {sentence}; give what it was begun with"
-    with RunDirectory(tmp_path, identity=identity) as keeper, pytest.raises(ValueError, match=message):
-        other(keeper, **change)
-    with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as keeper:
-        assert same(run(keeper)[0], expected)  # and it is still there
+    message = f"safetensors is the state of another training run: {sentence}; resume with the settings that"
+    with RunDirectory(tmp_path, identity=identity) as run_directory, pytest.raises(ValueError, match=message):
+        other(run_directory, **change)
+    with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as run_directory:
+        assert same(run(run_directory)[0], expected)  # and it is still there
 
 
 @pytest.mark.message
@@ -337,22 +351,22 @@ DAMAGES = {
 @pytest.mark.message
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_message_a_damaged_state(run: Run, tmp_path: Path, damage: Callable[[bytes], bytes]):
-    with RunDirectory(tmp_path) as keeper:
-        run(keeper)
+    with RunDirectory(tmp_path) as run_directory:
+        run(run_directory)
     whole = (tmp_path / STATE).read_bytes()
     (tmp_path / STATE).write_bytes(damage(whole))
     assert damage(whole) != whole
     message = r"training\.safetensors is damaged \(.+\); give another folder to train from the first step"
-    with RunDirectory(tmp_path) as keeper, pytest.raises(ValueError, match=message):
-        run(keeper)
+    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
+        run(run_directory)
 
 
 @pytest.mark.message
 def test_message_metrics_that_are_not_utf_8(run: Run, tmp_path: Path):
     (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 1}\n\xff')
     message = r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"
-    with RunDirectory(tmp_path) as keeper, pytest.raises(ValueError, match=message):
-        run(keeper)
+    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
+        run(run_directory)
 
 
 @pytest.mark.message
@@ -367,35 +381,35 @@ def test_message_no_duration_between_two_saves(tmp_path: Path, seconds: float):
 def test_message_a_resumed_training_with_another_number_of_threads(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    with RunDirectory(tmp_path) as keeper:
-        run(keeper, dataclasses.replace(BRIEF, steps=3))
-    with RunDirectory(tmp_path) as keeper:
-        run(keeper, dataclasses.replace(BRIEF, steps=4))  # a warning would be an error here
+    with RunDirectory(tmp_path) as run_directory:
+        run(run_directory, dataclasses.replace(BRIEF, steps=3))
+    with RunDirectory(tmp_path) as run_directory:
+        run(run_directory, dataclasses.replace(BRIEF, steps=4))  # a warning would be an error here
     threads = torch.get_num_threads()
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3 * threads)
     message = f"used {threads} CPU threads and resumes with {3 * threads}: .* give --threads {threads} for"
-    with RunDirectory(tmp_path) as keeper, pytest.warns(UserWarning, match=message):
-        run(keeper, dataclasses.replace(BRIEF, steps=5))
+    with RunDirectory(tmp_path) as run_directory, pytest.warns(UserWarning, match=message):
+        run(run_directory, dataclasses.replace(BRIEF, steps=5))
 
 
 @pytest.mark.message
 @pytest.mark.parametrize("line", ["{", "[]", "7", '{"loss": 1}'])
 def test_message_damaged_metrics(run: Run, tmp_path: Path, line: str):
     (tmp_path / "metrics.jsonl").write_text(line)
-    message = r"metrics\.jsonl is damaged \(.+\): each line must be JSON with a step; mend it, or move it"
-    with RunDirectory(tmp_path) as keeper, pytest.raises(ValueError, match=message):
-        run(keeper)
+    message = r"metrics\.jsonl is damaged \(.+\): each line must be JSON with a step; repair it, or move it"
+    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
+        run(run_directory)
 
 
 @pytest.mark.message
 def test_message_a_state_of_another_version(run: Run, tmp_path: Path):
-    with RunDirectory(tmp_path) as keeper:
-        run(keeper)
+    with RunDirectory(tmp_path) as run_directory:
+        run(run_directory)
     whole = (tmp_path / STATE).read_bytes()
-    (tmp_path / STATE).write_bytes(whole.replace(b'"format_version":"1"', b'"format_version":"9"'))
-    message = "has format_version=9, and this package reads 1; give another folder to train from the first"
-    with RunDirectory(tmp_path) as keeper, pytest.raises(ValueError, match=message):
-        run(keeper)
+    (tmp_path / STATE).write_bytes(whole.replace(b'"format_version":"2"', b'"format_version":"9"'))
+    message = "has format_version=9, and this package reads 2; give another folder to train from the first"
+    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
+        run(run_directory)
 
 
 @pytest.mark.message
@@ -430,12 +444,12 @@ def test_message_a_full_disk_leaves_the_last_state(
 
     monkeypatch.setattr(files.os, "fsync", full)
     message = r"cannot save to .* \(No space left on device\); what was there is still there: make room"
-    with RunDirectory(tmp_path, seconds=0.0) as keeper, pytest.raises(OSError, match=message):
-        run(keeper)
+    with RunDirectory(tmp_path, seconds=0.0) as run_directory, pytest.raises(OSError, match=message):
+        run(run_directory)
     monkeypatch.setattr(files.os, "fsync", fsync)
     assert not list(tmp_path.glob("*.tmp"))
-    with RunDirectory(tmp_path, seconds=0.0) as keeper:
-        found, _ = run(keeper)
+    with RunDirectory(tmp_path, seconds=0.0) as run_directory:
+        found, _ = run(run_directory)
     assert same(found, run(None)[0])
 
 
@@ -447,10 +461,10 @@ def test_message_divergence_names_the_batch_and_keeps_the_step_before(
     diverging, batch_loss = 8, trainer.batch_loss
     step = 0
 
-    def diverge(model: Transformer, batch: Batch, config: TrainingConfig, net: nn.Module) -> Tensor:
+    def diverge(objective: nn.Module, batch: Batch, model: Transformer) -> Tensor:
         nonlocal step
         step += 1
-        loss = batch_loss(model, batch, config, net=net)
+        loss = batch_loss(objective, batch, model)
         if step != diverging:
             return loss
         if what == "loss":
@@ -458,18 +472,18 @@ def test_message_divergence_names_the_batch_and_keeps_the_step_before(
         return loss + (model.embedding.weight.sum() * 0).sqrt()  # a root's slope at 0 is no number
 
     monkeypatch.setattr(trainer, "batch_loss", diverge)
-    name = "loss is inf" if what == "loss" else "norm of its gradient is nan"
+    name = "loss is inf" if what == "loss" else "gradient norm is nan"
     epoch = len(make_batches(run.pairs, batch_tokens=53))
     message = (
-        rf"the {name} at step 8, rate 6\.12e-03, in batch {8 - epoch} of epoch 2 "
-        rf"\(pairs \d+(, \d+)+(, …)?\): it has diverged; give a smaller peak, or more than warmup_steps=3; "
-        rf"step {epoch} is kept in {re.escape(str(tmp_path))}$"
+        rf"the {name} at step 8, lr 6\.12e-03, in batch {8 - epoch} of epoch 2 "
+        rf"\(pairs \d+(, \d+)+(, …)?\): training has diverged; give a smaller max_lr, or more than "
+        rf"warmup_steps=3; step {epoch} is saved in {re.escape(str(tmp_path))}$"
     )
-    with RunDirectory(tmp_path) as keeper, pytest.raises(FloatingPointError, match=message):
-        run(keeper)
+    with RunDirectory(tmp_path) as run_directory, pytest.raises(FloatingPointError, match=message):
+        run(run_directory)
     monkeypatch.setattr(trainer, "batch_loss", batch_loss)
-    with RunDirectory(tmp_path) as keeper:
-        found, _ = run(keeper)
+    with RunDirectory(tmp_path) as run_directory:
+        found, _ = run(run_directory)
     assert same(found, run(None)[0])
 
 
@@ -477,13 +491,13 @@ def test_message_divergence_names_the_batch_and_keeps_the_step_before(
 def test_message_a_first_step_that_diverges_is_not_said_to_be_kept(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def diverge(model: Transformer, *args: object, **options: object) -> Tensor:
+    def diverge(objective: nn.Module, batch: Batch, model: Transformer) -> Tensor:
         return model.embedding.weight.sum() * math.nan
 
     monkeypatch.setattr(trainer, "batch_loss", diverge)
     with (
-        RunDirectory(tmp_path) as keeper,
+        RunDirectory(tmp_path) as run_directory,
         pytest.raises(FloatingPointError, match="the loss is nan") as error,
     ):
-        run(keeper)
-    assert "is kept" not in str(error.value)
+        run(run_directory)
+    assert "is saved" not in str(error.value)

@@ -10,7 +10,7 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing.run_directory import METRICS
 
 LINE = (
-    '{"step": %d, "epoch": 1, "training_loss": 7.25, "validation_loss": 5.5, "rate": 0.001, '
+    '{"step": %d, "epoch": 1, "training_loss": 7.25, "validation_loss": 5.5, "lr": 0.001, '
     '"gradient_norm": 1.5, "encoder_cosine": 0.99, "cross_attention_entropy": 0.75, '
     '"tokens_per_second": 9.5}\n'
 )

@@ -22,7 +22,7 @@ class Seen:
 
     model: Transformer
     config: TrainingConfig
-    keeper: RunDirectory
+    run_directory: RunDirectory
     compiled: list[Transformer]
 
 
@@ -33,9 +33,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     seen.compiled = []
 
     def train(
-        model: Transformer, pairs: object, config: TrainingConfig, *, keeper: RunDirectory, **_: object
+        model: Transformer, pairs: object, config: TrainingConfig, *, run_directory: RunDirectory, **_: object
     ):
-        seen.model, seen.config, seen.keeper = model, config, keeper
+        seen.model, seen.config, seen.run_directory = model, config, run_directory
         raise KeyboardInterrupt
 
     monkeypatch.setattr(recipe, "train", train)
@@ -65,7 +65,7 @@ def begin(data: Path, *options: str) -> None:
     [
         ([], {"fast": True, "bf16": False, "batch_tokens": 2048}),
         (["--no-fast"], {"fast": False}),
-        (["--fast", "--bf16", "--peak", "0.01"], {"fast": True, "bf16": True, "peak": 0.01}),
+        (["--fast", "--bf16", "--max-lr", "0.01"], {"fast": True, "bf16": True, "max_lr": 0.01}),
         (["--batch-tokens", "53", "--warmup-steps", "7"], {"batch_tokens": 53, "warmup_steps": 7}),
     ],
 )
@@ -80,7 +80,7 @@ def test_law_minutes_between_saves_are_sixty_seconds(
     data: Path, seen: Seen, options: list[str], seconds: float
 ):
     begin(data, *options)
-    assert seen.keeper.seconds == seconds
+    assert seen.run_directory.seconds == seconds
 
 
 def test_law_threads_are_those_asked_for(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
@@ -110,11 +110,11 @@ def test_law_the_model_is_where_it_was_asked_for(data: Path, seen: Seen, monkeyp
 
 def test_law_a_compiled_training_is_another_training(data: Path, seen: Seen):
     begin(data)
-    plain = seen.keeper.identity
+    plain = seen.run_directory.identity
     assert seen.compiled == []
     begin(data, "--compile")
     assert seen.compiled == [seen.model]
-    assert seen.keeper.identity == plain | {"compile": "yes"}
+    assert seen.run_directory.identity == plain | {"compile": "yes"}
 
 
 def test_law_the_model_has_the_shape_asked_for(data: Path, seen: Seen):
@@ -142,7 +142,7 @@ def test_law_a_training_starts_with_the_model_asked_for(data: Path, seen: Seen, 
     ("options", "sentence"),
     [
         (["--device", "cuda"], "--device cuda, but PyTorch"),
-        (["--bpe-dropout", "2"], "bpe_dropout=2.0 is no share of the merges; give 0 (none)"),
+        (["--bpe-dropout", "2"], "bpe_dropout=2.0 is not a probability; give 0 (none)"),
     ],
 )
 def test_message_a_mistake_is_one_sentence(

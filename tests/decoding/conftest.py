@@ -1,4 +1,4 @@
-"""Models and decoders that say many things, or what they are told."""
+"""A decoder that follows a script."""
 
 from collections.abc import Callable
 
@@ -6,11 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import EOS_ID
-
-SHAPE = {"vocab_size": 11, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
 
 
 class Scripted:
@@ -32,40 +28,3 @@ class Scripted:
 def script() -> Callable[[Callable[[list[int]], list[float]]], Callable[[Transformer, Tensor], Scripted]]:
     """Return what makes a decoder of a function from what was said to the scores of the next token."""
     return lambda scores: lambda model, src: Scripted(scores, src)
-
-
-@pytest.fixture(scope="session")
-def stirred() -> Callable[..., Transformer]:
-    """Return what makes a model that says many things: an untrained one repeats its input."""
-
-    def make(seed: int = 22, **changes: object) -> Transformer:
-        torch.manual_seed(seed)
-        model = Transformer(TransformerConfig(**{**SHAPE, "dropout": 0.5, **changes})).double()
-        with torch.no_grad():
-            for name, parameter in model.named_parameters():
-                if name.endswith("gain"):
-                    parameter.normal_()
-                elif name.endswith("bias"):
-                    parameter.normal_(std=0.3)
-                elif parameter.ndim == 2 and "embedding" not in name:
-                    parameter *= 3
-        return model
-
-    return make
-
-
-@pytest.fixture
-def model(stirred: Callable[..., Transformer]) -> Transformer:
-    return stirred(num_layers=1)
-
-
-@pytest.fixture(scope="session")
-def sources() -> list[list[int]]:
-    """Return sentences of different lengths."""
-    return [
-        [4, EOS_ID],
-        [5, 6, 7, 8, 9, 10, EOS_ID],
-        [9, 9, EOS_ID],
-        [10, 4, 7, 4, EOS_ID],
-        [8, 5, EOS_ID],
-    ]

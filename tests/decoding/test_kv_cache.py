@@ -13,8 +13,9 @@ from annotated_transformer.fast import linear as products
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.fast.kv_cache_layer import BLOCK
-from annotated_transformer.model.attention import MultiHeadAttention, ScaledDotProductAttention
+from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID

@@ -17,12 +17,12 @@ from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.metrics import Report
+from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.trainer import train
 
 MakeModel = Callable[..., Transformer]
 MakePairs = Callable[..., list[Pair]]
-BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, peak=1e-2)
+BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def captured(monkeypatch: pytest.MonkeyPatch) -> list[fx.GraphModule]:
 def test_oracle_a_compiled_training_is_the_plain_one(
     make_model: MakeModel, copy_pairs: MakePairs, captured: list[fx.GraphModule]
 ):
-    def run(model: Transformer) -> tuple[list[Report], dict[str, Tensor]]:
+    def run(model: Transformer) -> tuple[list[EpochMetrics], dict[str, Tensor]]:
         pairs, rng = copy_pairs(43), torch.Generator().manual_seed(0)
         return train(model, pairs, BRIEF, generator=rng, validation=pairs[:7]), model.state_dict()
 

@@ -13,16 +13,17 @@ from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.objective import batch_loss
 from annotated_transformer.training.trainer import train
 
-PLAIN = TrainingConfig(steps=7, batch_tokens=211, warmup_steps=3, peak=1e-2)
+PLAIN = TrainingConfig(steps=7, batch_tokens=211, warmup_steps=3, max_lr=1e-2)
 
 MakeModel = Callable[..., Transformer]
 MakePairs = Callable[..., list[Pair]]
 
 
-def test_oracle_loss_and_gradients_are_those_of_the_plain_path(make_model: MakeModel, copy_pairs: MakePairs):
+def test_oracle_loss_and_gradients_are_those_of_the_plain_path(
+    loss_of, make_model: MakeModel, copy_pairs: MakePairs
+):
     """Without dropout, in which two ways of drawing would differ."""
     model = make_model(dropout=0.0).double()
     batch = make_batches(copy_pairs(43), batch_tokens=1009)[0]
@@ -31,7 +32,7 @@ def test_oracle_loss_and_gradients_are_those_of_the_plain_path(make_model: MakeM
     for fast in (False, True):
         model.zero_grad()
         config = dataclasses.replace(PLAIN, fast=fast)
-        loss = batch_loss(model, batch, config)
+        loss = loss_of(model, batch, config)
         loss.backward()
         found.append((loss, [parameter.grad for parameter in model.parameters()]))
     torch.testing.assert_close(*found, rtol=1e-12, atol=1e-14)
@@ -47,13 +48,13 @@ def test_oracle_a_fast_training_ends_at_the_plain_ones_weights(make_model: MakeM
 
 
 def test_law_bf16_rounds_the_fast_path_no_more_than_the_plain_one(
-    make_model: MakeModel, copy_pairs: MakePairs
+    loss_of, make_model: MakeModel, copy_pairs: MakePairs
 ):
     model, (batch,) = make_model(dropout=0.0), make_batches(copy_pairs(43), batch_tokens=1009)
-    exact = batch_loss(model, batch, PLAIN).item()
+    exact = loss_of(model, batch, PLAIN).item()
     for fast in (False, True):
         config = dataclasses.replace(PLAIN, bf16=True, fast=fast)
-        rounded = batch_loss(model, batch, config)
+        rounded = loss_of(model, batch, config)
         assert rounded.dtype == torch.float32
         assert rounded.item() != exact
         assert rounded.item() == pytest.approx(exact, rel=0.003)

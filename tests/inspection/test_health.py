@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.inspection.health import Health
-from annotated_transformer.model.attention import MultiHeadAttention
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches, pad
 from annotated_transformer.training.config import TrainingConfig
@@ -105,7 +105,7 @@ def test_law_the_collapse_of_gain_one_is_seen_where_the_loss_hardly_shows_it(mak
                 for projection in (layer.to_query, layer.to_key, layer.to_value):
                     projection.weight *= gain
         pairs = [(src, [1, *src[-2::-1], 2]) for src, _ in copy_pairs(1009, seed=seed)]  # reversed
-        config = TrainingConfig(steps=60, batch_tokens=307, warmup_steps=30, peak=3e-3)
+        config = TrainingConfig(steps=60, batch_tokens=307, warmup_steps=30, max_lr=3e-3)
         rng = torch.Generator().manual_seed(seed)
         return train(model, pairs[101:], config, generator=rng, validation=pairs[:101])[-1]
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.encoder import EncoderLayer
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}

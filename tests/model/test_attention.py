@@ -12,10 +12,10 @@ from torch.utils.flop_counter import FlopCounterMode
 from annotated_transformer.model.attention import (
     AdditiveAttention,
     FusedAttention,
-    MultiHeadAttention,
     ScaledDotProductAttention,
     attention_weights,
 )
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 attention = ScaledDotProductAttention()

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 
 BATCH, TGT, SRC, HEADS, D_MODEL, D_FF, LAYERS = 2, 5, 7, 3, 12, 17, 3

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.positional_encoding import SinusoidalPositions
 

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.model.attention import MultiHeadAttention
 from annotated_transformer.model.masks import causal_mask
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.positional_encoding import SinusoidalPositions
 

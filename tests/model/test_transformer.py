@@ -13,13 +13,14 @@ from torch import nn
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.attention import (
     FusedAttention,
-    MultiHeadAttention,
     ScaledDotProductAttention,
 )
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.masks import causal_mask, decoder_mask, padding_mask
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PreNorm
-from annotated_transformer.model.transformer import Transformer, initialize
+from annotated_transformer.model.transformer import Transformer
 
 BATCH, SRC, TGT = 2, 7, 5
 SMALL = TransformerConfig(

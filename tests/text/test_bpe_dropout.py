@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from annotated_transformer.text.bpe_dropout import BPEDropout, encode_pairs
+from annotated_transformer.text.batching import encode_pairs
+from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, Tokenizer
 from annotated_transformer.text.toy.pairs import toy_pairs
 

@@ -14,7 +14,7 @@ from torch.optim import Adam
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training import distributed as module
-from annotated_transformer.training.distributed import Team, join_process_group
+from annotated_transformer.training.distributed import ProcessGroup, join_process_group
 from annotated_transformer.training.state import TrainingState
 
 SCRIPT = """
@@ -30,17 +30,17 @@ from annotated_transformer.training.distributed import join_process_group
 from annotated_transformer.training.trainer import train
 
 torch.set_num_threads(1)
-config = TrainingConfig(steps=17, batch_tokens=37, warmup_steps=3, peak=1e-2)
+config = TrainingConfig(steps=17, batch_tokens=37, warmup_steps=3, max_lr=1e-2)
 shape = TransformerConfig(vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3)
 rng = torch.Generator().manual_seed(0)
 words = [torch.randint(4, 17, (i % 7 + 1,), generator=rng).tolist() for i in range(23)]
 pairs = [([*ids, 2], [1, *ids, 2]) for ids in words] + [([5] * 36 + [2], [1] + [5] * 35 + [2])]
 
-def run(keeper=None, steps=17, dropout=0.3, stop=lambda: False, **changes):
+def run(run_directory=None, steps=17, dropout=0.3, stop=lambda: False, **changes):
     torch.manual_seed(0)
     model = Transformer(dataclasses.replace(shape, dropout=dropout)).double()
     rng, settings = torch.Generator().manual_seed(0), dataclasses.replace(config, steps=steps, **changes)
-    reports = train(model, pairs, settings, generator=rng, keeper=keeper, stop=stop)
+    reports = train(model, pairs, settings, generator=rng, run_directory=run_directory, stop=stop)
     return torch.cat([p.detach().flatten() for p in model.parameters()]), reports
 
 def alone(**changes):
@@ -48,29 +48,29 @@ def alone(**changes):
     return weights, [(r.training_loss, r.gradient_norm) for r in reports]
 
 if __name__ == "__main__":
-    with join_process_group() as team:
+    with join_process_group() as group:
         together, fast = alone(), alone(fast=True)
         whole, _ = run()
         for steps in (4, 11, 17):
-            with RunDirectory(Path(sys.argv[1]) / "kept", seconds=0.0) as keeper:
-                resumed, _ = run(keeper, steps)
+            with RunDirectory(Path(sys.argv[1]) / "kept", seconds=0.0) as run_directory:
+                resumed, _ = run(run_directory, steps)
         steps = []
         for updates in (4, 7):
-            asked = iter([False] * updates + [team.rank == 1])  # the other process does not know
+            asked = iter([False] * updates + [group.rank == 1])  # the other process does not know
             try:
-                with RunDirectory(Path(sys.argv[1]) / "stopped") as keeper:
-                    run(keeper, stop=lambda: next(asked))
+                with RunDirectory(Path(sys.argv[1]) / "stopped") as run_directory:
+                    run(run_directory, stop=lambda: next(asked))
             except TrainingStopped as error:
                 steps.append(error.step)
-        with RunDirectory(Path(sys.argv[1]) / "stopped") as keeper:
-            found, _ = run(keeper)
+        with RunDirectory(Path(sys.argv[1]) / "stopped") as run_directory:
+            found, _ = run(run_directory)
         assert steps == [4, 11], steps
         assert torch.equal(found, whole), "stopped and resumed to other weights"
-        assert team.size == 2
+        assert group.world_size == 2
         assert torch.equal(resumed, whole), "resumed to other weights"
-        others = team.gather(whole)
+        others = group.all_gather(whole)
         assert torch.equal(*others), "each process has weights of its own"
-        if team.rank == 0:
+        if group.rank == 0:
             found = [[weights.tolist(), numbers] for weights, numbers in (together, fast)]
             Path(sys.argv[1], "together").write_text(json.dumps(found))
 """
@@ -97,40 +97,40 @@ def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: 
 
 def test_law_the_shares_of_a_batch_are_the_batch(copy_pairs, monkeypatch: pytest.MonkeyPatch):
     (batch,) = make_batches(copy_pairs(7), batch_tokens=101)
-    teams = [Team() for _ in range(3)]
-    for rank, team in enumerate(teams):
-        team.rank, team.size = rank, 3
-    shares, weights = zip(*(team.share(batch) for team in teams), strict=True)
+    groups = [ProcessGroup() for _ in range(3)]
+    for rank, group in enumerate(groups):
+        group.rank, group.world_size = rank, 3
+    shares, weights = zip(*(group.shard(batch) for group in groups), strict=True)
     assert sorted(row for share in shares for row in share.rows) == sorted(batch.rows)
     assert sum(weights) == pytest.approx(1)
     assert [len(share.rows) for share in shares] == [3, 2, 2]
     for share in shares:
         assert (share.labels != PAD_ID).sum() == share.num_labels > 0
     small = Batch(batch.rows[:2], batch.src[:2], batch.tgt[:2])
-    idle, weight = teams[2].share(small)
+    idle, weight = groups[2].share(small)
     assert weight == 0
     assert len(idle.rows) == 1
 
 
 def test_law_a_process_alone_is_a_team_of_one(copy_pairs):
     (batch,) = make_batches(copy_pairs(7), batch_tokens=101)
-    with join_process_group() as team:
-        assert (team.rank, team.size) == (0, 1)
-        assert team.share(batch) == (batch, 1.0)
-        assert team.wrap(module := torch.nn.Linear(2, 2)) is module
-        assert team.total(0.1) == 0.1
-        assert team.decide(True) is True
-        assert team.decide(False) is False
+    with join_process_group() as group:
+        assert (group.rank, group.world_size) == (0, 1)
+        assert group.shard(batch) == (batch, 1.0)
+        assert group.data_parallel(module := torch.nn.Linear(2, 2)) is module
+        assert group.sum(0.1) == 0.1
+        assert group.broadcast(True) is True
+        assert group.broadcast(False) is False
 
 
 def test_law_each_process_draws_a_dropout_of_its_own(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "DistributedDataParallel", lambda net, **options: net)
     net, draws = torch.nn.Linear(2, 2), []
     for rank in range(4):
-        team = Team()
-        team.rank, team.size = rank, 4
+        group = ProcessGroup()
+        group.rank, group.world_size = rank, 4
         torch.manual_seed(7)
-        team.wrap(net)
+        group.data_parallel(net)
         draws.append(tuple(torch.rand(5).tolist()))
     assert len(set(draws)) == 4
     torch.manual_seed(7)
@@ -140,13 +140,14 @@ def test_law_each_process_draws_a_dropout_of_its_own(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("second", [False, True])
 def test_law_the_first_process_decides_for_all(first: bool, second: bool):
-    teams = [Team(), Team()]
-    for rank, team in enumerate(teams):
-        team.rank, team.size, team.total = rank, 2, lambda number: number  # what a process adds to the sum
-    sums = [team.decide(question) for team, question in zip(teams, (first, second), strict=True)]
+    groups = [ProcessGroup(), ProcessGroup()]
+    for rank, group in enumerate(groups):
+        group.rank, group.world_size = rank, 2
+        group.sum = lambda number: number  # what this process adds to the sum
+    sums = [group.broadcast(question) for group, question in zip(groups, (first, second), strict=True)]
     assert sums == [first, False]
-    teams[1].total = lambda number: number + first
-    assert teams[1].decide(second) == first
+    groups[1].sum = lambda number: number + first
+    assert groups[1].broadcast(second) == first
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -155,16 +156,16 @@ def test_law_each_process_goes_on_with_the_generator_of_its_own_device(
 ):
     """The devices are made up: none is needed to see which state goes where."""
     states = [torch.full((5,), 7 + rank, dtype=torch.uint8) for rank in (0, 1)]
-    team = Team()
-    team.rank, team.size, team.wrap = rank, 2, lambda net: net
-    team.gather = lambda tensor: states if torch.equal(tensor, states[rank]) else [tensor, tensor]
+    group = ProcessGroup()
+    group.rank, group.world_size = rank, 2
+    group.all_gather = lambda tensor: states if torch.equal(tensor, states[rank]) else [tensor, tensor]
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: states[rank])
     restored = []
     monkeypatch.setattr(torch.cuda, "set_rng_state", restored.append)
     model = make_model()
-    state = TrainingState(model, Adam(model.parameters()), torch.Generator(), team)
-    kept = state.tensors()
-    assert [kept[f"random.cuda.{of}"][0] for of in (0, 1)] == [7, 8]
-    state.restore(kept)
+    state = TrainingState(model, Adam(model.parameters()), torch.Generator(), group)
+    saved = state.to_saved()
+    assert [saved.tensors[f"random.cuda.{of}"][0] for of in (0, 1)] == [7, 8]
+    state.restore(saved)
     assert [found.tolist() for found in restored] == [[7 + rank] * 5]

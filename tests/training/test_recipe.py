@@ -14,23 +14,22 @@ from annotated_transformer.checkpointing.fingerprint import fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, make_batches
-from annotated_transformer.text.bpe_dropout import encode_pairs
+from annotated_transformer.text.batching import encode_pairs, make_batches
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.metrics import Report
-from annotated_transformer.training.recipe import Recipe, follow
+from annotated_transformer.training.metrics import EpochMetrics
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.state import TrainingState
 from benchmarks.quality import describe_training
 
 SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
 RECIPE = Recipe(
     shape=SHAPE,
-    training=TrainingConfig(steps=17, batch_tokens=499, warmup_steps=3, peak=1e-2, fast=True),
+    training=TrainingConfig(steps=17, batch_tokens=499, warmup_steps=3, max_lr=1e-2, fast=True),
     average=2,
     bpe_dropout=0.1,
 )
@@ -51,9 +50,9 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def test_law_a_recipe_that_was_stopped_ends_where_it_would_have(tmp_path: Path):
-    follow(RECIPE, corpus(), tmp_path / "whole", seed=3)
+    train_from_recipe(RECIPE, corpus(), tmp_path / "whole", seed=3)
     for steps in (7, 17):
-        follow(for_steps(steps), corpus(), tmp_path / "resumed", seed=3)
+        train_from_recipe(for_steps(steps), corpus(), tmp_path / "resumed", seed=3)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
     whole, resumed = (describe_training(RECIPE, corpus(), tmp_path / name) for name in ("whole", "resumed"))
     assert whole["epochs"][-1]["step"] == resumed["epochs"][-1]["step"] == 17
@@ -64,7 +63,7 @@ def test_law_a_recipe_that_was_stopped_ends_where_it_would_have(tmp_path: Path):
 
 def test_law_another_seed_is_another_model(tmp_path: Path):
     for seed in (3, 4):
-        follow(for_steps(2), corpus(), tmp_path / str(seed), seed=seed)
+        train_from_recipe(for_steps(2), corpus(), tmp_path / str(seed), seed=seed)
     first, second = (weights(tmp_path / name)["embedding.weight"] for name in ("3", "4"))
     assert not torch.equal(first, second)
 
@@ -80,7 +79,7 @@ def test_law_the_seed_draws_the_order_and_the_segmentations_too(
 
     monkeypatch.setattr(module, "train", look)
     for number, seed in enumerate((3, 4, 3)):
-        follow(RECIPE, corpus(), tmp_path / str(number), seed=seed)
+        train_from_recipe(RECIPE, corpus(), tmp_path / str(number), seed=seed)
     (order, segmentations), (other_order, other_segmentations), again = drawn
     assert again == (order, segmentations)
     assert other_order != order
@@ -108,7 +107,7 @@ def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
             shape=dataclasses.replace(SHAPE, max_length=changed["max_length"]),
             training=dataclasses.replace(RECIPE.training, batch_tokens=changed["batch_tokens"]),
         )
-        follow(recipe, corpus(), tmp_path / str(number), seed=0)
+        train_from_recipe(recipe, corpus(), tmp_path / str(number), seed=0)
     free, held = drawn
     assert held <= longest < free
 
@@ -121,7 +120,7 @@ def test_law_the_folder_has_the_mean_of_the_last_epochs_after_each(tmp_path: Pat
             torch.testing.assert_close(weights(tmp_path), mean(epoch_checkpoints(tmp_path)), rtol=0, atol=0)
         seen.append(report)
 
-    follow(RECIPE, corpus(), tmp_path, seed=3, say=look)
+    train_from_recipe(RECIPE, corpus(), tmp_path, seed=3, log=look)
     assert len(seen) >= 3
     assert len(epoch_checkpoints(tmp_path)) == 2
     torch.testing.assert_close(weights(tmp_path), mean(epoch_checkpoints(tmp_path)), rtol=0, atol=0)
@@ -136,8 +135,10 @@ def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
 
 
 def test_law_a_mean_of_fewer_epochs_than_were_kept_leaves_the_older_out(tmp_path: Path):
-    follow(RECIPE, corpus(), tmp_path, seed=3)
-    follow(dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3)  # nothing is left to train
+    train_from_recipe(RECIPE, corpus(), tmp_path, seed=3)
+    train_from_recipe(
+        dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3
+    )  # nothing is left to train
     assert len(epoch_checkpoints(tmp_path)) == 2
     torch.testing.assert_close(weights(tmp_path), weights(epoch_checkpoints(tmp_path)[-1]), rtol=0, atol=0)
 
@@ -153,18 +154,18 @@ def test_law_a_training_killed_within_an_epoch_and_told_to_end_there_gives_what_
     last, update = epochs * lessons + 2, trainer.update
     assert lessons > 3
 
-    def stop(state: TrainingState, batch: Batch, config: TrainingConfig) -> str:
-        if state.at.step == last:
+    def stop(state: TrainingState, *args: object) -> str:
+        if state.progress.step == last:
             raise Killed
-        return update(state, batch, config)
+        return update(state, *args)
 
     recipe = dataclasses.replace(RECIPE, bpe_dropout=0.0)
     monkeypatch.setattr(trainer, "update", stop)
     with pytest.raises(Killed):
-        follow(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=0.0)
+        train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=0.0)
     monkeypatch.setattr(trainer, "update", update)
     for folder in ("killed", "told at first"):
-        follow(for_steps(last, recipe), corpus(), tmp_path / folder, seed=3)
+        train_from_recipe(for_steps(last, recipe), corpus(), tmp_path / folder, seed=3)
     found, expected = (weights(tmp_path / folder) for folder in ("killed", "told at first"))
     torch.testing.assert_close(found, expected, rtol=0, atol=0)
     assert len(epoch_checkpoints(tmp_path / "killed")) == epochs + 1
@@ -177,30 +178,30 @@ def own_tokenizer() -> Tokenizer:
 
 def test_law_a_model_of_clean_sentences_cleans_what_it_reads(tmp_path: Path):
     for cleaned in (True, False):
-        follow(for_steps(1), corpus(cleaned=cleaned), tmp_path / str(cleaned), seed=0)
+        train_from_recipe(for_steps(1), corpus(cleaned=cleaned), tmp_path / str(cleaned), seed=0)
     said = [checkpoint.load(tmp_path / name)[1].normalize("„Ja“") for name in ("True", "False")]
     assert said == ['"Ja"', "„Ja“"]
 
 
 def test_law_a_corpus_without_validation_has_none(tmp_path: Path):
-    reports = list[Report]()
+    reports = list[EpochMetrics]()
     train_only = corpus(splits={"train": corpus().splits["train"]})
-    follow(for_steps(2), train_only, tmp_path, seed=0, say=reports.append)
+    train_from_recipe(for_steps(2), train_only, tmp_path, seed=0, log=reports.append)
     assert [report.validation_loss for report in reports] == [None]
     assert str(reports[0]) == f"step 2: training loss {reports[0].training_loss:.3f}"
 
 
 def test_law_a_report_says_loss_and_perplexity(tmp_path: Path):
-    reports = list[Report]()
-    follow(for_steps(2), corpus(), tmp_path, seed=0, say=reports.append)
+    reports = list[EpochMetrics]()
+    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=0, log=reports.append)
     loss = reports[0].validation_loss
     assert str(reports[0]).endswith(f"validation loss {loss:.3f} (perplexity {math.exp(loss):.2f})")
 
 
 def test_law_another_tokenizer_is_another_training(tmp_path: Path):
-    follow(for_steps(1), corpus(), tmp_path, seed=0)
+    train_from_recipe(for_steps(1), corpus(), tmp_path, seed=0)
     with pytest.raises(ValueError, match=r"another training: tokenizer was \w+ and is \w+;"):
-        follow(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
+        train_from_recipe(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
 
 
 @pytest.mark.parametrize("bpe_dropout", [0.0, 0.1])
@@ -215,7 +216,7 @@ def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
 
     monkeypatch.setattr(module, "train", look)
     recipe = dataclasses.replace(RECIPE, bidirectional=2, bpe_dropout=bpe_dropout)
-    follow(recipe, corpus(), tmp_path, seed=0)
+    train_from_recipe(recipe, corpus(), tmp_path, seed=0)
     texts = corpus().splits["train"]
     mirrored = [(target, source) for source, target in texts]
     tokenizer = own_tokenizer()
@@ -226,26 +227,26 @@ def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
 
 
 def test_law_more_epochs_both_ways_are_another_training(tmp_path: Path):
-    follow(dataclasses.replace(for_steps(1), bidirectional=1), corpus(), tmp_path, seed=0)
+    train_from_recipe(dataclasses.replace(for_steps(1), bidirectional=1), corpus(), tmp_path, seed=0)
     with pytest.raises(ValueError, match="another training: bidirectional was 1 and is 2;"):
-        follow(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
+        train_from_recipe(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
 
 
 def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    follow(for_steps(2), corpus(), tmp_path / "first", seed=3)
+    train_from_recipe(for_steps(2), corpus(), tmp_path / "first", seed=3)
     begun = []
 
-    def look(model: Transformer, *rest: object, keeper: RunDirectory, **options: object) -> list[str]:
-        begun.append((model, keeper.identity["tokenizer"]))
+    def look(model: Transformer, *rest: object, run_directory: RunDirectory, **options: object) -> list[str]:
+        begun.append((model, run_directory.identity["tokenizer"]))
         return ["a report"]
 
     monkeypatch.setattr(module, "train", look)
     fewer = corpus(splits={"train": corpus().splits["train"][:29]})  # whose own tokenizer is another
     recipe = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, dropout=0.17))
     for name, start in (("anew", None), ("on", tmp_path / "first")):
-        follow(recipe, fewer, tmp_path / name, seed=4, start=start)
+        train_from_recipe(recipe, fewer, tmp_path / name, seed=4, start=start)
     (_, of_fewer), (model, tokenizer) = begun
     assert tokenizer == fingerprint(checkpoint.load(tmp_path / "first")[1].to_json()) != of_fewer
     torch.testing.assert_close(model.state_dict(), weights(tmp_path / "first"), rtol=0, atol=0)
@@ -254,24 +255,24 @@ def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
 
 def test_law_a_training_with_a_start_ends_where_it_would_have_and_is_no_other(tmp_path: Path):
     for seed in (3, 4):
-        follow(for_steps(2), corpus(), tmp_path / f"start{seed}", seed=seed)
+        train_from_recipe(for_steps(2), corpus(), tmp_path / f"start{seed}", seed=seed)
     start = {"seed": 5, "start": tmp_path / "start3"}
-    follow(for_steps(9), corpus(), tmp_path / "whole", **start)
+    train_from_recipe(for_steps(9), corpus(), tmp_path / "whole", **start)
     for steps in (4, 9):
-        follow(for_steps(steps), corpus(), tmp_path / "resumed", **start)
+        train_from_recipe(for_steps(steps), corpus(), tmp_path / "resumed", **start)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
     for other in (tmp_path / "start4", None):
         with pytest.raises(ValueError, match=r"another training: start was \w+ and is \w+;"):
-            follow(for_steps(9), corpus(), tmp_path / "resumed", seed=5, start=other)
+            train_from_recipe(for_steps(9), corpus(), tmp_path / "resumed", seed=5, start=other)
 
 
 @pytest.mark.message
 def test_message_a_start_of_another_shape(tmp_path: Path):
-    follow(for_steps(1), corpus(), tmp_path / "first", seed=3)
+    train_from_recipe(for_steps(1), corpus(), tmp_path / "first", seed=3)
     wider = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, d_ff=32, num_heads=4))
     message = r"first has d_ff=16, not 32 and num_heads=2, not 4; ask for its shape, or begin without it"
     with pytest.raises(ValueError, match=message):
-        follow(wider, corpus(), tmp_path / "second", seed=3, start=tmp_path / "first")
+        train_from_recipe(wider, corpus(), tmp_path / "second", seed=3, start=tmp_path / "first")
     assert not (tmp_path / "second").exists()
 
 
@@ -279,9 +280,9 @@ def test_message_a_start_of_another_shape(tmp_path: Path):
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"average": 0}, "average=0 is the mean of nothing; give 1 or more epochs"),
-        ({"bidirectional": -1}, r"bidirectional=-1 is no number of epochs; give 0 \(none\) or more"),
-        ({"bpe_dropout": 1.0}, r"bpe_dropout=1\.0 is no share of the merges; give 0 \(none\) or more"),
+        ({"average": 0}, "average=0 epochs have no mean; give 1 or more epochs"),
+        ({"bidirectional": -1}, r"bidirectional=-1 is not a number of epochs; give 0 \(none\) or more"),
+        ({"bpe_dropout": 1.0}, r"bpe_dropout=1\.0 is not a probability; give 0 \(none\) or more"),
         ({"bpe_dropout": -0.1}, r"bpe_dropout=-0\.1 is no share"),
     ],
 )
@@ -296,12 +297,12 @@ def test_message_a_seed_of_more_than_32_bits(tmp_path: Path, seed: int):
     """It would give the weights of another seed: `2 ** 32` those of 0."""
     sentence = rf"seed={seed}, of which .* the last 32 bits, {seed % 2**32}; give 0 to 4294967295"
     with pytest.raises(ValueError, match=sentence):
-        follow(RECIPE, corpus(), tmp_path, seed=seed)
+        train_from_recipe(RECIPE, corpus(), tmp_path, seed=seed)
 
 
 def test_law_a_loss_without_a_finite_perplexity_is_reported():
-    numbers = {"step": 1, "epoch": 1, "rate": 0.1, "gradient_norm": 1.0, "tokens_per_second": 1.0}
-    report = Report(training_loss=1e5, validation_loss=1e4, **numbers)
+    numbers = {"step": 1, "epoch": 1, "lr": 0.1, "gradient_norm": 1.0, "tokens_per_second": 1.0}
+    report = EpochMetrics(training_loss=1e5, validation_loss=1e4, **numbers)
     assert str(report).endswith("validation loss 10000.000 (perplexity inf)")
 
 
@@ -330,25 +331,25 @@ def test_message_a_model_that_no_training_wrote(tmp_path: Path, kept: list[str])
     before = lying(tmp_path)
     message = r"holds a model and no training\.safetensors: no training here wrote it, .* give another folder"
     with pytest.raises(ValueError, match=message):
-        follow(for_steps(2), corpus(), tmp_path, seed=3)
+        train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
     assert lying(tmp_path) == before
 
 
 @pytest.mark.message
 def test_message_a_model_whose_training_lost_its_state(tmp_path: Path):
-    follow(for_steps(2), corpus(), tmp_path, seed=3)
+    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
     for name in ("training.safetensors", *checkpoint.FILES):
         (tmp_path / name).unlink()
     before = lying(tmp_path)  # the last epochs' models
     with pytest.raises(ValueError, match="holds a model and no training"):
-        follow(for_steps(2), corpus(), tmp_path, seed=3)
+        train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
     assert lying(tmp_path) == before
 
 
 @pytest.mark.message
 def test_message_a_model_put_in_the_place_of_the_trainings_own(tmp_path: Path):
-    follow(for_steps(2), corpus(), tmp_path / "own", seed=3)
-    follow(for_steps(2), corpus(), tmp_path / "other", seed=4)
+    train_from_recipe(for_steps(2), corpus(), tmp_path / "own", seed=3)
+    train_from_recipe(for_steps(2), corpus(), tmp_path / "other", seed=4)
     own = (tmp_path / "own" / "model.safetensors").read_bytes()
     message = r"model\.safetensors is not of the training whose training\.safetensors is beside it, .* give"
     for foreigner in ((tmp_path / "other" / "model.safetensors").read_bytes(), None):
@@ -358,18 +359,18 @@ def test_message_a_model_put_in_the_place_of_the_trainings_own(tmp_path: Path):
             (tmp_path / "own" / "model.safetensors").write_bytes(foreigner)
         before = lying(tmp_path / "own")
         with pytest.raises(ValueError, match=message):
-            follow(for_steps(4), corpus(), tmp_path / "own", seed=3)
+            train_from_recipe(for_steps(4), corpus(), tmp_path / "own", seed=3)
         assert lying(tmp_path / "own") == before
     (tmp_path / "own" / "model.safetensors").write_bytes(own)
-    follow(for_steps(4), corpus(), tmp_path / "own", seed=3)
+    train_from_recipe(for_steps(4), corpus(), tmp_path / "own", seed=3)
 
 
 @pytest.mark.message
 def test_message_a_damaged_model_in_the_folder(tmp_path: Path):
-    follow(for_steps(2), corpus(), tmp_path, seed=3)
+    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(ValueError, match=r"model\.safetensors is damaged \(.+\); give another folder, or"):
-        follow(for_steps(4), corpus(), tmp_path, seed=3)
+        train_from_recipe(for_steps(4), corpus(), tmp_path, seed=3)
 
 
 def test_law_a_training_killed_between_its_first_model_and_its_state_resumes(
@@ -381,16 +382,16 @@ def test_law_a_training_killed_between_its_first_model_and_its_state_resumes(
     def kill(self: RunDirectory, state: TrainingState) -> None:
         raise Killed
 
-    follow(RECIPE, corpus(), tmp_path / "whole", seed=3)
+    train_from_recipe(RECIPE, corpus(), tmp_path / "whole", seed=3)
     save = RunDirectory.save
     monkeypatch.setattr(RunDirectory, "save", kill)
     with pytest.raises(Killed):
-        follow(RECIPE, corpus(), tmp_path / "killed", seed=3)
+        train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
     monkeypatch.setattr(RunDirectory, "save", save)
     before = lying(tmp_path / "killed")
     checkpoint.load(tmp_path / "killed")
-    with pytest.raises(ValueError, match="is the state of another training"):  # a model is there, if no step
-        follow(RECIPE, corpus(), tmp_path / "killed", seed=4)
+    with pytest.raises(ValueError, match="is the state of another training run"):  # though at step 0
+        train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=4)
     assert lying(tmp_path / "killed") == before
-    follow(RECIPE, corpus(), tmp_path / "killed", seed=3)
+    train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "killed"), rtol=0, atol=0)

@@ -26,15 +26,15 @@ def test_law_it_rises_in_a_line_and_falls_with_the_root():
 
 
 def test_law_a_peak_moves_the_height_and_nothing_else():
-    assert learning_rate(401, d_model=128, warmup_steps=401, peak=3e-3) == pytest.approx(3e-3)
+    assert learning_rate(401, d_model=128, warmup_steps=401, max_lr=3e-3) == pytest.approx(3e-3)
     ratios = [
-        learning_rate(step, d_model=128, warmup_steps=401, peak=3e-3)
+        learning_rate(step, d_model=128, warmup_steps=401, max_lr=3e-3)
         / learning_rate(step, d_model=128, warmup_steps=401)
         for step in (1, 7, 401, 9973)
     ]
     assert ratios == pytest.approx([ratios[0]] * 4)
     own = (512 * 4000) ** -0.5
-    assert learning_rate(101, peak=own) == pytest.approx(learning_rate(101))
+    assert learning_rate(101, max_lr=own) == pytest.approx(learning_rate(101))
 
 
 @pytest.mark.message

@@ -18,9 +18,8 @@ from annotated_transformer.text.batching import Batch, Pair, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
 from annotated_transformer.training import progress_bar as progress
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.distributed import Team
-from annotated_transformer.training.metrics import Report
-from annotated_transformer.training.objective import batch_loss
+from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.trainer import train
 from annotated_transformer.training.validation import mean_loss
 
@@ -28,7 +27,7 @@ VOCAB = 17
 SHAPE = TransformerConfig(
     vocab_size=VOCAB, max_length=67, num_layers=1, d_model=32, d_ff=64, num_heads=4, dropout=0.0
 )
-BRIEF = TrainingConfig(steps=7, batch_tokens=53, warmup_steps=3, peak=1e-2)
+BRIEF = TrainingConfig(steps=7, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 
 
 def model(seed: int = 0, **changes: object) -> Transformer:
@@ -42,7 +41,7 @@ def rng() -> torch.Generator:
 
 def test_law_a_small_model_learns_to_copy(copy_pairs):
     trained = model()
-    config = TrainingConfig(steps=1000, batch_tokens=509, warmup_steps=100, peak=1e-2)
+    config = TrainingConfig(steps=1000, batch_tokens=509, warmup_steps=100, max_lr=1e-2)
     train(trained, copy_pairs(2003, seed=0), config, generator=rng())
     unseen = copy_pairs(211, seed=1)
     found = greedy_search(trained, pad([src for src, _ in unseen])).tolist()
@@ -79,30 +78,30 @@ def test_oracle_an_update_is_pytorchs_adam_on_the_papers_settings(copy_pairs):
     assert not torch.equal(ours.embedding.weight, model().double().embedding.weight)
 
 
-def test_law_dropout_is_on_in_training_and_off_in_validation(copy_pairs):
+def test_law_dropout_is_on_in_training_and_off_in_validation(loss_of, copy_pairs):
     one = model(dropout=0.5)
     pairs = copy_pairs(5, seed=0)
     batches = make_batches(pairs, batch_tokens=53)
     assert mean_loss(one, batches) == mean_loss(one, batches)
     assert one.training
-    assert batch_loss(one, batches[0], BRIEF) != batch_loss(one, batches[0], BRIEF)
+    assert loss_of(one, batches[0], BRIEF) != loss_of(one, batches[0], BRIEF)
     train(one.eval(), pairs, BRIEF, generator=rng(), validation=pairs)
     assert one.training
 
 
-def test_law_the_mean_is_over_labels_and_not_over_batches(copy_pairs):
+def test_law_the_mean_is_over_labels_and_not_over_batches(loss_of, copy_pairs):
     one, pairs = model(), copy_pairs(29, seed=0)
     together = make_batches(pairs, batch_tokens=10_007)
     apart = make_batches(pairs, batch_tokens=31)
     assert len(together) == 1 < len(apart)
     assert mean_loss(one, apart) == pytest.approx(mean_loss(one, together), rel=1e-5)
     hard = dataclasses.replace(BRIEF, label_smoothing=0.0)
-    unweighted = sum(batch_loss(one, batch, hard).item() for batch in apart) / len(apart)
+    unweighted = sum(loss_of(one, batch, hard).item() for batch in apart) / len(apart)
     assert unweighted != pytest.approx(mean_loss(one, together), rel=1e-5)
 
 
 def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
-    seen: list[Report] = []
+    seen: list[EpochMetrics] = []
     pairs = copy_pairs(23, seed=0)
     epoch = len(make_batches(pairs, batch_tokens=53))
     config = dataclasses.replace(BRIEF, steps=2 * epoch + 1)
@@ -120,7 +119,7 @@ def test_oracle_a_report_has_the_means_of_its_own_epoch(copy_pairs):
     """The rate is too low to move a weight, so the loss and gradient of each batch can be computed again."""
     one, pairs, order = model().double(), copy_pairs(23, seed=0), rng()
     epochs = [make_batches(pairs, batch_tokens=53, generator=order) for _ in range(2)]
-    config = dataclasses.replace(BRIEF, steps=sum(map(len, epochs)), peak=1e-300)
+    config = dataclasses.replace(BRIEF, steps=sum(map(len, epochs)), max_lr=1e-300)
     reports = train(one, pairs, config, generator=rng())
     for report, batches in zip(reports, epochs, strict=True):
         losses, norms, labels = [], [], [batch.num_labels for batch in batches]
@@ -161,11 +160,11 @@ def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pair
 def test_law_the_team_decides_when_the_training_ends(monkeypatch: pytest.MonkeyPatch, copy_pairs):
     asked: list[bool] = []
 
-    def decide(self: Team, question: bool) -> bool:
+    def broadcast(self: ProcessGroup, question: bool) -> bool:
         asked.append(question)
         return len(asked) == 3
 
-    monkeypatch.setattr(Team, "decide", decide)
+    monkeypatch.setattr(ProcessGroup, "broadcast", broadcast)
     reports = train(model(), copy_pairs(23, seed=0), BRIEF, generator=rng())
     assert [report.step for report in reports] == [3]
     assert asked == [False] * 3  # by this process's own limit, there were four steps to go
@@ -186,7 +185,7 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
     assert {step for _, _, step, _ in screens} == set("1234")
     share, left, step, note = screens[-1]
     assert (share, left, step) == ("100", "00:00", "4")
-    assert re.match(rf"loss \d\.\d{{3}}, rate {report.rate:.1e}, {sum(labels) / 4:.0f} tokens/s", note)
+    assert re.match(rf"loss \d\.\d{{3}}, lr {report.lr:.1e}, {sum(labels) / 4:.0f} tokens/s", note)
 
 
 def test_law_no_bar_where_nobody_looks_on(monkeypatch: pytest.MonkeyPatch, copy_pairs):
@@ -195,10 +194,10 @@ def test_law_no_bar_where_nobody_looks_on(monkeypatch: pytest.MonkeyPatch, copy_
     assert file.getvalue() == ""
 
 
-def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights(copy_pairs):
+def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights(loss_of, copy_pairs):
     one, pairs = model(), copy_pairs(97, seed=0)
     (batch,) = make_batches(pairs, batch_tokens=1009)
-    rounded, exact = (batch_loss(one, batch, dataclasses.replace(BRIEF, bf16=bf16)) for bf16 in (True, False))
+    rounded, exact = (loss_of(one, batch, dataclasses.replace(BRIEF, bf16=bf16)) for bf16 in (True, False))
     assert rounded.dtype == torch.float32
     assert rounded.item() != exact.item()
     assert rounded.item() == pytest.approx(exact.item(), rel=0.01)
@@ -207,12 +206,12 @@ def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights(copy_
     assert {parameter.dtype for parameter in one.parameters()} == {torch.float32}
 
 
-def test_law_padding_in_the_batch_does_not_move_the_loss(copy_pairs):
+def test_law_padding_in_the_batch_does_not_move_the_loss(loss_of, copy_pairs):
     one, ((src, tgt),) = model().double(), copy_pairs(1, seed=3)
     alone = Batch([0], pad([src]), pad([tgt]))
     padded = Batch([0], F.pad(alone.src, (0, 3)), F.pad(alone.tgt, (0, 5)))
-    expected = batch_loss(one, alone, BRIEF)
-    torch.testing.assert_close(batch_loss(one, padded, BRIEF), expected, rtol=1e-12, atol=0)
+    expected = loss_of(one, alone, BRIEF)
+    torch.testing.assert_close(loss_of(one, padded, BRIEF), expected, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("lengths", [(67, 2), (2, 68)], ids=["source", "target"])
@@ -247,7 +246,7 @@ def test_message_a_loss_that_is_no_number_stops_before_the_weights(copy_pairs):
         ("minutes", math.nan),
         ("batch_tokens", 0),
         ("warmup_steps", 0),
-        ("peak", 0.0),
+        ("max_lr", 0.0),
     ],
 )
 def test_message_settings_that_cannot_train(name: str, value: float):
@@ -257,15 +256,15 @@ def test_message_settings_that_cannot_train(name: str, value: float):
 
 @pytest.mark.message
 def test_message_no_limit():
-    with pytest.raises(
-        ValueError, match="steps=None and minutes=None would train for ever; give one of them"
-    ):
+    with pytest.raises(ValueError, match="steps=None and minutes=None would train forever; give one of them"):
         TrainingConfig(steps=None)
 
 
 @pytest.mark.message
 def test_message_label_smoothing():
-    with pytest.raises(ValueError, match=r"label_smoothing=1\.0 is not a share; give 0 or more, below 1"):
+    with pytest.raises(
+        ValueError, match=r"label_smoothing=1\.0 is not a probability; give 0 or more, below 1"
+    ):
         TrainingConfig(label_smoothing=1.0)
 
 
@@ -308,10 +307,10 @@ def test_message_a_pair_of_other_ids_stops_before_the_first_update(copy_pairs, p
 
 
 @pytest.mark.message
-def test_message_a_batch_padded_for_another_model(copy_pairs):
+def test_message_a_batch_padded_for_another_model(loss_of, copy_pairs):
     (batch, *_) = make_batches(copy_pairs(5), batch_tokens=101)
     message = "the batch is padded with 0, and the model has pad_id=5; give make_batches that pad_id"
-    for loss in (lambda net: batch_loss(net, batch, BRIEF), lambda net: mean_loss(net, [batch])):
+    for loss in (lambda net: loss_of(net, batch, BRIEF), lambda net: mean_loss(net, [batch])):
         with pytest.raises(ValueError, match=message):
             loss(model(pad_id=5))
 

@@ -56,7 +56,7 @@ def loss_after(steps: int, norm: Literal["post", "pre"], *, warmup_steps: int, s
         steps=steps,
         batch_tokens=BATCH * (LENGTH + 2),
         warmup_steps=warmup_steps,
-        peak=1e-2,
+        max_lr=1e-2,
         label_smoothing=0.0,
     )
     train(model, pairs[: steps * BATCH], settings, generator=rng)

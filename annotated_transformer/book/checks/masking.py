@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.book.checks.verdict import expect, expect_close, judge
-from annotated_transformer.model.attention import MultiHeadAttention
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 Layer = Callable[[Tensor], Tensor]
 

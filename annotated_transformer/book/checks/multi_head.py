@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from annotated_transformer.book.checks.verdict import Unmet, expect, expect_close, judge
-from annotated_transformer.model.attention import MultiHeadAttention
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 Batch = tuple[Tensor, Tensor, Tensor, Tensor]
 MultiHead = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int], Tensor]

@@ -1,0 +1,41 @@
+r"""How weights are drawn before training; the paper names no scheme.
+
+- Matrices: Xavier uniform.
+- Query, key and value projections: Xavier uniform with gain $1/\sqrt{2}$, as one draw over the three
+  matrices side by side would give. With gain 1 the post-norm encoder collapses to one direction and
+  learns poorly, while its loss looks healthy.
+- Token embeddings and learned positions: $\mathcal{N}(0, 1/d_\text{model})$.
+- Biases: 0.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+
+PROJECTION_GAIN = 2**-0.5  # of query, key and value
+
+
+@torch.no_grad()
+def initialize(model: nn.Module, generator: torch.Generator | None = None) -> None:
+    """Draw every weight of `model` anew: matrices of linear layers, tables of vectors, biases."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight, generator=generator)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        else:
+            for table in module.parameters(recurse=False):
+                if table.ndim == 2:  # one vector a row; LayerNorm has vectors only, and they stay
+                    initialize_table(table, generator)
+    for module in model.modules():
+        if isinstance(module, MultiHeadAttention):
+            for projection in (module.to_query, module.to_key, module.to_value):
+                projection.weight.mul_(PROJECTION_GAIN)
+
+
+@torch.no_grad()
+def initialize_table(table: Float[Tensor, "rows d_model"], generator: torch.Generator | None = None) -> None:
+    r"""Draw the vectors of tokens or positions from $\mathcal{N}(0, 1/d_\text{model})$."""
+    nn.init.normal_(table, std=table.size(1) ** -0.5, generator=generator)

@@ -1,0 +1,104 @@
+"""Multi-head attention: section 3.2.2 of the paper, the chapter on multi-head attention."""
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from annotated_transformer.model.attention import ScaledDotProductAttention
+
+
+class MultiHeadAttention(nn.Module):
+    r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots)\,W^O$ (3.2.2).
+
+    `to_query` holds the paper's $W^Q_1, \dots, W^Q_h$ side by side, so that one product
+    serves all heads; so do `to_key` and `to_value`. `to_output` is $W^O$. No biases, as
+    in the paper's formulas.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        d_k: int | None = None,
+        d_v: int | None = None,
+        attention: nn.Module | None = None,
+        bias: bool = False,
+    ) -> None:
+        """Make the four projections.
+
+        `d_k` and `d_v` are d_model / num_heads unless given, as in table 3, rows B.
+
+        Raises:
+            ValueError: If `d_model` does not split into equal heads, and has to.
+        """
+        super().__init__()
+        if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
+            choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
+            raise ValueError(
+                f"d_model={d_model} does not split into num_heads={num_heads} equal "
+                f"heads; choose num_heads from {choices}, or give both d_k and d_v"
+            )
+        d_k = d_model // num_heads if d_k is None else d_k
+        d_v = d_model // num_heads if d_v is None else d_v
+        self.num_heads = num_heads
+        self.to_query = nn.Linear(d_model, num_heads * d_k, bias=bias)
+        self.to_key = nn.Linear(d_model, num_heads * d_k, bias=bias)
+        self.to_value = nn.Linear(d_model, num_heads * d_v, bias=bias)
+        self.to_output = nn.Linear(num_heads * d_v, d_model, bias=bias)
+        self.attention = attention or ScaledDotProductAttention()
+
+    def forward(
+        self,
+        query: Float[Tensor, "batch queries d_model"],
+        key: Float[Tensor, "batch keys d_model"],
+        value: Float[Tensor, "batch keys d_model"],
+        mask: Bool[Tensor, "#queries #keys"] | Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """Return what each query reads.
+
+        `mask` is (queries, keys), or broadcasts to (batch, heads, queries, keys).
+
+        Raises:
+            ValueError: If a width, the batches or the mask's shape do not fit.
+            TypeError: If the mask is not boolean.
+        """
+        heads = self.project_query(query)
+        return self.attend(heads, *self.project_memory(key, value), mask)
+
+    def project_query(
+        self, query: Float[Tensor, "batch queries d_model"]
+    ) -> Float[Tensor, "batch heads queries d_k"]:
+        r"""Return $QW^Q_1, \dots, QW^Q_h$."""
+        return self._project(self.to_query, query, "query")
+
+    def project_memory(
+        self,
+        key: Float[Tensor, "batch keys d_model"],
+        value: Float[Tensor, "batch keys d_model"],
+    ) -> tuple[Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]]:
+        r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$."""
+        keys = self._project(self.to_key, key, "key")
+        return keys, self._project(self.to_value, value, "value")
+
+    def attend(
+        self,
+        query: Float[Tensor, "batch heads queries d_k"],
+        key: Float[Tensor, "batch heads keys d_k"],
+        value: Float[Tensor, "batch heads keys d_v"],
+        mask: Bool[Tensor, "#queries #keys"] | Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+    ) -> Float[Tensor, "batch queries d_model"]:
+        """Attend in every head, lay the heads side by side, mix them by `to_output`."""
+        if len(query) != len(key):
+            raise ValueError(f"{len(query)} sentences ask but {len(key)} are to be read; give equal batches")
+        heads: Tensor = self.attention(query, key, value, mask)
+        output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
+        return output
+
+    def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
+        if x.ndim != 3 or x.size(-1) != projection.in_features:
+            raise ValueError(
+                f"{name} has shape {tuple(x.shape)}; give (batch, tokens, d_model={projection.in_features})"
+            )
+        projected: Tensor = projection(x)
+        width = projection.out_features // self.num_heads
+        return projected.unflatten(-1, (self.num_heads, width)).transpose(1, 2)

@@ -1,0 +1,32 @@
+"""The public API: what `annotated_transformer` itself offers, imported at its first use."""
+
+import subprocess
+import sys
+
+import pytest
+
+import annotated_transformer
+
+
+def test_law_each_public_name_is_there_and_is_listed():
+    assert set(annotated_transformer.__all__) == set(annotated_transformer.MODULES)
+    for name in annotated_transformer.__all__:
+        assert name in dir(annotated_transformer)
+        found = getattr(annotated_transformer, name)
+        module = f"annotated_transformer.{annotated_transformer.MODULES[name]}"
+        assert getattr(found, "__module__", module) in (module, "annotated_transformer.config")
+
+
+def test_law_a_part_of_the_package_imports_no_more_than_it_needs():
+    program = (
+        "import sys, annotated_transformer.model.attention\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('annotated_transformer')))"
+    )
+    found = subprocess.check_output([sys.executable, "-c", program], text=True).split()
+    assert found == [f"annotated_transformer{part}" for part in ("", ".model", ".model.attention")]
+
+
+@pytest.mark.message
+def test_message_a_name_that_the_package_does_not_have():
+    with pytest.raises(AttributeError, match="has no attribute 'BERT'; it has BASE, "):
+        annotated_transformer.BERT  # noqa: B018
