@@ -110,7 +110,9 @@ def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
         begun, sources = time.monotonic(), [source for source, _ in corpus.splits["train"]]
         translator, rng = Translator.from_folder(folder), torch.Generator().manual_seed(seed)
         found = [translator.translate(sources, beam_size=5, length_penalty=PlainLength())]
-        found += [translator.sample(sources, rng=rng, filters=[SHARPER]) for _ in range(drawn)]
+        found += [
+            translator.sample(sources, generator=rng, logits_processors=[SHARPER]) for _ in range(drawn)
+        ]
         minutes = (time.monotonic() - begun) / 60
         known = {"weights": weights, "drawn": drawn, "minutes": minutes, "translations": found}
         write_together(folder, {file.name: json.dumps(known, ensure_ascii=False).encode()})
@@ -136,7 +138,7 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     both, student = out / "bidirectional", out / "student"
     teachers = (
         Teacher(recipe=FORWARD, corpus=corpus, folder=out / "forward"),
-        Teacher(recipe=BACKWARD, corpus=corpus.turned(), folder=out / "backward", start=both, drawn=DRAWN),
+        Teacher(recipe=BACKWARD, corpus=corpus.reversed(), folder=out / "backward", start=both, drawn=DRAWN),
     )
     learn(BOTH_WAYS, corpus, both, seed=seed)
     copy(both, teachers[0].folder)

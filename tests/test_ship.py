@@ -42,7 +42,7 @@ def corpus(name: str) -> Corpus:
     texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
     splits = {"train": texts[:71], "val": texts[71:84], "test": texts[84:]}
     found = Corpus(name="toy", splits=splits, skipped={}, terms=TATOEBA.terms, cleaned=True)
-    return found if name == "en-de" else found.turned()
+    return found if name == "en-de" else found.reversed()
 
 
 @pytest.fixture(scope="module")

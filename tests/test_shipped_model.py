@@ -45,7 +45,7 @@ def test_law_the_weather_is_translated(folder: Path):
     translator, text = Translator.from_pretrained(folder.name), WEATHER[folder.name]
     assert translator.translate([text])[0] in MEANT[folder.name]
     (explained,) = translator.explain([text])
-    assert explained.score < 0
+    assert explained.log_prob < 0
     assert explained.attention.shape[2:] == (len(explained.target_tokens), len(explained.source_tokens))
 
 

@@ -18,7 +18,7 @@ from annotated_transformer.text.corpus import load_corpus, read_pairs
 from annotated_transformer.text.published_corpora import corpus_folder
 
 if TYPE_CHECKING:
-    from annotated_transformer.evaluation.bleu import Score
+    from annotated_transformer.evaluation.bleu import BleuScore
 
 PROTOCOLS = ("sacrebleu", "multi30k")
 
@@ -61,7 +61,7 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
     return corpus.splits[options.split]
 
 
-def _measure(protocol: str, language: str) -> Callable[[list[str], list[str]], "Score"]:
+def _measure(protocol: str, language: str) -> Callable[[list[str], list[str]], "BleuScore"]:
     """Return what scores translations; a language that it cannot count in is refused before any is made."""
     from annotated_transformer.evaluation import (
         bleu as scoring,  # imports for long, which translate need not wait for

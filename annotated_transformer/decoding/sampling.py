@@ -77,20 +77,20 @@ def sample(
     model: Transformer,
     src: Int[Tensor, "batch src_tokens"],
     *,
-    rng: torch.Generator,
-    filters: Sequence[Callable[[Tensor], Tensor]] = (),
+    generator: torch.Generator,
+    logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
     decoder: MakeDecoder = KeyValueCache,
 ) -> Int[Tensor, "batch tgt_tokens"]:
     """Return, for each source, a target drawn token by token from the model's distribution.
 
-    `filters`, such as `(Temperature(0.7), TopK(10), TopP(0.9))`, change the scores in this
-    order before each draw. One `rng` draws for all rows, so what a source gets depends on
+    `logits_processors`, such as `(Temperature(0.7), TopK(10), TopP(0.9))`, change the scores in this
+    order before each draw. One `generator` draws for all rows, so what a source gets depends on
     its company; how likely it gets it does not. See `generate` for what a target is.
     """
 
     def draw(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
-        for change in filters:
+        for change in logits_processors:
             logits = change(logits)
-        return torch.multinomial(logits.softmax(dim=-1), 1, generator=rng)[:, 0]
+        return torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)[:, 0]
 
     return generate(model, src, draw, decoder)

@@ -29,13 +29,13 @@ Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_toke
 class Translation:
     """A translation, how likely the model finds it, and what each of its tokens read.
 
-    `score` is the sum of the log-probabilities of its tokens: 0 is certain. The source's
+    `log_prob` is the sum of the log-probabilities of its tokens: 0 is certain. The source's
     tokens end with EOS, and so do the target's unless it was cut short at the limit.
     `attention` is what the prediction of each target token read of each source token.
     """
 
     text: str
-    score: float
+    log_prob: float
     source_tokens: list[str]
     target_tokens: list[str]
     attention: Float[Tensor, "layers heads tgt_tokens src_tokens"]
@@ -101,18 +101,24 @@ class Translator:
         self,
         texts: list[str],
         *,
-        rng: torch.Generator,
-        filters: Sequence[Callable[[Tensor], Tensor]] = (),
+        generator: torch.Generator,
+        logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
         batch_size: int = 64,
     ) -> list[str]:
         """Return a translation of each text drawn at random, in the same order.
 
-        The function `sample` says how; `rng` is on the model's device. Errors are those of
+        The function `sample` says how; `generator` is on the model's device. Errors are those of
         `translate`.
         """
 
         def draw(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
-            return sample(self.model, src, rng=rng, filters=filters, decoder=self.decoder)
+            return sample(
+                self.model,
+                src,
+                generator=generator,
+                logits_processors=logits_processors,
+                decoder=self.decoder,
+            )
 
         return self._translations(texts, batch_size, draw)
 
@@ -124,7 +130,7 @@ class Translator:
         beam_size: int = 1,
         length_penalty: LengthPenalty | None = None,
     ) -> list[Translation]:
-        """Return what `translate` returns, each with its score, tokens and attention."""
+        """Return what `translate` returns, each with its log-probability, tokens and attention."""
         found: dict[int, Translation] = {}
         search = self._beam(beam_size, length_penalty)
         for rows, src, tgt in self._batches(texts, batch_size, search):

@@ -9,7 +9,7 @@ from annotated_transformer.text.moses import moses_lowercase
 
 
 @dataclass(frozen=True)
-class Score:
+class BleuScore:
     """A score and how it came about.
 
     Attributes:
@@ -21,7 +21,7 @@ class Score:
     signature: str
 
 
-def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> Score:
+def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
     """Return the BLEU of plain text, its case kept, in the tokens of the WMT evaluations.
 
     This is the one to report: whatever the system's tokens are, these are the scorer's.
@@ -32,10 +32,10 @@ def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> Score:
     check_lines(hypotheses, references)
     metric = BLEU(tokenize="13a")
     bleu = metric.corpus_score(hypotheses, [references]).score
-    return Score(bleu, str(metric.get_signature()))
+    return BleuScore(bleu, str(metric.get_signature()))
 
 
-def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = "de") -> Score:
+def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = "de") -> BleuScore:
     """Return the BLEU of plain text as the published figures of Multi30K have it.
 
     Both sides go through `moses_lowercase`; the value is that of multi-bleu.perl.
@@ -47,7 +47,9 @@ def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = 
     return multi30k_bleu_of_prepared(prepared, references, language)
 
 
-def multi30k_bleu_of_prepared(hypotheses: list[str], references: list[str], language: str = "de") -> Score:
+def multi30k_bleu_of_prepared(
+    hypotheses: list[str], references: list[str], language: str = "de"
+) -> BleuScore:
     """Return the same, of hypotheses that are prepared already; the references are plain.
 
     A model says such hypotheses that has learned from text which `moses_lowercase` prepared.
@@ -63,7 +65,7 @@ def multi30k_bleu_of_prepared(hypotheses: list[str], references: list[str], lang
         f"sacremoses {version('sacremoses')}; one reference, no smoothing, as "
         f"multi-bleu.perl, by sacrebleu {version('sacrebleu')}"
     )
-    return Score(metric.corpus_score(hypotheses, [prepared]).score, signature)
+    return BleuScore(metric.corpus_score(hypotheses, [prepared]).score, signature)
 
 
 def check_lines(hypotheses: list[str], references: list[str]) -> None:

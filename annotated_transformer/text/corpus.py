@@ -38,8 +38,8 @@ class Corpus:
         skipped = ", ".join(f"{number} {reason}" for reason, number in self.skipped.items())
         return f"{self.name}: {sizes} pairs; left out: {skipped}\n{self.terms}"
 
-    def turned(self) -> "Corpus":
-        """Return the same pairs for the other way."""
+    def reversed(self) -> "Corpus":
+        """Return the same pairs with source and target exchanged."""
         splits = {
             split: [(target, source) for source, target in pairs] for split, pairs in self.splits.items()
         }
@@ -90,7 +90,7 @@ def load_corpus(
         terms=TERMS[name],
         cleaned=name == "tatoeba",
     )
-    return corpus if source == first else corpus.turned()
+    return corpus if source == first else corpus.reversed()
 
 
 def read_pairs(

@@ -99,7 +99,7 @@ def test_law_two_teachers_write_more_pairs_and_the_student_goes_on_from_the_forw
     forward, backward = (Translator.from_folder(tmp_path / name) for name in ("forward", "backward"))
     sources, targets = map(list, zip(*corpus.splits["train"], strict=True))
     rng = torch.Generator().manual_seed(5)
-    drawn = [backward.sample(targets, rng=rng, filters=[SHARPER]) for _ in range(DRAWN)]
+    drawn = [backward.sample(targets, generator=rng, logits_processors=[SHARPER]) for _ in range(DRAWN)]
     english = [backward.translate(targets, **SEARCH), *drawn]
     more = diversified(corpus, [forward.translate(sources, **SEARCH)], english)
     again = train(corpus, tmp_path, seed=5)  # goes on from the end: the same, or refused
@@ -142,9 +142,9 @@ def test_law_translations_are_kept_for_their_teacher_and_made_anew_for_another(
             asked.append(texts)
             return [text.upper() for text in texts]
 
-        def sample(self, texts: list[str], *, rng: torch.Generator, filters: list[Temperature]) -> list[str]:
-            assert filters == [Temperature(0.8)]
-            return [f"{torch.rand(1, generator=rng)}" for text in texts]
+        def sample(self, texts: list[str], *, generator: torch.Generator, logits_processors: object):
+            assert logits_processors == [Temperature(0.8)]
+            return [f"{torch.rand(1, generator=generator)}" for text in texts]
 
     monkeypatch.setattr(multi30k.Translator, "from_folder", lambda folder: Asked())
     monkeypatch.setattr(multi30k, "learn", lambda *rest, **options: None)

@@ -181,7 +181,7 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
     page = (CHAPTERS / "api" / "model.md").read_text("utf-8")
     links = re.findall(r"\{doc\}`[^`]*<\.\./(\w+)>`", page)
     assert sorted(links) == sorted(SOURCES)
-    modules = {"06_masking": "masks"}
+    modules = {"05_multi_head_attention": "multi_head_attention", "06_masking": "masks"}
     for link in links:
         assert f"annotated_transformer.model.{modules.get(link, 'attention')} import" in SOURCES[link]
 

@@ -50,7 +50,7 @@ def test_law_tokens_come_as_often_as_they_are_likely(
 ):
     src = torch.full((DRAWS, 1), EOS_ID)
     always = script(lambda said: logits()[0].tolist() if not said else [0.0, 0, 99, 0, 0, 0])
-    first = sample(model, src, rng=rng(), filters=filters, decoder=always)[:, 0]
+    first = sample(model, src, generator=rng(), logits_processors=filters, decoder=always)[:, 0]
     assert chi_square(first, expected) < 16.3  # exceeded once in a thousand seeds
     assert chi_square(first, [0.25] * 4) > 100  # else any frequencies would do
     assert set(first.tolist()) == {token for token, p in enumerate(expected, start=2) if p > 0}
@@ -103,7 +103,7 @@ def test_law_the_narrowest_sampling_is_greedy_search(
     stirred: Callable[..., Transformer], sources: list[list[int]], filters: list
 ):
     model = stirred(norm="pre")
-    found = sample(model, pad(sources), rng=rng(), filters=filters)
+    found = sample(model, pad(sources), generator=rng(), logits_processors=filters)
     assert torch.equal(found, greedy_search(model, pad(sources)))
 
 
@@ -116,7 +116,7 @@ def test_law_the_generator_decides(stirred: Callable[..., Transformer], sources:
     torch.manual_seed(0)
     expected = torch.rand(3)
     torch.manual_seed(0)
-    sample(model, src, rng=rng())
+    sample(model, src, generator=rng())
     assert torch.equal(torch.rand(3), expected)  # the global one is left alone
 
 

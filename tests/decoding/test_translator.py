@@ -57,7 +57,7 @@ def test_law_each_translation_stands_where_its_text_stood(translator: Translator
 def test_law_each_draw_stands_where_its_text_stood(translator: Translator, batch_size: int):
     surest = Temperature(1e-9)
     found = translator.sample(
-        TEXTS, rng=torch.Generator().manual_seed(0), filters=[surest], batch_size=batch_size
+        TEXTS, generator=torch.Generator().manual_seed(0), logits_processors=[surest], batch_size=batch_size
     )
     assert found == translator.translate(TEXTS)
 
@@ -65,8 +65,12 @@ def test_law_each_draw_stands_where_its_text_stood(translator: Translator, batch
 def test_law_draws_are_those_of_the_generator_through_the_filters(translator: Translator):
     src = torch.tensor(translator.tokenizer.encode_source(TEXTS[1:2] * 9))
     filters = [Temperature(0.7), TopK(5)]
-    expected = sample(translator.model, src, rng=torch.Generator().manual_seed(3), filters=filters)
-    found = translator.sample(TEXTS[1:2] * 9, rng=torch.Generator().manual_seed(3), filters=filters)
+    expected = sample(
+        translator.model, src, generator=torch.Generator().manual_seed(3), logits_processors=filters
+    )
+    found = translator.sample(
+        TEXTS[1:2] * 9, generator=torch.Generator().manual_seed(3), logits_processors=filters
+    )
     assert found == translator.tokenizer.decode(expected.tolist())
     assert len(set(found)) > 1
 
@@ -93,9 +97,9 @@ def test_law_an_explanation_is_of_the_translation(translator: Translator, beam_s
         shape = len(one.target_tokens), len(one.source_tokens)
         assert one.attention.shape == (1, 4, *shape)
         torch.testing.assert_close(one.attention.sum(dim=-1), one.attention.new_ones(1, 4, shape[0]))
-        assert one.score < 0
+        assert one.log_prob < 0
     alone = translator.explain(TEXTS[:1], beam_size=beam_size)[0]
-    assert alone.score == pytest.approx(explained[0].score, abs=1e-10)
+    assert alone.log_prob == pytest.approx(explained[0].log_prob, abs=1e-10)
     torch.testing.assert_close(alone.attention, explained[0].attention, rtol=0, atol=1e-10)
 
 
@@ -105,7 +109,7 @@ def test_law_a_beam_finds_what_beam_search_finds(translator: Translator):
     best = beam_search(translator.model, src, beam_size=3, length_penalty=penalty)
     found = translator.explain(TEXTS[:1], beam_size=3, length_penalty=penalty)[0]
     assert [found.text] == translator.tokenizer.decode(best.ids.tolist())
-    assert found.score == pytest.approx(best.log_probs.item(), abs=1e-10)
+    assert found.log_prob == pytest.approx(best.log_probs.item(), abs=1e-10)
     assert [found.text] != translator.translate(TEXTS[:1])  # else greedy search would do
 
 

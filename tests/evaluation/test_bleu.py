@@ -9,7 +9,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from annotated_transformer.evaluation.bleu import (
-    Score,
+    BleuScore,
     multi30k_bleu,
     multi30k_bleu_of_prepared,
     sacrebleu_13a,
@@ -38,7 +38,7 @@ def test_law_without_four_right_tokens_in_a_row_multi_bleu_is_zero():
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_law_the_same_text_scores_100(protocol: Callable[..., Score]):
+def test_law_the_same_text_scores_100(protocol: Callable[..., BleuScore]):
     text = [moses_lowercase(reference, "de") for reference in REFERENCES]
     assert protocol(text, text).bleu == pytest.approx(100, abs=1e-9)
 
@@ -104,7 +104,7 @@ def test_law_a_signature_says_what_was_done():
 
 @pytest.mark.message
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_message_texts_that_do_not_stand_side_by_side(protocol: Callable[..., Score]):
+def test_message_texts_that_do_not_stand_side_by_side(protocol: Callable[..., BleuScore]):
     with pytest.raises(
         ValueError, match=r"3 hypotheses but 2 references; give each hypothesis its reference"
     ):
