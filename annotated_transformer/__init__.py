@@ -17,7 +17,14 @@ axis           what it counts
 =============  ==========================================================
 """
 
+from importlib.metadata import PackageNotFoundError, version
+
 from annotated_transformer.config import BASE, BIG, TINY, TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 
 __all__ = ["BASE", "BIG", "TINY", "Transformer", "TransformerConfig"]
+
+try:
+    __version__ = version("annotated-transformer")
+except PackageNotFoundError:  # imported from a checkout that nobody installed
+    __version__ = "unknown"
