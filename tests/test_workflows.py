@@ -78,6 +78,14 @@ def test_law_the_tests_run_on_the_oldest_and_on_a_newer_python():
     assert pythons(JOBS["weekly.yml: newest"]) == ["3.13", "3.x"]
 
 
+def test_law_the_readme_names_what_the_workflows_try():
+    rows = re.findall(
+        r"^\| GitHub's `([\w-]+)` \| ([\d., x]+) \|", (ROOT / "README.md").read_text("utf-8"), re.M
+    )
+    jobs = (JOBS[name] for name in ("test.yml: test", "test.yml: oldest", "weekly.yml: newest"))
+    assert rows == [(job["runs-on"], ", ".join(pythons(job))) for job in jobs]
+
+
 # What `make oldest` installs.
 
 OLDEST = runpy.run_path(str(ROOT / "tests" / "oldest.py"))["oldest"]
