@@ -59,8 +59,9 @@ test: $(READY)  ## everything that CI runs
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
-lint: $(READY)  ## ruff, on the package, the tests and the built chapters
+lint: $(READY)  ## ruff, on the package, the tests and the built chapters, and the code's formatting
 	$(RUN) -m ruff check --output-format=concise .
+	$(RUN) -m ruff format --check --output-format=concise .
 
 types: $(READY)  ## mypy, strict, on the package
 	$(RUN) -m mypy

@@ -79,6 +79,17 @@ def test_law_every_install_gets_the_readers_arguments(project: Path):
     ]
 
 
+def test_law_lint_checks_the_rules_and_the_formatting_and_writes_nothing(project: Path):
+    called = [
+        line for line in run(project, "make", "lint").stdout.splitlines() if line.startswith("REQUIRE_ALL")
+    ]
+    concise = "--output-format=concise ."
+    assert called == [
+        f"REQUIRE_ALL= -m ruff check {concise}",
+        f"REQUIRE_ALL= -m ruff format --check {concise}",
+    ]
+
+
 PINNED = "tests/test_environment.py::test_law_the_environment_holds_the_pinned_versions"
 
 

@@ -39,7 +39,7 @@ def test_law_a_hook_fails_on_a_bad_file_and_leaves_out_what_lint_leaves_out(
 ):
     (tmp_path / "_build").mkdir()
     (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
-    text = '"""A file."""\n' if name.startswith("good") else "import os\n"
+    text = '"""A file."""\n' if name.startswith("good") else "import  os\n"
     (tmp_path / name).write_text(text, encoding="utf-8")
     for hook in HOOKS:
         command = [*hook["entry"].replace(PYTHON, sys.executable).split(), name]
