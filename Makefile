@@ -1,11 +1,13 @@
-# The contract: one verb a target, and CI calls nothing else than `make test`.
-# Variables: PYTHON (the interpreter that makes .venv), PIP_ARGS (given to every pip install), PORT (make serve).
+# The contract: one verb a target, and CI calls nothing else than these.
+# Variables: PYTHON (the interpreter that makes .venv), PIP_ARGS (given to every pip install), PORT (make serve),
+# and for other environments VENV (its folder) and PINS (which versions it gets), as `make oldest` sets them.
 
 PYTHON ?= python3
 PIP_ARGS ?=
 PORT ?= 8000
 
 VENV := .venv
+PINS := -c constraints.txt
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 NOTEBOOKS := $(sort $(wildcard chapters/*.ipynb))
@@ -19,7 +21,7 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 STAGES := lint types unit messages fresh chapters-run mutate render pages
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test chapters lab clean browser environment $(STAGES)
+.PHONY: help book serve test chapters lab clean browser environment links oldest newest $(STAGES)
 
 help:  ## this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13]'
@@ -57,8 +59,9 @@ test: $(READY)  ## everything that CI runs
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
-lint: $(READY)  ## ruff, on the package, the tests and the built chapters
+lint: $(READY)  ## ruff, on the package, the tests and the built chapters, and the code's formatting
 	$(RUN) -m ruff check --output-format=concise .
+	$(RUN) -m ruff format --check --output-format=concise .
 
 types: $(READY)  ## mypy, strict, on the package
 	$(RUN) -m mypy
@@ -83,11 +86,28 @@ mutate: $(READY)  ## break the package in each listed way; every one must turn a
 render: $(READY)  ## render the book, a warning is an error
 	$(BUILD_BOOK)
 
+# Not a stage of `make test`: other people's servers are down at times.
+links: $(READY)  ## look whether each link of the book to another site still works (asks those sites)
+	$(BUILD_BOOK) --builder linkcheck --path-output _build/links
+
 pages: browser  ## look at the rendered pages in a browser
 	$(RUN) -m pytest -q -m page
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py
+
+# Two other environments, each in a folder of its own. Neither holds the versions of constraints.txt, so the test
+# that compares them is left out; and a page or an output may look different there, so `oldest` runs only the tests.
+OTHER = PYTEST_ADDOPTS="$(PYTEST_ADDOPTS) --deselect=$(PINNED)" $(MAKE) VENV=.venv-$@
+PINNED := tests/test_environment.py::test_law_the_environment_holds_the_pinned_versions
+
+oldest:  ## unit tests with the oldest direct requirements that pyproject.toml allows, in .venv-oldest
+	@mkdir -p .venv-oldest
+	$(PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
+	$(OTHER) PINS="-c .venv-oldest/constraints.txt" STAGES="unit messages" test
+
+newest:  ## all stages but mutate with the newest versions of everything, in .venv-newest
+	$(OTHER) PINS= STAGES="$(filter-out mutate,$(STAGES))" test
 
 # A reader's edits stay: a notebook in _lab is replaced only while it still is the copy that we put there.
 lab: $(READY)  ## JupyterLab on a copy of the chapters, in _lab
@@ -100,7 +120,7 @@ lab: $(READY)  ## JupyterLab on a copy of the chapters, in _lab
 	$(VENV)/bin/jupyter trust _lab/*.ipynb
 	$(VENV)/bin/jupyter lab _lab
 
-clean:  ## remove what was made, except .venv and _lab
+clean:  ## remove what was made, except .venv, .venv-oldest, .venv-newest and _lab
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache
 	find annotated_transformer chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -113,6 +133,6 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = ".".join(map(str, sys.version_info[:3])); sys.exit(None if sys.version_info >= (3, 11) \
 	else f"Python 3.11 or newer is needed, and $(PYTHON) is {v}: run make PYTHON=python3.11, or the name of yours")'
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install $(PIP_ARGS) -c constraints.txt torch
-	$(RUN) -m pip install $(PIP_ARGS) -c constraints.txt -e ".[book,test]"
+	$(RUN) -m pip install $(PIP_ARGS) $(PINS) torch
+	$(RUN) -m pip install $(PIP_ARGS) $(PINS) -e ".[book,test]"
 	@touch $@

@@ -18,6 +18,7 @@ axis           what it counts
 """
 
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # imported at first use: most users need only some of it
@@ -61,6 +62,11 @@ __all__ = [
     "save",
     "train",
 ]
+
+try:
+    __version__ = version("annotated-transformer")
+except PackageNotFoundError:  # imported from a checkout that is not installed
+    __version__ = "unknown"
 
 
 def __getattr__(name: str) -> object:

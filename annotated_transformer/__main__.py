@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import torch
 
+from annotated_transformer import __version__
 from annotated_transformer.commands.curves import add_curves_options, curves_command
 from annotated_transformer.commands.download import add_download_options, download_command
 from annotated_transformer.commands.evaluate import add_evaluate_options, evaluate_command
@@ -93,7 +94,8 @@ def _set_threads(threads: int) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m annotated_transformer", description=__doc__)
+    parser = argparse.ArgumentParser(prog="annotated-transformer", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True)
     for name, (add_options, run) in COMMANDS.items():
         command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)

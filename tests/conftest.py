@@ -25,19 +25,38 @@ TRAINED = TransformerConfig(
     vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3, dropout=0.3
 )
 SEARCHED = {"vocab_size": 11, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
-NO_SKIP = "REQUIRE_ALL=1 allows no skip, and this was skipped: {reason}"
+MAY_LACK = {"browser": "no Chromium on this machine", "corpora": "no corpora in ../shared/data"}
+NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
+
+
+def refused(reason: str) -> bool:
+    """Return whether REQUIRE_ALL makes a failure of a skip: 1 of every skip, but-NAME of all but that one.
+
+    Raises:
+        pytest.UsageError: REQUIRE_ALL has another value, such as a misspelt name.
+    """
+    value = os.environ.get("REQUIRE_ALL", "")
+    allowed = {f"but-{name}": text for name, text in MAY_LACK.items()}
+    if value not in {"", "1", *allowed}:
+        raise pytest.UsageError(f"REQUIRE_ALL={value} means nothing; give 1 or {' or '.join(allowed)}")
+    return bool(value) and reason.removeprefix("Skipped: ") != allowed.get(value)
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skip into a failure that quotes its reason, where REQUIRE_ALL is set."""
-    if report.skipped and os.environ.get("REQUIRE_ALL"):
-        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        report.outcome = "failed"
-        report.longrepr = NO_SKIP.format(reason=reason)
+    """Turn a skip into a failure that quotes its reason, where REQUIRE_ALL does not allow it."""
+    if report.skipped:
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if refused(reason):
+            report.outcome = "failed"
+            report.longrepr = NO_SKIP.format(value=os.environ["REQUIRE_ALL"], reason=reason)
 
 
 def pytest_configure() -> None:
-    """Answer to SIGINT as in a terminal, also where a shell that starts us in the background ignores it."""
+    """Check REQUIRE_ALL, and answer to SIGINT as in a terminal.
+
+    A shell that starts us in the background would ignore SIGINT.
+    """
+    refused("")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

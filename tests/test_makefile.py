@@ -79,6 +79,51 @@ def test_law_every_install_gets_the_readers_arguments(project: Path):
     ]
 
 
+def test_law_lint_checks_the_rules_and_the_formatting_and_writes_nothing(project: Path):
+    called = [
+        line for line in run(project, "make", "lint").stdout.splitlines() if line.startswith("REQUIRE_ALL")
+    ]
+    concise = "--output-format=concise ."
+    assert called == [
+        f"REQUIRE_ALL= -m ruff check {concise}",
+        f"REQUIRE_ALL= -m ruff format --check {concise}",
+    ]
+
+
+PINNED = "tests/test_environment.py::test_law_the_environment_holds_the_pinned_versions"
+
+
+@pytest.mark.parametrize("target", ["oldest", "newest"])
+def test_law_another_environment_has_a_folder_and_versions_of_its_own(project: Path, target: str):
+    shutil.copytree(project / ".venv" / "bin", project / f".venv-{target}" / "bin")
+    program = project / f".venv-{target}" / "bin" / "python"
+    program.write_text(PRETENDER.replace("$*", "$PYTEST_ADDOPTS $*", 1), encoding="utf-8")
+    done = run(project, "make", target, "PYTHON=.venv/bin/python", REQUIRE_ALL="7")
+    assert done.returncode == 0, done.stderr
+    calls = [line for line in done.stdout.splitlines() if line.startswith("REQUIRE_ALL=7")]
+    assert f"REQUIRE_ALL=7 -m venv .venv-{target}" in calls
+    pins = {"oldest": "-c .venv-oldest/constraints.txt ", "newest": ""}[target]
+    installs = [line.partition("install ")[2].strip() for line in calls if "pip install" in line]
+    assert installs == [f"{pins}torch", f"{pins}-e .[book,test]"]
+    assert all(f"--deselect={PINNED} " in line for line in calls if "-m pytest" in line)
+    stages = {"oldest": ["unit", "messages"], "newest": [s for s in STAGES if s != "mutate"]}[target]
+    assert re.findall(r"^(\S+) +\d+ s  ok$", done.stdout, re.MULTILINE) == stages
+    assert (project / ".venv" / "ready").read_text(encoding="utf-8") == "one"
+
+
+def test_law_oldest_asks_for_the_lower_bounds(project: Path):
+    shutil.copytree(project / ".venv" / "bin", project / ".venv-oldest" / "bin")
+    run(project, "make", "oldest", "PYTHON=.venv/bin/python")
+    written = (project / ".venv-oldest" / "constraints.txt").read_text(encoding="utf-8")
+    assert written == "REQUIRE_ALL= tests/oldest.py\n"
+
+
+def test_law_links_are_checked_on_demand_only(project: Path):
+    called = run(project, "make", "links").stdout
+    assert "REQUIRE_ALL= build . --all -W -n --keep-going --builder linkcheck" in called
+    assert "linkcheck" not in run(project, "make", "test").stdout
+
+
 def test_law_lab_renews_its_copies_but_keeps_what_the_reader_changed(project: Path):
     chapter, copy = project / "chapters" / "first.ipynb", project / "_lab" / "first.ipynb"
     assert "kept" not in run(project, "make", "lab").stdout
@@ -100,7 +145,8 @@ def test_law_lab_renews_its_copies_but_keeps_what_the_reader_changed(project: Pa
 def test_law_help_lists_every_verb_and_the_plain_commands():
     shown = run(ROOT, "make", "help").stdout
     listed = set(re.findall(r"^  ([a-z-]+)  ", shown, re.MULTILINE))
-    assert {"book", "serve", "test", "chapters", "lab", "lint", "mutate", "help", *STAGES} <= listed
+    verbs = {"book", "serve", "test", "chapters", "lab", "lint", "links", "oldest", "newest", "help"}
+    assert {*verbs, *STAGES} <= listed
     assert "-m venv .venv" in shown
     assert "jupyter-book build ." in shown
 

@@ -3,6 +3,7 @@
 import ast
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 
 TESTS = Path(__file__).parent
 QUARANTINES = (TESTS / "QUARANTINES.md").read_text(encoding="utf-8")
-LISTED = set(re.findall(r"^\| `(.+?)` \|", QUARANTINES, re.MULTILINE))
+ROWS = dict(re.findall(r"^\| `([a-z]+)` \| `(.+?)` \|", QUARANTINES, re.MULTILINE))
+LISTED = set(ROWS.values())
+CONFTEST = runpy.run_path(str(TESTS / "conftest.py"))
 SKIPPING = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
 FORBIDDEN = {"pytest.xfail", "pytest.mark.xfail", "unittest.skip"}
 
@@ -69,5 +72,27 @@ def test_law_require_all_turns_a_skip_into_a_failure(tmp_path: Path, source: str
     command = [sys.executable, "-m", "pytest", "-q", "-rs", str(tmp_path), f"--rootdir={tmp_path}"]
     run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
     assert "no moon" in run.stdout
-    assert ("REQUIRE_ALL=1 allows no skip" in run.stdout) is required
+    assert ("REQUIRE_ALL=1 does not allow this skip" in run.stdout) is required
     assert (run.returncode in {1, 2}) is required, run.stdout
+
+
+def test_law_what_may_be_lacking_is_what_is_listed():
+    assert CONFTEST["MAY_LACK"] == ROWS
+
+
+@pytest.mark.parametrize(
+    ("value", "allowed"), [("", {*LISTED, "no moon"}), ("1", set()), ("but-corpora", {ROWS["corpora"]})]
+)
+def test_law_require_all_allows_what_it_names(value: str, allowed: set[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("REQUIRE_ALL", value)
+    skipped = {*LISTED, "no moon"}  # pytest puts "Skipped: " before a reason
+    assert {reason for reason in skipped if not CONFTEST["refused"](f"Skipped: {reason}")} == allowed
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("value", ["0", "but-corpus", "corpora"])
+def test_message_require_all_knows_its_values(value: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("REQUIRE_ALL", value)
+    sentence = f"^REQUIRE_ALL={value} means nothing; give 1 or but-browser or but-corpora$"
+    with pytest.raises(pytest.UsageError, match=sentence):
+        CONFTEST["refused"]("")

@@ -340,6 +340,16 @@ def test_law_only_the_fonts_and_letters_in_use_are_carried():
     assert ord("K") not in letters
 
 
+def test_law_the_builder_that_checks_links_forgets_no_formula():
+    builder = SimpleNamespace(format="")  # it writes no page, so it has no `current_docname`
+    app = Mock(spec=Sphinx, builder=builder, at_formulas={"chapters/x": ["x"]})
+    formulas.forget_page(app, Mock(spec=nodes.document), "chapters/x")
+    assert app.at_formulas == {"chapters/x": ["x"]}
+    builder.format, builder.current_docname = "html", "chapters/x"
+    formulas.forget_page(app, Mock(spec=nodes.document), "chapters/x")
+    assert app.at_formulas == {"chapters/x": []}
+
+
 @pytest.mark.message
 def test_message_a_wrong_formula_is_named_with_its_page():
     app = SimpleNamespace(doctreedir="/nowhere", builder=SimpleNamespace(current_docname="chapters/x"))

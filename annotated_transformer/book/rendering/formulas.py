@@ -86,7 +86,8 @@ def record(app: Sphinx) -> dict[str, list[Any]]:
 
 def forget_page(app: Sphinx, doctree: nodes.document, page: str) -> None:
     """Forget the formulas of a page that is about to be written again."""
-    record(app)[page] = []
+    if app.builder.format == "html":  # the builder that checks links writes no page
+        record(app)[page] = []
 
 
 def visit_inline(writer: Any, node: nodes.math) -> None:
