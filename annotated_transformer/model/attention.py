@@ -92,7 +92,9 @@ def check_values(key: Tensor, value: Tensor) -> None:
         ValueError: If there are not as many values as keys.
     """
     if key.size(-2) != value.size(-2):
-        raise ValueError(f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value")
+        raise ValueError(
+            f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
+        )
 
 
 class ScaledDotProductAttention(nn.Module):
@@ -168,7 +170,10 @@ class AdditiveAttention(nn.Module):
             ValueError: If a width is not the one this layer was made for, or the mask does not fit.
             TypeError: If the mask is not boolean.
         """
-        for name, x, linear in (("query", query, self.to_query), ("key", key, self.to_key)):
+        for name, x, linear in (
+            ("query", query, self.to_query),
+            ("key", key, self.to_key),
+        ):
             if x.size(-1) != linear.in_features:
                 raise ValueError(
                     f"{name} has {x.size(-1)} features, this layer reads d_{name}="

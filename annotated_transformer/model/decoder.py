@@ -47,7 +47,9 @@ class DecoderLayer(nn.Module):
         are the memory.
         """
         x = self.add_norm_1(x, lambda x: self.self_attention(x, x, x, tgt_mask))
-        x = self.add_norm_2(x, lambda x: self.cross_attention(x, memory, memory, memory_mask))
+        x = self.add_norm_2(
+            x, lambda x: self.cross_attention(x, memory, memory, memory_mask)
+        )
         x = self.add_norm_3(x, self.feed_forward)
         return x
 
@@ -55,7 +57,9 @@ class DecoderLayer(nn.Module):
 class Decoder(nn.Module):
     """A stack of decoder layers, all of which read the same memory."""
 
-    def __init__(self, layers: Iterable[DecoderLayer], final_norm: nn.Module | None = None) -> None:
+    def __init__(
+        self, layers: Iterable[DecoderLayer], final_norm: nn.Module | None = None
+    ) -> None:
         """Stack the layers; pre-norm ones need a `final_norm`, the paper's have none."""
         super().__init__()
         self.layers = nn.ModuleList(layers)

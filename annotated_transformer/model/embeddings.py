@@ -40,7 +40,9 @@ class TokenEmbedding(nn.Module):
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         initialize_table(self.weight)
 
-    def forward(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens d_model"]:
+    def forward(
+        self, ids: Int[Tensor, "batch tokens"]
+    ) -> Float[Tensor, "batch tokens d_model"]:
         r"""Return $\sqrt{d_\text{model}}\,E_\text{id}$ for each id.
 
         Raises:
@@ -57,6 +59,8 @@ class TokenEmbedding(nn.Module):
             )
         return F.embedding(ids, self.weight) * math.sqrt(d_model)
 
-    def logits(self, hidden: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch vocab"]:
+    def logits(
+        self, hidden: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch vocab"]:
         r"""Return each token's score as the next one, $hE^\top$, by the shared matrix."""
         return F.linear(hidden, self.weight)

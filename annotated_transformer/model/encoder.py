@@ -28,7 +28,9 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch tokens d_model"],
-        mask: Bool[Tensor, "#tokens #tokens"] | Bool[Tensor, "#batch #heads #tokens #tokens"] | None = None,
+        mask: Bool[Tensor, "#tokens #tokens"]
+        | Bool[Tensor, "#batch #heads #tokens #tokens"]
+        | None = None,
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Return every token after it has read from the others, as `mask` allows."""
         x = self.add_norm_1(x, lambda x: self.self_attention(x, x, x, mask))
@@ -39,7 +41,9 @@ class EncoderLayer(nn.Module):
 class Encoder(nn.Module):
     """A stack of encoder layers: the source goes in, the decoder's *memory* comes out."""
 
-    def __init__(self, layers: Iterable[EncoderLayer], final_norm: nn.Module | None = None) -> None:
+    def __init__(
+        self, layers: Iterable[EncoderLayer], final_norm: nn.Module | None = None
+    ) -> None:
         """Stack the layers; pre-norm ones need a `final_norm`, the paper's have none."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
@@ -48,7 +52,9 @@ class Encoder(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch tokens d_model"],
-        mask: Bool[Tensor, "#tokens #tokens"] | Bool[Tensor, "#batch #heads #tokens #tokens"] | None = None,
+        mask: Bool[Tensor, "#tokens #tokens"]
+        | Bool[Tensor, "#batch #heads #tokens #tokens"]
+        | None = None,
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Pass the tokens through every layer in turn."""
         for layer in self.layers:

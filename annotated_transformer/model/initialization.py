@@ -27,7 +27,7 @@ def initialize(model: nn.Module, generator: torch.Generator | None = None) -> No
                 nn.init.zeros_(module.bias)
         else:
             for table in module.parameters(recurse=False):
-                if table.ndim == 2:  # one vector a row; LayerNorm has vectors only, and they stay
+                if table.ndim == 2:  # the vectors of LayerNorm stay
                     initialize_table(table, generator)
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):
@@ -36,6 +36,8 @@ def initialize(model: nn.Module, generator: torch.Generator | None = None) -> No
 
 
 @torch.no_grad()
-def initialize_table(table: Float[Tensor, "rows d_model"], generator: torch.Generator | None = None) -> None:
+def initialize_table(
+    table: Float[Tensor, "rows d_model"], generator: torch.Generator | None = None
+) -> None:
     r"""Draw the vectors of tokens or positions from $\mathcal{N}(0, 1/d_\text{model})$."""
     nn.init.normal_(table, std=table.size(1) ** -0.5, generator=generator)

@@ -8,12 +8,16 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 
-def padding_mask(ids: Int[Tensor, "batch tokens"], pad_id: int) -> Bool[Tensor, "batch 1 1 tokens"]:
+def padding_mask(
+    ids: Int[Tensor, "batch tokens"], pad_id: int
+) -> Bool[Tensor, "batch 1 1 tokens"]:
     """Return where `ids` is not padding: one row for all heads and queries."""
     return (ids != pad_id)[:, None, None, :]
 
 
-def causal_mask(tokens: int, device: torch.device | None = None) -> Bool[Tensor, "{tokens} {tokens}"]:
+def causal_mask(
+    tokens: int, device: torch.device | None = None
+) -> Bool[Tensor, "{tokens} {tokens}"]:
     """Return the lower triangle, diagonal included: position i may attend to j ≤ i.
 
     The word to predict is not among them only because the decoder's input is shifted
@@ -22,6 +26,8 @@ def causal_mask(tokens: int, device: torch.device | None = None) -> Bool[Tensor,
     return torch.ones(tokens, tokens, dtype=torch.bool, device=device).tril()
 
 
-def decoder_mask(ids: Int[Tensor, "batch tokens"], pad_id: int) -> Bool[Tensor, "batch 1 tokens tokens"]:
+def decoder_mask(
+    ids: Int[Tensor, "batch tokens"], pad_id: int
+) -> Bool[Tensor, "batch 1 tokens tokens"]:
     """Return the padding mask and the causal mask combined by *and*."""
     return padding_mask(ids, pad_id) & causal_mask(ids.size(1), ids.device)

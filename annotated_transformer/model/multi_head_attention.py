@@ -52,7 +52,9 @@ class MultiHeadAttention(nn.Module):
         query: Float[Tensor, "batch queries d_model"],
         key: Float[Tensor, "batch keys d_model"],
         value: Float[Tensor, "batch keys d_model"],
-        mask: Bool[Tensor, "#queries #keys"] | Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+        mask: Bool[Tensor, "#queries #keys"]
+        | Bool[Tensor, "#batch #heads #queries #keys"]
+        | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Return what each query reads.
 
@@ -75,7 +77,9 @@ class MultiHeadAttention(nn.Module):
         self,
         key: Float[Tensor, "batch keys d_model"],
         value: Float[Tensor, "batch keys d_model"],
-    ) -> tuple[Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]]:
+    ) -> tuple[
+        Float[Tensor, "batch heads keys d_k"], Float[Tensor, "batch heads keys d_v"]
+    ]:
         r"""Return $KW^K_1, \dots, KW^K_h$ and $VW^V_1, \dots, VW^V_h$."""
         keys = self._project(self.to_key, key, "key")
         return keys, self._project(self.to_value, value, "value")
@@ -85,11 +89,15 @@ class MultiHeadAttention(nn.Module):
         query: Float[Tensor, "batch heads queries d_k"],
         key: Float[Tensor, "batch heads keys d_k"],
         value: Float[Tensor, "batch heads keys d_v"],
-        mask: Bool[Tensor, "#queries #keys"] | Bool[Tensor, "#batch #heads #queries #keys"] | None = None,
+        mask: Bool[Tensor, "#queries #keys"]
+        | Bool[Tensor, "#batch #heads #queries #keys"]
+        | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend in every head, lay the heads side by side, mix them by `to_output`."""
         if len(query) != len(key):
-            raise ValueError(f"{len(query)} sentences ask but {len(key)} are to be read; give equal batches")
+            raise ValueError(
+                f"{len(query)} sentences ask but {len(key)} are to be read; give equal batches"
+            )
         heads: Tensor = self.attention(query, key, value, mask)
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
         return output

@@ -9,7 +9,9 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 
 
-def first_tokens(src: Int[Tensor, "batch src_tokens"], config: TransformerConfig) -> Int[Tensor, " batch"]:
+def first_tokens(
+    src: Int[Tensor, "batch src_tokens"], config: TransformerConfig
+) -> Int[Tensor, " batch"]:
     """Return BOS, the token that every target begins with, for each source."""
     return torch.full_like(src[:, 0], config.bos_id)
 

@@ -22,7 +22,9 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
-    def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
+    def forward(
+        self, x: Float[Tensor, "*batch d_model"]
+    ) -> Float[Tensor, "*batch d_model"]:
         """Return every token with mean `bias` and deviation `gain`.
 
         Raises:

@@ -17,7 +17,9 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
         ValueError: If `d_model` is odd, for sines and cosines come in pairs.
     """
     if d_model % 2 != 0:
-        raise ValueError(f"d_model={d_model} is odd, but sinusoids come in pairs; make it even")
+        raise ValueError(
+            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
+        )
     position = torch.arange(length, dtype=torch.float64)[:, None]
     wavelength = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     angle = position / wavelength

@@ -4,7 +4,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
+from annotated_transformer.model.attention import (
+    FusedAttention,
+    ScaledDotProductAttention,
+)
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding, check_ids
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
@@ -18,7 +21,10 @@ from annotated_transformer.model.normalization import (
     PostNorm,
     PreNorm,
 )
-from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
+from annotated_transformer.model.positional_encoding import (
+    LearnedPositions,
+    SinusoidalPositions,
+)
 
 ATTENTIONS = {"scaled_dot_product": ScaledDotProductAttention, "fused": FusedAttention}
 ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
@@ -42,8 +48,12 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         build = _Parts(config)
         layers = range(config.num_layers)
-        self.encoder = Encoder((build.encoder_layer() for _ in layers), build.final_norm())
-        self.decoder = Decoder((build.decoder_layer() for _ in layers), build.final_norm())
+        self.encoder = Encoder(
+            (build.encoder_layer() for _ in layers), build.final_norm()
+        )
+        self.decoder = Decoder(
+            (build.decoder_layer() for _ in layers), build.final_norm()
+        )
         initialize(self)
 
     def forward(
@@ -67,7 +77,9 @@ class Transformer(nn.Module):
         check_ids(src, "source ids")
         check_ids(tgt, "target ids")
         if len(src) != len(tgt):
-            raise ValueError(f"{len(src)} sources but {len(tgt)} targets; give one target for each source")
+            raise ValueError(
+                f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
+            )
         src_mask = padding_mask(src, self.config.pad_id)
         empty = ~src_mask.flatten(1).any(dim=1)
         if empty.any():
@@ -113,7 +125,9 @@ class Transformer(nn.Module):
         embedded: Tensor = self.dropout(self.positions(self.embedding(ids), start))
         return embedded
 
-    def logits(self, hidden: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens vocab"]:
+    def logits(
+        self, hidden: Float[Tensor, "batch tokens d_model"]
+    ) -> Float[Tensor, "batch tokens vocab"]:
         """Return the score of every token of the vocabulary, by the shared matrix."""
         return self.embedding.logits(hidden)
 
@@ -125,11 +139,15 @@ class _Parts:
         self.config = config
 
     def encoder_layer(self) -> EncoderLayer:
-        return EncoderLayer(self.attention(), self.feed_forward(), self.add_norm(), self.add_norm())
+        return EncoderLayer(
+            self.attention(), self.feed_forward(), self.add_norm(), self.add_norm()
+        )
 
     def decoder_layer(self) -> DecoderLayer:
         add_norms = (self.add_norm() for _ in range(3))
-        return DecoderLayer(self.attention(), self.attention(), self.feed_forward(), *add_norms)
+        return DecoderLayer(
+            self.attention(), self.attention(), self.feed_forward(), *add_norms
+        )
 
     def attention(self) -> MultiHeadAttention:
         c = self.config
@@ -143,7 +161,9 @@ class _Parts:
         )
 
     def feed_forward(self) -> FeedForward:
-        return FeedForward(self.config.d_model, self.config.d_ff, ACTIVATIONS[self.config.activation]())
+        return FeedForward(
+            self.config.d_model, self.config.d_ff, ACTIVATIONS[self.config.activation]()
+        )
 
     def add_norm(self) -> AddNorm:
         return ADD_NORMS[self.config.norm](self.config.d_model, self.config.dropout)
