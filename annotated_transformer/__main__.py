@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
         command.set_defaults(run=run)
         add_options(command)
-        command.add_argument("--threads", type=int, help="of the processor (torch's choice)")
+        command.add_argument("--threads", type=int, help="number of CPU threads (default: PyTorch's choice)")
     return parser
 
 

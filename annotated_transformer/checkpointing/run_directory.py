@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import torch.distributed as dist
+
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.checkpointing.fingerprint import run_id
 from annotated_transformer.checkpointing.ownership import refuse_foreign_model
@@ -45,7 +47,6 @@ class RunDirectory:
         *,
         identity: Mapping[str, object] | None = None,
         seconds: float = 180.0,
-        writes: bool = True,
     ) -> None:
         """Write nothing yet; entering the context does.
 
@@ -58,7 +59,7 @@ class RunDirectory:
                 f"give 0 (after each update) or more"
             )
         self.folder, self.identity, self.seconds = Path(folder), identity or {}, seconds
-        self.step, self.writes = 0, writes
+        self.step, self.writes = 0, not dist.is_initialized() or dist.get_rank() == 0
         self._lines: list[str] = []
 
     def __enter__(self) -> "RunDirectory":

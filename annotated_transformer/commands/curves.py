@@ -9,8 +9,10 @@ from annotated_transformer.commands.output import print_line
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
     """Add what `curves` takes."""
-    command.add_argument("folder", type=Path, help="folder that train wrote, or is writing")
-    command.add_argument("--to", type=Path, required=True, metavar="FILE", help=".svg, .png or .pdf")
+    command.add_argument("folder", type=Path, help="folder of a training run, finished or not")
+    command.add_argument(
+        "--to", type=Path, required=True, metavar="FILE", help="image to write, .svg, .png or .pdf"
+    )
 
 
 def curves_command(options: argparse.Namespace) -> None:

@@ -10,8 +10,10 @@ from annotated_transformer.text.published_corpora import SOURCES
 
 def add_download_options(command: argparse.ArgumentParser) -> None:
     """Add what `download` takes."""
-    command.add_argument("corpus", choices=SOURCES, help="one of the public corpora")
-    command.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where corpora are kept")
+    command.add_argument("corpus", choices=SOURCES, help="which public corpus")
+    command.add_argument(
+        "--to", type=Path, required=True, metavar="FOLDER", help="folder to put the corpus in"
+    )
 
 
 def download_command(options: argparse.Namespace) -> None:

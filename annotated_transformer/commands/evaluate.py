@@ -24,15 +24,17 @@ PROTOCOLS = ("sacrebleu", "multi30k")
 
 
 def add_evaluate_options(command: argparse.ArgumentParser) -> None:
-    """Add what `evaluate` takes."""
+    """Add the options of `evaluate`."""
     add_corpus_options(command)
-    add_model_options(command, default="that of --source and --target")
-    command.add_argument("--split", required=True, help="such as test, or test_2016_flickr")
+    add_model_options(command, default="the one for --source and --target")
+    command.add_argument(
+        "--split", required=True, help="split to translate, such as test or test_2016_flickr"
+    )
     command.add_argument(
         "--protocol",
         choices=PROTOCOLS,
         default="sacrebleu",
-        help="how to count; multi30k: lowercased, in Moses' tokens (%(default)s)",
+        help="how BLEU is computed; multi30k: lowercased, tokenized as Moses does (default: %(default)s)",
     )
     add_search_options(command)
 
@@ -63,12 +65,10 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
 
 def _measure(protocol: str, language: str) -> Callable[[list[str], list[str]], "BleuScore"]:
     """Return what scores translations; a language that it cannot count in is refused before any is made."""
-    from annotated_transformer.evaluation import (
-        bleu as scoring,  # imports for long, which translate need not wait for
-    )
+    from annotated_transformer.evaluation import bleu  # takes long, and translate does not need it
     from annotated_transformer.text.moses import check_language
 
     if protocol == "multi30k":
         check_language(language)
-        return partial(scoring.multi30k_bleu, language=language)
-    return scoring.sacrebleu_13a
+        return partial(bleu.multi30k_bleu, language=language)
+    return bleu.sacrebleu_13a

@@ -21,15 +21,18 @@ class SearchOptions(TypedDict):
 
 
 def add_corpus_options(command: argparse.ArgumentParser) -> None:
-    """Add what `load_corpus` takes."""
-    command.add_argument("--corpus", choices=READERS, default="files", help="(%(default)s)")
+    """Add the options of `load_corpus`."""
+    command.add_argument(
+        "--corpus", choices=READERS, default="files", help="which corpus (default: %(default)s)"
+    )
     command.add_argument(
         "--data",
         type=Path,
-        help=f"its folder, or the one that holds it ({DATA_VARIABLE}); files: SPLIT.LANGUAGE, or with .gz",
+        help=f"folder of the corpus, or its parent (default: the environment variable {DATA_VARIABLE}); "
+        "for files, it holds SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en",
     )
-    command.add_argument("--source", default="en", help="language to translate from (%(default)s)")
-    command.add_argument("--target", default="de", help="language to translate into (%(default)s)")
+    command.add_argument("--source", default="en", help="language to translate from (default: %(default)s)")
+    command.add_argument("--target", default="de", help="language to translate into (default: %(default)s)")
 
 
 def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None:
@@ -39,8 +42,8 @@ def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None
     """
     there = ", ".join(pretrained_names())
     choice = command.add_mutually_exclusive_group()
-    choice.add_argument("--model", type=Path, help="folder that train wrote")
-    choice.add_argument("--pretrained", help=f"or a model of this package: {there} (default: {default})")
+    choice.add_argument("--model", type=Path, help="folder of a model that train wrote")
+    choice.add_argument("--pretrained", help=f"name of a model in this package: {there} (default: {default})")
 
 
 def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
@@ -51,10 +54,24 @@ def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
-    """Add how wide to search, and what stands against short translations."""
-    command.add_argument("--beam", type=int, default=1, help="hypotheses kept (%(default)s: greedy search)")
-    command.add_argument("--length-penalty", choices=LENGTH_PENALTIES, default="gnmt", help="(%(default)s)")
-    command.add_argument("--alpha", type=float, help="its exponent (gnmt: 0.6 as in the paper; plain: 1)")
+    """Add the options of beam search."""
+    command.add_argument(
+        "--beam",
+        type=int,
+        default=1,
+        help="hypotheses kept at each step (default: %(default)s, which is greedy search)",
+    )
+    command.add_argument(
+        "--length-penalty",
+        choices=LENGTH_PENALTIES,
+        default="gnmt",
+        help="kind of length penalty (default: %(default)s)",
+    )
+    command.add_argument(
+        "--alpha",
+        type=float,
+        help="exponent of the length penalty (default: 0.6 for gnmt, as in the paper; 1 for plain)",
+    )
 
 
 def search_options(options: argparse.Namespace) -> SearchOptions:

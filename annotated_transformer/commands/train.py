@@ -1,4 +1,4 @@
-"""`train`: learn a tokenizer and a model from a corpus, and keep both in a folder."""
+"""`train`: train a tokenizer and a model on a corpus, and save both."""
 
 import argparse
 import dataclasses
@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -22,39 +23,76 @@ from annotated_transformer.training.distributed import ProcessGroup, join_proces
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.stopping import TrainingStopped
 
-SIZES = ("num_layers", "d_model", "d_ff", "num_heads")  # of the model, as `TransformerConfig` names them
+SIZES = {  # of the model, as `TransformerConfig` names them
+    "num_layers": "layers of the encoder, and as many of the decoder",
+    "d_model": "width of the vectors between layers",
+    "d_ff": "width inside the feed-forward networks",
+    "num_heads": "attention heads in each layer",
+}
 
 
 def add_train_options(command: argparse.ArgumentParser) -> None:
-    """Add what `train` takes."""
+    """Add the options of `train`."""
     add_corpus_options(command)
-    command.add_argument("--out", type=Path, required=True, help="folder for the model")
-    command.add_argument("--start", type=Path, metavar="MODEL", help="folder of the model to begin with")
-    command.add_argument("--minutes", type=float, help="stop after so many minutes of training")
-    command.add_argument("--steps", type=int, help="stop after so many updates of the weights")
-    command.add_argument("--vocab-size", type=int, default=4000, help="of both languages (%(default)s)")
-    for size in SIZES:
-        tiny = getattr(TINY, size)
-        command.add_argument(f"--{size.replace('_', '-')}", type=int, default=tiny, help="(%(default)s)")
-    command.add_argument("--batch-tokens", type=int, default=2048, help="of each side (%(default)s)")
-    command.add_argument("--warmup-steps", type=int, default=200, help="rising learning rate (%(default)s)")
-    command.add_argument("--max-lr", type=float, default=3e-3, help="highest learning rate (%(default)s)")
-    command.add_argument("--dropout", type=float, default=0.1, help="as in the paper (%(default)s)")
-    command.add_argument("--bidirectional", type=int, default=0, metavar="EPOCHS", help="(%(default)s: none)")
-    command.add_argument("--average", type=int, default=1, metavar="EPOCHS", help="(%(default)s)")
-    command.add_argument("--save-minutes", type=float, default=3.0, help="between two saves (%(default)s)")
-    command.add_argument("--bpe-dropout", type=float, default=0.0, metavar="P", help="(%(default)s: none)")
-    command.add_argument("--bf16", action="store_true", help="products in bfloat16")
-    command.add_argument(
-        "--fast", action=argparse.BooleanOptionalAction, help="quicker modules (default: if not on CUDA)"
+
+    def add(option: str, text: str, **settings: Any) -> None:
+        command.add_argument(option, help=text, **settings)
+
+    add("--out", "folder for the model and for the state of the training run", type=Path, required=True)
+    add(
+        "--start",
+        "folder of a trained model to start from (default: new weights)",
+        type=Path,
+        metavar="MODEL",
     )
-    command.add_argument("--compile", action="store_true", help="have encoder and decoder compiled")
-    command.add_argument("--device", choices=DEVICES, help="(default: cuda, if there is one)")
-    command.add_argument("--seed", type=int, default=0, help="of everything random (%(default)s)")
+    add("--minutes", "stop after this many minutes of training (default: no limit)", type=float)
+    add("--steps", "stop after this many updates of the weights (default: no limit)", type=int)
+    add(
+        "--vocab-size",
+        "entries of the vocabulary of both languages (default: %(default)s)",
+        type=int,
+        default=4000,
+    )
+    for size, text in SIZES.items():
+        option = f"--{size.replace('_', '-')}"
+        add(option, f"{text} (default: %(default)s)", type=int, default=getattr(TINY, size))
+    tokens = "most tokens on each side of a batch, padding included (default: %(default)s)"
+    add("--batch-tokens", tokens, type=int, default=2048)
+    add(
+        "--warmup-steps",
+        "updates during which the learning rate rises (default: %(default)s)",
+        type=int,
+        default=200,
+    )
+    add(
+        "--max-lr",
+        "highest learning rate, at the end of the warm-up (default: %(default)s)",
+        type=float,
+        default=3e-3,
+    )
+    add("--dropout", "dropout probability (default: %(default)s, as in the paper)", type=float, default=0.1)
+    both = "number of first epochs that also train the reverse direction (default: %(default)s)"
+    add("--bidirectional", both, type=int, default=0, metavar="EPOCHS")
+    mean = "number of last epochs whose weights are averaged (default: %(default)s, the last one alone)"
+    add("--average", mean, type=int, default=1, metavar="EPOCHS")
+    add(
+        "--save-minutes",
+        "longest time between two saved states, in minutes (default: %(default)s)",
+        type=float,
+        default=3.0,
+    )
+    bpe = "probability of leaving out a merge of the tokenizer, for BPE dropout (default: %(default)s)"
+    add("--bpe-dropout", bpe, type=float, default=0.0, metavar="P")
+    add("--bf16", "compute matrix products in bfloat16", action="store_true")
+    fast = "use accelerated modules with the same results (default: on a CPU, but not on CUDA)"
+    add("--fast", fast, action=argparse.BooleanOptionalAction)
+    add("--compile", "compile encoder and decoder with torch.compile", action="store_true")
+    add("--device", "where to train (default: cuda if available, otherwise cpu)", choices=DEVICES)
+    add("--seed", "seed of everything random (default: %(default)s)", type=int, default=0)
 
 
 def train_command(options: argparse.Namespace) -> None:
-    """Learn a tokenizer and a small model, and save both.
+    """Train a tokenizer and a small model, and save both.
 
     SIGINT (Ctrl-C) and SIGTERM save a checkpoint before they end the run; a second signal ends it at
     once. An interrupted run resumes when the same command is given again. Under torchrun, several

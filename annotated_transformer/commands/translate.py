@@ -23,13 +23,18 @@ REPORTED = 10  # bad lines, by name
 
 
 def add_translate_options(command: argparse.ArgumentParser) -> None:
-    """Add what `translate` takes."""
+    """Add the options of `translate`."""
     add_model_options(command, default=EN_DE)
-    command.add_argument("texts", nargs="*", metavar="text", help="none: the lines of the standard input")
+    command.add_argument(
+        "texts",
+        nargs="*",
+        metavar="text",
+        help="text to translate (default: each line of the standard input)",
+    )
     command.add_argument(
         "--skip-bad",
         action="store_true",
-        help="leave the line of a text that cannot be translated blank, and translate the others "
+        help="print a blank line for a text that cannot be translated, and translate the others "
         "(default: report all such texts, and translate nothing)",
     )
     add_search_options(command)

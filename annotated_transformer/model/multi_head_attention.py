@@ -96,7 +96,8 @@ class MultiHeadAttention(nn.Module):
         """Attend in every head, lay the heads side by side, mix them by `to_output`."""
         if len(query) != len(key):
             raise ValueError(
-                f"{len(query)} sentences ask but {len(key)} are to be read; give equal batches"
+                f"{len(query)} sentences ask but {len(key)} are to be read; "
+                f"give equal batches"
             )
         heads: Tensor = self.attention(query, key, value, mask)
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
@@ -105,7 +106,8 @@ class MultiHeadAttention(nn.Module):
     def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
         if x.ndim != 3 or x.size(-1) != projection.in_features:
             raise ValueError(
-                f"{name} has shape {tuple(x.shape)}; give (batch, tokens, d_model={projection.in_features})"
+                f"{name} has shape {tuple(x.shape)}; "
+                f"give (batch, tokens, d_model={projection.in_features})"
             )
         projected: Tensor = projection(x)
         width = projection.out_features // self.num_heads

@@ -100,7 +100,7 @@ def train_from_recipe(
     """
     _refuse_seed(seed)
     group = ProcessGroup()
-    run_directory = RunDirectory(folder, seconds=save_seconds, writes=group.rank == 0)
+    run_directory = RunDirectory(folder, seconds=save_seconds)
     refuse_foreign_model(folder)  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
     identity = _identity(recipe, corpus, tokenizer)

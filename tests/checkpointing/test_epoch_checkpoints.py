@@ -36,5 +36,5 @@ def test_law_no_training_no_snapshots(tmp_path: Path):
 
 @pytest.mark.message
 def test_message_keep_at_least_one(make_model, tmp_path: Path, tokenizer: Tokenizer):
-    with pytest.raises(ValueError, match="keep=0 would delete the snapshot just saved; keep 1 or more"):
+    with pytest.raises(ValueError, match="keep=0 would delete the checkpoint just saved; keep 1 or more"):
         save_epoch(tmp_path, 1, make_model(vocab_size=263), tokenizer, keep=0)

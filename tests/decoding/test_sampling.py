@@ -109,10 +109,10 @@ def test_law_the_narrowest_sampling_is_greedy_search(
 
 def test_law_the_generator_decides(stirred: Callable[..., Transformer], sources: list[list[int]]):
     model, src = stirred(norm="pre"), pad(sources)
-    first, again, other = (sample(model, src, rng=rng(seed)) for seed in (1, 1, 2))
+    first, again, other = (sample(model, src, generator=rng(seed)) for seed in (1, 1, 2))
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
-    assert torch.equal(first, sample(model, src, rng=rng(1), decoder=FastKeyValueCache))
+    assert torch.equal(first, sample(model, src, generator=rng(1), decoder=FastKeyValueCache))
     torch.manual_seed(0)
     expected = torch.rand(3)
     torch.manual_seed(0)

@@ -107,7 +107,7 @@ def test_law_the_shares_of_a_batch_are_the_batch(copy_pairs, monkeypatch: pytest
     for share in shares:
         assert (share.labels != PAD_ID).sum() == share.num_labels > 0
     small = Batch(batch.rows[:2], batch.src[:2], batch.tgt[:2])
-    idle, weight = groups[2].share(small)
+    idle, weight = groups[2].shard(small)
     assert weight == 0
     assert len(idle.rows) == 1
 

@@ -200,7 +200,7 @@ def test_law_a_report_says_loss_and_perplexity(tmp_path: Path):
 
 def test_law_another_tokenizer_is_another_training(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path, seed=0)
-    with pytest.raises(ValueError, match=r"another training: tokenizer was \w+ and is \w+;"):
+    with pytest.raises(ValueError, match=r"another training run: tokenizer was \w+ and is \w+;"):
         train_from_recipe(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
 
 
@@ -228,7 +228,7 @@ def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
 
 def test_law_more_epochs_both_ways_are_another_training(tmp_path: Path):
     train_from_recipe(dataclasses.replace(for_steps(1), bidirectional=1), corpus(), tmp_path, seed=0)
-    with pytest.raises(ValueError, match="another training: bidirectional was 1 and is 2;"):
+    with pytest.raises(ValueError, match="another training run: bidirectional was 1 and is 2;"):
         train_from_recipe(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
 
 
@@ -262,7 +262,7 @@ def test_law_a_training_with_a_start_ends_where_it_would_have_and_is_no_other(tm
         train_from_recipe(for_steps(steps), corpus(), tmp_path / "resumed", **start)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
     for other in (tmp_path / "start4", None):
-        with pytest.raises(ValueError, match=r"another training: start was \w+ and is \w+;"):
+        with pytest.raises(ValueError, match=r"another training run: start was \w+ and is \w+;"):
             train_from_recipe(for_steps(9), corpus(), tmp_path / "resumed", seed=5, start=other)
 
 
@@ -270,7 +270,7 @@ def test_law_a_training_with_a_start_ends_where_it_would_have_and_is_no_other(tm
 def test_message_a_start_of_another_shape(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path / "first", seed=3)
     wider = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, d_ff=32, num_heads=4))
-    message = r"first has d_ff=16, not 32 and num_heads=2, not 4; ask for its shape, or begin without it"
+    message = r"first has d_ff=16, not 32 and num_heads=2, not 4; ask for its shape, or start without it"
     with pytest.raises(ValueError, match=message):
         train_from_recipe(wider, corpus(), tmp_path / "second", seed=3, start=tmp_path / "first")
     assert not (tmp_path / "second").exists()
@@ -283,7 +283,7 @@ def test_message_a_start_of_another_shape(tmp_path: Path):
         ({"average": 0}, "average=0 epochs have no mean; give 1 or more epochs"),
         ({"bidirectional": -1}, r"bidirectional=-1 is not a number of epochs; give 0 \(none\) or more"),
         ({"bpe_dropout": 1.0}, r"bpe_dropout=1\.0 is not a probability; give 0 \(none\) or more"),
-        ({"bpe_dropout": -0.1}, r"bpe_dropout=-0\.1 is no share"),
+        ({"bpe_dropout": -0.1}, r"bpe_dropout=-0\.1 is not a probability"),
     ],
 )
 def test_message_a_recipe_that_would_fail_late(setting: dict[str, float], message: str):
