@@ -285,7 +285,7 @@ def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
     [
         ({"training_loss": "3.1"}, r"training_loss is '3\.1', not a number"),
         ({"validation_loss": [3.1]}, r"validation_loss is \[3\.1\], not a number"),
-        ({"lr": True}, "rate is True, not a number"),
+        ({"lr": True}, "lr is True, not a number"),
         ({"gradient_norm": None}, "gradient_norm has no number"),
         ({"step": 2.5}, r"step is 2\.5, not a whole number from 1 on"),
         ({"step": 0}, "step is 0, not a whole number from 1 on"),
