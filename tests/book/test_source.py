@@ -48,7 +48,7 @@ def test_law_a_method_starts_at_the_margin_and_names_its_class():
     first, second = fences(repr(show_source(MultiHeadAttention.forward)))
     assert first.startswith("def forward(self, query, key, value, mask=None):\n    ")
     heading, start, *_ = second.splitlines()
-    assert heading == "# annotated_transformer.model.attention, MultiHeadAttention.forward"
+    assert heading == "# annotated_transformer.model.multi_head_attention, MultiHeadAttention.forward"
     assert start.startswith("def forward(")
 
 
