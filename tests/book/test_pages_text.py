@@ -92,7 +92,8 @@ def test_law_weights_are_0_or_1_where_the_notation_says_so():
     assert attention_weights(scores, key, torch.tensor([[False, False]])).tolist() == [[0.0, 0.0]]
 
 
-def test_law_masks_of_two_and_four_dimensions_are_taken_and_three_refused():
+@pytest.mark.message
+def test_message_masks_of_two_and_four_dimensions_are_taken_and_three_refused():
     layer, x = MultiHeadAttention(d_model=6, num_heads=2), torch.zeros(5, 3, 6)
     mask = torch.ones(3, 3, dtype=torch.bool)
     assert layer(x, x, x, mask).shape == layer(x, x, x, mask[None, None]).shape == x.shape
