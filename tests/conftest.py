@@ -4,9 +4,11 @@ import dataclasses
 import os
 import runpy
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 from torch import Tensor
@@ -101,6 +103,23 @@ def shared_data() -> Path:
     return path
 
 
+@contextmanager
+def unchecked_shapes() -> Iterator[None]:
+    """Leave the shapes to other tests: checking them takes about 40% of the time of a training run."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        yield
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """Run a test without the shape checker."""
+    with unchecked_shapes():
+        yield
+
+
 @pytest.fixture(scope="session")
 def learnt() -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
     """Train a model of one layer on 20,000 pairs: twenty seconds on one core."""
@@ -119,7 +138,8 @@ def learnt() -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
     model = Transformer(config)
     settings = TrainingConfig(steps=600, batch_tokens=2000, warmup_steps=120, max_lr=5e-3)
     pairs = [vocabulary.encode(pair) for pair in training]
-    train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
+    with unchecked_shapes():
+        train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
     return model.eval(), vocabulary, held_out
 
 

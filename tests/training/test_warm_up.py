@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from typing import Literal
 
-import jaxtyping
 import pytest
 import torch
 
@@ -22,12 +21,7 @@ GUESSING = LENGTH / (LENGTH + 1) * math.log(SYMBOLS)  # the last label is EOS, w
 LEARNED = GUESSING / 10
 
 
-@pytest.fixture(autouse=True)
-def _unchecked() -> Iterator[None]:
-    """Leave the shapes to the other tests: here, checking them takes about 40% of the time."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
+pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 def counting_pairs(count: int, rng: torch.Generator) -> Iterator[tuple[list[int], list[int]]]:

@@ -42,6 +42,7 @@ def test_law_the_generator_decides():
     assert draw(reverse_pairs, 97, 0) == draw(reverse_pairs, 97, 0) != draw(reverse_pairs, 97, 1)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("task", "lengths"), [(copy_pairs, range(1, 8)), (reverse_pairs, range(7, 8))])
 def test_law_a_small_model_learns_the_task(task: Task, lengths: range):
     config = TransformerConfig(
