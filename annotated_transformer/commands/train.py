@@ -84,7 +84,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     bpe = "probability of leaving out a merge of the tokenizer, for BPE dropout (default: %(default)s)"
     add("--bpe-dropout", bpe, type=float, default=0.0, metavar="P")
     add("--bf16", "compute matrix products in bfloat16", action="store_true")
-    fast = "use accelerated modules with the same results (default: on a CPU, but not on CUDA)"
+    fast = "use accelerated modules, which draw dropout in another way (default: on a CPU, but not on CUDA)"
     add("--fast", fast, action=argparse.BooleanOptionalAction)
     add("--compile", "compile encoder and decoder with torch.compile", action="store_true")
     add("--device", "where to train (default: cuda if available, otherwise cpu)", choices=DEVICES)

@@ -9,9 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.greedy import (
-    length_limits,
-)
+from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
 from annotated_transformer.model.evaluation_mode import evaluating

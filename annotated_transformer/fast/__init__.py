@@ -1,1 +1,1 @@
-"""The same results sooner: accelerated twins of plain modules, each tested for equality."""
+"""Accelerated twins of plain modules, each tested against the module that it replaces."""

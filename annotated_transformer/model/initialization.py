@@ -35,7 +35,6 @@ def initialize(model: nn.Module, generator: torch.Generator | None = None) -> No
                 projection.weight.mul_(PROJECTION_GAIN)
 
 
-@torch.no_grad()
 def initialize_table(
     table: Float[Tensor, "rows d_model"], generator: torch.Generator | None = None
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.evaluation import bleu as scoring
+from annotated_transformer.evaluation import bleu
 from annotated_transformer.text import corpus as corpora
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.published_corpora import SOURCES
@@ -68,7 +68,7 @@ def test_law_both_commands_search_as_asked(
 def test_law_the_score_is_that_of_its_protocol(
     data: Path, capsys: pytest.CaptureFixture[str], protocol: list[str]
 ):
-    scores = {"sacrebleu": scoring.sacrebleu_13a(SAID, MEANT), "multi30k": scoring.multi30k_bleu(SAID, MEANT)}
+    scores = {"sacrebleu": bleu.sacrebleu_13a(SAID, MEANT), "multi30k": bleu.multi30k_bleu(SAID, MEANT)}
     assert scores["sacrebleu"].bleu < scores["multi30k"].bleu - 1  # else either would do
     assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *protocol]) == 0
     expected = scores[(protocol or ["sacrebleu"])[-1]]

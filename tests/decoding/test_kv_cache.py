@@ -9,7 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
-from annotated_transformer.fast import linear as products
+from annotated_transformer.fast import linear
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.fast.kv_cache_layer import BLOCK
@@ -65,7 +65,7 @@ def test_oracle_large_products_are_the_same(
     changes: dict,
 ):
     """In float32 `FastKeyValueCache` leaves products from a size on to another library: here, all of them."""
-    monkeypatch.setattr(products, "LARGE", 0)
+    monkeypatch.setattr(linear, "LARGE", 0)
     model, src, tgt = stirred(**changes).float(), pad(sources), some_targets(len(sources))
     expected = say(KeyValueCache, model, src, tgt)
     torch.testing.assert_close(say(FastKeyValueCache, model, src, tgt), expected, rtol=1e-4, atol=1e-4)

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.fast import linear as products
+from annotated_transformer.fast import linear
 from annotated_transformer.fast.linear import onednn_linear
 
 ROWS, INPUTS, OUTPUTS = 5, 7, 11
@@ -17,7 +17,7 @@ ROWS, INPUTS, OUTPUTS = 5, 7, 11
 def test_oracle_a_product_is_that_of_pytorch(
     monkeypatch: pytest.MonkeyPatch, large: int, dtype: torch.dtype, biased: bool, across: bool
 ):
-    monkeypatch.setattr(products, "LARGE", large)
+    monkeypatch.setattr(linear, "LARGE", large)
     rng = torch.Generator().manual_seed(0)
     x, weight, bias = (
         torch.randn(shape, generator=rng).to(dtype)

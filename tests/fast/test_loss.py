@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.fast import loss as chunks
+from annotated_transformer.fast import loss as module
 from annotated_transformer.fast.loss import loss_in_chunks, smoothed_losses_in_place
 from annotated_transformer.training.loss import label_smoothed_cross_entropy
 
@@ -23,8 +23,8 @@ def test_oracle_value_and_gradients_of_the_whole(monkeypatch: pytest.MonkeyPatch
         sizes.append(len(logits))
         return smoothed_losses_in_place(logits, labels, smoothing=smoothing)
 
-    monkeypatch.setattr(chunks, "ROWS", 6)
-    monkeypatch.setattr(chunks, "smoothed_losses_in_place", seen)
+    monkeypatch.setattr(module, "ROWS", 6)
+    monkeypatch.setattr(module, "smoothed_losses_in_place", seen)
     expected = label_smoothed_cross_entropy(hidden @ weight.T, labels, smoothing=0.2, pad_id=PAD_ID)
     found = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)

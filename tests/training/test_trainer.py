@@ -16,7 +16,7 @@ from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.training import progress_bar as progress
+from annotated_transformer.training import progress_bar
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.metrics import EpochMetrics
@@ -151,7 +151,7 @@ def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
 
 def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pairs):
     seconds = itertools.count(0.0, 1.0)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(progress_bar.time, "monotonic", lambda: next(seconds))
     config = dataclasses.replace(BRIEF, steps=None, minutes=0.5)
     reports = train(model(), copy_pairs(97, seed=0), config, generator=rng())
     assert reports[-1].step == 30  # half a minute of a clock that is read once at first, and once a step
@@ -175,9 +175,9 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
 ):
     terminal, seconds = io.StringIO(), itertools.count(0.0, 1.0)
     terminal.isatty = lambda: True
-    bar = functools.partial(progress.tqdm, file=terminal, mininterval=0.0)
-    monkeypatch.setattr(progress, "tqdm", bar)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(seconds))
+    bar = functools.partial(progress_bar.tqdm, file=terminal, mininterval=0.0)
+    monkeypatch.setattr(progress_bar, "tqdm", bar)
+    monkeypatch.setattr(progress_bar.time, "monotonic", lambda: next(seconds))
     pairs, config = copy_pairs(97, seed=0), dataclasses.replace(BRIEF, steps=4)
     labels = [b.num_labels for b in make_batches(pairs, batch_tokens=53, generator=rng())[:4]]
     (report,) = train(model(), pairs, config, generator=rng())
@@ -189,7 +189,9 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
 
 
 def test_law_no_bar_where_nobody_looks_on(monkeypatch: pytest.MonkeyPatch, copy_pairs):
-    monkeypatch.setattr(progress, "tqdm", functools.partial(progress.tqdm, file=(file := io.StringIO())))
+    monkeypatch.setattr(
+        progress_bar, "tqdm", functools.partial(progress_bar.tqdm, file=(file := io.StringIO()))
+    )
     train(model(), copy_pairs(5, seed=0), BRIEF, generator=rng())
     assert file.getvalue() == ""
 
