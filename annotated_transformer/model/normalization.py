@@ -11,8 +11,8 @@ class LayerNorm(nn.Module):
     r"""Normalize each token, $g \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + b$.
 
     $\mu$ and $\sigma^2$ are the mean and the biased variance of the token's `d_model`
-    features (Ba et al., 2016). No other token enters: neither the batch, nor padding, nor
-    the future changes a token's result.
+    features (Ba et al., 2016). No other token enters: neither the batch, nor padding,
+    nor the future changes a token's result.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
@@ -28,7 +28,8 @@ class LayerNorm(nn.Module):
         """Return every token with mean `bias` and deviation `gain`.
 
         Raises:
-            ValueError: If the tokens are not `d_model` wide; a width of 1 would be broadcast.
+            ValueError: If the tokens are not `d_model` wide; a width of 1 would be
+                broadcast.
         """
         if x.size(-1) != len(self.gain):
             raise ValueError(
@@ -51,7 +52,10 @@ class AddNorm(nn.Module):
 
 
 class PostNorm(AddNorm):
-    r"""The paper's: $\mathrm{LayerNorm}(x + \mathrm{Dropout}(\mathrm{Sublayer}(x)))$."""
+    r"""The paper's Add & Norm: the norm follows the sum.
+
+    $\mathrm{LayerNorm}(x + \mathrm{Dropout}(\mathrm{Sublayer}(x)))$
+    """
 
     def forward(
         self,
@@ -64,10 +68,11 @@ class PostNorm(AddNorm):
 
 
 class PreNorm(AddNorm):
-    r"""Later practice, $x + \mathrm{Dropout}(\mathrm{Sublayer}(\mathrm{LayerNorm}(x)))$.
+    r"""Later practice, a departure from the paper: the norm precedes the sub-layer.
 
-    A departure from the paper. Nothing normalizes the sum, so a stack of these ends with
-    a `LayerNorm`.
+    $x + \mathrm{Dropout}(\mathrm{Sublayer}(\mathrm{LayerNorm}(x)))$
+
+    Nothing normalizes the sum, so a stack of these ends with a `LayerNorm`.
     """
 
     def forward(

@@ -8,10 +8,10 @@ from annotated_transformer.model.initialization import initialize_table
 
 
 def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
-    r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$, at $2i + 1$ the cosine.
+    r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$ and cosines (3.5).
 
-    Section 3.5. In float64, so that no rounding of ours stands between a chapter and its
-    algebra.
+    The cosine of the same angle stands at $2i + 1$. In float64, so that no rounding of
+    ours stands between a chapter and its algebra.
 
     Raises:
         ValueError: If `d_model` is odd, for sines and cosines come in pairs.
@@ -24,6 +24,22 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
     wavelength = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     angle = position / wavelength
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+
+def rotation(offset: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
+    r"""Return the matrix of an offset $k$: $PE_{p+k} = R_k\,PE_p$ for each $p$ (3.5).
+
+    The paper calls it a linear function. Pair $i$ turns by
+    $k / 10000^{2i/d_\text{model}}$; a negative offset turns back.
+
+    Raises:
+        ValueError: If `d_model` is odd.
+    """
+    step = sinusoids(2, d_model)[1].unflatten(0, (-1, 2))  # of one step: sine, cosine
+    angle = offset * torch.atan2(step[:, 0], step[:, 1])
+    sine, cosine = angle.sin(), angle.cos()
+    turn = torch.stack([cosine, sine, -sine, cosine], dim=-1)
+    return torch.block_diag(*turn.unflatten(1, (2, 2)))
 
 
 def select_positions(

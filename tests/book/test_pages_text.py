@@ -182,7 +182,12 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
     page = (CHAPTERS / "api" / "model.md").read_text("utf-8")
     links = re.findall(r"\{doc\}`[^`]*<\.\./(\w+)>`", page)
     assert sorted(links) == sorted(SOURCES)
-    modules = {"05_multi_head_attention": "multi_head_attention", "06_masking": "masks"}
+    modules = {
+        "05_multi_head_attention": "multi_head_attention",
+        "06_masking": "masks",
+        "08_positional_encoding": "positional_encoding",
+        "09_add_and_norm": "normalization",
+    }
     for link in links:
         assert f"annotated_transformer.model.{modules.get(link, 'attention')} import" in SOURCES[link]
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
@@ -10,6 +11,7 @@ BATCH, TOKENS, D_MODEL = 2, 5, 7
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
+@pytest.mark.equation("eq-layer-norm")
 def test_law_four_features_by_hand():
     norm = LayerNorm(4, eps=1.0).double()
     x = torch.tensor([1.0, 3.0, 5.0, 7.0], dtype=torch.float64)  # mean 4, biased variance 5
@@ -53,6 +55,33 @@ def test_oracle_layer_norm_is_pytorchs(draw, randomized, copied, assert_same, ep
 def test_oracle_the_default_eps_is_pytorchs():
     x = torch.tensor([1e-3, -1e-3, 2e-3], dtype=torch.float64)  # so small that eps counts
     torch.testing.assert_close(LayerNorm(3).double()(x), nn.LayerNorm(3).double()(x), **EXACT)
+
+
+@pytest.mark.equation("eq-post-norm", "eq-pre-norm")
+def test_law_dropout_stands_between_the_sublayer_and_the_sum(draw, randomized):
+    x = draw(BATCH, TOKENS, D_MODEL)
+    sublayer = randomized(nn.Linear(D_MODEL, D_MODEL))
+    post, pre = (randomized(kind(D_MODEL, 0.4)) for kind in (PostNorm, PreNorm))
+    for surround in (post, pre):
+        torch.manual_seed(0)
+        found = surround(x, sublayer)
+        torch.manual_seed(0)
+        dropped = F.dropout(sublayer(x if surround is post else surround.norm(x)), p=0.4)
+        expected = surround.norm(x + dropped) if surround is post else x + dropped
+        torch.testing.assert_close(found, expected, **EXACT)
+        assert (dropped == 0).any()
+
+
+@pytest.mark.equation("eq-residual-gradient")
+def test_law_a_residual_adds_the_gradient_itself_to_that_of_the_sublayer(draw, randomized):
+    x, sublayer = draw(1, TOKENS, D_MODEL).requires_grad_(), randomized(nn.Linear(D_MODEL, D_MODEL))
+    pre = PreNorm(D_MODEL, 0.0).double()
+    pre.norm = nn.Identity()
+    gradient = draw(1, TOKENS, D_MODEL)
+    (found,) = torch.autograd.grad(pre(x, sublayer), x, gradient)
+    jacobian = sublayer.weight.detach()
+    torch.testing.assert_close(found, gradient @ (torch.eye(D_MODEL).double() + jacobian), **EXACT)
+    assert (gradient @ jacobian).abs().max() > 0.1
 
 
 def test_law_post_norm_normalizes_the_sum_and_pre_norm_the_sublayers_input(draw, randomized):

@@ -5,12 +5,18 @@ import math
 import pytest
 import torch
 
-from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions, sinusoids
+from annotated_transformer.model.positional_encoding import (
+    LearnedPositions,
+    SinusoidalPositions,
+    rotation,
+    sinusoids,
+)
 
 BATCH, TOKENS, LENGTH, D_MODEL = 2, 5, 13, 10
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
+@pytest.mark.equation("eq-sinusoids")
 def test_law_every_entry_is_the_papers_formula():
     table = sinusoids(LENGTH, D_MODEL)
     assert table.shape == (LENGTH, D_MODEL)
@@ -35,6 +41,35 @@ def test_law_an_offset_is_a_rotation_whatever_the_position():
     random = torch.randn(200, D_MODEL, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     fit = torch.linalg.lstsq(random[:-offset], random[offset:])
     assert (random[:-offset] @ fit.solution - random[offset:]).abs().mean() > 0.5  # no other table does it
+
+
+@pytest.mark.equation("eq-rotation")
+def test_law_the_rotation_of_an_offset_moves_each_position_forward_and_back():
+    table = sinusoids(200, D_MODEL)
+    for offset in (0, 1, 17, 150):
+        torch.testing.assert_close(
+            table[: 200 - offset] @ rotation(offset, D_MODEL).T, table[offset:], **EXACT
+        )
+        torch.testing.assert_close(
+            table[offset:] @ rotation(-offset, D_MODEL).T, table[: 200 - offset], **EXACT
+        )
+    turn = rotation(17, D_MODEL)
+    for i in range(D_MODEL // 2):
+        angle = 17 / 10_000 ** (2 * i / D_MODEL)
+        block = turn[2 * i : 2 * i + 2, 2 * i : 2 * i + 2].flatten().tolist()
+        wanted = [math.cos(angle), math.sin(angle), -math.sin(angle), math.cos(angle)]
+        assert block == pytest.approx(wanted, abs=1e-12)
+    assert (turn != 0).sum() == 2 * D_MODEL  # nothing beside the blocks
+    assert turn.dtype == torch.float64
+
+
+@pytest.mark.equation("eq-offset-product")
+def test_law_the_product_of_two_positions_is_a_sum_of_cosines_of_their_offset():
+    table = sinusoids(60, D_MODEL)
+    for p, q in ((0, 0), (3, 5), (59, 2)):
+        angles = [(p - q) / 10_000 ** (2 * i / D_MODEL) for i in range(D_MODEL // 2)]
+        assert (table[p] @ table[q]).item() == pytest.approx(sum(map(math.cos, angles)), abs=1e-12)
+    assert abs(table[3] @ table[5] - table[59] @ table[2]) > 0.1
 
 
 def test_law_every_position_has_the_same_length_and_products_depend_on_distance_alone():
@@ -101,6 +136,12 @@ def test_message_a_sequence_longer_than_the_positions(kind, tokens, start):
 def test_message_sinusoids_come_in_pairs():
     with pytest.raises(ValueError, match="d_model=7 is odd, but sinusoids come in pairs; make it even"):
         sinusoids(LENGTH, 7)
+
+
+@pytest.mark.message
+def test_message_a_rotation_turns_pairs():
+    with pytest.raises(ValueError, match="d_model=7 is odd, but sinusoids come in pairs; make it even"):
+        rotation(3, 7)
 
 
 @pytest.mark.message

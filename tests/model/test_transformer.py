@@ -166,6 +166,24 @@ def test_law_scores_depend_on_the_past_of_the_target_and_on_all_of_the_source(ra
         assert (model(changed, tgt) != before).any(dim=-1).all()
 
 
+@pytest.mark.equation("eq-first-input")
+def test_law_the_first_layer_reads_scaled_embeddings_plus_positions(ids):
+    model, (src, _) = Transformer(SMALL).double().eval(), ids
+    table = model.embedding.weight
+    for start in (0, 3):
+        wanted = [
+            [
+                math.sqrt(12) * table[src[b, p], f].item()
+                + (math.cos if f % 2 else math.sin)((start + p) / 10_000 ** (f // 2 * 2 / 12))
+                for f in range(12)
+            ]
+            for b in range(BATCH)
+            for p in range(SRC)
+        ]
+        found = model.embed(src, start).flatten(0, 1)
+        torch.testing.assert_close(found, torch.tensor(wanted, dtype=torch.float64), rtol=1e-6, atol=1e-6)
+
+
 def test_law_without_positions_the_source_is_a_bag_of_words(randomized, ids):
     model, (src, tgt) = randomized(Transformer(SMALL)), ids
     turned = src.flip(1)
