@@ -84,7 +84,7 @@ def draw_wave(pair: Float[Tensor, "positions 2"], *, wavelength: float) -> Figur
     fig, ax = new_figure(height=2.7)
     for column, (name, color, style) in enumerate((("sine", FIRST, "-"), ("cosine", SECOND, "--"))):
         ax.plot(range(len(pair)), pair[:, column], color=color, linestyle=style, marker="", label=name)
-    ax.set(xlabel="position", ylabel="feature", ylim=(-1.1, 1.1), xlim=(0, len(pair) - 1))
+    ax.set(xlabel="position", ylabel="value", ylim=(-1.1, 1.1), xlim=(0, len(pair) - 1))
     ax.set_yticks([-1, 0, 1], ["−1", "0", "1"])
     ax.set_title(f"1 turn in {wavelength:,.1f} words", loc="left", weight="normal")
     ax.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 0.98), borderaxespad=0.0, handlelength=1.6)
@@ -183,5 +183,5 @@ def draw_room(variances: Mapping[str, Sequence[float]]) -> Figure:
     above.set_title("words", loc="left")
     above.legend(loc="lower right")
     below.set_title("positions", loc="left")
-    below.set(xlabel="eighth of the features, fastest first", ylim=(0, None))
+    below.set(xlabel="group of 20 features, fastest first", ylim=(0, None))
     return fig

@@ -8,15 +8,15 @@ from torch import Tensor, nn
 
 
 class LayerNorm(nn.Module):
-    r"""Normalize each token, $g \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + b$.
+    r"""Normalize each token, $\gamma \odot (x-\mu) / \sqrt{\sigma^2+\epsilon} + \beta$.
 
     $\mu$ and $\sigma^2$ are the mean and the biased variance of the token's `d_model`
-    features (Ba et al., 2016). No other token enters: neither the batch, nor padding,
-    nor the future changes a token's result.
+    features (Ba et al., 2016). The result for a token does not depend on the rest
+    of the batch, on padding or on later tokens.
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        """Make gain and bias; `eps` keeps a constant token from dividing by zero."""
+        """Make `gain` (γ) and `bias` (β); `eps` is added to the variance."""
         super().__init__()
         self.gain = nn.Parameter(torch.ones(d_model))
         self.bias = nn.Parameter(torch.zeros(d_model))
@@ -25,7 +25,7 @@ class LayerNorm(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """Return every token with mean `bias` and deviation `gain`.
+        """Return each token centred and scaled, times `gain`, plus `bias`.
 
         Raises:
             ValueError: If the tokens are not `d_model` wide; a width of 1 would be
@@ -42,10 +42,10 @@ class LayerNorm(nn.Module):
 
 
 class AddNorm(nn.Module):
-    """What surrounds a sub-layer: residual sum, norm, dropout on what it adds."""
+    """A norm and a dropout: what both kinds of Add & Norm need."""
 
     def __init__(self, d_model: int, dropout: float) -> None:
-        """Make the norm and the dropout; each kind below says where the norm stands."""
+        """Create the norm and the dropout; subclasses place the norm."""
         super().__init__()
         self.norm = LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
@@ -62,13 +62,13 @@ class PostNorm(AddNorm):
         x: Float[Tensor, "batch tokens d_model"],
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Add what the sub-layer finds to `x`, then normalize the sum."""
+        """Add the sub-layer's output to `x`, then normalize the sum."""
         normed: Tensor = self.norm(x + self.dropout(sublayer(x)))
         return normed
 
 
 class PreNorm(AddNorm):
-    r"""Later practice, a departure from the paper: the norm precedes the sub-layer.
+    r"""Pre-norm, a later departure from the paper: the norm precedes the sub-layer.
 
     $x + \mathrm{Dropout}(\mathrm{Sublayer}(\mathrm{LayerNorm}(x)))$
 
@@ -80,6 +80,6 @@ class PreNorm(AddNorm):
         x: Float[Tensor, "batch tokens d_model"],
         sublayer: Callable[[Tensor], Tensor],
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Normalize `x` for the sub-layer only, and add what it finds to `x` itself."""
+        """Apply the sub-layer to normalized `x`, and add its output to `x` itself."""
         added: Tensor = x + self.dropout(sublayer(self.norm(x)))
         return added

@@ -1,4 +1,4 @@
-"""Where a token stands, added to what it is: section 3.5 of the paper."""
+"""Positional encodings: section 3.5 of the paper."""
 
 import torch
 from jaxtyping import Float
@@ -10,19 +10,19 @@ from annotated_transformer.model.initialization import initialize_table
 def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
     r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$ and cosines (3.5).
 
-    The cosine of the same angle stands at $2i + 1$. In float64, so that no rounding of
-    ours stands between a chapter and its algebra.
+    Feature $2i + 1$ is the cosine of the same angle. The table is computed in float64,
+    so that the chapters can check identities up to rounding.
 
     Raises:
-        ValueError: If `d_model` is odd, for sines and cosines come in pairs.
+        ValueError: If `d_model` is odd; sines and cosines come in pairs.
     """
     if d_model % 2 != 0:
         raise ValueError(
             f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
         )
     position = torch.arange(length, dtype=torch.float64)[:, None]
-    wavelength = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angle = position / wavelength
+    divisor = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    angle = position / divisor
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
 
 
@@ -68,7 +68,7 @@ def select_positions(
 
 
 class SinusoidalPositions(nn.Module):
-    """Add the paper's sinusoids; nothing is learned, nothing saved with the weights."""
+    """Add the paper's sinusoids, neither learned nor saved with the weights."""
 
     table: Tensor
 
@@ -81,7 +81,7 @@ class SinusoidalPositions(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Return each token plus its position; the first one stands at `start`."""
+        """Add its position to each token; the first token has position `start`."""
         return embedded + select_positions(self.table, embedded, start)
 
 
@@ -89,7 +89,7 @@ class LearnedPositions(nn.Module):
     """Add a learned vector for each position, up to `max_length` (table 3, row E)."""
 
     def __init__(self, d_model: int, max_length: int) -> None:
-        """Make the table, at the scale of the token embedding."""
+        """Create the table, initialized at the scale of the token embedding."""
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, d_model))
         initialize_table(self.table)
@@ -97,5 +97,5 @@ class LearnedPositions(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Return each token plus its position; the first one stands at `start`."""
+        """Add its position to each token; the first token has position `start`."""
         return embedded + select_positions(self.table, embedded, start)

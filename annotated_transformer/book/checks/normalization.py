@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -17,7 +18,7 @@ TOKENS = {"10x + 100": (190, 110, 130, 130), "-x": (-9, -1, -3, -3), "equal feat
 def check_scales(answer: Sequence[Sequence[float | int]] | None) -> str:
     """Judge what is predicted for three tokens, exercise ex-predict-scale."""
     expect(answer is not None, "your answer is still empty; put three rows of four numbers in its place.")
-    found = torch.as_tensor(answer, dtype=torch.float64)
+    found = torch.as_tensor(np.asarray(answer, dtype=float))
     expect(found.shape == (3, 4), f"your answer has shape {tuple(found.shape)}, it should have (3, 4).")
     wanted = F.layer_norm(torch.tensor(list(TOKENS.values()), dtype=torch.float64), (4,))
     for name, got, right in zip(TOKENS, found, wanted, strict=True):
@@ -27,18 +28,24 @@ def check_scales(answer: Sequence[Sequence[float | int]] | None) -> str:
             f"for {name}, feature {place} (counted from 0) is not {got[place]:g}. What happens to the mean "
             "and to the deviation?",
         )
-    return "a norm forgets a token's mean and length, and keeps its direction."
+    return "a norm forgets a token's mean and deviation, and keeps the direction of what is left."
 
 
 @judge
 def check_add_and_norm(answer: Callable[[Tensor, Function, Tensor, Tensor, float], Tensor]) -> str:
     """Judge `answer(x, sublayer, gain, bias, eps)`, exercise ex-add-and-norm."""
     rng = torch.Generator().manual_seed(0)
-    for shape, eps in (((2, 3, 5), 1e-5), ((7,), 1e-5), ((2, 3, 4, 5), 1e-5), ((3, 5), 0.5)):
+    cases: list[tuple[tuple[int, ...], float, Function]] = [
+        ((2, 3, 5), 1e-5, torch.sin),
+        ((7,), 1e-5, torch.exp),
+        ((2, 3, 4, 5), 1e-5, torch.square),
+        ((3, 5), 0.5, torch.sin),
+    ]
+    for shape, eps, sublayer in cases:
         x = torch.randn(*shape, generator=rng, dtype=torch.float64)
         gain, bias = torch.randn(2, shape[-1], generator=rng, dtype=torch.float64)
-        wanted = F.layer_norm(x + x.sin(), shape[-1:], gain, bias, eps)
-        found = answer(x, torch.sin, gain, bias, eps)
+        wanted = F.layer_norm(x + sublayer(x), shape[-1:], gain, bias, eps)
+        found = answer(x, sublayer, gain, bias, eps)
         expect_close(found, wanted, what=f"the output for shape {shape}, eps={eps:g}", tolerance=1e-9)
     ones, zeros = torch.ones(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64)
     flat = answer(3 * ones[None], torch.zeros_like, ones, zeros, 1e-5)
@@ -55,10 +62,10 @@ def check_pre_norm(answer: Callable[[Tensor, Function, Function, Function], Tens
     expect_close(silent, x, what="the output when the sub-layer adds zeros (it should be x)")
     dropped = answer(x, torch.sin, norm, torch.zeros_like)
     expect_close(dropped, x, what="the output when dropout sets everything to 0 (it should be x)")
-    wanted = x + norm(x).sin() / 2
-    found = answer(x, torch.sin, norm, lambda added: added / 2)
+    wanted = x + norm(x).sin().square()
+    found = answer(x, torch.sin, norm, torch.square)  # not linear, so that its place shows
     expect_close(found, wanted, what="the output for an ordinary sub-layer", tolerance=1e-9)
-    return "the stream passes untouched, and dropout falls on what is added."
+    return "the stream passes unchanged, and dropout is applied to the sub-layer's output only."
 
 
 @judge
