@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,13 +27,13 @@ def _by_loops(length: int, d_model: int, first: int = 0) -> Tensor:
 
 
 @judge
-def check_origin(answer: Mapping[str, object]) -> str:
+def check_origin(answer: Mapping[str, Any]) -> str:
     """Judge the predictions about a table of width 6, exercise ex-predict-origin."""
     for name, wanted in EXPECTED.items():
         found = answer.get(name, ...)
         expect(found is not ..., EMPTY)
-        right = np.shape(found) == np.shape(wanted) and np.all(np.asarray(found) == wanted)
-        expect(bool(right), f"{name!r} is not {found}; write down sine and cosine of each angle at position 0.")
+        right = np.array_equal(found, np.asarray(wanted))
+        expect(right, f"{name!r} is not {found}; write down sine and cosine of each angle at position 0.")
     return "position 0 is a row of clocks that all stand at twelve."
 
 
