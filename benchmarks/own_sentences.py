@@ -1,0 +1,126 @@
+"""How good does a model get with 1,000, 5,000, 20,000 and 100,000 pairs of sentences?
+
+    python -m benchmarks.own_sentences --data DIR --out FOLDER
+
+From scratch on the first pairs of Tatoeba, and, with 1,000 and 5,000 captions of Multi30k, from scratch and
+from the shipped model, which was trained on Tatoeba, so it cannot be tested there. The minutes are CPU time
+of one core, so other programs do not count. An interrupted run resumes with the same command.
+"""
+
+import argparse
+import dataclasses
+import json
+import time
+from argparse import RawDescriptionHelpFormatter
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.checkpointing.files import write_together
+from annotated_transformer.config import TINY
+from annotated_transformer.decoding.pretrained import pretrained_folder
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.evaluation.bleu import sacrebleu_13a
+from annotated_transformer.text.corpus import Corpus, load_corpus
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
+from benchmarks.quality import beam_scores, describe_training
+from benchmarks.record import RESULTS, describe_code, write_result
+
+TEXTS = 1000  # of the test set
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One model: how many pairs of which corpus, and the options that suit so many."""
+
+    corpus: str
+    pairs: int
+    steps: int
+    vocab_size: int = 4000
+    dropout: float = 0.1
+    max_lr: float = 3e-3
+    fine_tuned: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the name of its folder."""
+        return f"{self.corpus}_{self.pairs}{'_fine_tuned' if self.fine_tuned else ''}"
+
+    def recipe(self) -> Recipe:
+        """Return what `train` follows when given these options and `--average 5`."""
+        training = TrainingConfig(
+            steps=self.steps, batch_tokens=2048, warmup_steps=200, max_lr=self.max_lr, fast=True
+        )
+        if self.fine_tuned:
+            shape = dataclasses.replace(shipped().model.config, dropout=self.dropout)
+        else:
+            shape = dataclasses.replace(TINY, vocab_size=self.vocab_size, dropout=self.dropout)
+        return Recipe(shape=shape, training=training, average=5)
+
+
+CASES = [
+    Case(corpus="tatoeba", pairs=1_000, steps=500, vocab_size=1000, dropout=0.3),
+    Case(corpus="tatoeba", pairs=5_000, steps=1_000, vocab_size=2000, dropout=0.3),
+    Case(corpus="multi30k", pairs=1_000, steps=500, vocab_size=1000, dropout=0.3),
+    Case(corpus="multi30k", pairs=5_000, steps=1_000, vocab_size=2000, dropout=0.3),
+    Case(corpus="multi30k", pairs=1_000, steps=300, dropout=0.3, max_lr=1e-3, fine_tuned=True),
+    Case(corpus="multi30k", pairs=5_000, steps=600, dropout=0.3, max_lr=1e-3, fine_tuned=True),
+    Case(corpus="tatoeba", pairs=20_000, steps=2_500, dropout=0.2),
+    Case(corpus="tatoeba", pairs=100_000, steps=5_000),
+]
+
+
+def shipped() -> Translator:
+    """Return the model to fine-tune."""
+    return Translator.from_pretrained("en-de")
+
+
+def first_pairs(corpus: Corpus, pairs: int) -> Corpus:
+    """Return the corpus with so many training pairs."""
+    return dataclasses.replace(corpus, splits=corpus.splits | {"train": corpus.splits["train"][:pairs]})
+
+
+def learn(case: Case, corpus: Corpus, folder: Path) -> float:
+    """Train the model of `case`; return the CPU time in minutes, up to the last whole epoch."""
+    clock = folder.with_name(f"{folder.name}.seconds.json")
+    before = json.loads(clock.read_text()) if clock.exists() else 0.0
+    begun = time.process_time()
+
+    def log(metrics: object) -> None:
+        spent = before + time.process_time() - begun
+        write_together(clock.parent, {clock.name: json.dumps(spent).encode()})
+        print(f"{case.name}: {metrics}", flush=True)
+
+    start = pretrained_folder("en-de") if case.fine_tuned else None
+    train_from_recipe(case.recipe(), corpus, folder, seed=0, start=start, log=log)
+    return float(json.loads(clock.read_text())) / 60
+
+
+def main() -> None:
+    """Train, score, and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds both corpora")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the models")
+    options = parser.parse_args()
+    describe_code()
+    torch.set_num_threads(1)
+    options.out.mkdir(parents=True, exist_ok=True)
+    found: dict[str, object] = {}
+    for case in CASES:
+        whole = load_corpus(case.corpus, folder=options.data)
+        corpus, folder = first_pairs(whole, case.pairs), options.out / case.name
+        minutes = learn(case, corpus, folder)
+        test = {"test": whole.splits["test" if "test" in whole.splits else "test_2016_flickr"][:TEXTS]}
+        scores = beam_scores(Translator.from_folder(folder), test, {"cased 13a": sacrebleu_13a})
+        training = describe_training(case.recipe(), corpus, folder) | {"cpu_minutes": round(minutes, 1)}
+        found[case.name] = {"training": training, "scores": scores["cased 13a"]}
+    captions = load_corpus("multi30k", folder=options.data).splits["test_2016_flickr"][:TEXTS]
+    untouched = beam_scores(shipped(), {"test": captions}, {"cased 13a": sacrebleu_13a})
+    found["shipped, without fine-tuning"] = {"scores": untouched["cased 13a"]}
+    write_result(RESULTS / "own_sentences.json", seed=0, results=found)
+
+
+if __name__ == "__main__":
+    main()
