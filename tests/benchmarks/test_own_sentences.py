@@ -1,0 +1,39 @@
+"""The benchmark of small corpora: what it trains on, and what its clock counts."""
+
+import dataclasses
+import json
+from types import SimpleNamespace
+
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.toy.pairs import toy_pairs
+from benchmarks import own_sentences
+from benchmarks.own_sentences import CASES, Case, first_pairs, learn
+
+PAIRS = [(pair.source, pair.target) for pair in toy_pairs(20)]
+CORPUS = Corpus(name="toy", splits={"train": PAIRS, "test": PAIRS}, skipped={}, terms="")
+
+
+def test_law_only_the_training_pairs_are_cut():
+    assert first_pairs(CORPUS, 10).splits == {"train": PAIRS[:10], "test": PAIRS}
+
+
+def test_law_each_model_has_a_folder_of_its_own():
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+def test_law_a_fine_tuned_model_has_the_shape_of_the_shipped_one():
+    (small, _) = [case for case in CASES if case.fine_tuned]
+    shipped = Translator.from_pretrained("en-de").model.config
+    assert small.recipe().shape == dataclasses.replace(shipped, dropout=small.dropout)
+
+
+def test_law_an_interrupted_run_adds_its_cpu_time_to_that_of_the_earlier_runs(tmp_path, monkeypatch):
+    corpus = dataclasses.replace(CORPUS, splits={"train": PAIRS})
+    case = Case(corpus="toy", pairs=20, steps=1, vocab_size=300)
+    clock = iter([5.0, 35.0, 100.0, 130.0])
+    monkeypatch.setattr(own_sentences, "time", SimpleNamespace(process_time=lambda: next(clock)))
+    assert learn(case, corpus, tmp_path / "run") == 0.5
+    more = dataclasses.replace(case, steps=2)
+    assert learn(more, corpus, tmp_path / "run") == 1.0
+    assert json.loads((tmp_path / "run.seconds.json").read_text()) == 60
