@@ -212,24 +212,36 @@ def _beside(ax: Axes, x: float, y: float, shape: str) -> None:
 
 
 def draw_results(
-    panels: Mapping[str, Mapping[str, Sequence[float]]],
-    limits: Mapping[str, float],
+    measured: Mapping[str, Mapping[str, Sequence[float]]],
+    limits: Mapping[str, Mapping[str, float]],
     ranges: Mapping[str, tuple[float, float]],
 ) -> Figure:
-    """Draw each kind's results, a mark for each seed, and a dotted line at the limit of each panel."""
-    fig, axes = new_figure(len(panels), 1, height=2.35 * len(panels))
-    for ax, (title, kinds) in zip(axes, panels.items(), strict=True):
+    """Draw a panel for each title and a row for each of its names: marks where measured, a bar at a limit."""
+    counts = [len(rows) for rows in measured.values()]
+    line, above, below = 0.5, 0.35, 0.4  # inches
+    height = line * sum(counts) + (above + below) * len(counts)
+    fig, axes = new_figure(len(counts), 1, height=height)
+    fig.set_layout_engine("none")  # so that rows are equally high in all panels
+    top = height
+    for ax, title in zip(axes, measured, strict=True):
+        bottom = top - above - line * len(measured[title])
+        ax.set_position((0.29, bottom / height, 0.66, (top - above - bottom) / height))
+        top = bottom - below
         low, high = ranges[title]
-        for place, (name, values) in enumerate(kinds.items()):
-            color, mark = (FIRST, "o") if place == len(kinds) - 1 else (SECOND, "s")
+        rows = measured[title]
+        for place, (name, values) in enumerate(rows.items()):
             ax.plot([low, high], [place, place], color=NEUTRAL, lw=0.6, ls="-", marker="", zorder=0)
+            if name in limits[title]:
+                ends = [place - 0.34, place + 0.34]
+                ax.plot([limits[title][name]] * 2, ends, color=INK, lw=3, ls="-", marker="")
+            color, mark = (FIRST, "o") if place == len(rows) - 1 else (SECOND, "s")
             shown = [round(value, 2) for value in values]
-            ax.plot(shown, [place] * len(values), color=color, linestyle="", marker=mark, clip_on=False)
-        ax.axvline(limits[title], color=INK, linestyle=":", lw=2)
-        ax.set_yticks(range(len(kinds)), list(kinds))
-        ax.set(ylim=(len(kinds) - 0.5, -0.5), xlim=(low, high))
+            if shown:  # an empty line would have an edge of its own
+                ax.plot(shown, [place] * len(shown), color=color, linestyle="", marker=mark, clip_on=False)
+        ax.set_yticks(range(len(rows)), list(rows))
+        ax.set(ylim=(len(rows) - 0.5, -0.5), xlim=(low, high))
         ax.set_title(title, loc="left")
-        ax.tick_params(length=0)
+        ax.tick_params(axis="y", length=0)
     return fig
 
 

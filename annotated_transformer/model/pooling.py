@@ -23,7 +23,7 @@ def mean_pool(
 
 
 class PooledHead(nn.Module):
-    r"""Predict from a whole sequence: a linear map of its mean vector, $\bar z W + b$."""
+    r"""Predict from a sequence: a linear map of its mean vector, $\bar z W + b$."""
 
     def __init__(self, d_model: int, outputs: int) -> None:
         """Make the map: an output for each class, or one for each number to predict."""
