@@ -1,6 +1,7 @@
 """The drawings of the chapter on the encoder."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -181,7 +182,11 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
         if detail:
             ax.text(middle + 0.15, end + 0.3, WIDE, ha="left", va="center", color=MUTED)
             _beside(ax, x, y + 1.9, WIDE)
-        found |= {station: box, f"add {number}": Box(x - 0.42, end - 0.42, 0.84, 0.84), f"norm {number}": norm}
+        found |= {
+            station: box,
+            f"add {number}": Box(x - 0.42, end - 0.42, 0.84, 0.84),
+            f"norm {number}": norm,
+        }
         y = norm.top[1]
     return found
 
@@ -267,6 +272,6 @@ def _spread(places: Sequence[float], *, apart: float) -> list[float]:
     """Move the lower of two places that are too near each other down."""
     moved = list(places)
     order = sorted(range(len(places)), key=lambda i: -places[i])
-    for upper, lower in zip(order, order[1:], strict=False):
+    for upper, lower in pairwise(order):
         moved[lower] = min(moved[lower], moved[upper] - apart)
     return moved
