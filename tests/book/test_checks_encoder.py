@@ -4,7 +4,6 @@ import math
 from collections import defaultdict
 
 import pytest
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 

@@ -31,6 +31,7 @@ def all_reviews() -> list[Review]:
     A review names two aspects, each with an opinion that may be negated. Those whose two
     opinions cancel are left out, so the sign of a score is its verdict.
     """
+    opinions: list[tuple[tuple[str, ...], int]]
     opinions = [((word,), value) for word, value in OPINIONS.items()]
     opinions += [(("not", word), -value) for word, value in OPINIONS.items()]
     reviews = [
