@@ -39,12 +39,12 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A stack of encoder layers: the source goes in, the decoder's *memory* comes out."""
+    """A stack of encoder layers: source in, the decoder's *memory* out."""
 
     def __init__(
         self, layers: Iterable[EncoderLayer], final_norm: nn.Module | None = None
     ) -> None:
-        """Stack the layers; pre-norm ones need a `final_norm`, the paper's have none."""
+        """Stack the layers; pre-norm ones need a `final_norm`, the paper's none."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm or nn.Identity()

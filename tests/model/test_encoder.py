@@ -101,6 +101,23 @@ def test_law_without_positions_the_encoder_is_equivariant_and_with_them_it_is_no
     assert causal.abs().max() > 1e-2
 
 
+@pytest.mark.equation("eq-encoder-layer")
+def test_law_a_layer_drops_and_adds_and_normalizes_after_each_sublayer(x, randomized):
+    layer = randomized(our_layer(PostNorm))
+    for surround in (layer.add_norm_1, layer.add_norm_2):
+        surround.dropout.p = 0.3
+    torch.manual_seed(0)
+    found = layer(x)
+    torch.manual_seed(0)
+    dropped = torch.nn.functional.dropout(layer.self_attention(x, x, x), p=0.3)
+    y = layer.add_norm_1.norm(x + dropped)
+    again = torch.nn.functional.dropout(layer.feed_forward(y), p=0.3)
+    assert (dropped == 0).any()
+    assert (again == 0).any()
+    torch.testing.assert_close(found, layer.add_norm_2.norm(y + again), **EXACT)
+
+
+@pytest.mark.equation("eq-encoder-stack")
 def test_law_every_layer_has_its_own_weights(x, randomized):
     encoder = randomized(Encoder(our_layer(PostNorm) for _ in range(LAYERS)))
     one = sum(p.numel() for p in encoder.layers[0].parameters())

@@ -1,0 +1,39 @@
+"""Linear probes: what a linear map can read off the vectors of each layer."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from annotated_transformer.model.encoder import Encoder
+
+
+@torch.no_grad()
+def layer_outputs(
+    encoder: Encoder, x: Float[Tensor, "batch tokens d_model"]
+) -> Float[Tensor, "depths batch tokens d_model"]:
+    """Return the input of a stack and the output of each of its layers, bottom up."""
+    outputs = [x]
+    for layer in encoder.layers:
+        outputs.append(layer(outputs[-1]))
+    return torch.stack(outputs)
+
+
+def probe_accuracy(
+    vectors: Float[Tensor, "samples d_model"],
+    labels: Int[Tensor, " samples"],
+    held_out: Bool[Tensor, " samples"],
+    *,
+    ridge: float = 1e-3,
+) -> float:
+    """Return how often a linear map, fitted to the other samples, finds the label of a held-out one.
+
+    The map is ridge regression on the labels as one-hot vectors, solved in closed form.
+    """
+    vectors = torch.cat([vectors, torch.ones(len(vectors), 1, dtype=vectors.dtype)], dim=1)
+    classes = torch.unique(labels)
+    targets = (labels[:, None] == classes).to(vectors.dtype)
+    fitted = vectors[~held_out]
+    penalty = ridge * len(fitted) * fitted.var() * torch.eye(vectors.size(1), dtype=vectors.dtype)
+    weight = torch.linalg.solve(fitted.T @ fitted + penalty, fitted.T @ targets[~held_out])
+    found = classes[(vectors[held_out] @ weight).argmax(dim=1)]
+    return (found == labels[held_out]).double().mean().item()
