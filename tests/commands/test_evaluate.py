@@ -1,6 +1,8 @@
 """What `evaluate` promises: the split, the search and the protocol asked for, and their BLEU."""
 
+import dataclasses
 import gzip
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -104,6 +106,9 @@ def test_law_a_corpus_has_its_own_splits(
         for language, texts in zip(("en", "de"), zip(*rows, strict=True), strict=True):
             text = "".join(f"{line}\n" for line in texts)
             (tmp_path / "multi30k" / f"{split}.{language}.gz").write_bytes(gzip.compress(text.encode()))
+    paths = (tmp_path / "multi30k").iterdir()
+    sums = "\n".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in paths)
+    monkeypatch.setitem(SOURCES, "multi30k", dataclasses.replace(SOURCES["multi30k"], sums=sums))
     arguments = ["--corpus", name, "--data", str(tmp_path), "--split", "test", *languages]
     arguments += ["--pretrained", "en-de"]
     assert command_line.main(["evaluate", *arguments]) == 0
@@ -122,9 +127,9 @@ def test_law_a_corpus_has_its_own_splits(
     ("arguments", "sentence"),
     [
         (["--corpus", "toy", "--split", "dev"], "toy has no split 'dev'; choose from train, val, test"),
-        (["--corpus", "tatoeba"], "where is the corpus tatoeba? give its folder, or set"),
-        ([], "where is the corpus files? give its folder, or set"),
-        (["--data", "nowhere"], "there is no folder nowhere; give the one that holds test.en"),
+        (["--corpus", "tatoeba"], "the folder of the corpus tatoeba is unknown; give it, or set"),
+        ([], "the folder of the corpus files is unknown; give it, or set"),
+        (["--data", "nowhere"], "there is no folder nowhere; give the one that contains test.en"),
         (["--corpus", "toy", "--target", "fr"], "the corpus toy has en and de, not en and fr"),
     ],
 )
