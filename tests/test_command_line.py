@@ -1,4 +1,4 @@
-"""The command line from end to end on a small language, and its one sentence for each mistake."""
+"""The command line from end to end on a small language, and its error messages."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -265,15 +266,31 @@ MISTAKES = {
     ),
     "no limit": (
         ["train", "--data", "nowhere", "--out", "out"],
-        "steps=None and minutes=None would train forever",
+        "no --steps and no --minutes: training would never end; give one",
     ),
     "a file for a folder": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/val.de"],
-        "File exists",
+        "val.de is not a folder; give another name",
+    ),
+    "a file within a path": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/val.de/model"],
+        "val.de/model is not a folder; give another name",
+    ),
+    "half a hypothesis": (
+        ["translate", "--beam", "0", "A man"],
+        "--beam 0 keeps no hypothesis; give 1 (greedy search) or more",
+    ),
+    "a learning rate that is no number": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--max-lr", "nan"],
+        "--max-lr nan is not a positive number; give one",
+    ),
+    "other files for a published corpus": (
+        ["train", "--steps", "1", "--corpus", "multi30k", "--data", "{data}", "--out", "out"],
+        "is not a file of the published corpus multi30k (its SHA-256 is",
     ),
     "a training that diverges": (
         [*TRAIN, "--max-lr", "1e30", "--data", "{data}", "--out", "out"],
-        "training has diverged; give a smaller max_lr, or more than warmup_steps=30",
+        "training has diverged; give a smaller --max-lr, or more than --warmup-steps 30",
     ),
     "a model of another origin": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/foreign"],
@@ -281,7 +298,7 @@ MISTAKES = {
     ),
     "no epochs to average": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--average", "0"],
-        "average=0 epochs have no mean; give 1 or more epochs",
+        "--average 0 epochs have no mean; give 1 or more epochs",
     ),
     "no model": (
         ["translate", "--model", "nowhere", "A man"],
@@ -290,29 +307,29 @@ MISTAKES = {
     "no text": (["translate", "--model", "nowhere"], "nothing to translate; give a text, such as"),
     "no threads": (
         ["translate", "--model", "nowhere", "A", "--threads", "0"],
-        "--threads 0 would do no work; give 1",
+        "--threads 0 is not a number of threads; give 1",
     ),
     "too many threads": (
         ["translate", "--model", "nowhere", "A", "--threads", "99999999999"],
-        "--threads 99999999999 is more than 1024; give as many as there are cores",
+        "--threads 99999999999 is more than 1024; give at most as many as this machine has",
     ),
     "too large a vocabulary": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--vocab-size", "1000000000"],
-        "a model of this shape has about 1e+11 weights, more than 1e+11; make vocab_size=1000000000",
+        "a model of this shape has about 1e+11 weights, more than 1e+11; make --vocab-size 1000000000",
     ),
     "too wide a model": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--d-model", "100000000"],
-        "more than 1e+11; make vocab_size=4000, max_length=256, num_layers=4, d_model=100000000",
+        "more than 1e+11; make --vocab-size 4000, max_length=256, --num-layers 4, --d-model 100000000",
     ),
     "too long a seed": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--seed", str(2**64)],
-        f"seed={2**64}, of which PyTorch's generator would use the last 32 bits, 0; give 0 to",
+        f"--seed {2**64}, of which PyTorch's generator would use the last 32 bits, 0; give 0 to",
     ),
     "too wide a beam": (
         ["translate", "--beam", "3000000", "A man"],
-        "beam_size=3000000 and 1 sources make",
+        "--beam 3000000 and 1 sources make",
     ),
-    "an infinite penalty": (["translate", "--beam", "3", "--alpha", "inf", "A"], "alpha=inf makes all"),
+    "an infinite penalty": (["translate", "--beam", "3", "--alpha", "inf", "A"], "--alpha inf makes all"),
     "no time between saves": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--save-minutes", "nan"],
         "(--save-minutes nan) is no duration; give 0",
@@ -347,10 +364,76 @@ def test_message_a_mistake_is_one_sentence(
         assert command_line.main([argument.replace("{data}", str(data)) for argument in arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    *_, error = err.splitlines()  # before it, what is known of the corpus
+    *_, error = err.splitlines()  # before it, the summary of the corpus
     assert error.startswith("error: ")
     assert sentence in error
     assert err.count("error") == 1
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "--steps", "1", "--out", ""],
+        ["train", "--steps", "1", "--out", "out", "--data", ""],
+        ["translate", "--model", ""],
+        ["curves", "", "--to", "file.svg"],
+        ["curves", "folder", "--to", ""],
+        ["download", "tatoeba", "--to", ""],
+    ],
+)
+def test_message_an_empty_path(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(arguments)
+    assert ": '' is not a path; give the name of a file or folder" in capsys.readouterr().err
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", ["loop", "dangling", "fifo"])
+@pytest.mark.parametrize("option", ["--out", "--start"])
+def test_message_a_folder_that_is_no_folder(
+    data: Path, kind: str, option: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    path = tmp_path / "path"
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path if kind == "loop" else tmp_path / "nowhere")
+    folders = {"--out": str(tmp_path / "out"), option: str(path)}
+    arguments = [*TRAIN, "--data", str(data), *(word for pair in folders.items() for word in pair)]
+    assert command_line.main(arguments) == 2
+    sentence = {"--out": f"--out {path} is not a folder; give another", "--start": "there is no model folder"}
+    assert sentence[option] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["translate", "A"], ["evaluate", "--split", "test"], ["train"]])
+def test_law_translation_takes_one_thread_unless_told_otherwise(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    threads: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    command = command_line.COMMANDS[arguments[0]]._replace(run=lambda options: None)
+    monkeypatch.setitem(command_line.COMMANDS, arguments[0], command)
+    arguments = [*arguments, *(["--out", "out"] if arguments == ["train"] else [])]
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert command_line.main(arguments) == 0
+    assert threads == ([] if arguments[0] == "train" else [1])
+    assert command_line.main([*arguments, "--threads", "2"]) == 0
+    assert threads[-1] == 2
+    threads.clear()
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert command_line.main(arguments) == 0
+    assert threads == []
+
+
+@pytest.mark.filterwarnings("always")
+def test_law_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def warn(options: object) -> None:
+        warnings.warn("the folder is full", stacklevel=1)
+
+    monkeypatch.setitem(command_line.COMMANDS, "train", command_line.COMMANDS["train"]._replace(run=warn))
+    assert command_line.main(["train", "--out", "out"]) == 0
+    assert capsys.readouterr().err == "warning: the folder is full\n"
 
 
 @pytest.mark.message
@@ -388,7 +471,7 @@ def test_message_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], 
     arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
     assert command_line.main(arguments) == 0
     assert command_line.main([*arguments, "--source", "de", "--target", "en", "--max-lr", "0.01"]) == 2
-    changes = r"corpus was \w+ and is \w+, .*max_lr was 0\.003 and is 0\.01"
+    changes = r"corpus was \w+ and is \w+, .*--max-lr was 0\.003 and is 0\.01"
     assert re.search(f"is the state of another training run: {changes}", capsys.readouterr().err)
 
 

@@ -301,7 +301,7 @@ def _label_ends(ax: Axes, height: float, curves: list[Curve]) -> None:
     for curve, y in zip(curves, inches, strict=True):
         name = SHORT.get(curve.label, "")
         ax.annotate(
-            f"{name} {curve.values[-1]:.2g}".strip(),
+            f"{name} {_short(curve.values[-1])}".strip(),
             (1, y / height),
             xycoords="axes fraction",
             xytext=(9, 0),
@@ -309,3 +309,8 @@ def _label_ends(ax: Axes, height: float, curves: list[Curve]) -> None:
             va="center",
             annotation_clip=False,
         )
+
+
+def _short(value: float) -> str:
+    """Return two digits of a number; one if it is so large that its exponent is shown."""
+    return f"{value:.2g}" if value < 1e4 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")

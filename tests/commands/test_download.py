@@ -1,4 +1,4 @@
-"""What `download` promises: the terms first, then the corpus, ready for the other commands."""
+"""The command `download`: it prints the terms first; the corpus can then be loaded."""
 
 import hashlib
 import http.server
@@ -52,7 +52,7 @@ def test_law_what_is_downloaded_can_be_loaded_as_it_says(tmp_path: Path, capsys:
     terms, last = out.rstrip("\n").rsplit("\n", 1)
     assert terms == SOURCES["tatoeba"].terms
     where = f"--corpus tatoeba --data {tmp_path / 'data'}"
-    assert last == f"{tmp_path / 'data' / 'tatoeba'} has tatoeba; give {where}"
+    assert last == f"tatoeba is in {tmp_path / 'data' / 'tatoeba'}; give {where}"
     assert err == ""  # no bar where no one looks on
     corpus = load_corpus("tatoeba", folder=tmp_path / "data")
     assert sum(map(len, corpus.splits.values())) == 1009

@@ -142,7 +142,7 @@ def test_law_a_training_starts_with_the_model_asked_for(data: Path, seen: Seen, 
     ("options", "sentence"),
     [
         (["--device", "cuda"], "--device cuda, but PyTorch"),
-        (["--bpe-dropout", "2"], "bpe_dropout=2.0 is not a probability; give 0 (none)"),
+        (["--bpe-dropout", "2"], "--bpe-dropout 2.0 is not a probability; give 0 (none)"),
     ],
 )
 def test_message_a_mistake_is_one_sentence(
