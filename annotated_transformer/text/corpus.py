@@ -203,7 +203,7 @@ READERS = {
     "files": _parallel_files,
 }
 TERMS = {
-    "toy": "Terms: none; this package generates the sentences.",
+    "toy": "Terms: none; made by this package, of nobody else's text.",
     **{name: source.terms for name, source in SOURCES.items()},
     "files": "Terms: your own.",
 }

@@ -29,7 +29,7 @@ def write(folder: Path, **files: bytes) -> None:
         (folder / f"train.{language}").write_bytes(data)
 
 
-def test_law_line_i_meets_line_i_stripped(tmp_path: Path):
+def test_law_line_i_is_paired_with_line_i_stripped(tmp_path: Path):
     write(tmp_path, en=b"One.\r\n Two. \nThree.\n", de="Eins.\nZwei.\t\nDrei, größer.".encode())
     pairs = [("One.", "Eins."), ("Two.", "Zwei."), ("Three.", "Drei, größer.")]
     assert read_pairs(tmp_path, "train") == pairs
@@ -218,7 +218,7 @@ def test_law_tatoeba_counts_what_it_leaves_out(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["toy", "tatoeba"])
-def test_law_german_first_turns_the_same_pairs_round(tmp_path: Path, name: str):
+def test_law_german_as_source_reverses_the_same_pairs(tmp_path: Path, name: str):
     folder = tatoeba(tmp_path, [f"{en}\t{de}" for en, de in COLUMNS])
     there = load_corpus(name, folder=folder)
     back = load_corpus(name, folder=folder, source="de", target="en")
@@ -232,7 +232,7 @@ def test_law_the_toy_language_needs_no_folder(monkeypatch: pytest.MonkeyPatch):
     assert not any(a & b for a, b in itertools.combinations(sentences(splits).values(), 2))
 
 
-def test_law_only_training_loses_its_misfits(tmp_path: Path):
+def test_law_only_the_training_split_is_filtered(tmp_path: Path):
     good, filter_reason = b"One two.\n", b"1 2 3 4 5 6 7 8 9 10\n"
     for split, english in {
         "train": good + filter_reason + good,
@@ -247,7 +247,7 @@ def test_law_only_training_loses_its_misfits(tmp_path: Path):
     assert corpus.skipped == {"empty": 0, "mismatched": 1}
 
 
-def test_law_a_folder_of_corpora_serves_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_a_parent_folder_of_corpora_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tatoeba(tmp_path / "tatoeba", [f"{en}\t{de}" for en, de in COLUMNS])
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     corpus = load_corpus("tatoeba")
@@ -263,7 +263,7 @@ def test_law_every_summary_ends_with_the_terms(tmp_path: Path):
     assert "Terms: none" in load_corpus("toy").summary()
 
 
-def test_oracle_the_real_tatoeba_is_whole_and_no_split_knows_another(root: Path, shared_data: Path):
+def test_oracle_the_splits_of_the_real_tatoeba_are_complete_and_do_not_overlap(root: Path, shared_data: Path):
     command = [sys.executable, "-c", LOAD_TATOEBA, str(shared_data)]  # without the shape checker: it is slow
     run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
     splits, skipped = json.loads(run.stdout)
@@ -342,7 +342,7 @@ def test_message_an_unknown_corpus():
 @pytest.mark.message
 @pytest.mark.parametrize("name", ["toy", "multi30k", "tatoeba"])
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("de", "de")])
-def test_message_a_language_that_a_corpus_has_not(name: str, source: str, target: str):
+def test_message_a_language_that_a_corpus_does_not_have(name: str, source: str, target: str):
     expected = f"{name} has en and de, not {source} and {target}; give source='en', target='de', or the rev"
     with pytest.raises(ValueError, match=expected):
         load_corpus(name, source=source, target=target)
@@ -359,7 +359,7 @@ def test_message_another_number_of_columns(tmp_path: Path, line: str, columns: i
 
 
 @pytest.mark.message
-def test_message_a_corpus_that_is_not_there(tmp_path: Path):
+def test_message_a_missing_corpus(tmp_path: Path):
     (tmp_path / "_about.txt").touch()
     with pytest.raises(
         FileNotFoundError, match=r"neither deu-eng\.zip nor deu\.txt; it contains _about\.txt"
