@@ -56,7 +56,7 @@ def trained(data: Path) -> tuple[Path, str]:
     return data / "model", done.stderr.decode()
 
 
-def test_law_training_reports_what_it_learns(trained: tuple[Path, str]):
+def test_law_training_logs_its_metrics(trained: tuple[Path, str]):
     head, terms, *lines, last = trained[1].splitlines()
     assert head.startswith("files: train 198, test 18, val 3 pairs; left out: ")
     assert terms == "Terms: your own."
@@ -105,7 +105,7 @@ def test_law_the_same_seed_gives_the_same_model(data: Path, tmp_path: Path):
     assert not torch.equal(first["embedding.weight"], other["embedding.weight"])
 
 
-def test_law_a_training_killed_three_times_gives_the_same_model(
+def test_law_a_run_killed_three_times_gives_the_same_model(
     data: Path, trained: tuple[Path, str], tmp_path: Path
 ):
     command = [sys.executable, "-m", "annotated_transformer", *TRAIN, "--threads", "1"]
@@ -125,7 +125,7 @@ def test_law_a_training_killed_three_times_gives_the_same_model(
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
-def test_law_a_training_stopped_by_two_signals_says_how_to_resume_and_gives_the_same_model(
+def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_model(
     data: Path, trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ):
     out, update = tmp_path / "a folder", trainer.update
@@ -172,7 +172,9 @@ def test_law_a_signal_from_outside_saves_a_checkpoint(data: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_law_a_reader_who_leaves_is_no_mistake(trained: tuple[Path, str], tmp_path: Path, unbuffered: str):
+def test_law_closing_the_output_early_is_not_an_error(
+    trained: tuple[Path, str], tmp_path: Path, unbuffered: str
+):
     (tmp_path / "lines").write_text("The dog sees the man.\n" * (3 * TOGETHER))
     command = [sys.executable, "-m", "annotated_transformer", "translate", "--model", str(trained[0])]
     with (
@@ -194,7 +196,7 @@ def test_law_a_reader_who_leaves_is_no_mistake(trained: tuple[Path, str], tmp_pa
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--split", "test"]], ids=["help", "evaluate"])
-def test_law_a_reader_who_never_reads_is_no_mistake(
+def test_law_closing_the_output_at_once_is_not_an_error(
     data: Path, trained: tuple[Path, str], arguments: list[str], unbuffered: str
 ):
     if arguments[0] == "evaluate":
@@ -209,7 +211,7 @@ def test_law_a_reader_who_never_reads_is_no_mistake(
     assert (process.returncode, err) == (0, b"")
 
 
-def test_law_a_training_goes_on_when_nobody_reads_its_log(data: Path, tmp_path: Path):
+def test_law_a_run_continues_when_its_log_is_closed(data: Path, tmp_path: Path):
     command = [sys.executable, "-m", "annotated_transformer", *TRAIN, "--steps", "3", "--threads", "1"]
     command += ["--data", str(data), "--out", str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, bufsize=0) as process:
@@ -219,7 +221,7 @@ def test_law_a_training_goes_on_when_nobody_reads_its_log(data: Path, tmp_path: 
     checkpoint.load(tmp_path)
 
 
-def test_law_two_processes_train_one_model_as_one_would(data: Path, tmp_path: Path):
+def test_law_two_processes_train_the_same_model_as_one(data: Path, tmp_path: Path):
     arguments = [*TRAIN, "--steps", "3", "--dropout", "0", "--threads", "1", "--data", str(data)]
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
     command += ["annotated_transformer", *arguments, "--out", str(tmp_path)]
@@ -253,7 +255,7 @@ def test_law_the_model_is_the_mean_of_the_last_epochs(data: Path, tmp_path: Path
     assert [int(folder.name) for folder in last] == epochs[-2:]
 
 
-def test_law_no_more_epochs_are_announced_than_there_are(data: Path, tmp_path: Path, capsys):
+def test_law_the_log_counts_only_existing_epochs(data: Path, tmp_path: Path, capsys):
     arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path), "--average", "3"]
     assert command_line.main(arguments) == 0
     assert capsys.readouterr().err.splitlines()[-1] == f"{tmp_path} has the model of step 1"
@@ -447,7 +449,7 @@ def test_message_a_folder_that_cannot_be_written(
 
 
 @pytest.mark.message
-def test_message_an_interruption_is_one_word(
+def test_message_an_interruption(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     def interrupt(*arguments: object, **options: object) -> None:
@@ -459,7 +461,7 @@ def test_message_an_interruption_is_one_word(
 
 
 @pytest.mark.message
-def test_message_two_trainings_in_one_folder(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_message_two_runs_in_one_folder(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     arguments = [*TRAIN, "--data", str(data), "--out", str(tmp_path)]
     with RunDirectory(tmp_path):
         assert command_line.main(arguments) == 2

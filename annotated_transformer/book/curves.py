@@ -162,8 +162,10 @@ def read_schedule(folder: str | Path) -> Schedule | None:
         with safe_open(path, framework="pt") as file:
             settings = json.loads(file.metadata()["state"])["identity"]
         names = ("d_model", "warmup_steps", "max_lr")
-        return partial(learning_rate, **{name: settings[name] for name in names})
-    except (SafetensorError, TypeError, KeyError, ValueError) as error:
+        schedule = partial(learning_rate, **{name: settings[name] for name in names})
+        schedule(1)  # raises if a setting is not a number
+        return schedule
+    except (SafetensorError, TypeError, KeyError, ValueError, ArithmeticError) as error:
         raise ValueError(
             f"{path} does not hold the settings of a training run ({error!r}); plot the reports without it"
         ) from error

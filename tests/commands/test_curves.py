@@ -24,7 +24,7 @@ def training(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_law_the_drawing_says_what_is_printed(training: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_the_image_contains_the_printed_description(training: Path, capsys: pytest.CaptureFixture[str]):
     file = training / "curves.svg"
     assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
     words = capsys.readouterr().out.strip()

@@ -46,7 +46,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("served")
-def test_law_what_is_downloaded_can_be_loaded_as_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_a_downloaded_corpus_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert command_line.main(["download", "tatoeba", "--to", str(tmp_path / "data")]) == 0
     out, err = capsys.readouterr()
     terms, last = out.rstrip("\n").rsplit("\n", 1)
@@ -59,7 +59,7 @@ def test_law_what_is_downloaded_can_be_loaded_as_it_says(tmp_path: Path, capsys:
 
 
 @pytest.mark.message
-def test_message_the_terms_come_before_what_goes_wrong(
+def test_message_the_terms_are_printed_before_an_error(
     served: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (served / "deu-eng.zip").write_bytes(b"another")
