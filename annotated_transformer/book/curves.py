@@ -162,7 +162,7 @@ def read_schedule(folder: str | Path) -> Schedule | None:
         with safe_open(path, framework="pt") as file:
             settings = json.loads(file.metadata()["state"])["identity"]
         names = ("d_model", "warmup_steps", "max_lr")
-        schedule = partial(learning_rate, **{name: settings[name] for name in names})
+        schedule: Schedule = partial(learning_rate, **{name: settings[name] for name in names})
         schedule(1)  # raises if a setting is not a number
         return schedule
     except (SafetensorError, TypeError, KeyError, ValueError, ArithmeticError) as error:

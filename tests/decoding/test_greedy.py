@@ -148,7 +148,9 @@ def test_message_the_mode_is_restored_after_an_error(model: Transformer):
     assert model.training
 
 
-@pytest.mark.parametrize("search", [greedy_search, partial(sample, generator=torch.Generator())], ids=str)
+@pytest.mark.parametrize(
+    "search", [greedy_search, partial(sample, generator=torch.Generator())], ids=["greedy", "sample"]
+)
 def test_law_ids_of_32_bits_are_ids(model: Transformer, search: Callable[..., Tensor]):
     found = search(model, torch.tensor([[4, EOS_ID]], dtype=torch.int32))
     assert found.dtype == torch.int64
@@ -156,7 +158,9 @@ def test_law_ids_of_32_bits_are_ids(model: Transformer, search: Callable[..., Te
 
 @pytest.mark.message
 @pytest.mark.parametrize(
-    "search", [greedy_search, beam_search, partial(sample, generator=torch.Generator())], ids=str
+    "search",
+    [greedy_search, beam_search, partial(sample, generator=torch.Generator())],
+    ids=["greedy", "beam", "sample"],
 )
 @pytest.mark.parametrize(
     ("src", "error", "sentence"),
