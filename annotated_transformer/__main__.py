@@ -1,13 +1,15 @@
-"""The command line: fetch a corpus, train a model, translate with it, measure it.
+"""The command line: download a corpus, train a model, evaluate it, and translate with it.
 
-Each command is a file of `commands`; here they are put together, and mistakes reported.
+Each command is a file in `commands`; this file runs them and reports errors.
 """
 
 import argparse
 import os
 import sys
-from collections.abc import Callable
-from typing import NamedTuple
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TextIO
 
 import torch
 
@@ -15,16 +17,21 @@ from annotated_transformer import __version__
 from annotated_transformer.commands.curves import add_curves_options, curves_command
 from annotated_transformer.commands.download import add_download_options, download_command
 from annotated_transformer.commands.evaluate import add_evaluate_options, evaluate_command
+from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
 from annotated_transformer.commands.train import add_train_options, train_command
 from annotated_transformer.commands.translate import add_translate_options, translate_command
 
-MOST_THREADS = 1024  # far more abort the process
+MOST_THREADS = 1024  # with far more, the process is aborted
+# Translation takes many small steps, in which threads wait for each other. On two cores that other
+# processes kept busy, greedy decoding took 2.7 times as long with two threads as with one for 128
+# sentences, and 36 times as long for one sentence.
+ONE_THREAD = ("translate", "evaluate")
 
 
 class Command(NamedTuple):
-    """What a command takes, and what it does with that; its docstring is its help."""
+    """The functions that add the options of a command and run it; the docstring of `run` is its help."""
 
     add_options: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], None]
@@ -40,17 +47,23 @@ COMMANDS = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; a mistake of its user is one sentence on stderr and exit status 2.
+    """Run one command, and return its exit status.
 
-    After SIGINT and SIGTERM, the status is 130 and 143. A reader of the output who leaves before
-    its end, such as `head -1`, is no mistake: the command ends, with status 0.
+    An error that the user can correct is reported in one message on stderr, and the status is 2.
+    After SIGINT and SIGTERM, it is 130 and 143. If the reader of the output closes it early, as
+    `head -1` does, the command ends with status 0.
     """
+    options = argparse.Namespace()
     try:
-        return _run(sys.argv[1:] if arguments is None else arguments)
+        _parser().parse_args(sys.argv[1:] if arguments is None else arguments, options)
+        options.arguments = sys.argv[1:] if arguments is None else arguments
+        with _log_warnings():
+            _run(options)
+        return 0
     except ReaderGone:
         return 0
     except (ValueError, OSError, FloatingPointError) as error:
-        return _report(error)
+        return _report(name_options(str(error), options))
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -63,18 +76,40 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    on_cpu = "can't allocate memory" in str(error)  # PyTorch has no class for that
+    on_cpu = "can't allocate memory" in str(error)  # PyTorch has no exception class for it
     return on_cpu or isinstance(error, (MemoryError, torch.OutOfMemoryError))
 
 
-def _run(arguments: list[str]) -> int:
-    options = _parser().parse_args(arguments)
-    options.arguments = arguments
+def _run(options: argparse.Namespace) -> None:
     if options.threads is not None:
         _set_threads(options.threads)
+    elif options.command in ONE_THREAD and "OMP_NUM_THREADS" not in os.environ:
+        _set_threads(1)
     with handle_signals(raise_signal):
         options.run(options)
-    return 0
+
+
+@contextmanager
+def _log_warnings() -> Iterator[None]:
+    """Log the package's warnings as one line each, without the place in the code."""
+    show = warnings.showwarning
+
+    def log_warning(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if category is UserWarning:
+            log(f"warning: {message}")
+        else:
+            show(message, category, filename, lineno, file, line)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = log_warning
+        yield
 
 
 def _report(error: object) -> int:
@@ -84,11 +119,11 @@ def _report(error: object) -> int:
 
 def _set_threads(threads: int) -> None:
     if threads < 1:
-        raise ValueError(f"--threads {threads} would do no work; give 1 or more")
+        raise ValueError(f"--threads {threads} is not a number of threads; give 1 or more")
     if threads > MOST_THREADS:
         raise ValueError(
-            f"--threads {threads} is more than {MOST_THREADS}; give as many as there are cores, "
-            f"here {os.cpu_count()}"
+            f"--threads {threads} is more than {MOST_THREADS}; give at most as many as this machine has "
+            f"CPU cores, {os.cpu_count()}"
         )
     torch.set_num_threads(threads)
 
@@ -99,9 +134,10 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     for name, (add_options, run) in COMMANDS.items():
         command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
-        command.set_defaults(run=run)
+        command.set_defaults(run=run, command=name)
         add_options(command)
-        command.add_argument("--threads", type=int, help="number of CPU threads (default: PyTorch's choice)")
+        default = "1, unless OMP_NUM_THREADS is set" if name in ONE_THREAD else "PyTorch's choice"
+        command.add_argument("--threads", type=int, help=f"number of CPU threads (default: {default})")
     return parser
 
 

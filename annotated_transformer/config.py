@@ -1,4 +1,4 @@
-"""The shape of a Transformer: what the paper's table 3 varies."""
+"""The shape of a Transformer, as varied in table 3 of the paper."""
 
 from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_origin
@@ -10,33 +10,33 @@ MOST_WEIGHTS = 10**11  # 400 GB in float32; the paper's largest model has 0.002 
 class TransformerConfig:
     """The shape of a Transformer; the defaults are the paper's base model (table 3).
 
-    Training settings (label smoothing, warm-up) are not here: they change no shape.
+    Training settings (label smoothing, warm-up) are in `TrainingConfig`: they change no shape.
 
     Attributes:
-        vocab_size: Entries of the vocabulary that source and target share, V.
-        max_length: Positions that the positional encoding offers, in tokens.
-        num_layers: Layers of the encoder, and as many of the decoder, N.
+        vocab_size: Size of the vocabulary, which source and target share, V.
+        max_length: Number of positions of the positional encoding, in tokens.
+        num_layers: Number of encoder layers, and of decoder layers, N.
         d_model: Features of a token between layers.
         d_ff: Features inside the feed-forward network.
-        num_heads: Attention heads, h.
-        d_k: Features of a query and a key in one head; `None`: d_model / num_heads.
-        d_v: Features of a value in one head; `None`: d_model / num_heads.
-        dropout: Probability on sub-layer outputs and embedding sums, P_drop.
-        norm: `"post"` normalizes after the residual sum, as the paper; `"pre"` before the
+        num_heads: Number of attention heads, h.
+        d_k: Features of a query and a key in one head; `None` means d_model / num_heads.
+        d_v: Features of a value in one head; `None` means d_model / num_heads.
+        dropout: Dropout probability on sub-layer outputs and embedding sums, P_drop.
+        norm: `"post"` normalizes after the residual sum, as in the paper; `"pre"` before the
             sub-layer.
-        activation: Inside the feed-forward network; the paper's is `"relu"`.
+        activation: Activation of the feed-forward network; `"relu"` in the paper.
         positions: `"sinusoidal"` as in the base model, or `"learned"` (table 3, row E).
-        attention: `"scaled_dot_product"` is ours, with weights to observe; `"fused"` is
-            PyTorch's kernel.
-        attention_bias: Whether the attention projections have biases; the paper's have
+        attention: `"scaled_dot_product"` is our module, whose weights can be observed; `"fused"`
+            is PyTorch's kernel.
+        attention_bias: Whether the attention projections have biases; in the paper they have
             none.
-        pad_id: Id that fills a batch's shorter sentences.
-        bos_id: Id that begins every target.
-        eos_id: Id that ends every sentence.
+        pad_id: Id of padding after the shorter sentences of a batch.
+        bos_id: Id at the beginning of every target.
+        eos_id: Id at the end of every sentence.
     """
 
     vocab_size: int = 37_000
-    max_length: int = 1024  # the paper needs none: its sinusoids never end
+    max_length: int = 1024  # the paper has no limit: sinusoids are defined for every position
     num_layers: int = 6
     d_model: int = 512
     d_ff: int = 2048
@@ -57,10 +57,11 @@ class TransformerConfig:
         """Refuse a shape that cannot be built."""
         for name in "vocab_size max_length num_layers d_model d_ff num_heads d_k d_v".split():
             size = getattr(self, name)
-            if size is not None and (not isinstance(size, int) or size < 1):
+            optional = name in ("d_k", "d_v") and size is None
+            if not optional and (not isinstance(size, int) or size < 1):
                 raise ValueError(f"{name}={size!r}; choose a whole number from 1 on")
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout} is not in [0, 1); the paper's base model has 0.1")
+        if not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout={self.dropout!r} is not in [0, 1); the paper's base model has 0.1")
         for field in fields(self):
             value, choices = getattr(self, field.name), get_args(field.type)
             if get_origin(field.type) is Literal and value not in choices:
@@ -83,14 +84,14 @@ class TransformerConfig:
             )
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}
         if len(set(special.values())) < len(special) or not all(
-            0 <= id_ < self.vocab_size for id_ in special.values()
+            isinstance(id_, int) and 0 <= id_ < self.vocab_size for id_ in special.values()
         ):
             raise ValueError(
                 f"{special} are not three different ids below vocab_size={self.vocab_size}; choose other ids"
             )
 
     def _weights(self) -> int:
-        """Count the matrices' weights: three attentions and two networks in each pair of layers."""
+        """Count the weights of the matrices: three attentions and two networks per pair of layers."""
         split = self.d_model // self.num_heads
         d_k, d_v = self.d_k or split, self.d_v or split
         of_layers = 3 * 2 * self.num_heads * (d_k + d_v) + 2 * 2 * self.d_ff
@@ -112,4 +113,4 @@ TINY = TransformerConfig(
     num_heads=4,
     dropout=0.3,
 )
-"""Ours: small enough to learn to translate short sentences on two CPU cores."""
+"""Not in the paper: small enough to learn to translate short sentences on two CPU cores."""

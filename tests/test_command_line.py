@@ -1,4 +1,4 @@
-"""The command line from end to end on a small language, and its one sentence for each mistake."""
+"""The command line from end to end on a small language, and its error messages."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,7 @@ def trained(data: Path) -> tuple[Path, str]:
     return data / "model", done.stderr.decode()
 
 
-def test_law_training_reports_what_it_learns(trained: tuple[Path, str]):
+def test_law_training_logs_its_metrics(trained: tuple[Path, str]):
     head, terms, *lines, last = trained[1].splitlines()
     assert head.startswith("files: train 198, test 18, val 3 pairs; left out: ")
     assert terms == "Terms: your own."
@@ -105,7 +106,7 @@ def test_law_the_same_seed_gives_the_same_model(data: Path, tmp_path: Path):
     assert not torch.equal(first["embedding.weight"], other["embedding.weight"])
 
 
-def test_law_a_training_killed_three_times_gives_the_same_model(
+def test_law_a_run_killed_three_times_gives_the_same_model(
     data: Path, trained: tuple[Path, str], tmp_path: Path
 ):
     command = [sys.executable, "-m", "annotated_transformer", *TRAIN, "--threads", "1"]
@@ -125,7 +126,7 @@ def test_law_a_training_killed_three_times_gives_the_same_model(
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
-def test_law_a_training_stopped_by_two_signals_says_how_to_resume_and_gives_the_same_model(
+def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_model(
     data: Path, trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ):
     out, update = tmp_path / "a folder", trainer.update
@@ -172,7 +173,9 @@ def test_law_a_signal_from_outside_saves_a_checkpoint(data: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_law_a_reader_who_leaves_is_no_mistake(trained: tuple[Path, str], tmp_path: Path, unbuffered: str):
+def test_law_closing_the_output_early_is_not_an_error(
+    trained: tuple[Path, str], tmp_path: Path, unbuffered: str
+):
     (tmp_path / "lines").write_text("The dog sees the man.\n" * (3 * TOGETHER))
     command = [sys.executable, "-m", "annotated_transformer", "translate", "--model", str(trained[0])]
     with (
@@ -194,7 +197,7 @@ def test_law_a_reader_who_leaves_is_no_mistake(trained: tuple[Path, str], tmp_pa
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "--split", "test"]], ids=["help", "evaluate"])
-def test_law_a_reader_who_never_reads_is_no_mistake(
+def test_law_closing_the_output_at_once_is_not_an_error(
     data: Path, trained: tuple[Path, str], arguments: list[str], unbuffered: str
 ):
     if arguments[0] == "evaluate":
@@ -209,7 +212,7 @@ def test_law_a_reader_who_never_reads_is_no_mistake(
     assert (process.returncode, err) == (0, b"")
 
 
-def test_law_a_training_goes_on_when_nobody_reads_its_log(data: Path, tmp_path: Path):
+def test_law_a_run_continues_when_its_log_is_closed(data: Path, tmp_path: Path):
     command = [sys.executable, "-m", "annotated_transformer", *TRAIN, "--steps", "3", "--threads", "1"]
     command += ["--data", str(data), "--out", str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, bufsize=0) as process:
@@ -219,7 +222,7 @@ def test_law_a_training_goes_on_when_nobody_reads_its_log(data: Path, tmp_path: 
     checkpoint.load(tmp_path)
 
 
-def test_law_two_processes_train_one_model_as_one_would(data: Path, tmp_path: Path):
+def test_law_two_processes_train_the_same_model_as_one(data: Path, tmp_path: Path):
     arguments = [*TRAIN, "--steps", "3", "--dropout", "0", "--threads", "1", "--data", str(data)]
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
     command += ["annotated_transformer", *arguments, "--out", str(tmp_path)]
@@ -253,7 +256,7 @@ def test_law_the_model_is_the_mean_of_the_last_epochs(data: Path, tmp_path: Path
     assert [int(folder.name) for folder in last] == epochs[-2:]
 
 
-def test_law_no_more_epochs_are_announced_than_there_are(data: Path, tmp_path: Path, capsys):
+def test_law_the_log_counts_only_existing_epochs(data: Path, tmp_path: Path, capsys):
     arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path), "--average", "3"]
     assert command_line.main(arguments) == 0
     assert capsys.readouterr().err.splitlines()[-1] == f"{tmp_path} has the model of step 1"
@@ -266,15 +269,31 @@ MISTAKES = {
     ),
     "no limit": (
         ["train", "--data", "nowhere", "--out", "out"],
-        "steps=None and minutes=None would train forever",
+        "no --steps and no --minutes: training would never end; give one",
     ),
     "a file for a folder": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/val.de"],
-        "File exists",
+        "val.de is not a folder; give another name",
+    ),
+    "a file within a path": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/val.de/model"],
+        "val.de/model is not a folder; give another name",
+    ),
+    "half a hypothesis": (
+        ["translate", "--beam", "0", "A man"],
+        "--beam 0 keeps no hypothesis; give 1 (greedy search) or more",
+    ),
+    "a learning rate that is no number": (
+        ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--max-lr", "nan"],
+        "--max-lr nan is not a positive number; give one",
+    ),
+    "other files for a published corpus": (
+        ["train", "--steps", "1", "--corpus", "multi30k", "--data", "{data}", "--out", "out"],
+        "is not a file of the published corpus multi30k (its SHA-256 is",
     ),
     "a training that diverges": (
         [*TRAIN, "--max-lr", "1e30", "--data", "{data}", "--out", "out"],
-        "training has diverged; give a smaller max_lr, or more than warmup_steps=30",
+        "training has diverged; give a smaller --max-lr, or more than --warmup-steps 30",
     ),
     "a model of another origin": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/foreign"],
@@ -282,7 +301,7 @@ MISTAKES = {
     ),
     "no epochs to average": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--average", "0"],
-        "average=0 epochs have no mean; give 1 or more epochs",
+        "--average 0 epochs have no mean; give 1 or more epochs",
     ),
     "no model": (
         ["translate", "--model", "nowhere", "A man"],
@@ -291,29 +310,29 @@ MISTAKES = {
     "no text": (["translate", "--model", "nowhere"], "nothing to translate; give a text, such as"),
     "no threads": (
         ["translate", "--model", "nowhere", "A", "--threads", "0"],
-        "--threads 0 would do no work; give 1",
+        "--threads 0 is not a number of threads; give 1",
     ),
     "too many threads": (
         ["translate", "--model", "nowhere", "A", "--threads", "99999999999"],
-        "--threads 99999999999 is more than 1024; give as many as there are cores",
+        "--threads 99999999999 is more than 1024; give at most as many as this machine has",
     ),
     "too large a vocabulary": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--vocab-size", "1000000000"],
-        "a model of this shape has about 1e+11 weights, more than 1e+11; make vocab_size=1000000000",
+        "a model of this shape has about 1e+11 weights, more than 1e+11; make --vocab-size 1000000000",
     ),
     "too wide a model": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--d-model", "100000000"],
-        "more than 1e+11; make vocab_size=4000, max_length=256, num_layers=4, d_model=100000000",
+        "more than 1e+11; make --vocab-size 4000, max_length=256, --num-layers 4, --d-model 100000000",
     ),
     "too long a seed": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--seed", str(2**64)],
-        f"seed={2**64}, of which PyTorch's generator would use the last 32 bits, 0; give 0 to",
+        f"--seed {2**64}, of which PyTorch's generator would use the last 32 bits, 0; give 0 to",
     ),
     "too wide a beam": (
         ["translate", "--beam", "3000000", "A man"],
-        "beam_size=3000000 and 1 sources make",
+        "--beam 3000000 and 1 sources make",
     ),
-    "an infinite penalty": (["translate", "--beam", "3", "--alpha", "inf", "A"], "alpha=inf makes all"),
+    "an infinite penalty": (["translate", "--beam", "3", "--alpha", "inf", "A"], "--alpha inf makes all"),
     "no time between saves": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--save-minutes", "nan"],
         "(--save-minutes nan) is no duration; give 0",
@@ -348,10 +367,76 @@ def test_message_a_mistake_is_one_sentence(
         assert command_line.main([argument.replace("{data}", str(data)) for argument in arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    *_, error = err.splitlines()  # before it, what is known of the corpus
+    *_, error = err.splitlines()  # before it, the summary of the corpus
     assert error.startswith("error: ")
     assert sentence in error
     assert err.count("error") == 1
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "--steps", "1", "--out", ""],
+        ["train", "--steps", "1", "--out", "out", "--data", ""],
+        ["translate", "--model", ""],
+        ["curves", "", "--to", "file.svg"],
+        ["curves", "folder", "--to", ""],
+        ["download", "tatoeba", "--to", ""],
+    ],
+)
+def test_message_an_empty_path(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(arguments)
+    assert ": '' is not a path; give the name of a file or folder" in capsys.readouterr().err
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", ["loop", "dangling", "fifo"])
+@pytest.mark.parametrize("option", ["--out", "--start"])
+def test_message_a_folder_that_is_no_folder(
+    data: Path, kind: str, option: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    path = tmp_path / "path"
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path if kind == "loop" else tmp_path / "nowhere")
+    folders = {"--out": str(tmp_path / "out"), option: str(path)}
+    arguments = [*TRAIN, "--data", str(data), *(word for pair in folders.items() for word in pair)]
+    assert command_line.main(arguments) == 2
+    sentence = {"--out": f"--out {path} is not a folder; give another", "--start": "there is no model folder"}
+    assert sentence[option] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["translate", "A"], ["evaluate", "--split", "test"], ["train"]])
+def test_law_translation_takes_one_thread_unless_told_otherwise(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    threads: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", threads.append)
+    command = command_line.COMMANDS[arguments[0]]._replace(run=lambda options: None)
+    monkeypatch.setitem(command_line.COMMANDS, arguments[0], command)
+    arguments = [*arguments, *(["--out", "out"] if arguments == ["train"] else [])]
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert command_line.main(arguments) == 0
+    assert threads == ([] if arguments[0] == "train" else [1])
+    assert command_line.main([*arguments, "--threads", "2"]) == 0
+    assert threads[-1] == 2
+    threads.clear()
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    assert command_line.main(arguments) == 0
+    assert threads == []
+
+
+@pytest.mark.filterwarnings("always")
+def test_law_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def warn(options: object) -> None:
+        warnings.warn("the folder is full", stacklevel=1)
+
+    monkeypatch.setitem(command_line.COMMANDS, "train", command_line.COMMANDS["train"]._replace(run=warn))
+    assert command_line.main(["train", "--out", "out"]) == 0
+    assert capsys.readouterr().err == "warning: the folder is full\n"
 
 
 @pytest.mark.message
@@ -365,7 +450,7 @@ def test_message_a_folder_that_cannot_be_written(
 
 
 @pytest.mark.message
-def test_message_an_interruption_is_one_word(
+def test_message_an_interruption(
     data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     def interrupt(*arguments: object, **options: object) -> None:
@@ -377,7 +462,7 @@ def test_message_an_interruption_is_one_word(
 
 
 @pytest.mark.message
-def test_message_two_trainings_in_one_folder(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_message_two_runs_in_one_folder(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     arguments = [*TRAIN, "--data", str(data), "--out", str(tmp_path)]
     with RunDirectory(tmp_path):
         assert command_line.main(arguments) == 2
@@ -389,7 +474,7 @@ def test_message_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], 
     arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
     assert command_line.main(arguments) == 0
     assert command_line.main([*arguments, "--source", "de", "--target", "en", "--max-lr", "0.01"]) == 2
-    changes = r"corpus was \w+ and is \w+, .*max_lr was 0\.003 and is 0\.01"
+    changes = r"corpus was \w+ and is \w+, .*--max-lr was 0\.003 and is 0\.01"
     assert re.search(f"is the state of another training run: {changes}", capsys.readouterr().err)
 
 

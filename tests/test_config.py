@@ -1,4 +1,4 @@
-"""What a config promises: the paper's numbers, and a refusal of every shape that cannot be built."""
+"""Configs: the paper's numbers, and error messages for shapes that cannot be built."""
 
 import dataclasses
 
@@ -98,9 +98,9 @@ def test_message_a_size_is_a_whole_number(name, size):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("dropout", [-0.1, 1, 1.5, float("nan")])
+@pytest.mark.parametrize("dropout", [-0.1, 1, 1.5, float("nan"), None, "0.1"])
 def test_message_dropout_is_a_probability_below_one(dropout):
-    sentence = rf"dropout={dropout} is not in \[0, 1\); the paper's base model has 0.1"
+    sentence = rf"dropout={dropout!r} is not in \[0, 1\); the paper's base model has 0.1"
     with pytest.raises(ValueError, match=sentence):
         TransformerConfig(dropout=dropout)
 
@@ -141,7 +141,10 @@ def test_message_an_odd_width_has_no_sinusoids():
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("changed", [{"pad_id": 1}, {"bos_id": 2}, {"eos_id": 23}, {"pad_id": -1}])
+@pytest.mark.parametrize(
+    "changed",
+    [{"pad_id": 1}, {"bos_id": 2}, {"eos_id": 23}, {"pad_id": -1}, {"pad_id": 0.5}, {"eos_id": None}],
+)
 def test_message_special_ids_are_three_entries_of_the_vocabulary(changed):
     ids = {"pad_id": 0, "bos_id": 1, "eos_id": 2} | changed
     sentence = rf"^{ids} are not three different ids below vocab_size=23; choose other ids$"

@@ -162,8 +162,10 @@ def read_schedule(folder: str | Path) -> Schedule | None:
         with safe_open(path, framework="pt") as file:
             settings = json.loads(file.metadata()["state"])["identity"]
         names = ("d_model", "warmup_steps", "max_lr")
-        return partial(learning_rate, **{name: settings[name] for name in names})
-    except (SafetensorError, TypeError, KeyError, ValueError) as error:
+        schedule: Schedule = partial(learning_rate, **{name: settings[name] for name in names})
+        schedule(1)  # raises if a setting is not a number
+        return schedule
+    except (SafetensorError, TypeError, KeyError, ValueError, ArithmeticError) as error:
         raise ValueError(
             f"{path} does not hold the settings of a training run ({error!r}); plot the reports without it"
         ) from error
@@ -301,7 +303,7 @@ def _label_ends(ax: Axes, height: float, curves: list[Curve]) -> None:
     for curve, y in zip(curves, inches, strict=True):
         name = SHORT.get(curve.label, "")
         ax.annotate(
-            f"{name} {curve.values[-1]:.2g}".strip(),
+            f"{name} {_short(curve.values[-1])}".strip(),
             (1, y / height),
             xycoords="axes fraction",
             xytext=(9, 0),
@@ -309,3 +311,8 @@ def _label_ends(ax: Axes, height: float, curves: list[Curve]) -> None:
             va="center",
             annotation_clip=False,
         )
+
+
+def _short(value: float) -> str:
+    """Return two digits of a number; one if it is so large that its exponent is shown."""
+    return f"{value:.2g}" if value < 1e4 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")

@@ -17,6 +17,7 @@ from torch import Tensor
 from annotated_transformer.checkpointing.files import (
     digest_tensors,
     read_tensors,
+    refuse_special_file,
     to_safetensors,
     write_together,
 )
@@ -169,6 +170,8 @@ def _refuse_missing(folder: Path) -> None:
         raise FileNotFoundError(f"there is no model folder {folder}; train a model into it, or give another")
     there = sorted(path.name for path in folder.iterdir())
     missing = [name for name in FILES if name not in there]
+    for name in FILES:
+        refuse_special_file(folder / name)
     if missing:
         raise FileNotFoundError(
             f"{folder} has no {' and no '.join(missing)}; a model folder holds {', '.join(FILES)}, "

@@ -64,12 +64,23 @@ def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> byte
     return len(header).to_bytes(8, "little") + header + data[end:]
 
 
+def refuse_special_file(path: Path) -> None:
+    """Refuse a folder, a FIFO or a link without a file in place of a file; opening a FIFO would wait.
+
+    Raises:
+        ValueError: If something other than a regular file has this name.
+    """
+    if os.path.lexists(path) and not path.is_file():
+        raise ValueError(f"{path} is not a regular file; move it away, or give another folder")
+
+
 def read_metadata(path: Path, *, way_out: str) -> dict[str, str]:
     """Return the metadata of a safetensors file, without reading its tensors.
 
     Raises:
-        ValueError: If it is damaged; the message ends with `way_out`.
+        ValueError: If it is damaged, or not a regular file; the message ends with `way_out`.
     """
+    refuse_special_file(path)
     try:
         with safe_open(path, framework="pt") as file:
             return file.metadata() or {}
@@ -81,8 +92,9 @@ def read_tensors(path: Path, *, way_out: str) -> tuple[dict[str, Tensor], dict[s
     """Return the tensors and the metadata of a safetensors file.
 
     Raises:
-        ValueError: If it is damaged; the message ends with `way_out`.
+        ValueError: If it is damaged, or not a regular file; the message ends with `way_out`.
     """
+    refuse_special_file(path)
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}

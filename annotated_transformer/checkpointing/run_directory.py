@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from annotated_transformer.checkpointing.files import write_together
+from annotated_transformer.checkpointing.files import refuse_special_file, write_together
 from annotated_transformer.checkpointing.fingerprint import run_id
 from annotated_transformer.checkpointing.ownership import refuse_foreign_model
 from annotated_transformer.checkpointing.training_state import STATE, SavedState, load_state, save_state
@@ -130,6 +130,7 @@ class RunDirectory:
 
     def _read_metrics(self) -> list[str]:
         path = self.folder / METRICS
+        refuse_special_file(path)
         lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
         try:
             return [line for line in lines if json.loads(line)["step"] <= self.step]
@@ -142,6 +143,7 @@ class RunDirectory:
 
 def _take(folder: Path) -> int:
     """Lock `folder`, and return what gives it back when closed."""
+    refuse_special_file(folder / LOCK)
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         if sys.platform != "win32":  # which has no such lock

@@ -1,1 +1,1 @@
-"""The commands of the command line, one file each; here training and decoding meet."""
+"""The commands of the command line, one file per command."""

@@ -1,22 +1,28 @@
-"""`curves`: the curves of a training, drawn into a file and told in words."""
+"""`curves`: plot the metrics of a training run to a file, and describe the plot in words."""
 
 import argparse
+import os
 from html import escape
 from pathlib import Path
 
+from annotated_transformer.commands.options import path
 from annotated_transformer.commands.output import print_line
 
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
-    """Add what `curves` takes."""
-    command.add_argument("folder", type=Path, help="folder of a training run, finished or not")
+    """Add the options of `curves`."""
+    command.add_argument("folder", type=path, help="folder of a training run, finished or not")
     command.add_argument(
-        "--to", type=Path, required=True, metavar="FILE", help="image to write, .svg, .png or .pdf"
+        "--to",
+        type=path,
+        required=True,
+        metavar="FILE",
+        help="image to write, .svg, .png or .pdf (without an ending: an SVG image)",
     )
 
 
 def curves_command(options: argparse.Namespace) -> None:
-    """Draw how the loss of a training fell and what else was watched, and print what is to be seen."""
+    """Plot loss, learning rate, gradient norm and health of a training run, and describe the plot."""
     try:
         from annotated_transformer.book.curves import (
             describe_curves,
@@ -33,9 +39,17 @@ def curves_command(options: argparse.Namespace) -> None:
     reports = read_reports(options.folder)
     figure = draw_curves(reports, read_schedule(options.folder))
     words = describe_curves(reports)
-    if options.to.suffix == ".svg":
+    ending = options.to.suffix.lower().removeprefix(".") or "svg"
+    _refuse_no_file(options.to)
+    if ending == "svg":
         drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
         options.to.write_text(drawing, encoding="utf-8")
     else:
-        figure.savefig(options.to, facecolor=PAPER)
+        figure.savefig(options.to, format=ending, facecolor=PAPER)  # without format=, it may add an ending
     print_line(words)
+
+
+def _refuse_no_file(file: Path) -> None:
+    """Refuse what is not a file: opening a FIFO would wait for a reader."""
+    if os.path.lexists(file) and not (file.is_file() or file.is_char_device()):
+        raise ValueError(f"--to {file} is not a regular file; give another name")

@@ -1,23 +1,23 @@
-"""`download`: fetch a corpus, and say under which terms it comes."""
+"""`download`: download a corpus and print its terms of use."""
 
 import argparse
-from pathlib import Path
 
+from annotated_transformer.commands.options import path
 from annotated_transformer.commands.output import print_line
 from annotated_transformer.text.download import download
 from annotated_transformer.text.published_corpora import SOURCES
 
 
 def add_download_options(command: argparse.ArgumentParser) -> None:
-    """Add what `download` takes."""
-    command.add_argument("corpus", choices=SOURCES, help="which public corpus")
+    """Add the options of `download`."""
+    command.add_argument("corpus", choices=SOURCES, help="name of the corpus")
     command.add_argument(
-        "--to", type=Path, required=True, metavar="FOLDER", help="folder to put the corpus in"
+        "--to", type=path, required=True, metavar="FOLDER", help="folder to download the corpus to"
     )
 
 
 def download_command(options: argparse.Namespace) -> None:
-    """Fetch a public corpus into a folder, and print the terms under which it comes."""
-    print_line(SOURCES[options.corpus].terms)  # before the first byte of it
+    """Download a public corpus to a folder, and print its terms of use."""
+    print_line(SOURCES[options.corpus].terms)  # before the download begins
     folder = download(options.corpus, options.to)
-    print_line(f"{folder} has {options.corpus}; give --corpus {options.corpus} --data {options.to}")
+    print_line(f"{options.corpus} is in {folder}; give --corpus {options.corpus} --data {options.to}")

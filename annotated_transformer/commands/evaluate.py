@@ -1,4 +1,4 @@
-"""`evaluate`: how near a model's translations of a split come to its references."""
+"""`evaluate`: compute the BLEU of a model on a split."""
 
 import argparse
 from collections.abc import Callable
@@ -34,13 +34,13 @@ def add_evaluate_options(command: argparse.ArgumentParser) -> None:
         "--protocol",
         choices=PROTOCOLS,
         default="sacrebleu",
-        help="how BLEU is computed; multi30k: lowercased, tokenized as Moses does (default: %(default)s)",
+        help="how to compute BLEU; multi30k: lowercased, with the tokens of Moses (default: %(default)s)",
     )
     add_search_options(command)
 
 
 def evaluate_command(options: argparse.Namespace) -> None:
-    """Print the BLEU of the model's translations of a split, and the signature that says how."""
+    """Translate a split, and print the BLEU of the translations and the signature of the computation."""
     measure = _measure(options.protocol, options.target)
     pairs, search = _read_split(options), search_options(options)
     translator = load_translator(options, default=f"{options.source}-{options.target}")
@@ -52,7 +52,7 @@ def evaluate_command(options: argparse.Namespace) -> None:
 
 def _read_split(options: argparse.Namespace) -> list[SentencePair]:
     languages = {"source": options.source, "target": options.target}
-    if options.corpus == "files":  # which need hold no other split
+    if options.corpus == "files":  # the split `train` may be missing
         return read_pairs(corpus_folder("files", options.data), options.split, **languages)
     corpus = load_corpus(options.corpus, folder=options.data, **languages)
     if options.split not in corpus.splits:
@@ -64,8 +64,8 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
 
 
 def _measure(protocol: str, language: str) -> Callable[[list[str], list[str]], "BleuScore"]:
-    """Return what scores translations; a language that it cannot count in is refused before any is made."""
-    from annotated_transformer.evaluation import bleu  # takes long, and translate does not need it
+    """Return the function that computes BLEU; refuse an unknown language before translating anything."""
+    from annotated_transformer.evaluation import bleu  # slow to import, and only needed here
     from annotated_transformer.text.moses import check_language
 
     if protocol == "multi30k":

@@ -1,6 +1,7 @@
-"""Options that several commands share: which model, which corpus, which search."""
+"""Options that several commands share: the corpus, the model and the search."""
 
 import argparse
+import re
 from pathlib import Path
 from typing import TypedDict
 
@@ -11,46 +12,83 @@ from annotated_transformer.text.corpus import READERS
 from annotated_transformer.text.published_corpora import DATA_VARIABLE
 
 LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
+OTHER_NAMES = {"beam_size": "beam", "compiled": "compile"}  # fields whose option is called otherwise
+QUOTED = r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)"""
+FIELD = r"(?<![\w/.-])(?P<field>[a-z]\w*)(?:=(?P<value>'[^']*'|[^\s,;:)]+))?(?![\w/-]|\.\w)"
 
 
 class SearchOptions(TypedDict):
-    """What `Translator.translate` takes of the command line."""
+    """The arguments of `Translator.translate` that the command line sets."""
 
     beam_size: int
     length_penalty: LengthPenalty
 
 
+def path(text: str) -> Path:
+    """Return a path from the command line.
+
+    Raises:
+        argparse.ArgumentTypeError: If it is empty, as after a shell variable that is not set.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("'' is not a path; give the name of a file or folder")
+    return Path(text)
+
+
+def name_options(message: str, options: argparse.Namespace) -> str:
+    """Replace the names of fields in an error message by the options that set them.
+
+    `max_lr=3.0` becomes `--max-lr 3.0`, `steps=None` becomes `no --steps`, and `max_lr` becomes
+    `--max-lr`. Quoted text stays as it is.
+    """
+    fields = {name: f"--{name.replace('_', '-')}" for name in vars(options)}
+    fields |= {field: fields[option] for field, option in OTHER_NAMES.items() if option in fields}
+
+    def option(match: re.Match[str]) -> str:
+        field, value = match["field"], match["value"]
+        if field not in fields or (value is None and "_" not in field):  # "steps" may be a word
+            return match[0]
+        if value is None or value == "None":
+            return fields[field] if value is None else f"no {fields[field]}"
+        return f"{fields[field]} {value.strip(chr(39))}"
+
+    return re.sub(f"{QUOTED}|{FIELD}", option, message)
+
+
 def add_corpus_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `load_corpus`."""
     command.add_argument(
-        "--corpus", choices=READERS, default="files", help="which corpus (default: %(default)s)"
+        "--corpus",
+        choices=READERS,
+        default="files",
+        help="name of the corpus; files: your own sentences (default: %(default)s)",
     )
     command.add_argument(
         "--data",
-        type=Path,
+        type=path,
         help=f"folder of the corpus, or its parent (default: the environment variable {DATA_VARIABLE}); "
-        "for files, it holds SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en",
+        "for files, it contains SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en",
     )
     command.add_argument("--source", default="en", help="language to translate from (default: %(default)s)")
     command.add_argument("--target", default="de", help="language to translate into (default: %(default)s)")
 
 
 def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None:
-    """Add the choice between a model of the user's and one that comes with the package.
+    """Add the options for the model: the user's own, or one that comes with the package.
 
-    `default` says in the help which one that is where nothing is chosen.
+    `default` describes the default in the help.
     """
-    there = ", ".join(pretrained_names())
+    names = ", ".join(pretrained_names())
     choice = command.add_mutually_exclusive_group()
-    choice.add_argument("--model", type=Path, help="folder of a model that train wrote")
-    choice.add_argument("--pretrained", help=f"name of a model in this package: {there} (default: {default})")
+    choice.add_argument("--model", type=path, help="folder of a model that train wrote")
+    choice.add_argument("--pretrained", help=f"name of a model in this package: {names} (default: {default})")
 
 
 def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
-    """Return what translates with the model asked for, or with the package's of the name `default`."""
+    """Return a translator with the model that the options name, or with the package's model `default`."""
     if options.model is not None:
         return Translator.from_folder(options.model)
-    return Translator.from_pretrained(options.pretrained or default)
+    return Translator.from_pretrained(default if options.pretrained is None else options.pretrained)
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
@@ -59,7 +97,7 @@ def add_search_options(command: argparse.ArgumentParser) -> None:
         "--beam",
         type=int,
         default=1,
-        help="hypotheses kept at each step (default: %(default)s, which is greedy search)",
+        help="number of hypotheses in the beam (default: %(default)s, which is greedy search)",
     )
     command.add_argument(
         "--length-penalty",
@@ -75,7 +113,7 @@ def add_search_options(command: argparse.ArgumentParser) -> None:
 
 
 def search_options(options: argparse.Namespace) -> SearchOptions:
-    """Return the search asked for."""
+    """Return the search that the options describe."""
     kind = LENGTH_PENALTIES[options.length_penalty]
     penalty = kind() if options.alpha is None else kind(options.alpha)
     return {"beam_size": options.beam, "length_penalty": penalty}

@@ -1,4 +1,4 @@
-"""What SIGINT (Ctrl-C) and SIGTERM do to a command."""
+"""Handling of SIGINT (Ctrl-C) and SIGTERM."""
 
 import signal
 import threading
@@ -9,11 +9,11 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PATIENCE = 1.0  # seconds in which a repeated signal is the same request: `timeout` sends each twice
+PATIENCE = 1.0  # seconds within which a repeated signal is the same request: `timeout` sends each twice
 
 
 class Terminated(BaseException):
-    """SIGTERM arrived, as KeyboardInterrupt says of SIGINT."""
+    """Raised on SIGTERM, as KeyboardInterrupt is on SIGINT."""
 
 
 def exit_status(error: KeyboardInterrupt | Terminated) -> int:
@@ -22,15 +22,15 @@ def exit_status(error: KeyboardInterrupt | Terminated) -> int:
 
 
 def raise_signal(number: int, frame: FrameType | None = None) -> NoReturn:
-    """Raise the exception that stands for a signal."""
+    """Raise the exception of a signal."""
     raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
 
 
 @contextmanager
 def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterator[None]:
-    """Have `handler` called on SIGINT and SIGTERM; a signal that is ignored, as by nohup, stays so.
+    """Call `handler` on SIGINT and SIGTERM; signals that are ignored, as under nohup, stay ignored.
 
-    Only the main thread may do this; in another one, nothing changes.
+    Only the main thread can set handlers; in another thread, nothing changes.
     """
     handlers = {}
     if threading.current_thread() is threading.main_thread():
@@ -46,10 +46,10 @@ def handle_signals(handler: Callable[[int, FrameType | None], object]) -> Iterat
 
 
 class StopRequest:
-    """Whether SIGINT or SIGTERM asked a training run to stop, for `train` to call between two updates.
+    """The `stop` argument of `train`: returns whether SIGINT or SIGTERM has arrived.
 
-    Before the first call nothing would answer the request, so a signal raises its exception at
-    once. So does a second signal, for a user who does not want to wait for the checkpoint.
+    Until `train` calls it for the first time, a signal raises its exception immediately. So does a
+    second signal, for a user who does not want to wait for the checkpoint.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class StopRequest:
         self._polled, self._since = False, 0.0
 
     def __enter__(self) -> "StopRequest":
-        """Begin to listen."""
+        """Set the signal handlers."""
         self._handling = handle_signals(self._note)
         self._handling.__enter__()
         return self
@@ -65,7 +65,7 @@ class StopRequest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give signals back to who had them."""
+        """Restore the previous signal handlers."""
         self._handling.__exit__(kind, error, trace)
 
     def __call__(self) -> bool:

@@ -13,7 +13,7 @@ import torch
 from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state import STATE, read_progress
 from annotated_transformer.commands.device import DEVICES, take_device
-from annotated_transformer.commands.options import add_corpus_options
+from annotated_transformer.commands.options import add_corpus_options, path
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
 from annotated_transformer.config import TINY
@@ -23,10 +23,10 @@ from annotated_transformer.training.distributed import ProcessGroup, join_proces
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.stopping import TrainingStopped
 
-SIZES = {  # of the model, as `TransformerConfig` names them
+SIZES = {  # fields of `TransformerConfig`
     "num_layers": "layers of the encoder, and as many of the decoder",
-    "d_model": "width of the vectors between layers",
-    "d_ff": "width inside the feed-forward networks",
+    "d_model": "features of a token between layers",
+    "d_ff": "features inside the feed-forward networks",
     "num_heads": "attention heads in each layer",
 }
 
@@ -38,18 +38,18 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     def add(option: str, text: str, **settings: Any) -> None:
         command.add_argument(option, help=text, **settings)
 
-    add("--out", "folder for the model and for the state of the training run", type=Path, required=True)
+    add("--out", "folder for the model and for the state of the training run", type=path, required=True)
     add(
         "--start",
         "folder of a trained model to start from (default: new weights)",
-        type=Path,
+        type=path,
         metavar="MODEL",
     )
     add("--minutes", "stop after this many minutes of training (default: no limit)", type=float)
     add("--steps", "stop after this many updates of the weights (default: no limit)", type=int)
     add(
         "--vocab-size",
-        "entries of the vocabulary of both languages (default: %(default)s)",
+        "size of the vocabulary, which both languages share (default: %(default)s)",
         type=int,
         default=4000,
     )
@@ -73,22 +73,22 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     add("--dropout", "dropout probability (default: %(default)s, as in the paper)", type=float, default=0.1)
     both = "number of first epochs that also train the reverse direction (default: %(default)s)"
     add("--bidirectional", both, type=int, default=0, metavar="EPOCHS")
-    mean = "number of last epochs whose weights are averaged (default: %(default)s, the last one alone)"
+    mean = "average the weights of this many last epochs (default: %(default)s, no averaging)"
     add("--average", mean, type=int, default=1, metavar="EPOCHS")
     add(
         "--save-minutes",
-        "longest time between two saved states, in minutes (default: %(default)s)",
+        "longest time between two checkpoints, in minutes (default: %(default)s)",
         type=float,
         default=3.0,
     )
-    bpe = "probability of leaving out a merge of the tokenizer, for BPE dropout (default: %(default)s)"
+    bpe = "BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)"
     add("--bpe-dropout", bpe, type=float, default=0.0, metavar="P")
     add("--bf16", "compute matrix products in bfloat16", action="store_true")
-    fast = "use accelerated modules, which draw dropout in another way (default: on a CPU, but not on CUDA)"
+    fast = "use accelerated modules, whose dropout masks differ (default: on a CPU, but not on CUDA)"
     add("--fast", fast, action=argparse.BooleanOptionalAction)
     add("--compile", "compile encoder and decoder with torch.compile", action="store_true")
-    add("--device", "where to train (default: cuda if available, otherwise cpu)", choices=DEVICES)
-    add("--seed", "seed of everything random (default: %(default)s)", type=int, default=0)
+    add("--device", "device to train on (default: cuda if available, otherwise cpu)", choices=DEVICES)
+    add("--seed", "random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0)
 
 
 def train_command(options: argparse.Namespace) -> None:
@@ -107,7 +107,7 @@ def train_command(options: argparse.Namespace) -> None:
             log(corpus.summary())
         _train(options, recipe, corpus, device, group)
         if group.rank == 0:
-            _say_what_is_there(options.out, options.average)
+            _log_result(options.out, options.average)
 
 
 def _train(
@@ -131,7 +131,7 @@ def _train(
         if group.rank == 0 and (options.out / STATE).exists():
             log(_how_to_resume(options, group))
         if isinstance(error, TrainingStopped):
-            raise_signal(stop.signal or signal.SIGINT)  # none: another process got it
+            raise_signal(stop.signal or signal.SIGINT)  # None: another process received it
         raise
 
 
@@ -165,7 +165,7 @@ def _training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConf
     )
 
 
-def _say_what_is_there(folder: Path, average: int) -> None:
+def _log_result(folder: Path, average: int) -> None:
     epochs = min(average, len(epoch_checkpoints(folder)))
     step = read_progress(folder).step
     mean = "" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"
@@ -173,7 +173,10 @@ def _say_what_is_there(folder: Path, average: int) -> None:
 
 
 def _refuse_unwritable(folder: Path) -> None:
-    """Find out before the training, not after it."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Refuse a folder that cannot be written to before training, not after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ValueError(f"--out {folder} is not a folder; give another name") from error
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{folder} cannot be written to; give another folder for --out")

@@ -1,1 +1,1 @@
-"""From weights back to strings: the inference part of section 6.1 of the paper."""
+"""From a trained model to translations: the inference part of section 6.1 of the paper."""

@@ -1,4 +1,4 @@
-"""Search that keeps several hypotheses: section 6.1, the chapter on decoding."""
+"""Beam search: section 6.1 of the paper, the chapter on decoding."""
 
 import math
 from dataclasses import dataclass
@@ -16,20 +16,22 @@ from annotated_transformer.model.evaluation_mode import evaluating
 from annotated_transformer.model.next_token import first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
-CANDIDATES = 2**28  # continuations that are compared in one step: 1 GiB of scores
+CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities
 
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """The best target found for each source, in `ids` as `greedy_search` returns them.
+    """The best hypothesis for each source.
 
-    `log_probs` has the sum of the log-probabilities of each target's tokens, `scores` the
-    same divided by the length penalty: what hypotheses were compared by.
+    Attributes:
+        ids: The targets, as `greedy_search` returns them.
+        log_probs: The sum of the log-probabilities of each target's tokens.
+        penalized_log_probs: The same divided by the length penalty, by which hypotheses are ranked.
     """
 
     ids: Int[Tensor, "batch tgt_tokens"]
     log_probs: Float[Tensor, " batch"]
-    scores: Float[Tensor, " batch"]
+    penalized_log_probs: Float[Tensor, " batch"]
 
 
 def beam_search(
@@ -40,25 +42,26 @@ def beam_search(
     length_penalty: LengthPenalty | None = None,
     decoder: MakeDecoder = KeyValueCache,
 ) -> Hypotheses:
-    r"""Return, for each source, the best-scored target that a beam of hypotheses finds.
+    r"""Return the best hypothesis that beam search finds for each source.
 
-    At each step the `beam_size` likeliest continuations of a source's hypotheses are kept.
-    One that ends (with EOS, or at the limit of `generate`) leaves the beam, which is
-    narrower from then on: a beam of 1 is greedy search. The score is the log-probability
-    divided by `length_penalty`, the paper's `GnmtLength()` unless given.
+    Each step keeps the `beam_size` most likely continuations of a source's hypotheses. A
+    hypothesis that ends (with EOS, or at the limit of `generate`) leaves the beam, which is
+    narrower from then on, so a beam of 1 is greedy search. Hypotheses are ranked by their
+    log-probability divided by `length_penalty`, by default the paper's `GnmtLength()`.
 
-    The search for a source stops early once no hypothesis in its beam can win. A
-    log-probability only falls and the divisor never does, so of a hypothesis with $\log p$
-    no continuation scores above $\log p / lp(\text{limit})$.
+    The search for a source stops early once no hypothesis in its beam can win. Continuing a
+    hypothesis never raises its log-probability, and the penalty never falls with the length.
+    So no continuation of a hypothesis with $\log p$ ranks above $\log p / lp(\text{limit})$.
 
     Raises:
-        ValueError: If `beam_size` is below 1 or too large for memory, the length penalty is not
-            finite, or a source is empty.
-        FloatingPointError: If the model's scores are not numbers.
+        TypeError: If the sources are not a tensor of integers.
+        ValueError: If `beam_size` is less than 1 or too large for memory, the length penalty is not
+            finite, the sources do not have two dimensions, or a source is empty.
+        FloatingPointError: If the model's logits are NaN.
     """
     if not isinstance(beam_size, int) or beam_size < 1:
         raise ValueError(
-            f"beam_size={beam_size} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
+            f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
     limit, penalty = length_limits(model, src), length_penalty or GnmtLength()
     _refuse_unsearchable(model.config, limit, beam_size, penalty)
@@ -76,19 +79,19 @@ def _refuse_unsearchable(
     candidates = len(limit) * beam_size * min(beam_size, config.vocab_size)
     if candidates > CANDIDATES:
         raise ValueError(
-            f"beam_size={beam_size} and {len(limit)} sources make {candidates:,} candidates a step, more "
-            f"than {CANDIDATES:,}; give a smaller beam, the paper's is 4, or fewer sources at once"
+            f"beam_size={beam_size} and {len(limit)} sources make {candidates:,} candidates in a step, "
+            f"more than {CANDIDATES:,}; give a smaller beam (the paper's is 4), or fewer sources at once"
         )
     longest = limit.max().to(torch.get_default_dtype())
     if not 0 < float(penalty(longest)) < math.inf:
         raise ValueError(
-            f"the length penalty of {int(longest)} tokens is {float(penalty(longest))}, and scores are "
-            f"divided by it; give one that is positive and finite, such as a smaller alpha"
+            f"the length penalty of {int(longest)} tokens is {float(penalty(longest))}, and it divides "
+            f"log-probabilities; give a positive and finite one, such as one with a smaller alpha"
         )
 
 
 class _Beams:
-    """The hypotheses of all sources: those that grow, one to a row, and the best ended."""
+    """The hypotheses of all sources: those that still grow, one per row, and the best finished ones."""
 
     def __init__(
         self,
@@ -99,9 +102,9 @@ class _Beams:
         length_penalty: LengthPenalty,
     ) -> None:
         self.config, self.limit, self.length_penalty = config, limit, length_penalty
-        self.width = torch.full_like(limit, beam_size)  # of each source's beam
+        self.width = torch.full_like(limit, beam_size)  # of the beam of each source
         self.slots = torch.arange(beam_size, device=limit.device)
-        # One row a source: its number, its place in the beam, what it has said, how likely.
+        # One row per hypothesis: its source, its slot in the beam, its tokens, its log-probability.
         self.source, self.slot = torch.arange(len(limit), device=limit.device), limit * 0
         self.tgt, self.tokens = tokens[:, None][:, :0], tokens
         self.log_prob = torch.zeros(len(limit), device=limit.device)
@@ -109,7 +112,7 @@ class _Beams:
         self.best = Hypotheses(self.tgt, nothing, nothing)
 
     def grow(self, logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " kept"]:
-        """Take one step; return the rows that the hypotheses now growing continue."""
+        """Take one step, and return the rows that the hypotheses of the next step continue."""
         log_prob, row, token = self._continuations(suppress_tokens(logits, self.config))
         tgt = torch.cat([self.tgt[row], token[:, :, None]], dim=2)
         exists = (self.slots < self.width[:, None]) & ~log_prob.isneginf()
@@ -117,10 +120,10 @@ class _Beams:
         ended = exists & ((token == self.config.eos_id) | full)
         self._compare(log_prob.masked_fill(~ended, -math.inf), tgt)
         self.width = self.width - ended.sum(dim=1)
-        # The most that a continuation can score, by the argument in `beam_search`.
-        hope = log_prob / self.length_penalty(self.limit.to(log_prob))[:, None]
+        # An upper bound for all continuations, by the argument in `beam_search`.
+        bound = log_prob / self.length_penalty(self.limit.to(log_prob))[:, None]
         growing = exists & ~ended
-        can_win = (growing & (hope > self.best.scores[:, None])).any(dim=1)
+        can_win = (growing & (bound > self.best.penalized_log_probs[:, None])).any(dim=1)
         growing &= can_win[:, None]
         self.source, self.slot = growing.nonzero(as_tuple=True)
         self.log_prob, self.tgt = log_prob[growing], tgt[growing]
@@ -128,20 +131,20 @@ class _Beams:
         return row[growing]
 
     def result(self) -> Hypotheses:
-        """Return the best targets, without the padding of longer ones that lost."""
-        if self.best.scores.isneginf().any():
+        """Return the best hypotheses, without the padding of longer ones that lost."""
+        if self.best.penalized_log_probs.isneginf().any():
             raise FloatingPointError(
                 "the model gives every continuation of a target the probability 0 or NaN; "
                 "its weights are damaged: train it again, with a lower learning rate"
             )
         longest = int((self.best.ids != self.config.pad_id).sum(dim=1).max())
-        ids, log_probs, scores = self.best.ids, self.best.log_probs, self.best.scores
-        # Copies, for inference mode marks its tensors as unfit for training.
-        return Hypotheses(ids[:, :longest].clone(), log_probs.clone(), scores.clone())
+        ids, log_probs, penalized = self.best.ids, self.best.log_probs, self.best.penalized_log_probs
+        # Copies, because autograd cannot use the tensors of inference mode.
+        return Hypotheses(ids[:, :longest].clone(), log_probs.clone(), penalized.clone())
 
     def _continuations(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return each source's likeliest: log-probability, row it continues, new token."""
-        # No row can give its beam more than `beam_size` of them.
+        """Return the most likely continuations of each source: log-probability, row, new token."""
+        # No row contributes more than `beam_size` of them.
         log_prob, token = logits.topk(min(len(self.slots), logits.size(1)))
         log_prob = self.log_prob[:, None] + log_prob - logits.logsumexp(1, keepdim=True)
         shape = len(self.limit), len(self.slots)
@@ -154,11 +157,11 @@ class _Beams:
         return best, row, token[row, index % log_prob.size(1)]
 
     def _compare(self, log_prob: Tensor, tgt: Tensor) -> None:
-        """Let the best of those that ended now replace an older one that it beats."""
+        """Replace the best hypothesis of each source if one that has just ended is better."""
         length = log_prob.new_tensor(tgt.size(2))
-        score, slot = (log_prob / self.length_penalty(length)).max(dim=1)
+        penalized, slot = (log_prob / self.length_penalty(length)).max(dim=1)
         each = torch.arange(len(tgt), device=tgt.device)
-        old, better = self.best, score > self.best.scores
+        old, better = self.best, penalized > self.best.penalized_log_probs
         self.best = Hypotheses(
             torch.where(
                 better[:, None],
@@ -166,5 +169,5 @@ class _Beams:
                 F.pad(old.ids, (0, 1), value=self.config.pad_id),
             ),
             torch.where(better, log_prob[each, slot], old.log_probs),
-            torch.where(better, score, old.scores),
+            torch.where(better, penalized, old.penalized_log_probs),
         )

@@ -1,4 +1,4 @@
-"""From a source to a target, token by token: section 6.1, the chapter on decoding."""
+"""Greedy search, and the loop that it shares with sampling: section 6.1, the chapter on decoding."""
 
 from collections.abc import Callable
 
@@ -21,9 +21,9 @@ def greedy_search(
     *,
     decoder: MakeDecoder = KeyValueCache,
 ) -> Int[Tensor, "batch tgt_tokens"]:
-    """Return, for each source, the target that takes the likeliest token at every step.
+    """Return, for each source, the target that has the most likely token at every step.
 
-    See `generate` for what a target is.
+    See `generate` for the form of a target and for the errors.
     """
     return generate(model, src, lambda logits: logits.argmax(dim=-1), decoder)
 
@@ -34,15 +34,18 @@ def generate(
     choose: Callable[[Tensor], Tensor],
     decoder: MakeDecoder = KeyValueCache,
 ) -> Int[Tensor, "batch tgt_tokens"]:
-    """Return, for each source, the target that `choose` makes, token by token.
+    """Return, for each source, the target whose tokens `choose` chooses one by one.
 
-    `choose` gets the scores of the next token. A target has no BOS. It ends with EOS, or
-    without one where it has reached the length of its own source plus 50, or the longest
-    that the model has positions for; padding fills the rest. So a sentence is translated
-    alike alone and in company. Dropout is off meanwhile.
+    `choose` receives the logits of the next token. A target has no BOS. It ends with EOS, or
+    without EOS at its limit: 50 tokens more than its source, or the number of positions of the
+    model. Padding fills the rest. Results do not depend on batching. Dropout is off.
+
+    Raises:
+        TypeError: If the sources are not a tensor of integers.
+        ValueError: If they do not have two dimensions, or a source is empty or too long.
     """
     config, limit = model.config, length_limits(model, src)
-    found = torch.full_like(src[:, :1], config.pad_id).repeat(1, int(limit.max()))
+    found = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
     rows, tokens = torch.arange(len(src), device=src.device), first_tokens(src, model.config)
     length = 0
     with evaluating(model), torch.inference_mode():
@@ -59,17 +62,19 @@ def generate(
 
 
 def length_limits(model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, " batch"]:
-    """Return the most tokens that each target may have: its source's, and 50 more.
+    """Return the maximum length of each target: 50 tokens more than its source.
 
     Raises:
-        TypeError: If the sources are not a tensor of whole numbers.
-        ValueError: If they have not two dimensions, or a source is empty.
+        TypeError: If the sources are not a tensor of integers.
+        ValueError: If they do not have two dimensions, or a source is empty.
     """
     check_ids(src, "source ids")
     real = src != model.config.pad_id
-    if not src.numel() or not real.any(dim=1).all():
+    if not len(src):
+        raise ValueError(f"src of shape {tuple(src.shape)} has no sources; give at least one")
+    if not real.any(dim=1).all():
         raise ValueError(
-            f"src of shape {tuple(src.shape)} holds an empty source: every row needs a "
-            f"token that is not padding (pad_id={model.config.pad_id}), EOS at least"
+            f"src of shape {tuple(src.shape)} has an empty source: every row needs a "
+            f"token that is not padding (pad_id={model.config.pad_id}), at least EOS"
         )
     return (real.sum(dim=1) + EXTRA_TOKENS).clamp(max=model.config.max_length)

@@ -1,8 +1,8 @@
-"""One decoding step after another, remembered or not: the chapter on decoding.
+"""Decoding step by step, with and without a key-value cache: the chapter on decoding.
 
-Section 3.1 of the paper: the model reads what it has said so far, and says the next token.
-`NoCache` does it to the letter; `KeyValueCache` keeps the keys and values that cannot
-change any more, because no token attends to a later one. The two are equal, not similar.
+Section 3.1 of the paper: at each step, the decoder reads the tokens generated so far and predicts
+the next one. `NoCache` decodes all of them at each step. `KeyValueCache` keeps the keys and values of
+earlier tokens, which do not change, because no token attends to a later one.
 """
 
 from collections.abc import Callable
@@ -12,89 +12,102 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.fast.compatibility import refuse_for_cache
+from annotated_transformer.fast.compatibility import check_step, refuse_for_cache
 from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
+from annotated_transformer.model.embeddings import check_ids
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 
 
 class StepDecoder(Protocol):
-    """Targets that grow by one token at a time, one to a row; all begin empty."""
+    """Targets, one per row, that start empty and grow by one token per step."""
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target, and return the scores of the next."""
+        """Append one token to each target, and return the logits of the next token."""
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows, in this order; a row may be left out, or come many times."""
+        """Keep these rows in this order; a row may be omitted or repeated."""
 
 
 MakeDecoder = Callable[[Transformer, Tensor], StepDecoder]  # from a model and its sources
 
 
 class NoCache:
-    """Decode all of the target again at each step: slow, and the measure of the others."""
+    """Decode the whole target again at each step: slow, and the reference for the caches."""
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Read the sources."""
+        """Encode the sources.
+
+        Raises:
+            TypeError: If they are not a tensor of integers.
+            ValueError: If they do not have two dimensions.
+        """
+        check_ids(src, "source ids")
         self.model = model
         self.memory_mask = padding_mask(src, model.config.pad_id)
         self.memory = model.encode(src, self.memory_mask)
         self.tgt = src[:, :0]
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target, and return the scores of the next."""
+        """Append one token to each target, and return the logits of the next token."""
+        check_step(tokens, len(self.tgt), self.tgt.size(1), self.model.config.max_length)
         self.tgt = torch.cat([self.tgt, tokens[:, None]], dim=1)
         tgt_mask = decoder_mask(self.tgt, self.model.config.pad_id)
         hidden = self.model.decode(self.tgt, self.memory, tgt_mask, self.memory_mask)
         return self.model.logits(hidden[:, -1:])[:, 0]
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows, in this order; a row may be left out, or come many times."""
+        """Keep these rows in this order; a row may be omitted or repeated."""
         self.tgt, self.memory = self.tgt[rows], self.memory[rows]
         self.memory_mask = self.memory_mask[rows]
 
 
 class KeyValueCache:
-    """Decode only the new token at each step; it attends to keys and values kept.
+    """Decode only the new token at each step; it attends to the keys and values that are kept.
 
-    A target of n tokens costs n tokens a layer, where `NoCache` costs n(n + 1)/2. The
-    model's own modules do the work, so hooks on them see it; those on the decoder, a layer or an
-    attention as a whole would not, and are refused. No target may hold padding: the searches never
-    say it, and take a target out once it has ended.
+    For a target of n tokens, each layer decodes n tokens, and n(n + 1)/2 with `NoCache`. The cache
+    calls the model's own modules, so their hooks run. It does not call the decoder, a layer or an
+    attention as a whole, and refuses hooks on these. Targets must not contain padding: the searches
+    never generate it, and remove a target once it has ended.
     """
 
     def __init__(self, model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> None:
-        """Read the sources, and project the memory for every layer, once.
+        """Encode the sources, and project the memory once for every layer.
 
         Raises:
-            ValueError: If the model decodes in another way; `refuse_for_cache` has the list.
+            TypeError: If the sources are not a tensor of integers.
+            ValueError: If they do not have two dimensions, or if the model decodes in another way;
+                `refuse_for_cache` lists the conditions.
         """
+        check_ids(src, "source ids")
         refuse_for_cache(model)
         self.model = model
         memory_mask = padding_mask(src, model.config.pad_id)
         memory = model.encode(src, memory_mask)
         self.layers = [LayerCache(layer, memory, memory_mask) for layer in decoder_layers(model.decoder)]
-        self.length = 0
+        self.rows, self.length = len(src), 0
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Append one token to each target, and return the scores of the next."""
-        x = self.model.embed(tokens[:, None], start=self.length)  # not at 0: it comes later
+        """Append one token to each target, and return the logits of the next token."""
+        check_step(tokens, self.rows, self.length, self.model.config.max_length)
+        x = self.model.embed(tokens[:, None], start=self.length)  # its position, which is not 0
         for layer in self.layers:
             x = layer.step(x)
         self.length += 1
         return self.model.logits(self.model.decoder.final_norm(x))[:, 0]
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows, in this order; a row may be left out, or come many times."""
+        """Keep these rows in this order; a row may be omitted or repeated."""
+        self.rows = len(rows)
         for layer in self.layers:
             layer.select(rows)
 
 
 class LayerCache:
-    """A decoder layer that remembers what its two attentions have read."""
+    """A decoder layer with the keys and values of its two attentions."""
 
     def __init__(self, layer: DecoderLayer, memory: Tensor, memory_mask: Tensor) -> None:
-        """Project the memory, and begin with a past of no tokens."""
+        """Project the memory, and start with no target tokens."""
         self.layer, self.memory_mask = layer, memory_mask
         self.memory = layer.cross_attention.project_memory(memory, memory)
         nothing = memory[:, :0]
@@ -108,7 +121,7 @@ class LayerCache:
         return x
 
     def select(self, rows: Int[Tensor, " kept"]) -> None:
-        """Keep these rows of all that is remembered."""
+        """Keep the keys and values of these rows."""
         (k, v), (memory_k, memory_v) = self.past, self.memory
         self.past, self.memory = (k[rows], v[rows]), (memory_k[rows], memory_v[rows])
         self.memory_mask = self.memory_mask[rows]

@@ -1,4 +1,4 @@
-"""What makes targets of different lengths comparable: section 6.1 of the paper."""
+"""Length penalties, which make hypotheses of different lengths comparable: section 6.1 of the paper."""
 
 import math
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from torch import Tensor
 
 LengthPenalty = Callable[[Tensor], Tensor]
-"""From lengths, EOS counted, to what log-probabilities are divided by; it never falls."""
+"""Maps lengths, including EOS, to the divisors of log-probabilities; must not fall with the length."""
 
 
 @dataclass(frozen=True)
 class GnmtLength:
-    r"""The paper's, of Wu et al. (2016): $lp(L) = ((5 + L)/6)^\alpha$, $\alpha = 0.6$."""
+    r"""The length penalty of the paper, by Wu et al. (2016): $lp(L) = ((5 + L)/6)^\alpha$, $\alpha = 0.6$."""
 
     alpha: float = 0.6
 
@@ -27,7 +27,7 @@ class GnmtLength:
 
 @dataclass(frozen=True)
 class PlainLength:
-    r"""Plain normalization, $L^\alpha$: with $\alpha = 1$ the score is a token's mean."""
+    r"""The length itself, $L^\alpha$: with $\alpha = 1$ the result is the mean over the tokens."""
 
     alpha: float = 1.0
 
@@ -44,4 +44,4 @@ def _refuse_unfit(alpha: float) -> None:
     if not alpha >= 0:
         raise ValueError(f"alpha={alpha} would reward short targets; give 0 (no penalty) or more")
     if alpha == math.inf:
-        raise ValueError(f"alpha={alpha} makes all scores 0; give a number, such as the paper's 0.6")
+        raise ValueError(f"alpha={alpha} makes all results 0; give a number, such as the paper's 0.6")

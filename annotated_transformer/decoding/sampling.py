@@ -1,7 +1,7 @@
-"""Targets drawn at random, as likely as the model finds them: the chapter on decoding.
+"""Sampling from the model's distribution: the chapter on decoding.
 
-A departure from the paper, which only searches. What makes the draw less adventurous is a
-small class from scores to scores; `sample` applies those it is given in their order.
+This is a departure from the paper, which only searches. Logits processors make a draw less random;
+`sample` applies them in the given order.
 """
 
 import math
@@ -19,57 +19,57 @@ from annotated_transformer.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Temperature:
-    r"""Divide the scores by $\tau$: below 1 the likely gets likelier, above 1 less."""
+    r"""Divide the logits by $\tau$: below 1, likely tokens become more likely; above 1, less likely."""
 
     tau: float
 
     def __post_init__(self) -> None:
-        """Refuse what does not divide."""
+        """Refuse a temperature that is not positive and finite."""
         if not 0 < self.tau < math.inf:
             raise ValueError(
-                f"temperature tau={self.tau} is not a positive number; for the likeliest "
-                f"token each time, which is tau towards 0, use greedy_search"
+                f"temperature tau={self.tau} is not a positive number; for the most likely "
+                f"token at each step, the limit tau → 0, use greedy_search"
             )
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
-        """Return the scores of the distribution at this temperature."""
+        """Return the logits of the distribution at this temperature."""
         return logits / self.tau
 
 
 @dataclass(frozen=True)
 class TopK:
-    """Leave only the `k` likeliest tokens (Fan et al., 2018)."""
+    """Keep only the `k` most likely tokens (Fan et al., 2018)."""
 
     k: int
 
     def __post_init__(self) -> None:
-        """Refuse to leave nothing."""
-        if self.k < 1:
-            raise ValueError(f"top-k with k={self.k} leaves no token; give 1 or more")
+        """Refuse a number of tokens that is not a whole number from 1 on."""
+        if not isinstance(self.k, int) or self.k < 1:
+            raise ValueError(f"top-k with k={self.k!r} keeps no token; give a whole number from 1 on")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
-        r"""Return the scores, those of the others at $-\infty$."""
+        r"""Return the logits, with $-\infty$ for the other tokens."""
         best, index = logits.topk(min(self.k, logits.size(1)))
         return torch.full_like(logits, -math.inf).scatter(1, index, best)
 
 
 @dataclass(frozen=True)
 class TopP:
-    """Leave the fewest tokens whose probabilities sum to `p` (Holtzman et al., 2020)."""
+    """Keep the fewest tokens whose probabilities sum to at least `p` (Holtzman et al., 2020)."""
 
     p: float
 
     def __post_init__(self) -> None:
-        """Refuse to leave nothing, or more than all."""
+        """Refuse a sum that is not in (0, 1]."""
         if not 0 < self.p <= 1:
-            raise ValueError(f"top-p with p={self.p} is not in (0, 1]; 1 leaves every token")
+            raise ValueError(f"top-p with p={self.p} is not in (0, 1]; 1 keeps every token")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
-        r"""Return the scores, those of the others at $-\infty$."""
+        r"""Return the logits, with $-\infty$ for the other tokens."""
         rising, index = logits.softmax(dim=-1).sort(dim=-1)
-        # From the unlikeliest on: needed are those whose sum exceeds what p leaves over.
+        # Starting with the least likely: tokens are needed once the sum exceeds 1 - p.
         unneeded = rising.cumsum(dim=-1) <= 1 - self.p
-        unneeded[:, -1] = False  # the likeliest, whatever the sum was rounded to
+        unneeded[:, -1] = False  # the most likely one, whatever the rounding of the sum
         return logits.masked_fill(unneeded.scatter(1, index, unneeded), -math.inf)
 
 
@@ -81,16 +81,17 @@ def sample(
     logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
     decoder: MakeDecoder = KeyValueCache,
 ) -> Int[Tensor, "batch tgt_tokens"]:
-    """Return, for each source, a target drawn token by token from the model's distribution.
+    """Return, for each source, a target sampled token by token from the model's distribution.
 
-    `logits_processors`, such as `(Temperature(0.7), TopK(10), TopP(0.9))`, change the scores in this
-    order before each draw. One `generator` draws for all rows, so what a source gets depends on
-    its company; how likely it gets it does not. See `generate` for what a target is.
+    `logits_processors`, such as `(Temperature(0.7), TopK(10), TopP(0.9))`, change the logits in this
+    order before each draw. One `generator` draws for all rows, so a sample depends on the other
+    sources in the batch, but its distribution does not. See `generate` for the form of a target and
+    for the errors.
     """
 
     def draw(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
-        for change in logits_processors:
-            logits = change(logits)
+        for process in logits_processors:
+            logits = process(logits)
         return torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)[:, 0]
 
     return generate(model, src, draw, decoder)

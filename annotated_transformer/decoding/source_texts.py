@@ -1,4 +1,4 @@
-"""Which texts a model can translate, and why not the others: the chapter on decoding."""
+"""The ids of texts to translate, and why some texts cannot be translated: the chapter on decoding."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 
 @dataclass(frozen=True)
 class Sources:
-    """The ids of some texts, with EOS; none for a text that cannot be translated.
+    """The ids of texts, with EOS; the list is empty for a text that cannot be translated.
 
     Attributes:
-        ids: Of each text, in their order.
-        blank: Which texts hold nothing to translate.
-        problems: Why the model cannot read a text, by its index: the end of a sentence that
-            begins with what the text is called.
+        ids: One list per text.
+        blank: The indices of texts without content.
+        problems: Why a text cannot be translated, by its index. Each value continues a sentence
+            that starts with a name for the text.
     """
 
     ids: list[list[int]]
@@ -22,9 +22,9 @@ class Sources:
 
 
 def encode_source_texts(tokenizer: Tokenizer, texts: list[str], *, max_length: int) -> Sources:
-    """Return the ids of `texts`, of which each may have `max_length`."""
+    """Return the ids of `texts`, each with at most `max_length` ids."""
     problems = {
-        index: f"is no Unicode: it holds half of a surrogate pair ({text[:40]!r}); decode its bytes as UTF-8"
+        index: f"is not valid Unicode: it has half of a surrogate pair ({text[:40]!r}); decode it as UTF-8"
         for index, text in enumerate(texts)
         if any("\ud800" <= character <= "\udfff" for character in text)
     }
@@ -33,7 +33,7 @@ def encode_source_texts(tokenizer: Tokenizer, texts: list[str], *, max_length: i
     for index, found in enumerate(ids):
         if len(found) > max_length:
             problems[index] = (
-                f"({texts[index][:40]!r}…) has {len(found)} tokens with its EOS, and this model has "
+                f"({texts[index][:40]!r}…) has {len(found)} tokens with EOS, and this model has "
                 f"positions for {max_length}; split it into sentences"
             )
     usable = [[] if i in problems or i in blank else found for i, found in enumerate(ids)]

@@ -1,4 +1,4 @@
-"""Sentences to sentences with a trained model: section 6.1, the chapter on decoding."""
+"""Translation of sentences with a trained model: section 6.1, the chapter on decoding."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -27,11 +27,15 @@ Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_toke
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A translation, how likely the model finds it, and what each of its tokens read.
+    """A translation with its log-probability, tokens and attention weights.
 
-    `log_prob` is the sum of the log-probabilities of its tokens: 0 is certain. The source's
-    tokens end with EOS, and so do the target's unless it was cut short at the limit.
-    `attention` is what the prediction of each target token read of each source token.
+    Attributes:
+        text: The translation.
+        log_prob: The sum of the log-probabilities of its tokens; 0 means probability 1.
+        source_tokens: The tokens of the source, with EOS.
+        target_tokens: The tokens of the translation, with EOS unless it was cut off at the limit.
+        attention: The cross-attention weights from the prediction of each target token to each
+            source token.
     """
 
     text: str
@@ -42,16 +46,15 @@ class Translation:
 
 
 class Translator:
-    """A model and its tokenizer, ready to translate.
+    """Translates texts with a model and its tokenizer.
 
-    `decoder` is how steps are computed: `KeyValueCache` where hooks on the model's modules
-    shall take part.
+    `decoder` computes the steps of decoding. Give `KeyValueCache` to run hooks on the model's modules.
     """
 
     def __init__(
         self, model: Transformer, tokenizer: Tokenizer, *, decoder: MakeDecoder = FastKeyValueCache
     ) -> None:
-        """Keep the two together.
+        """Check that the two belong together.
 
         Raises:
             ValueError: If they differ in vocabulary size or special ids.
@@ -63,18 +66,17 @@ class Translator:
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Translator":
-        """Load what `checkpoint.save` wrote."""
+        """Load a model that `checkpoint.save` wrote."""
         return cls(*load(folder))
 
     @classmethod
     def from_pretrained(cls, name: str = EN_DE) -> "Translator":
         """Load a model that comes with this package.
 
-        Its card, `weights/<name>/README.md`, says what it was trained on, how well it does,
-        and under which terms it may be passed on.
+        The model card, `weights/<name>/README.md`, gives its training data, its BLEU and its licence.
 
         Raises:
-            ValueError: If there is none of that name.
+            ValueError: If there is no model of that name.
         """
         return cls(*load(pretrained_folder(name)))
 
@@ -88,12 +90,12 @@ class Translator:
     ) -> list[str]:
         """Return a translation of each text, in the same order.
 
-        A `beam_size` of 1 is greedy search; `beam_search` says what a larger one is. Texts
-        of like length share a batch.
+        A `beam_size` of 1 is greedy search; for a larger one, see `beam_search`. Texts of similar
+        length share a batch.
 
         Raises:
-            TypeError: If `texts` is one text, or holds something that is no text.
-            ValueError: If a text is empty, too long or no Unicode, or a size is below 1.
+            TypeError: If `texts` is a single text, or contains something other than strings.
+            ValueError: If a text is empty, too long or not valid Unicode, or a size is less than 1.
         """
         return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
 
@@ -105,10 +107,10 @@ class Translator:
         logits_processors: Sequence[Callable[[Tensor], Tensor]] = (),
         batch_size: int = 64,
     ) -> list[str]:
-        """Return a translation of each text drawn at random, in the same order.
+        """Return a sampled translation of each text, in the same order.
 
-        The function `sample` says how; `generator` is on the model's device. Errors are those of
-        `translate`.
+        See the function `sample`. The `generator` must be on the model's device. The errors are
+        those of `translate`.
         """
 
         def draw(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
@@ -134,21 +136,21 @@ class Translator:
         found: dict[int, Translation] = {}
         search = self._beam(beam_size, length_penalty)
         for rows, src, tgt in self._batches(texts, batch_size, search):
-            seen = observe(self.model, src, tgt)
+            observed = observe(self.model, src, tgt)
             lengths = [(ids != self.model.config.pad_id).sum(dim=1) for ids in (tgt, src)]
-            for at, i in enumerate(rows):
-                said, read = (int(length[at]) for length in lengths)
+            for row, i in enumerate(rows):
+                tgt_length, src_length = (int(length[row]) for length in lengths)
                 found[i] = Translation(
-                    self.tokenizer.decode([tgt[at].tolist()])[0],
-                    float(seen.log_probs[at]),
-                    self.tokenizer.tokens(src[at, :read].tolist()),
-                    self.tokenizer.tokens(tgt[at, :said].tolist()),
-                    seen.attention[at, :, :, :said, :read],
+                    self.tokenizer.decode([tgt[row].tolist()])[0],
+                    float(observed.log_probs[row]),
+                    self.tokenizer.tokens(src[row, :src_length].tolist()),
+                    self.tokenizer.tokens(tgt[row, :tgt_length].tolist()),
+                    observed.attention[row, :, :, :tgt_length, :src_length],
                 )
         return [found[i] for i in range(len(texts))]
 
     def encode(self, texts: list[str]) -> Sources:
-        """Return the ids of `texts`, and which of them `translate` would refuse, and why."""
+        """Return the ids of `texts`, and the reasons for which `translate` would refuse some of them."""
         limit = self.model.config.max_length
         return encode_source_texts(self.tokenizer, texts, max_length=limit)
 
@@ -177,9 +179,11 @@ class Translator:
     def _batches(
         self, texts: list[str], batch_size: int, search: Search
     ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-        """Yield batches: which texts, their ids, those of their translations."""
+        """Yield batches: the indices of the texts, their ids, and the ids of their translations."""
         if not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(f"batch_size={batch_size} translates nothing; give 1 or more")
+            raise ValueError(
+                f"batch_size={batch_size!r} is not a number of texts; give a whole number from 1 on"
+            )
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
         device = next(self.model.parameters()).device

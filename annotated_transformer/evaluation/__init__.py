@@ -1,1 +1,1 @@
-"""How good translations are: BLEU."""
+"""Evaluation of translations by BLEU."""

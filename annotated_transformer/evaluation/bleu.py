@@ -1,4 +1,4 @@
-"""BLEU by two protocols, whose figures cannot be compared: the chapter on translation."""
+"""BLEU by two protocols, whose values are not comparable: the chapter on translation."""
 
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -10,11 +10,11 @@ from annotated_transformer.text.moses import moses_lowercase
 
 @dataclass(frozen=True)
 class BleuScore:
-    """A score and how it came about.
+    """The BLEU of a corpus.
 
     Attributes:
-        bleu: Of the whole corpus, from 0 to 100.
-        signature: What must be the same where two scores are compared.
+        bleu: From 0 to 100.
+        signature: How it was computed; compare only values with the same signature.
     """
 
     bleu: float
@@ -22,12 +22,12 @@ class BleuScore:
 
 
 def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
-    """Return the BLEU of plain text, its case kept, in the tokens of the WMT evaluations.
+    """Return the BLEU of plain, cased text, with the tokenization of the WMT evaluations.
 
-    This is the one to report: whatever the system's tokens are, these are the scorer's.
+    Report this value: the tokenization does not depend on the system.
 
     Raises:
-        ValueError: If there are no lines, or not as many references as hypotheses.
+        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     check_lines(hypotheses, references)
     metric = BLEU(tokenize="13a")
@@ -36,12 +36,12 @@ def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
 
 
 def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = "de") -> BleuScore:
-    """Return the BLEU of plain text as the published figures of Multi30K have it.
+    """Return the BLEU of plain text, computed as in the published results on Multi30K.
 
     Both sides go through `moses_lowercase`; the value is that of multi-bleu.perl.
 
     Raises:
-        ValueError: If there are no lines, or not as many references as hypotheses.
+        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     prepared = [moses_lowercase(text, language) for text in hypotheses]
     return multi30k_bleu_of_prepared(prepared, references, language)
@@ -50,16 +50,16 @@ def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = 
 def multi30k_bleu_of_prepared(
     hypotheses: list[str], references: list[str], language: str = "de"
 ) -> BleuScore:
-    """Return the same, of hypotheses that are prepared already; the references are plain.
+    """Return the same for hypotheses that are processed already; the references are plain.
 
-    A model says such hypotheses that has learned from text which `moses_lowercase` prepared.
+    A model that was trained on text from `moses_lowercase` generates such hypotheses.
 
     Raises:
-        ValueError: If there are no lines, or not as many references as hypotheses.
+        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     check_lines(hypotheses, references)
     prepared = [moses_lowercase(text, language) for text in references]
-    metric = BLEU(tokenize="none", smooth_method="none", force=True)  # tokens on purpose
+    metric = BLEU(tokenize="none", smooth_method="none", force=True)  # they are tokenized already
     signature = (
         f"lowercased, punctuation-normalised, Moses-tokenised ({language}, not escaped) by "
         f"sacremoses {version('sacremoses')}; one reference, no smoothing, as "
@@ -69,15 +69,15 @@ def multi30k_bleu_of_prepared(
 
 
 def check_lines(hypotheses: list[str], references: list[str]) -> None:
-    """Refuse texts that do not stand side by side.
+    """Refuse lists of different lengths, and empty ones.
 
     Raises:
-        ValueError: If there are no lines, or not as many references as hypotheses.
+        ValueError: If there are no hypotheses, or if the number of references differs.
     """
     if len(hypotheses) != len(references):
         raise ValueError(
-            f"{len(hypotheses)} hypotheses but {len(references)} references; give each "
-            f"hypothesis its reference"
+            f"{len(hypotheses)} hypotheses but {len(references)} references; give one "
+            f"reference for each hypothesis"
         )
     if not hypotheses:
-        raise ValueError("nothing to score; give a hypothesis and its reference, or more")
+        raise ValueError("there are no hypotheses; give at least one, with its reference")

@@ -1,1 +1,1 @@
-"""Accelerated twins of plain modules, each tested against the module that it replaces."""
+"""Accelerated versions of modules and functions, each tested for equality with the plain one."""

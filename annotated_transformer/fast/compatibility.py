@@ -1,8 +1,8 @@
-"""What a cache does not call: a model in which one of these parts was changed is refused."""
+"""Models that the key-value caches refuse, because the caches would not call a part that was changed."""
 
 from itertools import chain
 
-from torch import nn
+from torch import Tensor, nn
 
 from annotated_transformer.fast.overrides import has_hooks, overridden
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
@@ -20,25 +20,25 @@ KNOWN = (
     *(PostNorm, PreNorm, LayerNorm),
     *(nn.Linear, nn.ReLU, nn.GELU, nn.Dropout, nn.Identity, nn.ModuleList),
 )
-IDLE = (nn.Dropout, nn.Identity)  # what stands at `dropout` and `weights`, and does nothing here
+IDLE = (nn.Dropout, nn.Identity)  # allowed as `dropout` and `weights`: both do nothing in evaluation
 METHODS = {
     TokenEmbedding: ("forward", "logits"),
     MultiHeadAttention: ("forward", "project_query", "project_memory", "attend", "_project"),
 }
-RECOMPUTE = "decode with NoCache, which calls all of the model"
-REMEMBER = "decode with KeyValueCache, which calls every module"
+NO_CACHE = "decode with NoCache, which calls the whole model"
+PLAIN_CACHE = "decode with KeyValueCache, which calls every module"
 
 
 def refuse_for_cache(model: Transformer) -> None:
-    """Refuse a model of which `KeyValueCache` would not call a part that was changed.
+    """Refuse a model with a changed part that `KeyValueCache` does not call.
 
-    It calls the modules inside each layer, but neither `decode` nor the decoder nor its layers
-    nor their two attentions as a whole.
+    The cache calls the modules inside each layer. It does not call `decode`, nor the `forward` of
+    the decoder, its layers and their two attentions.
 
     Raises:
-        ValueError: If one of these was overridden, or has hooks.
+        ValueError: If one of these is overridden or has hooks.
     """
-    _refuse_overridden("model", model, Transformer, ("decode",), "KeyValueCache", RECOMPUTE)
+    _refuse_overridden("model", model, Transformer, ("decode",), "KeyValueCache", NO_CACHE)
     parts: list[tuple[str, nn.Module, type[nn.Module]]] = [("decoder", model.decoder, Decoder)]
     for i, layer in enumerate(decoder_layers(model.decoder)):
         name = f"decoder.layers.{i}"
@@ -46,8 +46,8 @@ def refuse_for_cache(model: Transformer) -> None:
         parts.append((f"{name}.self_attention", layer.self_attention, MultiHeadAttention))
         parts.append((f"{name}.cross_attention", layer.cross_attention, MultiHeadAttention))
     for name, module, kind in parts:
-        _refuse_overridden(name, module, kind, ("forward",), "KeyValueCache", RECOMPUTE)
-        _refuse_hooks(name, module, "KeyValueCache", RECOMPUTE)
+        _refuse_overridden(name, module, kind, ("forward",), "KeyValueCache", NO_CACHE)
+        _refuse_hooks(name, module, "KeyValueCache", NO_CACHE)
 
 
 def refuse_for_fast_cache(model: Transformer) -> None:
@@ -58,17 +58,35 @@ def refuse_for_fast_cache(model: Transformer) -> None:
             attention of another shape.
     """
     refuse_for_cache(model)
-    _refuse_overridden("model", model, Transformer, ("embed", "logits"), "FastKeyValueCache", REMEMBER)
+    _refuse_overridden("model", model, Transformer, ("embed", "logits"), "FastKeyValueCache", PLAIN_CACHE)
     parts = {"embedding": model.embedding, "positions": model.positions, "dropout": model.dropout}
     for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
         _refuse_unknown(name, module)
         methods = METHODS.get(type(module), ("forward",))
-        _refuse_overridden(name, module, type(module), methods, "FastKeyValueCache", REMEMBER)
-        _refuse_hooks(name, module, "FastKeyValueCache", REMEMBER)
+        _refuse_overridden(name, module, type(module), methods, "FastKeyValueCache", PLAIN_CACHE)
+        _refuse_hooks(name, module, "FastKeyValueCache", PLAIN_CACHE)
     for i, layer in enumerate(decoder_layers(model.decoder)):
         needed = (model.config.num_heads, *_widths(layer.self_attention))
         _refuse_shape(f"decoder.layers.{i}.self_attention", layer.self_attention, needed)
         _refuse_shape(f"decoder.layers.{i}.cross_attention", layer.cross_attention, needed)
+
+
+def check_step(tokens: Tensor, rows: int, length: int, max_length: int) -> None:
+    """Refuse a step that a decoder cannot take.
+
+    Raises:
+        ValueError: If there is not one token for each of the `rows` targets, or if the targets
+            have `max_length` tokens already.
+    """
+    if tokens.shape != (rows,):
+        raise ValueError(
+            f"tokens have shape {tuple(tokens.shape)}, and there are {rows} targets; give one token for each"
+        )
+    if length >= max_length:
+        raise ValueError(
+            f"the targets have {length} tokens, and the model has {max_length} positions; "
+            f"end them earlier, or build the model with a larger max_length"
+        )
 
 
 def _refuse_overridden(
@@ -87,8 +105,8 @@ def _refuse_unknown(name: str, module: nn.Module) -> None:
     idle = name.rsplit(".")[-1] in ("dropout", "weights")
     if type(module) not in (IDLE if idle else KNOWN):
         raise ValueError(
-            f"{name} is a {type(module).__name__}, and FastKeyValueCache does not know what that computes "
-            f"there; {REMEMBER}"
+            f"{name} is a {type(module).__name__}, and FastKeyValueCache cannot compute what that does "
+            f"there; {PLAIN_CACHE}"
         )
 
 
@@ -102,5 +120,5 @@ def _refuse_shape(name: str, attention: MultiHeadAttention, needed: tuple[int, i
     if found != needed:
         raise ValueError(
             f"{name} has num_heads, d_k, d_v = {found}, and FastKeyValueCache needs {needed}, "
-            f"the same in both attentions of a layer; {REMEMBER}"
+            f"the same in both attentions of a layer; {PLAIN_CACHE}"
         )

@@ -1,4 +1,4 @@
-"""Encoder and decoder as `torch.compile` makes them: the chapter on training."""
+"""Encoder and decoder compiled by `torch.compile`: the chapter on training."""
 
 import os
 import shutil
@@ -12,19 +12,19 @@ COMPILERS = ("g++", "clang++", "cl")
 
 
 def compile_stacks(model: Transformer) -> None:
-    """Have the encoder and the decoder of `model` compiled for training, in place.
+    """Compile the encoder and the decoder of `model` for training, in place.
 
-    The first updates wait for it. Parameters keep their names; dropout draws other numbers
-    than without. In evaluation both run as written: what is compiled would overlook the
-    hooks by which a model is watched.
+    The first updates take longer, because they compile. Parameters keep their names; dropout draws
+    other masks. In evaluation mode, the plain modules run, because compiled ones would ignore the
+    hooks that observe a model.
 
     Raises:
-        FileNotFoundError: If there is no C++ compiler, which PyTorch needs for that.
+        FileNotFoundError: If there is no C++ compiler, which PyTorch needs.
     """
     if not any(map(shutil.which, (*COMPILERS, os.environ.get("CXX", "")))):
         raise FileNotFoundError(
             f"to compile a model, PyTorch needs a C++ compiler, and there is none of "
-            f"{', '.join(COMPILERS)}; install one, or train without"
+            f"{', '.join(COMPILERS)}; install one, or train without compiling"
         )
     for stack in (model.encoder, model.decoder):
         _compile_in_training(stack)
@@ -32,11 +32,11 @@ def compile_stacks(model: Transformer) -> None:
 
 def _compile_in_training(stack: nn.Module) -> None:
     plain = stack.forward
-    compiled = torch.compile(plain, dynamic=True)  # sentences have any length
+    compiled = torch.compile(plain, dynamic=True)  # the length of sentences varies
 
     def forward(*inputs: Tensor | None) -> Tensor:
         hidden: Tensor = compiled(*inputs) if stack.training else plain(*inputs)
         return hidden
 
-    forward.same_in_evaluation = True  # type: ignore[attr-defined]  # so `overridden` lets it pass
+    forward.same_in_evaluation = True  # type: ignore[attr-defined]  # so that `overridden` ignores it
     stack.forward = forward

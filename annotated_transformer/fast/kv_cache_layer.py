@@ -1,4 +1,4 @@
-"""A decoder layer for one new token a target: what `FastKeyValueCache` does in each layer."""
+"""One decoder layer of `FastKeyValueCache`, which decodes one new token per target."""
 
 from collections.abc import Callable
 
@@ -12,55 +12,55 @@ from annotated_transformer.model.decoder import DecoderLayer
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
 
 Map = Callable[[Tensor], Tensor]
-BLOCK = 16  # keys are read by the block: PyTorch's softmax is slow over fewer numbers
+BLOCK = 16  # keys are padded to a multiple of it: PyTorch's softmax is slow over fewer numbers
 
 
-class Heads:
-    """Keys and values of every head of every row, to be read by one query each."""
+class KeyValueBuffer:
+    """Keys and values of every head of every row; each head of each row has one query per step."""
 
     def __init__(
         self, keys: Float[Tensor, "heads keys d_k"], values: Float[Tensor, "heads keys d_v"]
     ) -> None:
-        """Keep the two apart: read in turns from one tensor, they take thrice the time."""
+        """Store separate tensors: reading keys and values from one tensor takes three times as long."""
         self.keys, self.values = keys.contiguous(), values.contiguous()
         self.columns, self.scale = self.keys.transpose(1, 2), keys.size(-1) ** -0.5
 
     def read(
         self,
         query: Float[Tensor, "heads 1 d_k"],
-        hidden: Float[Tensor, "#heads 1 keys"],
+        additive_mask: Float[Tensor, "#heads 1 keys"],
     ) -> Float[Tensor, "heads 1 d_v"]:
-        r"""Return $\mathrm{softmax}(QK^\top / \sqrt{d_k} + H)\,V$; $H$ is 0, or hides a key."""
-        scores = torch.baddbmm(hidden, query, self.columns, alpha=self.scale)
+        r"""Return $\mathrm{softmax}(QK^\top / \sqrt{d_k} + M)\,V$; $M$ is 0, or very low for a masked key."""
+        scores = torch.baddbmm(additive_mask, query, self.columns, alpha=self.scale)
         return torch.bmm(scores.softmax(dim=-1), self.values)
 
-    def write(self, place: int, key: Tensor, value: Tensor) -> None:
-        """Set one key and value a head."""
-        self.keys[:, place : place + 1] = key
-        self.values[:, place : place + 1] = value
+    def write(self, position: int, key: Tensor, value: Tensor) -> None:
+        """Set the key and the value of each head at a position."""
+        self.keys[:, position : position + 1] = key
+        self.values[:, position : position + 1] = value
 
-    def more(self, keys: int) -> "Heads":
-        """Append room for so many keys, if any."""
+    def extend(self, keys: int) -> "KeyValueBuffer":
+        """Return a buffer with space for `keys` more keys."""
         if keys <= 0:
             return self
         room = (0, 0, 0, keys)
-        return Heads(F.pad(self.keys, room), F.pad(self.values, room))
+        return KeyValueBuffer(F.pad(self.keys, room), F.pad(self.values, room))
 
-    def select(self, heads: Tensor) -> "Heads":
-        """Keep these heads."""
-        return Heads(self.keys.index_select(0, heads), self.values.index_select(0, heads))
+    def select(self, heads: Tensor) -> "KeyValueBuffer":
+        """Return a buffer with these heads only."""
+        return KeyValueBuffer(self.keys.index_select(0, heads), self.values.index_select(0, heads))
 
 
 class FastDecoderLayer:
-    """A decoder layer for one new token a row, and what its two attentions have read."""
+    """A decoder layer for one new token per row, with the keys and values of its two attentions."""
 
     def __init__(
         self,
         layer: DecoderLayer,
         memory: Float[Tensor, "batch src_tokens d_model"],
-        words: Bool[Tensor, "batch 1 src_tokens"],
+        src_mask: Bool[Tensor, "batch 1 src_tokens"],
     ) -> None:
-        """Project the memory, and begin with a past of no tokens."""
+        """Project the memory, and start with no target tokens."""
         own, cross, network = (
             layer.self_attention,
             layer.cross_attention,
@@ -80,44 +80,44 @@ class FastDecoderLayer:
         self.add_norm_3 = _add_norm(layer.add_norm_3)
         pairs = _by_head(heads, cross.to_key, cross.to_value)(memory.flatten(0, 1))
         pairs = pairs.view(*memory.shape[:2], heads, d_k + d_v).transpose(1, 2)
-        # Values of padding are zeros, so a source that is all padding gives nothing to read.
-        keys, values = pairs.masked_fill(~words[..., None], 0.0).split([d_k, d_v], dim=-1)
-        self.memory = Heads(keys.flatten(0, 1), values.flatten(0, 1))
-        self.past = Heads(self.memory.keys[:, :0], self.memory.values[:, :0])
-        self.memory = self.memory.more(BLOCK - memory.size(1))
+        # Values of padding are zeros, so attention to a source of padding alone returns zeros.
+        keys, values = pairs.masked_fill(~src_mask[..., None], 0.0).split([d_k, d_v], dim=-1)
+        self.memory = KeyValueBuffer(keys.flatten(0, 1), values.flatten(0, 1))
+        self.past = KeyValueBuffer(self.memory.keys[:, :0], self.memory.values[:, :0])
+        self.memory = self.memory.extend(BLOCK - memory.size(1))
 
-    def make_room(self) -> None:
-        """Let the past hold a block of tokens more."""
-        self.past = self.past.more(BLOCK)
+    def extend(self) -> None:
+        """Make space for another block of target tokens."""
+        self.past = self.past.extend(BLOCK)
 
     def select(self, heads: Tensor) -> None:
-        """Keep these heads of all that is remembered."""
+        """Keep the keys and values of these heads."""
         self.past, self.memory = self.past.select(heads), self.memory.select(heads)
 
     def step(
-        self, x: Float[Tensor, "rows d_model"], place: int, future: Tensor, padding: Tensor
+        self, x: Float[Tensor, "rows d_model"], position: int, tgt_mask: Tensor, memory_mask: Tensor
     ) -> Float[Tensor, "rows d_model"]:
-        """Return what `DecoderLayer` returns for the newest token, which stands at `place`."""
-        x = self.add_norm_1(x, lambda x: self._read_past(x, place, future))
-        x = self.add_norm_2(x, lambda x: self._read_memory(x, padding))
+        """Return what `DecoderLayer` returns for the newest token, which is at `position`."""
+        x = self.add_norm_1(x, lambda x: self._read_past(x, position, tgt_mask))
+        x = self.add_norm_2(x, lambda x: self._read_memory(x, memory_mask))
         return self.add_norm_3(x, lambda x: self.contract(self.activation(self.expand(x))))
 
-    def _read_past(self, x: Tensor, place: int, future: Tensor) -> Tensor:
+    def _read_past(self, x: Tensor, position: int, tgt_mask: Tensor) -> Tensor:
         heads = self.to_heads(x).view(len(self.past.keys), 1, sum(self.widths))
         query, key, value = heads.split(self.widths, dim=-1)
-        self.past.write(place, key, value)
-        return self.to_output(self.past.read(query, future).view(len(x), self.all_d_v))
+        self.past.write(position, key, value)
+        return self.to_output(self.past.read(query, tgt_mask).view(len(x), self.all_d_v))
 
-    def _read_memory(self, x: Tensor, padding: Tensor) -> Tensor:
-        query = self.to_cross_query(x).view(len(padding), 1, self.widths[0])
-        read = self.memory.read(query, padding)
+    def _read_memory(self, x: Tensor, memory_mask: Tensor) -> Tensor:
+        query = self.to_cross_query(x).view(len(memory_mask), 1, self.widths[0])
+        read = self.memory.read(query, memory_mask)
         return self.to_cross_output(read.view(len(x), self.all_d_v))
 
 
 def fast_norm(norm: nn.Module) -> Map:
-    """Return the norm as one operation."""
+    """Return the norm as a single operation."""
     if not isinstance(norm, LayerNorm):
-        return norm.forward  # the identity after a stack of post-norm layers
+        return norm.forward  # nn.Identity, after a stack of post-norm layers
     gain, bias, eps = norm.gain, norm.bias, norm.eps
     return lambda x: torch.layer_norm(x, gain.shape, gain, bias, eps)
 
@@ -127,7 +127,7 @@ def _linear(linear: nn.Linear) -> Map:
 
 
 def _by_head(heads: int, *linears: nn.Linear) -> Map:
-    """Return one product for several, whose results stand side by side in each head."""
+    """Return one matrix product for several, with their results side by side in each head."""
     weights = [linear.weight.unflatten(0, (heads, -1)) for linear in linears]
     weight = torch.cat(weights, dim=1).flatten(0, 1)
     if all(linear.bias is None for linear in linears):

@@ -1,4 +1,4 @@
-"""Products with a weight, in less time: for the fast path of training and for `FastKeyValueCache`."""
+"""Fast matrix products on CPUs: for the fast path of training and for `FastKeyValueCache`."""
 
 from collections.abc import Callable
 
@@ -6,14 +6,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-LARGE = 2**20  # multiplications; a product of so many gains by oneDNN, a smaller one loses
+LARGE = 2**20  # multiplications; from this size on, oneDNN is faster
 
 
 def onednn_linear(weight: Tensor, bias: Tensor | None = None) -> Callable[[Tensor], Tensor]:
-    """Return $x ↦ xW^T + b$ for rows; a large one by oneDNN, which often takes half the time.
+    """Return the function $x ↦ xW^T + b$ of rows; it computes large products by oneDNN.
 
-    It gives no gradients. PyTorch offers oneDNN in float32 to its own compiler only, so it is
-    asked for with care; in half precision it is what `F.linear` calls.
+    oneDNN often takes half the time. The function has no gradients. In float32, PyTorch offers oneDNN
+    only to its own compiler, through an operator that may be missing. In half precision, `F.linear`
+    calls oneDNN itself.
     """
     onednn = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
     on_cpu = weight.device.type == "cpu" and torch.backends.mkldnn.is_available()

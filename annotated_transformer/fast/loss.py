@@ -1,8 +1,8 @@
-"""The loss over a large vocabulary, a few tokens at a time: the chapter on training.
+"""The loss over a large vocabulary, computed in chunks of tokens: the chapter on training.
 
-The scores of a batch are its largest tensor by far: 4096 tokens × 10,000 classes are 164 MB,
-their softmax and its gradient as much again. Here no more than a chunk of them exists: to get
-new pages of memory takes longer than to compute what they hold.
+The logits of a batch are by far its largest tensor: 4096 tokens × 10,000 classes take 164 MB, and
+their softmax and its gradient as much again. Here, only one chunk of logits exists at a time, because
+allocating new pages of memory takes longer than computing their content.
 """
 
 import torch
@@ -14,7 +14,7 @@ from annotated_transformer.fast.overrides import has_hooks, overridden
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.transformer import Transformer
 
-ROWS = 256  # of scores at a time: few, but enough that the gradient of the weight is seldom added to
+ROWS = 256  # tokens per chunk; with fewer, adding up the gradient of the weight takes longer
 
 
 def loss_in_chunks(
@@ -27,8 +27,8 @@ def loss_in_chunks(
 ) -> Float[Tensor, ""]:
     r"""Return the loss of the logits $hE^\top$, as `PlainLoss` computes it, and its gradients.
 
-    The gradient is taken chunk by chunk in the forward pass, while the scores are at hand;
-    the backward pass only scales it. Products are in `dtype`. No label may be padding.
+    The forward pass computes the gradient chunk by chunk, while it has the logits; the backward pass
+    only scales it. Matrix products are computed in `dtype`. Labels must not contain padding.
     """
     total: Tensor = _Chunks.apply(hidden, weight, labels, smoothing, dtype)  # type: ignore[no-untyped-call]
     return total
@@ -46,16 +46,16 @@ class _Chunks(torch.autograd.Function):
     ) -> Tensor:
         h, w = hidden.detach().to(dtype), weight.detach().to(dtype)
         exact = torch.promote_types(dtype, torch.float32)
-        to_scores, to_hidden = onednn_linear(w), onednn_linear(w.T)
-        scores = torch.empty(ROWS, len(w), dtype=exact, device=w.device)
+        to_logits, to_hidden = onednn_linear(w), onednn_linear(w.T)
+        chunk = torch.empty(ROWS, len(w), dtype=exact, device=w.device)
         exact_part = torch.empty_like(w, dtype=exact)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = torch.zeros((), dtype=exact, device=w.device)
         for start in range(0, len(labels), ROWS):
             rows = slice(start, start + ROWS)
             inputs = h[rows]
-            product = to_scores(inputs)
-            logits = product if dtype == exact else scores[: len(inputs)].copy_(product)
+            product = to_logits(inputs)
+            logits = product if dtype == exact else chunk[: len(inputs)].copy_(product)
             total += smoothed_losses_in_place(logits, labels[rows], smoothing=smoothing)
             gradient = product if dtype == exact else product.copy_(logits)
             grad_hidden[rows] = to_hidden(gradient)
@@ -76,15 +76,15 @@ class _Chunks(torch.autograd.Function):
 def smoothed_losses_in_place(
     logits: Float[Tensor, "*batch vocab"], labels: Int[Tensor, "*batch"], *, smoothing: float
 ) -> Float[Tensor, ""]:
-    r"""Return the sum of the losses of `PlainLoss`, and leave its gradient where the logits were.
+    r"""Return the sum of the losses of `PlainLoss`, and overwrite the logits with its gradient, $p - q$.
 
-    That is $p - q$. No label may be padding.
+    Labels must not contain padding.
     """
     labels = labels.unsqueeze(-1)
     of_label, mean = logits.gather(-1, labels), logits.mean(dim=-1, keepdim=True)
     highest = logits.amax(dim=-1, keepdim=True)
     torch.softmax(logits, dim=-1, out=logits)
-    log_total = highest - logits.amax(dim=-1, keepdim=True).log()  # of the exponentials
+    log_total = highest - logits.amax(dim=-1, keepdim=True).log()  # of the sum of exponentials
     losses = log_total - (1 - smoothing) * of_label - smoothing * mean
     logits.sub_(smoothing / logits.size(-1))
     logits.scatter_add_(-1, labels, torch.full_like(of_label, smoothing - 1))
@@ -92,7 +92,7 @@ def smoothed_losses_in_place(
 
 
 class FastLoss(nn.Module):
-    """The loss of `PlainLoss`, from hidden states: the logits never exist all at once.
+    """The loss of `PlainLoss`, computed from hidden states without storing all logits at once.
 
     Raises:
         ValueError: If the model computes its logits in another way, or has hooks.

@@ -1,6 +1,6 @@
-"""The same training in less time: small stand-ins for modules that the processor finds slow.
+"""Accelerated modules for training: faster replacements of modules that are slow on CPUs.
 
-Each computes what its plain one does; nothing that is learned or saved changes.
+Each computes the same function as the plain module. Parameters and saved files do not change.
 """
 
 from collections.abc import Iterator
@@ -18,9 +18,9 @@ from annotated_transformer.model.transformer import Transformer
 
 @contextmanager
 def fast_modules(model: Transformer) -> Iterator[None]:
-    """Put `ByteDropout` and `FusedLayerNorm` into `model`, and take them out at the end.
+    """Replace dropout and LayerNorm in `model` by `ByteDropout` and `FusedLayerNorm`, and restore them.
 
-    A module that was changed, by a subclass, a method of its own or hooks, stays where it is.
+    A module that is an instance of a subclass, has an overridden method or has hooks is not replaced.
     """
     swapped: list[tuple[nn.Module, str, nn.Module]] = []
     for parent in list(model.modules()):
@@ -44,24 +44,24 @@ def _is_plain(module: nn.Module, kind: type[nn.Module]) -> bool:
 
 
 class FusedLayerNorm(nn.Module):
-    """`LayerNorm` by PyTorch's fused kernel, with the parameters of another."""
+    """`LayerNorm` computed by PyTorch's fused kernel, with the parameters of the plain module."""
 
     def __init__(self, norm: LayerNorm) -> None:
         super().__init__()
         self.gain, self.bias, self.eps = norm.gain, norm.bias, norm.eps
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        """Return every token with mean `bias` and deviation `gain`."""
+        """Return every token normalized, then scaled by `gain` and shifted by `bias`."""
         x = x.to(self.gain.dtype)
         return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.eps)
 
 
 class ByteDropout(nn.Module):
-    """Dropout that draws one random byte an element, where `nn.Dropout` draws a float.
+    """Dropout that draws one random byte per element, whereas `nn.Dropout` draws a float.
 
-    So its probability is that of `nn.Dropout` to the nearest 256th, of which it drops one or
-    more and keeps one or more. What it keeps is scaled by the probability it has, so that
-    the mean stays.
+    The probability is therefore rounded to a multiple of 1/256, between 1/256 and 255/256 unless `p`
+    is 0. Elements that are kept are scaled according to the rounded probability, so the mean does not
+    change.
     """
 
     def __init__(self, p: float) -> None:
@@ -69,7 +69,7 @@ class ByteDropout(nn.Module):
         self.dropped = min(max(round(256 * p), 1), 255) if p else 0  # of the 256 bytes
 
     def forward(self, x: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
-        """Return `x` with some elements zero and the others scaled; as it is in evaluation."""
+        """Return `x` with some elements set to zero and the others scaled; in evaluation mode, return `x`."""
         if not self.training or self.dropped == 0:
             return x
         dropped: Tensor = _Drop.apply(x, self.dropped)  # type: ignore[no-untyped-call]
@@ -77,7 +77,7 @@ class ByteDropout(nn.Module):
 
 
 class _Drop(torch.autograd.Function):
-    """Both directions multiply by one mask of a byte an element, all that is kept between them."""
+    """Forward and backward multiply by the same mask, one byte per element, which is all that is saved."""
 
     @staticmethod
     def forward(ctx, x: Tensor, dropped: int) -> Tensor:  # type: ignore[no-untyped-def]

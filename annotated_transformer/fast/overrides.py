@@ -1,14 +1,14 @@
-"""Which parts of a model compute something else than this package wrote: for the fast paths.
+"""Detection of overridden methods and hooks, for the fast paths.
 
-A fast path computes what a module computes without calling it, so it has to refuse a module that
-was changed.
+A fast path computes what a module computes without calling the module, so it must refuse a module
+that was changed.
 """
 
 from torch import nn
 
 
 def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
-    """Return those of these methods of `kind` that a subclass, or `module` itself, overrides."""
+    """Return the names of the methods of `kind` that a subclass or the instance `module` overrides."""
     own = vars(module)
     return [
         name
@@ -19,6 +19,6 @@ def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[
 
 
 def has_hooks(module: nn.Module) -> bool:
-    """Tell whether a forward or backward hook is registered on `module`."""
+    """Return whether a forward or backward hook is registered on `module`."""
     hooks = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
     return any(getattr(module, name) for name in hooks)

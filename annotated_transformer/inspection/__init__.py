@@ -1,1 +1,1 @@
-"""What a trained model does: attention maps, entropies, ablation, collapse."""
+"""Inspection of trained models: attention maps, entropies, ablation, collapse."""

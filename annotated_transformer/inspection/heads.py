@@ -1,4 +1,4 @@
-"""What single heads look at, and what is lost without them: the chapter on looking inside."""
+"""Attention maps, entropy, ablation and importance of heads: the chapter on looking inside."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,10 +21,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 def attention_maps(
     model: Transformer, batch: Batch
 ) -> dict[Kind, Float[Tensor, "batch layers heads _queries _keys"]]:
-    """Return what every token reads of every other, for each kind of attention.
+    """Return the attention weights from every token to every other, for each kind of attention.
 
     Raises:
-        ValueError: If the model's attention forms no weights.
+        ValueError: If the model's attention does not compute weights.
     """
     batch = batch.to(model.embedding.weight.device)
     with ExitStack() as hooks, evaluating(model):
@@ -39,11 +39,11 @@ def attention_maps(
 def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Float[Tensor, "layers heads"]]:
     r"""Return the entropy of each head's weights, $-\sum_j w_j \ln w_j$, in nats.
 
-    0 where a head reads one token, $\ln m$ where it reads all $m$ alike. It is a mean over
-    the source's tokens, or over those of the target that say one; padding is left out.
+    It is 0 if a head attends to one token, and $\ln m$ if it attends to all $m$ equally. It is
+    averaged over the source tokens (encoder) or the labels (decoder), without padding.
 
     Raises:
-        ValueError: If there are no batches, or the model's attention forms no weights.
+        ValueError: If there are no batches, or the model's attention does not compute weights.
     """
     found: dict[Kind, list[Tensor]] = {kind: [] for kind in KINDS}
     for batch in batches:
@@ -53,15 +53,15 @@ def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Flo
             by_head = entropy.movedim(0, 2)  # layers × heads × batch × queries
             found[kind].append(by_head[..., real.to(by_head.device)])
     if not found["cross"]:
-        raise ValueError("there are no batches to watch the heads on; give one or more")
+        raise ValueError("there are no batches to observe the heads on; give at least one")
     return {kind: torch.cat(tokens, dim=-1).mean(dim=-1) for kind, tokens in found.items()}
 
 
 @contextmanager
 def ablate_head(model: Transformer, kind: Kind, layer: int, head: int) -> Iterator[None]:
-    """Silence a head: inside `with`, zeros go into `to_output` in place of what it read.
+    """Replace the output of a head by zeros inside the `with` block, before `to_output`.
 
-    A hook does it, and no weight is changed. To silence several, enter several.
+    A hook does this; no weight is changed. To ablate several heads, enter several contexts.
 
     Raises:
         ValueError: If the model has no such head.
@@ -74,22 +74,22 @@ def ablate_head(model: Transformer, kind: Kind, layer: int, head: int) -> Iterat
         )
     heads = layers[layer].num_heads
 
-    def silence(to_output: nn.Module, args: tuple[Tensor]) -> Tensor:
-        read = args[0].unflatten(-1, (heads, -1))
-        silent = torch.arange(heads, device=read.device) == head
-        return read.masked_fill(silent.unsqueeze(-1), 0.0).flatten(-2)
+    def ablate(to_output: nn.Module, args: tuple[Tensor]) -> Tensor:
+        outputs = args[0].unflatten(-1, (heads, -1))
+        ablated = torch.arange(heads, device=outputs.device) == head
+        return outputs.masked_fill(ablated.unsqueeze(-1), 0.0).flatten(-2)
 
-    with layers[layer].to_output.register_forward_pre_hook(silence):
+    with layers[layer].to_output.register_forward_pre_hook(ablate):
         yield
 
 
 def head_importance(
     model: Transformer, loss: Callable[[Transformer], float]
 ) -> dict[Kind, Float[Tensor, "layers heads"]]:
-    """Return how much `loss(model)` rises where a head is silent, for each head alone.
+    """Return how much `loss(model)` increases when one head is ablated, for each head.
 
-    Michel et al. (2019) and Voita et al. (2019) found that most heads are hardly missed. But
-    what two heads do alike, neither is missed for: the numbers do not add up.
+    Michel et al. (2019) and Voita et al. (2019) found that most heads can be removed at little cost.
+    But if two heads do the same, each alone is unimportant: the numbers do not add up.
     """
     whole = loss(model)
 
@@ -109,13 +109,13 @@ def head_importance(
 
 
 def attentions(model: Transformer, kind: Kind) -> list[MultiHeadAttention]:
-    """Return the layers of one kind of attention, bottom up.
+    """Return the attention modules of one kind, from the first layer to the last.
 
     Raises:
         ValueError: If there is no such kind.
     """
     if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is no attention; choose from {', '.join(KINDS)}")
+        raise ValueError(f"kind={kind!r} is not a kind of attention; choose from {', '.join(KINDS)}")
     stack = model.encoder if kind == "encoder" else model.decoder
     name = "cross_attention" if kind == "cross" else "self_attention"
     return [cast(MultiHeadAttention, getattr(layer, name)) for layer in stack.layers]

@@ -1,7 +1,6 @@
-"""What a falling loss does not show: whether the encoder tells its positions apart.
+"""Two metrics of training failures that the loss hides: a collapsed encoder, and uniform cross-attention.
 
-And whether the decoder looks at any of them. The chapter on training tells what goes wrong
-where these numbers stay near 1.
+The chapter on training describes the failures in which these numbers stay near 1.
 """
 
 import math
@@ -16,34 +15,34 @@ from annotated_transformer.model.transformer import Transformer
 
 
 class Health:
-    """Watch a model while it runs inside `with`, by hooks that change nothing.
+    """Observes a model inside a `with` block, by hooks that change nothing.
 
-    Both numbers are means over all that was seen, padding left out; NaN where nothing was.
+    Both numbers are means over all tokens observed, without padding; NaN if there are none.
     """
 
     def __init__(self, model: Transformer) -> None:
-        """Begin with nothing seen."""
+        """Start without observations."""
         self.model = model
         self._cosines, self._entropies = _Mean(), _Mean()
 
     @property
     def encoder_cosine(self) -> float:
-        """Return the cosine between the memories of two positions of one sentence.
+        """Return the mean cosine between the memory vectors of two positions of a sentence.
 
-        Near 1, the encoder says the same of every word: it has collapsed.
+        Near 1, the encoder has collapsed: it returns almost the same vector at every position.
         """
         return self._cosines.value
 
     @property
     def cross_attention_entropy(self) -> float:
-        """Return the entropy of cross-attention's weights, as a share of the highest.
+        """Return the entropy of the cross-attention weights, as a fraction of the maximum.
 
-        At 1, each target token reads all source tokens alike, so it does not look at any.
+        At 1, each target token attends to all source tokens equally.
         """
         return self._entropies.value
 
     def __enter__(self) -> "Health":
-        """Set the hooks."""
+        """Register the hooks."""
         self._hooks: list[RemovableHandle] = [
             self.model.register_forward_pre_hook(self._see_tokens),
             self.model.encoder.register_forward_hook(self._see_memory),
@@ -54,36 +53,36 @@ class Health:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Take the hooks away."""
+        """Remove the hooks."""
         for hook in self._hooks:
             hook.remove()
 
     def _see_tokens(self, model: nn.Module, args: tuple[Tensor, ...]) -> None:
         (src, tgt), config = args, self.model.config
         self._real_src: Bool[Tensor, "batch src_tokens"] = src != config.pad_id
-        # A shorter target holds its EOS, after which there is nothing to say.
+        # A shorter target has its EOS as decoder input; no label follows it.
         self._real_tgt: Bool[Tensor, "batch tgt_tokens"] = (tgt != config.pad_id) & (tgt != config.eos_id)
 
     def _see_memory(self, encoder: nn.Module, args: object, memory: Tensor) -> None:
         real = self._real_src.unsqueeze(-1)
         directions = F.normalize(memory.detach().float(), dim=-1) * real
         tokens = self._real_src.sum(1)
-        # Summed over pairs i ≠ j, u_i · u_j is |sum of all u_i|² less each u_i · u_i = 1.
+        # The sum of u_i · u_j over pairs i ≠ j is |Σ u_i|² minus the sum of u_i · u_i = 1.
         cosines = directions.sum(1).square().sum(-1) - tokens
         self._cosines.add(cosines.sum().item(), int((tokens * (tokens - 1)).sum()))
 
     def _see_attention(self, attention: nn.Module, args: tuple[Tensor, ...]) -> None:
         query, key, _, mask = args
         weights = attention_weights(query.detach().float(), key.detach().float(), mask)
-        entropy = -weights.xlogy(weights).sum(-1).mean(1)  # of all heads
+        entropy = -weights.xlogy(weights).sum(-1).mean(1)  # mean over heads
         highest = self._real_src.sum(1, keepdim=True).log()
-        counted = self._real_tgt & (highest > 0)  # one source token leaves no choice
+        counted = self._real_tgt & (highest > 0)  # with one source token, the maximum is 0
         shares = (entropy / highest)[counted]
         self._entropies.add(shares.sum().item(), len(shares))
 
 
 class _Mean:
-    """A mean that grows."""
+    """A running mean."""
 
     def __init__(self) -> None:
         self.sum, self.count = 0.0, 0

@@ -1,4 +1,4 @@
-"""How likely a target is, and what it read of its source: the chapter on looking inside."""
+"""The log-probability and the cross-attention weights of targets: the chapter on looking inside."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,10 +18,12 @@ from annotated_transformer.model.transformer import Transformer
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What one pass over whole targets shows.
+    """The result of one pass over whole targets.
 
-    `log_probs` has the sum of the log-probabilities of each target's tokens, `attention`
-    what the prediction of each token read of each source token, in every layer and head.
+    Attributes:
+        log_probs: The sum of the log-probabilities of each target's tokens.
+        attention: The cross-attention weights from the prediction of each token to each source token,
+            in every layer and head.
     """
 
     log_probs: Float[Tensor, " batch"]
@@ -33,31 +35,31 @@ def observe(
     src: Int[Tensor, "batch src_tokens"],
     tgt: Int[Tensor, "batch tgt_tokens"],
 ) -> Observation:
-    """Decode `tgt`, as a search returns it, in one pass, and watch the cross-attention.
+    """Decode `tgt`, as returned by a search, in one pass, and collect the cross-attention weights.
 
     Raises:
-        ValueError: If the model's attention forms no weights.
+        ValueError: If the model's attention does not compute weights.
     """
     pad_id = model.config.pad_id
-    read = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
+    decoder_input = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
     memory_mask = padding_mask(src, pad_id)
     layers = decoder_layers(model.decoder)
     attentions = [layer.cross_attention.attention for layer in layers]
-    with watching(attentions) as seen, evaluating(model):
+    with watching(attentions) as weights, evaluating(model):
         memory = model.encode(src, memory_mask)
-        hidden = model.decode(read, memory, decoder_mask(read, pad_id), memory_mask)
+        hidden = model.decode(decoder_input, memory, decoder_mask(decoder_input, pad_id), memory_mask)
         logits = suppress_tokens(model.logits(hidden).flatten(0, 1), model.config)
     log_probs = logits.log_softmax(dim=-1).gather(1, tgt.reshape(-1, 1)).view(tgt.shape)
     summed = log_probs.masked_fill(tgt == pad_id, 0.0).sum(dim=1)
-    return Observation(summed, torch.stack(seen, dim=1))
+    return Observation(summed, torch.stack(weights, dim=1))
 
 
 @contextmanager
 def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
-    """Collect the weights of these attentions while the model runs inside `with`, as they come.
+    """Collect the weights of these attentions, in the order of their calls, inside the `with` block.
 
     Raises:
-        ValueError: If one of them forms no weights.
+        ValueError: If one of them does not compute weights.
     """
     seen: list[Tensor] = []
     with ExitStack() as hooks:
@@ -69,14 +71,14 @@ def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
 
 
 def weights_module(attention: nn.Module) -> nn.Module:
-    """Return the identity that the weights of `attention` pass, for a hook to see them.
+    """Return the identity module that the weights of `attention` pass through, for hooks.
 
     Raises:
-        ValueError: If it forms no weights.
+        ValueError: If it does not compute weights.
     """
     if not hasattr(attention, "weights"):
         raise ValueError(
-            f"{type(attention).__name__} forms no weights to observe; load the model's "
+            f"{type(attention).__name__} computes no weights to observe; load the model's "
             f"state into one with attention='scaled_dot_product', which computes the same"
         )
     return cast(nn.Module, attention.weights)

@@ -1,1 +1,1 @@
-"""From strings to padded id tensors: the data side of section 5.1 of the paper."""
+"""From strings to padded tensors of ids: the data of section 5.1 of the paper."""

@@ -1,4 +1,4 @@
-"""Pairs of about the same length, padded into batches: section 5.1 of the paper, the chapter on training."""
+"""Batches of pairs of similar length, with padding: section 5.1 of the paper, the chapter on training."""
 
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ def encode_pairs(tokenizer: Tokenizer, texts: list[SentencePair]) -> list[Pair]:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some pairs of a corpus as two padded tensors; `rows` says which pairs they are."""
+    """Pairs of a corpus as two padded tensors; `rows` has the indices of the pairs."""
 
     rows: list[int]
     src: Int[Tensor, "batch src_tokens"]
@@ -29,16 +29,16 @@ class Batch:
 
     @property
     def decoder_input(self) -> Int[Tensor, "batch label_tokens"]:
-        """Return what the decoder reads: the target from BOS on, *shifted right* against `labels`.
+        """Return the input of the decoder: the target from BOS on, *shifted right* relative to `labels`.
 
-        The dropped column holds the EOS of the longest targets and the padding of the others;
-        neither is ever read, and every EOS stays in `labels`.
+        The last column is dropped. It has the EOS of the longest targets and the padding of the others,
+        which the decoder does not need as input. Every EOS remains in `labels`.
         """
         return self.tgt[:, :-1]
 
     @property
     def labels(self) -> Int[Tensor, "batch label_tokens"]:
-        """Return what the decoder must say: at each position the token after the one it reads there."""
+        """Return the tokens to predict: at each position, the token after the decoder's input."""
         return self.tgt[:, 1:]
 
     @property
@@ -52,11 +52,11 @@ class Batch:
 
 
 def pad(sequences: list[list[int]], *, pad_id: int = PAD_ID) -> Int[Tensor, "batch tokens"]:
-    """Return the sequences as one tensor, each followed by padding up to the longest.
+    """Return the sequences as one tensor, padded to the length of the longest.
 
     Raises:
-        TypeError: If a sequence is not a list, as in one sequence alone.
-        ValueError: If there are none.
+        TypeError: If a sequence is not a list, as when `sequences` is a single sequence.
+        ValueError: If there are no sequences.
     """
     other = [type(sequence).__name__ for sequence in sequences if not isinstance(sequence, list)]
     if other:
@@ -74,11 +74,14 @@ def make_batches(
     generator: torch.Generator | None = None,
     pad_id: int = PAD_ID,
 ) -> list[Batch]:
-    """Return batches that hold each pair once, neighbours in length, padding included in the count.
+    """Return batches of pairs of similar length; each pair occurs once.
 
-    A batch has at most `batch_tokens` source tokens and as many target tokens. With a `generator`,
-    pairs of equal lengths meet others in every epoch and the batches come in random order; without
-    one, they come from short to long. `pad_id` is that of the model.
+    A batch has at most `batch_tokens` source tokens and as many target tokens, padding included. With a
+    `generator`, pairs of equal lengths are shuffled and the batches have a random order; without one,
+    they are ordered from short to long. `pad_id` is that of the model.
+
+    Raises:
+        ValueError: If there are no pairs, or a pair is empty or too long.
     """
     _refuse_unfit(pairs, batch_tokens)
     rows = (

@@ -1,4 +1,4 @@
-"""BPE dropout: another segmentation of the same texts in every epoch (Provilkov et al., 2020)."""
+"""BPE dropout: another segmentation of the texts in each epoch (Provilkov et al., 2020)."""
 
 import torch
 
@@ -8,11 +8,11 @@ from annotated_transformer.text.tokenizer import Tokenizer
 
 
 class BPEDropout:
-    """The same pairs of texts in other tokens in every epoch, so that no word is only one token.
+    """Encodes the same pairs of texts with other tokens in each epoch.
 
-    The texts are dealt anew into `groups` in each epoch, and each group is encoded by a tokenizer
-    of its own: `Tokenizer.with_dropout`. Where a text gets more than `longest` tokens, its pair
-    stays whole in that epoch, so that no draw ends a training that began well.
+    In each epoch, the texts are divided at random into `groups`, and each group is encoded by its own
+    tokenizer from `Tokenizer.with_dropout`. If a text gets more than `longest` tokens, its pair is
+    encoded without dropout in that epoch, because it would not fit into the model or a batch.
     """
 
     def __init__(
@@ -29,13 +29,13 @@ class BPEDropout:
         self.seed, self.longest, self.groups = seed, longest, groups
 
     def __call__(self, epoch: int) -> list[Pair]:
-        """Return the pairs of an epoch, in the order of the texts, alike at every call."""
-        rng = torch.Generator().manual_seed(1_000_003 * self.seed + epoch)
-        group_of = torch.randint(self.groups, (len(self.texts),), generator=rng)
+        """Return the pairs of an epoch in the order of the texts; each call returns the same pairs."""
+        generator = torch.Generator().manual_seed(1_000_003 * self.seed + epoch)
+        group_of = torch.randint(self.groups, (len(self.texts),), generator=generator)
         pairs: dict[int, Pair] = {}
         for group in range(self.groups):
             rows = (group_of == group).nonzero().flatten().tolist()
-            tokenizer = self.tokenizer.with_dropout(self.p, rng)
+            tokenizer = self.tokenizer.with_dropout(self.p, generator)
             pairs |= zip(rows, encode_pairs(tokenizer, [self.texts[row] for row in rows]), strict=True)
         long = [row for row, pair in pairs.items() if max(map(len, pair)) > self.longest]
         pairs |= zip(long, encode_pairs(self.tokenizer, [self.texts[row] for row in long]), strict=True)

@@ -1,12 +1,13 @@
 """Sentence pairs in their splits: section 5.1 of the paper, the chapter on training."""
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from annotated_transformer.text.cleaning import SentencePair, clean, keep_usable
-from annotated_transformer.text.lines import read_lines
-from annotated_transformer.text.published_corpora import SOURCES, corpus_folder
+from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
+from annotated_transformer.text.published_corpora import SOURCES, corpus_folder, refuse_other_files
 from annotated_transformer.text.splitting import Splits, split_by_sentence
 from annotated_transformer.text.toy.pairs import toy_pairs
 
@@ -18,12 +19,12 @@ class Corpus:
     """Sentence pairs, (source, target), in splits.
 
     Attributes:
-        name: What `load_corpus` was asked for.
-        splits: The pairs of `train`, and of what there is to validate and to test on.
+        name: The name given to `load_corpus`.
+        splits: The pairs of `train`, and of the validation and test splits if there are any.
         skipped: How many pairs were left out, by reason.
-        terms: What who uses the pairs must know, and must say: print it.
-        cleaned: Whether its sentences went through `clean`, as then all must that a model
-            of them reads: give that one a `Tokenizer.cleaning`.
+        terms: The licence and attribution of the pairs; print them.
+        cleaned: Whether the sentences went through `clean`. If so, texts to translate must go
+            through it, too: give the model a `Tokenizer.cleaning`.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Corpus:
     cleaned: bool = False
 
     def summary(self) -> str:
-        """Return what there is and what was left out, in a line, and below it the terms."""
+        """Return the sizes of the splits and the numbers of pairs left out in one line, then the terms."""
         sizes = ", ".join(f"{split} {len(pairs)}" for split, pairs in self.splits.items())
         skipped = ", ".join(f"{number} {reason}" for reason, number in self.skipped.items())
         return f"{self.name}: {sizes} pairs; left out: {skipped}\n{self.terms}"
@@ -52,25 +53,26 @@ def load_corpus(
     """Return a corpus by its name.
 
     - `"toy"`: sentences of our own toy language; needs no folder.
-    - `"multi30k"`: captions of pictures, in the splits that were published.
-    - `"tatoeba"`: short sentences of daily life, made clean.
-    - `"files"`: your own, `{split}.{language}` or that with `.gz`; one split is `train`.
+    - `"multi30k"`: image captions, in the published splits; only the published files are accepted.
+    - `"tatoeba"`: short everyday sentences, cleaned.
+    - `"files"`: your own files, `{split}.{language}` or `{split}.{language}.gz`; the split `train` is
+      required.
 
-    The toy language and Tatoeba are split by `split_by_sentence`. Pairs that can be no
-    translation (`keep_usable`) are counted and left out: of Tatoeba before it is split, of
-    published splits and your own from `train` alone.
+    The toy language and Tatoeba are split by `split_by_sentence`. Pairs that cannot be
+    translations (`keep_usable`) are counted and left out: from Tatoeba before it is split, from
+    published splits and your own files in `train` only.
 
     Args:
-        name: One of these.
-        folder: Where its files are, or the folder that has them in one called `name`;
-            without it, the environment variable ANNOTATED_TRANSFORMER_DATA tells.
+        name: One of these names.
+        folder: The folder with the files, or a folder that has them in a folder called `name`.
+            The default is the environment variable ANNOTATED_TRANSFORMER_DATA.
         source: Language to translate from.
         target: Language to translate into.
 
     Raises:
-        ValueError: where the name or a language is unknown, no folder is given, or a file
-            is not what it should be.
-        FileNotFoundError: where a file is missing; says what is there.
+        ValueError: If the name or a language is unknown, no folder is given, or a file has the
+            wrong content.
+        FileNotFoundError: If a file is missing; the message lists the files that exist.
     """
     if name not in READERS:
         raise ValueError(f"there is no corpus {name!r}; choose from {', '.join(READERS)}")
@@ -82,6 +84,8 @@ def load_corpus(
     _refuse_one_language(source, target)
     place = Path() if name == "toy" else corpus_folder(name, folder)
     first, second = (source, target) if name == "files" else ("en", "de")
+    if name == "multi30k":
+        refuse_other_files(name, _split_files(place, first, second))
     splits, skipped = READERS[name](place, first, second)
     corpus = Corpus(
         name=name,
@@ -96,24 +100,29 @@ def load_corpus(
 def read_pairs(
     folder: str | Path, split: str, *, source: str = "en", target: str = "de"
 ) -> list[SentencePair]:
-    """Return the sentence pairs of `split`, from `{split}.{language}` or that with `.gz`.
+    """Return the sentence pairs of `split`, from `{split}.{language}` or `{split}.{language}.gz`.
 
-    White space around a sentence is dropped.
+    White space around a sentence is removed.
 
     Raises:
-        FileNotFoundError: where a file is missing; says what is there.
-        ValueError: where a file is empty, holds an empty line or bytes that are not UTF-8,
-            or where the two files have different numbers of lines.
+        FileNotFoundError: If a file is missing; the message lists the files that exist.
+        ValueError: If a file is empty, contains empty lines or bytes that are not UTF-8, or if the
+            two files have different numbers of lines. The message lists the bad lines of both.
     """
     _refuse_one_language(source, target)
     names = [f"{split}.{language}" for language in (source, target)]
     paths = [_find(Path(folder), name, f"{name}.gz") for name in names]
-    src, tgt = (_read_sentences(path) for path in paths)
+    (src, bad_src), (tgt, bad_tgt) = (_read_sentences(path) for path in paths)
+    problems = [*bad_src, *bad_tgt]
     if len(src) != len(tgt):
-        raise ValueError(
+        problems.append(
             f"{paths[0]} has {len(src)} lines and {paths[1].name} has {len(tgt)}; "
             f"line i of one must translate line i of the other"
         )
+    if problems:
+        ways = {" is empty": "remove empty lines from both files", "not UTF-8": CONVERT}
+        needed = [way for kind, way in ways.items() if any(kind in problem for problem in problems)]
+        raise ValueError(list_problems(problems, ", and ".join(needed) or "align the two files"))
     return list(zip(src, tgt, strict=True))
 
 
@@ -131,46 +140,60 @@ def _toy(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]
 
 def _tatoeba(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:
     path = _find(folder, "deu-eng.zip", "deu.txt")
-    pairs = []
+    pairs, problems = [], []
     for number, line in enumerate(read_lines(path, "deu.txt"), start=1):
         columns = line.split("\t") if line.strip() else ["", ""]
-        if len(columns) not in (2, 3):  # later releases name the authors in a third
-            raise ValueError(
-                f"{path}, line {number} has {len(columns)} columns, not English, German "
-                f"and perhaps a third, with tabs between them; fetch it again"
-            )
+        if len(columns) not in (2, 3):  # later releases have a third, with the authors
+            problems.append(f"{path}, line {number} has {len(columns)} columns")
+            continue
         pairs.append((clean(columns[0]), clean(columns[1])))
+    if problems:
+        way_out = (
+            "give English, German and optionally a third column, separated by tabs, or download it again"
+        )
+        raise ValueError(list_problems(problems, way_out))
     pairs, skipped = keep_usable(pairs)
     return split_by_sentence(pairs), skipped
 
 
 def _parallel_files(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:
-    names = sorted(path.name.removesuffix(".gz") for path in folder.glob("*"))
-    there = [n.removesuffix(f".{source}") for n in names if n.endswith(f".{source}")]
+    there = [path.name.removesuffix(".gz") for path in _split_files(folder, source)]
     splits = {
         split: read_pairs(folder, split, source=source, target=target)
-        for split in dict.fromkeys(["train", *there])
+        for split in dict.fromkeys(["train", *(name.removesuffix(f".{source}") for name in there)])
     }
     splits["train"], skipped = keep_usable(splits["train"])
     return splits, skipped
 
 
-def _read_sentences(path: Path) -> list[str]:
-    sentences = [line.strip() for line in read_lines(path)]
-    if "" in sentences:
-        raise ValueError(f"{path}, line {sentences.index('') + 1} is empty; drop it from both files")
-    return sentences
+def _split_files(folder: Path, *languages: str) -> list[Path]:
+    """Return the files called `{split}.{language}` or `{split}.{language}.gz`."""
+    endings = tuple(f".{language}" for language in languages)
+    return sorted(path for path in folder.glob("*") if path.name.removesuffix(".gz").endswith(endings))
+
+
+def _read_sentences(path: Path) -> tuple[list[str], list[str]]:
+    """Return the sentences of a file, and a description of each bad line."""
+    lines, problems = read_lines_and_problems(path)
+    sentences = [line.strip() for line in lines]
+    problems |= {n: f"{path}, line {n} is empty" for n, text in enumerate(sentences, start=1) if not text}
+    return sentences, [problems[number] for number in sorted(problems)]
 
 
 def _find(folder: Path, *names: str) -> Path:
-    """Return the first of these files that there is."""
+    """Return the first of these files that exists."""
     for name in names:
         if (folder / name).is_file():
             return folder / name
+    for name in names:
+        if os.path.lexists(folder / name):  # a folder, a FIFO, or a link that leads to no file
+            raise FileNotFoundError(f"{folder / name} is not a regular file; replace it by a text file")
     if not folder.is_dir():
-        raise FileNotFoundError(f"there is no folder {folder}; give the one that holds {' or '.join(names)}")
+        raise FileNotFoundError(
+            f"there is no folder {folder}; give the one that contains {' or '.join(names)}"
+        )
     there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it holds {there}")
+    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}")
 
 
 READERS = {

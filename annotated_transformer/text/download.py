@@ -1,4 +1,4 @@
-"""A corpus fetched at its user's wish: resumed, checked, and whole or not there."""
+"""Downloads of published corpora: resumed after an interruption, and verified by their digests."""
 
 import hashlib
 import os
@@ -12,26 +12,26 @@ from tqdm import tqdm
 
 from annotated_transformer.text.published_corpora import SOURCES
 
-BLOCK = 1 << 16  # bytes that are read at once
+BLOCK = 1 << 16  # bytes per read
 
 
 def download(name: str, folder: str | Path, *, timeout: float = 30.0) -> Path:
-    """Fetch what is missing of a corpus into the folder called `name` inside `folder`.
+    """Download the missing files of a corpus to the folder called `name` inside `folder`.
 
-    Its files lie in a public repository, at a commit and with a SHA-256 that this package
-    pins. The terms under which it comes are `SOURCES[name].terms`.
+    The files come from a public repository, at a fixed commit, and their SHA-256 digests are
+    verified. `SOURCES[name].terms` has the terms of use.
 
     Args:
         name: `"multi30k"` or `"tatoeba"`.
-        folder: Where corpora are kept, or the folder of this one, if it is called `name`.
-        timeout: Longest silence of the network, in seconds.
+        folder: The parent folder of corpora, or the folder of this corpus if it is called `name`.
+        timeout: Longest time without data from the network, in seconds.
 
     Returns:
-        The folder that holds the files.
+        The folder with the files.
 
     Raises:
-        ValueError: where the name is unknown, or the bytes are not those that are pinned.
-        OSError: where network or disk give way; another call goes on where this one ended.
+        ValueError: If the name is unknown, or a file has another digest.
+        OSError: If the network or the disk fails; the next call resumes the download.
     """
     if name not in SOURCES:
         raise ValueError(f"there is no corpus {name!r} to download; choose from {', '.join(SOURCES)}")
@@ -43,9 +43,9 @@ def download(name: str, folder: str | Path, *, timeout: float = 30.0) -> Path:
 
 
 def fetch(url: str, path: Path, *, sha256: str, timeout: float = 30.0) -> None:
-    """Fetch one file, unless it is there: into `….part`, renamed once it is known whole."""
+    """Download a file unless it exists: to `….part`, which is renamed after its digest is verified."""
     if path.exists():
-        _refuse_other(path, sha256, f"remove it, and {url} is fetched again")
+        _refuse_other(path, sha256, f"remove it to download {url} again")
         return
     part = path.with_name(f"{path.name}.part")
     have = part.stat().st_size if part.exists() else 0
@@ -53,7 +53,7 @@ def fetch(url: str, path: Path, *, sha256: str, timeout: float = 30.0) -> None:
         begun = have if response.status == 206 else 0  # 200: the server sends all of it
         _save(_blocks(response, url, timeout), part, begun, response.length)
     try:
-        _refuse_other(part, sha256, f"nothing of it is kept; try again, or fetch {url} yourself")
+        _refuse_other(part, sha256, f"it was deleted; try again, or download {url} yourself")
     except ValueError:
         part.unlink()
         raise
@@ -66,7 +66,7 @@ def _connect(url: str, have: int, timeout: float) -> HTTPResponse:
         response: HTTPResponse = urlopen(Request(url, headers=headers), timeout=timeout)
     except HTTPError as error:
         error.close()
-        if have and error.code == 416:  # there are not so many bytes: begin again
+        if have and error.code == 416:  # the part is longer than the file: start again
             return _connect(url, 0, timeout)
         raise ConnectionError(
             f"{url} answers {error.code} ({error.reason}); try later, or get the file elsewhere"
@@ -90,14 +90,14 @@ def _blocks(response: HTTPResponse, url: str, timeout: float) -> Iterator[bytes]
 def _lost(url: str, error: Exception, timeout: float) -> OSError:
     cause = getattr(error, "reason", error)
     if isinstance(cause, TimeoutError):
-        return TimeoutError(f"{url} said nothing for {timeout:g} s; try again: it goes on where it stopped")
+        return TimeoutError(f"{url} sent nothing for {timeout:g} s; try again to resume the download")
     return ConnectionError(
-        f"cannot fetch {url} ({cause}); check the network and try again: it goes on where it stopped"
+        f"cannot download {url} ({cause}); check the network and try again to resume the download"
     )
 
 
 def _save(blocks: Iterator[bytes], part: Path, begun: int, length: int | None) -> None:
-    """Append to the `begun` bytes of `part`, or write it anew, and show progress."""
+    """Append to the `begun` bytes of `part`, or write a new file, and show progress."""
     total = None if length is None else begun + length
     bar = tqdm(desc=part.stem, total=total, initial=begun, unit="B", unit_scale=True, disable=None)
     try:
@@ -112,7 +112,7 @@ def _save(blocks: Iterator[bytes], part: Path, begun: int, length: int | None) -
     except OSError as error:
         raise OSError(
             error.errno,
-            f"cannot write {part} ({error.strerror}); make room, or give another folder",
+            f"cannot write {part} ({error.strerror}); free disk space, or give another folder",
         ) from error
 
 
@@ -120,4 +120,4 @@ def _refuse_other(path: Path, sha256: str, way_out: str) -> None:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
-        raise ValueError(f"{path} has the SHA-256 {found}, and {sha256} is pinned; {way_out}")
+        raise ValueError(f"{path} has the SHA-256 {found} instead of {sha256}; {way_out}")

@@ -1,47 +1,80 @@
-"""The lines of a text file, plain or compressed, or a sentence about why there are none."""
+"""The lines of a text file, plain or compressed."""
 
 import gzip
 import zipfile
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
+
+REPORTED = 10  # bad lines that a message lists; of the others, it gives the number
+CONVERT = "convert the text to UTF-8"
 
 
 def read_lines(path: Path, member: str = "") -> list[str]:
     """Return the lines of a UTF-8 file, or of `member` of a zip file.
 
-    Only a line feed ends a line: a sentence may hold other separators.
+    Only a line feed ends a line: a sentence may contain other separators.
 
     Raises:
-        FileNotFoundError: where the file is missing.
-        ValueError: where it is empty, is a broken archive, or holds bytes that are not
-            UTF-8.
+        FileNotFoundError: If the file is missing.
+        ValueError: If the file is empty, is a damaged archive, or contains bytes that are not
+            UTF-8. The message lists the bad lines.
     """
-    lines = decode_lines(_read_bytes(path, member), str(path))
-    if not lines:
-        raise ValueError(f"{path} is empty; give a file with one sentence a line")
+    lines, problems = read_lines_and_problems(path, member)
+    if problems:
+        raise ValueError(list_problems(problems.values(), CONVERT))
     return lines
 
 
-def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
-    """Return the lines of what was read from `name`; of nothing, or one line feed, none.
-
-    `errors` is what `bytes.decode` does about bytes that are not UTF-8.
+def read_lines_and_problems(path: Path, member: str = "") -> tuple[list[str], dict[int, str]]:
+    """Return what `read_lines` returns, and a description of each line that is not UTF-8, by its number.
 
     Raises:
-        ValueError: where bytes are not UTF-8.
+        FileNotFoundError: If the file is missing.
+        ValueError: If the file is empty or is a damaged archive.
     """
+    lines, problems = _decode(_read_bytes(path, member), str(path), "strict")
+    if not lines:
+        raise ValueError(f"{path} is empty; give a file with one sentence per line")
+    return lines, problems
+
+
+def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
+    """Return the lines of the bytes read from `name`; no bytes, or a single line feed, are no lines.
+
+    `errors` is what `bytes.decode` does with bytes that are not UTF-8.
+
+    Raises:
+        ValueError: If bytes are not UTF-8. The message lists the bad lines.
+    """
+    lines, problems = _decode(raw, name, errors)
+    if problems:
+        raise ValueError(list_problems(problems.values(), CONVERT))
+    return lines
+
+
+def list_problems(problems: Iterable[str], way_out: str) -> str:
+    """Return a message with one problem per line, at most `REPORTED`, and then the way out."""
+    found = list(problems)
+    more = len(found) - REPORTED
+    listed = found[:REPORTED] + ([f"and {more} more"] if more > 0 else [])
+    return "\n".join(listed) + f"; {way_out}"
+
+
+def _decode(raw: bytes, name: str, errors: str) -> tuple[list[str], dict[int, str]]:
     raw = raw.removesuffix(b"\n")
-    lines = []
+    lines: list[str] = []
+    problems: dict[int, str] = {}
     for number, line in enumerate(raw.split(b"\n") if raw else [], start=1):
         try:
             lines.append(line.decode("utf-8", errors))
         except UnicodeDecodeError as error:
-            raise ValueError(
+            lines.append(line.decode("utf-8", "replace"))
+            problems[number] = (
                 f"{name}, line {number}: byte {error.start + 1} is "
-                f"{line[error.start]:#04x}, which is not UTF-8 ({error.reason}); "
-                f"convert the text to UTF-8"
-            ) from error
-    return lines
+                f"{line[error.start]:#04x}, which is not UTF-8 ({error.reason})"
+            )
+    return lines, problems
 
 
 def _read_bytes(path: Path, member: str) -> bytes:
@@ -52,6 +85,6 @@ def _read_bytes(path: Path, member: str) -> bytes:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == ".gz" else data
     except (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise ValueError(f"{path} is not a whole archive ({error}); fetch it again") from error
+        raise ValueError(f"{path} is not a complete archive ({error}); download it again") from error
     except KeyError as error:
-        raise ValueError(f"{path} has no {member} in it; fetch it again") from error
+        raise ValueError(f"{path} does not contain {member}; download it again") from error

@@ -1,6 +1,6 @@
-"""Text as Moses prepares it, for the published figures of Multi30K: the chapter on translation.
+"""Preprocessing by Moses, as in the published BLEU of Multi30K: the chapter on translation.
 
-Moses is a translation system from before neural networks; `sacremoses` has its scripts.
+Moses is a statistical translation system; `sacremoses` implements its scripts in Python.
 """
 
 from collections.abc import Iterable
@@ -19,34 +19,34 @@ LANGUAGES = tuple(sorted(set(NonbreakingPrefixes().available_langs.values())))
 
 
 def moses_lowercase(text: str, language: str) -> str:
-    """Return a sentence lowercased, punctuation-normalised, with blanks between its tokens.
+    """Return a sentence in lower case, with normalized punctuation and spaces between its tokens.
 
-    The tokenised files of Multi30K were prepared so, and in this order, by Moses' scripts.
-    These also write `'` as `&apos;`, and seven other characters likewise. Here all stay:
-    the same tokens are equal, and so is the BLEU, as long as both sides are written alike.
+    The tokenized files of Multi30K were made in this order by the scripts of Moses. The scripts also
+    escape eight characters, such as `'` as `&apos;`. This function does not. BLEU is the same if
+    hypotheses and references are processed in the same way.
 
-    Prepared text stays as it is in German, but not in English: `dog 's` becomes `dog ' s`.
-    So do not prepare what a model says that has learned from prepared text.
+    Processing a text twice changes nothing in German, but English `dog 's` becomes `dog ' s`. So do
+    not process the output of a model that was trained on processed text.
 
     Raises:
-        ValueError: If Moses does not know the language: it would take it for English.
+        ValueError: If Moses has no rules for the language; it would use those of English.
     """
     normalizer, tokenizer = _moses(language)
-    # The scripts read lines with their end; a rule about quotation marks looks for it.
+    # The scripts read lines with their line feed, which a rule about quotation marks needs.
     normalized = normalizer.normalize(f"{text.lower()}\n")
     return " ".join(tokenizer.tokenize(normalized, escape=False))
 
 
 class Recaser:
-    """From prepared text back to plain text, as far as the words alone can tell.
+    """Restores plain text from processed text, word by word.
 
-    Each word gets the capitals that it had most often within the sentences of some texts, and
-    a word that these do not have gets none. That is wrong where meaning decides: of *Junge*, a
-    boy, and *junge*, young, one will always be taken for the other.
+    Each word gets the case that it has most often inside the sentences of a set of texts; unknown words
+    stay in lower case. This is wrong for words with two meanings, such as *Junge* (boy) and *junge*
+    (young), which always get the same case.
     """
 
     def __init__(self, texts: Iterable[str], language: str) -> None:
-        """Learn the capitals of `texts`, which are plain."""
+        """Learn the case of words from `texts`, which are plain."""
         _, tokenizer = _moses(language)
         self._truecaser = MosesTruecaser(is_asr=True)
         self._truecaser.train([tokenizer.tokenize(text, escape=False) for text in texts])
@@ -56,17 +56,17 @@ class Recaser:
         )
 
     def __call__(self, text: str) -> str:
-        """Return the sentence with capitals, and with blanks only where they belong."""
+        """Return the sentence with restored case and spacing."""
         words = self._detruecaser.detruecase(self._truecaser.truecase(text, return_str=True))
         plain: str = self._detokenizer.detokenize(words, unescape=False)
         return plain
 
 
 def check_language(language: str) -> None:
-    """Refuse a language that Moses would take for English.
+    """Refuse a language for which Moses would use the rules of English.
 
     Raises:
-        ValueError: If Moses does not know it; says which it knows.
+        ValueError: If Moses has no rules for it; the message lists the languages.
     """
     if language not in LANGUAGES:
         raise ValueError(

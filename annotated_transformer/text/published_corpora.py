@@ -1,9 +1,11 @@
-"""Where the two real corpora come from, and under which terms: the chapter on training.
+"""The sources and licences of the two published corpora: the chapter on training.
 
-None of their text is part of this package.
+The package contains none of their text.
 """
 
+import hashlib
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +18,9 @@ class Source:
     """The files of a corpus, at one commit of a public repository.
 
     Attributes:
-        url: What stands before the file's name in its address.
-        sums: A line for each file, as sha256sum writes it: digest, two blanks, name.
-        terms: What who uses the corpus must know, and must say.
+        url: The address of a file, without the file's name.
+        sums: One line per file in the format of sha256sum: digest, two spaces, name.
+        terms: The licence and the attribution that it requires.
     """
 
     url: str
@@ -27,7 +29,7 @@ class Source:
 
     @property
     def files(self) -> dict[str, str]:
-        """Return the SHA-256 of each file, by its name."""
+        """Return the SHA-256 of each file by name."""
         return {name: digest for digest, name in map(str.split, self.sums.splitlines())}
 
 
@@ -77,19 +79,36 @@ SOURCES = {"multi30k": MULTI30K, "tatoeba": TATOEBA}
 
 
 def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
-    """Return the folder of the corpus `name`: `folder`, or the one called `name` inside it.
+    """Return the folder of the corpus `name`: `folder`, or the folder called `name` inside it.
 
-    Without `folder` the environment variable ANNOTATED_TRANSFORMER_DATA gives it.
+    The default of `folder` is the environment variable ANNOTATED_TRANSFORMER_DATA.
 
     Raises:
-        ValueError: where neither is given.
+        ValueError: If neither is given.
     """
     base = folder or os.environ.get(DATA_VARIABLE)
     if not base:
-        fetch = f"; python -m annotated_transformer download {name} --to FOLDER fetches it"
+        fetch = f"; python -m annotated_transformer download {name} --to FOLDER downloads it"
         raise ValueError(
-            f"where is the corpus {name}? give its folder, or set {DATA_VARIABLE} to it"
+            f"the folder of the corpus {name} is unknown; give it, or set {DATA_VARIABLE} to it"
             f"{fetch if name in SOURCES else ''}"
         )
     inside = Path(base) / name
     return inside if inside.is_dir() else Path(base)
+
+
+def refuse_other_files(name: str, paths: Iterable[Path]) -> None:
+    """Refuse files that are not those of the published corpus `name`.
+
+    Raises:
+        ValueError: If a file has another name or other content than the published ones.
+    """
+    for path in paths:
+        if not path.is_file():  # a folder or a FIFO: `read_pairs` refuses it
+            continue
+        found = hashlib.sha256(path.read_bytes()).hexdigest()
+        if found != SOURCES[name].files.get(path.name):
+            raise ValueError(
+                f"{path} is not a file of the published corpus {name} (its SHA-256 is {found}); "
+                f"download {name} again, or choose the corpus files for your own sentences"
+            )

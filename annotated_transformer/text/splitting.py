@@ -1,4 +1,4 @@
-"""A corpus cut in three so that nothing a model is tested on was seen in training."""
+"""Splits of a corpus without overlap: the model is tested on sentences that it was not trained on."""
 
 import hashlib
 import re
@@ -11,13 +11,13 @@ Splits = dict[str, list[SentencePair]]
 def split_by_sentence(pairs: list[SentencePair], *, seed: int = 0, share: float = 0.01) -> Splits:
     """Return the splits train, val and test, shuffled; no two have a sentence in common.
 
-    A sentence, of either language, is the same whatever its case and punctuation. Pairs
-    that share one stay together, as do those that share one with them, and so on: a family.
-    About `share` of the families go to val and as many to test. A digest of the seed and
-    the sentences decides, so all is the same on every machine, in every order of `pairs`.
+    Two sentences are the same if they differ only in case and punctuation. Pairs that have a
+    sentence in common, directly or through other pairs, form a family, which stays in one split.
+    About `share` of the families go to val and as many to test. The choice depends on a digest of the
+    seed and the sentences, so it is the same on every machine and for every order of `pairs`.
 
     Raises:
-        ValueError: where so few families leave a split empty.
+        ValueError: If a split is empty because there are too few families.
     """
     splits: Splits = {"train": [], "val": [], "test": []}
     families = _families(pairs)
@@ -36,12 +36,12 @@ def split_by_sentence(pairs: list[SentencePair], *, seed: int = 0, share: float 
 
 
 def _families(pairs: list[SentencePair]) -> list[str]:
-    """Return for each pair its family's first sentence in the order of the alphabet."""
+    """Return the first sentence, in alphabetical order, of the family of each pair."""
     parent: dict[str, str] = {}
 
     def first(sentence: str) -> str:
         while parent.setdefault(sentence, sentence) != sentence:
-            parent[sentence] = parent[parent[sentence]]  # a shorter way for the next search
+            parent[sentence] = parent[parent[sentence]]  # path compression
             sentence = parent[sentence]
         return sentence
 
@@ -57,5 +57,5 @@ def _words(text: str) -> str:
 
 
 def _draw(text: str) -> float:
-    """Return a number from 0 to 1 that looks random and is always the same for `text`."""
+    """Return a pseudorandom number from 0 to 1 that depends on `text` only."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7]) / 2**56

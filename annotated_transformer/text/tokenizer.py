@@ -10,15 +10,15 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from annotated_transformer.text.cleaning import INVISIBLE, QUOTES
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
-LARGEST = 2**22  # entries; the library reserves memory for as many as it is asked for, and aborts
+LARGEST = 2**22  # entries; the library allocates memory for all of them, and aborts if it cannot
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their ids
 
 
 def check_texts(texts: object, who: str) -> None:
-    """Refuse what is not a list of strings.
+    """Refuse anything but a list of strings.
 
     Raises:
-        TypeError: If it is one text, no list, or holds something that is not a string.
+        TypeError: If it is a single text, not a list, or contains something other than strings.
     """
     if isinstance(texts, (str, bytes)):
         raise TypeError(f"{who} takes a list of texts, not one text; give [{texts!r}]")
@@ -33,13 +33,13 @@ def check_texts(texts: object, who: str) -> None:
 
 
 class Tokenizer:
-    """Turn sentences of either language into ids of one vocabulary, and ids back into sentences.
+    """Encodes sentences of either language as ids of one vocabulary, and decodes ids.
 
-    Text is put into Unicode's composed form (NFC) and stripped of white space at both ends, or made
-    `clean` where `cleaning` says so; from there on nothing is lost, because the alphabet is the 256
-    bytes: `decode(encode(texts))` gives the normalised texts, whatever the script. The words `<pad>`,
-    `<bos>`, `<eos>`, `<unk>` in a text are text like any other; `<unk>` has an id by custom, and no
-    text needs it.
+    Text is normalized first: put into Unicode's composed form (NFC) and stripped of white space at
+    both ends, or made `clean` by a tokenizer from `cleaning`. After that, nothing is lost in any
+    script, because the alphabet is the 256 bytes: decoding the ids gives the normalized text. The
+    strings `<pad>`, `<bos>`, `<eos>` and `<unk>` in a text are ordinary text. `<unk>` has an id by
+    convention, but is not used.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer) -> None:
@@ -49,20 +49,21 @@ class Tokenizer:
                 f"the tokenizer gives {SPECIAL_TOKENS} the ids {ids}, but "
                 f"{(PAD_ID, BOS_ID, EOS_ID, UNK_ID)} are needed; make it with Tokenizer.train"
             )
-        backend.encode_special_tokens = True  # a user who types <eos> means five characters
-        self._backend, self._size = backend, backend.get_vocab_size()  # counting takes a while
+        backend.encode_special_tokens = True  # "<eos>" in a text is five characters, not the token
+        self._backend, self._size = backend, backend.get_vocab_size()  # counting is slow
 
     @classmethod
     def train(cls, texts: Iterable[str], *, vocab_size: int) -> "Tokenizer":
-        """Learn the merges from `texts`, the same ones at every run; give both languages together.
+        """Learn the merges from `texts` of both languages; the result is deterministic.
 
-        A small corpus may have fewer merges to learn than `vocab_size` has room for.
+        On a small corpus, the vocabulary may have fewer than `vocab_size` entries.
 
         Raises:
             TypeError: If `texts` are not strings.
-            ValueError: If they hold no word, or `vocab_size` is too small for the bytes or too large.
+            ValueError: If the texts are empty, or `vocab_size` is too small for the bytes or too large.
         """
-        texts = texts if isinstance(texts, (str, bytes)) or texts is None else list(texts)
+        if isinstance(texts, Iterable) and not isinstance(texts, (str, bytes)):
+            texts = list(texts)
         check_texts(texts, "Tokenizer.train")
         if not any(text.strip() for text in texts):
             raise ValueError(f"the corpus is empty ({len(texts)} texts, none with a word); give some text")
@@ -70,7 +71,7 @@ class Tokenizer:
         smallest = len(SPECIAL_TOKENS) + len(alphabet)
         if not isinstance(vocab_size, int) or vocab_size > LARGEST:
             raise ValueError(
-                f"vocab_size={vocab_size} is not a whole number up to {LARGEST:,}; choose a smaller one, "
+                f"vocab_size={vocab_size!r} is not a whole number up to {LARGEST:,}; choose a smaller one, "
                 f"such as the paper's 37,000"
             )
         if vocab_size < smallest:
@@ -93,9 +94,9 @@ class Tokenizer:
         return cls(backend)
 
     def cleaning(self) -> "Tokenizer":
-        """Return this tokenizer, but each text is made `clean` first, as those of a clean corpus are.
+        """Return this tokenizer with `clean` as its normalization, for a corpus with cleaned sentences.
 
-        That stands in its JSON: a model that is saved with it cleans what it is asked to translate.
+        The normalization is saved with the tokenizer, so a saved model cleans the texts to translate.
         """
         backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
         backend.normalizer = normalizers.Sequence(
@@ -103,7 +104,7 @@ class Tokenizer:
                 *(normalizers.Replace(chr(mark), "") for mark in INVISIBLE),
                 *(normalizers.Replace(chr(mark), chr(plain)) for mark, plain in QUOTES.items()),
                 normalizers.NFC(),
-                normalizers.Replace(Regex(r"[\s\x1c-\x1f]+"), " "),  # what `str.split` calls white space
+                normalizers.Replace(Regex(r"[\s\x1c-\x1f]+"), " "),  # white space as in `str.split`
                 normalizers.Strip(),
             ]
         )
@@ -112,12 +113,15 @@ class Tokenizer:
     def with_dropout(self, p: float, generator: torch.Generator) -> "Tokenizer":
         """Return this tokenizer without some of its merges, each left out with probability `p`.
 
-        It has the same ids, and says the same text in more and smaller tokens: BPE-dropout
-        (Provilkov et al., 2020), with one draw for all that this tokenizer encodes. The library's own
-        has no seed.
+        It has the same ids, and encodes texts with more and smaller tokens: BPE dropout (Provilkov et
+        al., 2020), with one draw for all texts that the new tokenizer encodes. The library's own BPE
+        dropout has no seed.
+
+        Raises:
+            ValueError: If `p` is not in [0, 1).
         """
         if not 0 <= p < 1:
-            raise ValueError(f"p={p} is no probability to leave a merge out; give 0 or more, below 1")
+            raise ValueError(f"p={p} is not a probability for leaving out a merge; give 0 or more, below 1")
         parts = json.loads(self._backend.to_str())
         merges = parts["model"]["merges"]
         kept = (torch.rand(len(merges), generator=generator) >= p).tolist()
@@ -130,15 +134,15 @@ class Tokenizer:
         return self._size
 
     def normalize(self, text: str) -> str:
-        """Return `text` as the model sees it."""
+        """Return the normalized text, as the model sees it."""
         return self._backend.normalizer.normalize_str(text)
 
     def encode_source(self, texts: list[str]) -> list[list[int]]:
-        """Return each text's ids and EOS: what the encoder reads."""
+        """Return the ids of each text, with EOS: the input of the encoder."""
         return [[*ids, EOS_ID] for ids in self._encode(texts)]
 
     def encode_target(self, texts: list[str]) -> list[list[int]]:
-        """Return BOS, each text's ids and EOS: what the decoder reads, and then must say."""
+        """Return the ids of each text between BOS and EOS: the input and the labels of the decoder."""
         return [[BOS_ID, *ids, EOS_ID] for ids in self._encode(texts)]
 
     def decode(self, sequences: list[list[int]]) -> list[str]:
@@ -148,15 +152,20 @@ class Tokenizer:
             TypeError: If a sequence is not a list of ids.
             ValueError: If an id is not in the vocabulary.
         """
+        if not isinstance(sequences, (list, tuple)):
+            raise TypeError(
+                f"sequences are of type {type(sequences).__name__}, not a list of lists of int; "
+                f"give tensor.tolist()"
+            )
         for ids in sequences:
             self._refuse_unknown(ids)
         texts = self._backend.decode_batch(sequences, skip_special_tokens=True)
-        return [text.removeprefix(" ") for text in texts]  # ByteLevel put a space before the first word
+        return [text.removeprefix(" ") for text in texts]  # ByteLevel puts a space before the first word
 
     def tokens(self, ids: list[int]) -> list[str]:
-        """Return the text of each id by itself; a part of a character is shown as `\ufffd`.
+        """Return the text of each id; a part of a character is shown as `\ufffd`.
 
-        A token that begins a word begins with a space.
+        A token at the start of a word begins with a space.
 
         Raises:
             TypeError: If `ids` is not a list of ids.
@@ -175,13 +184,17 @@ class Tokenizer:
         """Return the tokenizer that `to_json` wrote."""
         try:
             backend = tokenizers.Tokenizer.from_str(text)
-        except Exception as error:  # the library raises nothing more precise
-            raise ValueError(f"this is not the JSON of a tokenizer: {error}") from error
+        except Exception as error:  # the library has no more specific exception
+            raise ValueError(
+                f"this is not the JSON of a tokenizer ({error}); give what Tokenizer.to_json wrote"
+            ) from error
         return cls(backend)
 
     def _refuse_unknown(self, ids: list[int]) -> None:
-        if not isinstance(ids, list) or not all(isinstance(id_, int) for id_ in ids):
-            raise TypeError(f"ids are of type {type(ids).__name__}, not a list of int; give tensor.tolist()")
+        kinds = {type(id_).__name__ for id_ in ids} - {"int"} if isinstance(ids, list) else set()
+        if kinds or not isinstance(ids, list):
+            found = f"list of {kinds.pop()}" if kinds else type(ids).__name__
+            raise TypeError(f"ids are of type {found}, not a list of int; give tensor.tolist()")
         if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
             raise ValueError(
                 f"ids {min(ids)} to {max(ids)} do not fit a vocabulary of {self.vocab_size}, 0 to "

@@ -34,11 +34,13 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Refuse settings that would train forever, or not at all."""
         if self.steps is None and self.minutes is None:
-            raise ValueError("steps=None and minutes=None would train forever; give one of them")
+            raise ValueError("steps=None and minutes=None: training would never end; give one of them")
         for name in (*LIMITS, "batch_tokens", "warmup_steps", "max_lr"):
             value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{name}={value} must be a positive number")
+            whole = name not in ("minutes", "max_lr")
+            if value is not None and (not 0 < value < math.inf or (whole and value != int(value))):
+                kind = "whole number" if whole else "number"
+                raise ValueError(f"{name}={value} is not a positive {kind}; give one")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(
                 f"label_smoothing={self.label_smoothing} is not a probability; give 0 or more, below 1"

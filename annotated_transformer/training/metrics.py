@@ -44,7 +44,8 @@ class EpochMetrics:
             return line
         loss = self.validation_loss
         perplexity = math.exp(loss) if loss < 700 else math.inf  # exp overflows from 710 on
-        return f"{line}, validation loss {loss:.3f} (perplexity {perplexity:.2f})"
+        number = f"{perplexity:.2f}" if perplexity < 1e6 else f"{perplexity:.2e}"
+        return f"{line}, validation loss {loss:.3f} (perplexity {number})"
 
 
 def epoch_metrics(

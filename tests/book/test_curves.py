@@ -258,8 +258,24 @@ def test_message_the_schedule_of_another_run():
         draw_curves(REPORTS, lambda step: 2 * schedule(step))
 
 
+def settings(**changes: object) -> bytes:
+    """Return a state with these settings and no tensors."""
+    identity = {"d_model": 7, "warmup_steps": 5, "max_lr": 0.001, **changes}
+    return save({}, {"state": json.dumps({"identity": identity})})
+
+
 @pytest.mark.message
-@pytest.mark.parametrize("content", [b"", b"not tensors", save({}, {"format": "pt"}), save({})])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not tensors",
+        save({}, {"format": "pt"}),
+        save({}),
+        *(settings(**{name: "many"}) for name in ("d_model", "warmup_steps", "max_lr")),
+        settings(d_model=0),
+    ],
+)
 def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
     (tmp_path / STATE).write_bytes(content)
     message = (

@@ -494,3 +494,21 @@ def test_message_models_that_have_no_average(
     checkpoint.save(tmp_path / "other", other, tokenizer)
     with pytest.raises(ValueError, match=rf"other has {difference} as .*model has; average checkpoints of"):
         checkpoint.average([folder, tmp_path / "other"])
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", checkpoint.FILES)
+@pytest.mark.parametrize("kind", ["folder", "fifo", "loop"])
+def test_message_what_is_not_a_regular_file(folder: Path, name: str, kind: str):
+    path = folder / name
+    path.unlink()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path)
+    with pytest.raises(
+        ValueError, match=rf"{name} is not a regular file; move it away, or give another fold"
+    ):
+        checkpoint.load(folder)

@@ -415,7 +415,7 @@ def test_message_a_state_of_another_version(run: Run, tmp_path: Path):
 
 
 @pytest.mark.message
-def test_message_two_trainings_in_one_folder(run: Run, tmp_path: Path):
+def test_message_two_runs_in_one_folder(run: Run, tmp_path: Path):
     script = "from annotated_transformer.checkpointing.run_directory import RunDirectory\n"
     script += f"RunDirectory({str(tmp_path)!r}).__enter__()"
     with RunDirectory(tmp_path):
@@ -503,3 +503,15 @@ def test_message_a_first_step_that_diverges_is_not_said_to_be_kept(
     ):
         run(run_directory)
     assert "is saved" not in str(error.value)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["metrics.jsonl", STATE, "training.lock"])
+def test_message_a_fifo_in_the_folder(run: Run, tmp_path: Path, name: str):
+    with RunDirectory(tmp_path) as run_directory:
+        run(run_directory)
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    message = rf"{name} is not a regular file; move it away, or give another folder"
+    with pytest.raises(ValueError, match=message), RunDirectory(tmp_path) as run_directory:
+        run(run_directory)

@@ -1,4 +1,4 @@
-"""What the tests of the commands share: a folder with a model that says something."""
+"""Fixtures for the tests of the commands: a folder with an untrained model."""
 
 import dataclasses
 from pathlib import Path

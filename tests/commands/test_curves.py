@@ -1,5 +1,6 @@
-"""What `curves` promises: a drawing that says what is in it, of any training in its folder."""
+"""The command `curves`: an image with a description, under the name that was given."""
 
+import os
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,12 +19,12 @@ LINE = (
 
 @pytest.fixture
 def training(tmp_path: Path) -> Path:
-    """Return a folder that a training has reported to, twice."""
+    """Return the folder of a training run of two epochs."""
     (tmp_path / METRICS).write_text(LINE % 11 + LINE % 23)
     return tmp_path
 
 
-def test_law_the_drawing_says_what_is_printed(training: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_the_image_contains_the_printed_description(training: Path, capsys: pytest.CaptureFixture[str]):
     file = training / "curves.svg"
     assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
     words = capsys.readouterr().out.strip()
@@ -33,11 +34,40 @@ def test_law_the_drawing_says_what_is_printed(training: Path, capsys: pytest.Cap
     assert (root.get("role"), root.get("aria-label")) == ("img", words)
 
 
-def test_law_the_ending_chooses_the_format(training: Path):
-    for ending, start in ((".png", b"\x89PNG"), (".pdf", b"%PDF")):
+def test_law_the_ending_chooses_the_format_and_the_name_stays(training: Path):
+    before = {path.name for path in training.iterdir()}
+    formats = {
+        ".png": b"\x89PNG",
+        ".PNG": b"\x89PNG",
+        ".pdf": b"%PDF",
+        "": b"<",
+        ".SVG": b"<",
+        ".v2.svg": b"<",
+    }
+    for ending, start in formats.items():
         file = training / f"curves{ending}"
         assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
         assert file.read_bytes().startswith(start)
+    assert {path.name for path in training.iterdir()} == before | {f"curves{ending}" for ending in formats}
+
+
+def test_law_a_run_that_diverged_can_be_plotted(training: Path):
+    (training / METRICS).write_text((LINE % 11 + LINE % 23).replace("5.5", "2324215.0"))
+    assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 0
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", ["folder", "fifo", "loop"])
+def test_message_to_is_no_file(training: Path, capsys: pytest.CaptureFixture[str], kind: str):
+    file = training / "curves.png"
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(file)
+    assert command_line.main(["curves", str(training), "--to", str(file)]) == 2
+    assert "curves.png is not a regular file; give another name" in capsys.readouterr().err
 
 
 @pytest.mark.message

@@ -1,4 +1,4 @@
-"""Which device a training takes, and what is said where there is none; CUDA itself is pretended."""
+"""Which device a training run takes; the tests pretend that CUDA is there."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from annotated_transformer.commands.device import take_device
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Pretend three CUDA devices, and write down which are taken."""
+    """Pretend that there are three CUDA devices, and record which are taken."""
     taken: list[int] = []
     monkeypatch.delenv("LOCAL_RANK", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -17,7 +17,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return taken
 
 
-def test_law_the_processor_serves_where_there_is_no_cuda(monkeypatch: pytest.MonkeyPatch):
+def test_law_the_cpu_is_the_default_without_cuda(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)  # as some drivers claim
     assert take_device(None) == take_device("cpu") == torch.device("cpu")
@@ -34,7 +34,7 @@ def test_law_each_process_takes_a_device_of_its_own(
     assert taken == [device]
 
 
-def test_law_who_asks_for_the_processor_gets_it(taken: list[int]):
+def test_law_the_cpu_can_be_chosen(taken: list[int]):
     assert take_device("cpu") == torch.device("cpu")
     assert taken == []
 
@@ -42,7 +42,7 @@ def test_law_who_asks_for_the_processor_gets_it(taken: list[int]):
 @pytest.mark.message
 def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ValueError, match=r"--device cuda, but PyTorch \d.* sees no CUDA device here; give"):
+    with pytest.raises(ValueError, match=r"--device cuda, but PyTorch \d.* finds no CUDA device; give"):
         take_device("cuda")
 
 
@@ -50,5 +50,7 @@ def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.usefixtures("taken")
 def test_message_more_processes_than_devices(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LOCAL_RANK", "3")
-    with pytest.raises(ValueError, match="process 3 of this machine finds 3 CUDA devices, all taken; give"):
+    with pytest.raises(
+        ValueError, match="process 3 of this machine has no CUDA device: there are 3, one per process; give"
+    ):
         take_device(None)

@@ -1,4 +1,4 @@
-"""What `download` promises: the terms first, then the corpus, ready for the other commands."""
+"""The command `download`: it prints the terms first; the corpus can then be loaded."""
 
 import hashlib
 import http.server
@@ -46,20 +46,20 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("served")
-def test_law_what_is_downloaded_can_be_loaded_as_it_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_a_downloaded_corpus_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert command_line.main(["download", "tatoeba", "--to", str(tmp_path / "data")]) == 0
     out, err = capsys.readouterr()
     terms, last = out.rstrip("\n").rsplit("\n", 1)
     assert terms == SOURCES["tatoeba"].terms
     where = f"--corpus tatoeba --data {tmp_path / 'data'}"
-    assert last == f"{tmp_path / 'data' / 'tatoeba'} has tatoeba; give {where}"
+    assert last == f"tatoeba is in {tmp_path / 'data' / 'tatoeba'}; give {where}"
     assert err == ""  # no bar where no one looks on
     corpus = load_corpus("tatoeba", folder=tmp_path / "data")
     assert sum(map(len, corpus.splits.values())) == 1009
 
 
 @pytest.mark.message
-def test_message_the_terms_come_before_what_goes_wrong(
+def test_message_the_terms_are_printed_before_an_error(
     served: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (served / "deu-eng.zip").write_bytes(b"another")

@@ -1,6 +1,8 @@
-"""What `evaluate` promises: the split, the search and the protocol asked for, and their BLEU."""
+"""The command `evaluate`: splits, search options, protocols, and error messages."""
 
+import dataclasses
 import gzip
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -51,7 +53,7 @@ def data(tmp_path: Path) -> Path:
         (["--beam", "5", "--length-penalty", "plain"], {"beam_size": 5, "length_penalty": PlainLength(1.0)}),
     ],
 )
-def test_law_both_commands_search_as_asked(
+def test_law_both_commands_use_the_search_options(
     folder: Path, data: Path, asked: list[tuple[list[str], dict]], options: list[str], search: dict
 ):
     where = ["--model", str(folder), *options]
@@ -65,7 +67,7 @@ def test_law_both_commands_search_as_asked(
 
 @pytest.mark.usefixtures("pretrained", "asked")
 @pytest.mark.parametrize("protocol", [[], ["--protocol", "sacrebleu"], ["--protocol", "multi30k"]])
-def test_law_the_score_is_that_of_its_protocol(
+def test_law_bleu_is_that_of_the_protocol(
     data: Path, capsys: pytest.CaptureFixture[str], protocol: list[str]
 ):
     scores = {"sacrebleu": bleu.sacrebleu_13a(SAID, MEANT), "multi30k": bleu.multi30k_bleu(SAID, MEANT)}
@@ -104,6 +106,9 @@ def test_law_a_corpus_has_its_own_splits(
         for language, texts in zip(("en", "de"), zip(*rows, strict=True), strict=True):
             text = "".join(f"{line}\n" for line in texts)
             (tmp_path / "multi30k" / f"{split}.{language}.gz").write_bytes(gzip.compress(text.encode()))
+    paths = (tmp_path / "multi30k").iterdir()
+    sums = "\n".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in paths)
+    monkeypatch.setitem(SOURCES, "multi30k", dataclasses.replace(SOURCES["multi30k"], sums=sums))
     arguments = ["--corpus", name, "--data", str(tmp_path), "--split", "test", *languages]
     arguments += ["--pretrained", "en-de"]
     assert command_line.main(["evaluate", *arguments]) == 0
@@ -122,9 +127,9 @@ def test_law_a_corpus_has_its_own_splits(
     ("arguments", "sentence"),
     [
         (["--corpus", "toy", "--split", "dev"], "toy has no split 'dev'; choose from train, val, test"),
-        (["--corpus", "tatoeba"], "where is the corpus tatoeba? give its folder, or set"),
-        ([], "where is the corpus files? give its folder, or set"),
-        (["--data", "nowhere"], "there is no folder nowhere; give the one that holds test.en"),
+        (["--corpus", "tatoeba"], "the folder of the corpus tatoeba is unknown; give it, or set"),
+        ([], "the folder of the corpus files is unknown; give it, or set"),
+        (["--data", "nowhere"], "there is no folder nowhere; give the one that contains test.en"),
         (["--corpus", "toy", "--target", "fr"], "the corpus toy has en and de, not en and fr"),
     ],
 )
@@ -151,7 +156,7 @@ def test_message_a_mistake_is_one_sentence(
         (["--source", "de", "--target", "en", "--pretrained", "en-de"], "en-de"),
     ],
 )
-def test_law_the_package_s_model_is_that_of_the_languages_unless_another_is_named(
+def test_law_the_default_model_is_that_of_the_languages(
     folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], name: str
 ):
     named: list[str] = []
@@ -170,11 +175,11 @@ def test_law_the_package_s_model_is_that_of_the_languages_unless_another_is_name
 def test_message_there_is_no_model_for_the_languages(data: Path, capsys: pytest.CaptureFixture[str]):
     languages = ["--source", "de", "--target", "en"]
     assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *languages]) == 2
-    assert "this package has no model 'de-en' (it has en-de); name one that it" in capsys.readouterr().err
+    assert "this package has no model 'de-en' (it has en-de); choose one of these" in capsys.readouterr().err
 
 
 @pytest.mark.message
-def test_message_a_language_that_moses_does_not_know_stops_before_anything_is_translated(
+def test_message_an_unknown_language_is_refused_before_translating(
     folder: Path, tmp_path: Path, asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
 ):
     for language in ("en", "xx"):

@@ -1,4 +1,7 @@
-"""What writing to the standard streams promises: each line is out, and a reader may leave."""
+"""Writing to stdout: the encoding of the terminal, and a reader who closes the stream."""
+
+import io
+import sys
 
 import pytest
 
@@ -12,5 +15,18 @@ def test_message_a_reader_who_left(monkeypatch: pytest.MonkeyPatch):
         raise BrokenPipeError
 
     monkeypatch.setattr(output, "print", broken, raising=False)
-    with pytest.raises(ReaderGone, match="nobody reads the standard output any more"):
+    with pytest.raises(ReaderGone, match="the reader has closed the standard output"):
         print_line("a line")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "line"),
+    [("ascii", b"Stra\\xdfe \\u2192"), ("latin-1", b"Stra\xdfe \\u2192"), ("utf-8", "Straße →".encode())],
+)
+def test_law_characters_that_the_terminal_lacks_are_escapes(
+    encoding: str, line: bytes, monkeypatch: pytest.MonkeyPatch
+):
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
+    print_line("Straße →")
+    assert raw.getvalue() == line + b"\n"

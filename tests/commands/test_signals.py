@@ -1,4 +1,4 @@
-"""What a signal does to a command: it raises at once, or asks a training run to stop."""
+"""Signals: they raise immediately, or ask a training run to stop."""
 
 import os
 import signal

@@ -83,7 +83,7 @@ def test_law_minutes_between_saves_are_sixty_seconds(
     assert seen.run_directory.seconds == seconds
 
 
-def test_law_threads_are_those_asked_for(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
+def test_law_the_number_of_threads_is_the_given_one(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
     asked: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
     begin(data)
@@ -92,7 +92,7 @@ def test_law_threads_are_those_asked_for(data: Path, seen: Seen, monkeypatch: py
     assert asked == [3]
 
 
-def test_law_the_model_is_where_it_was_asked_for(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
+def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
     asked = []
 
     def take(name: str | None) -> torch.device:
@@ -108,7 +108,7 @@ def test_law_the_model_is_where_it_was_asked_for(data: Path, seen: Seen, monkeyp
     assert seen.config.fast
 
 
-def test_law_a_compiled_training_is_another_training(data: Path, seen: Seen):
+def test_law_compiling_changes_the_identity_of_a_run(data: Path, seen: Seen):
     begin(data)
     plain = seen.run_directory.identity
     assert seen.compiled == []
@@ -117,7 +117,7 @@ def test_law_a_compiled_training_is_another_training(data: Path, seen: Seen):
     assert seen.run_directory.identity == plain | {"compile": "yes"}
 
 
-def test_law_the_model_has_the_shape_asked_for(data: Path, seen: Seen):
+def test_law_the_model_has_the_given_shape(data: Path, seen: Seen):
     begin(data)
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
     begin(data, "--num-layers", "1", "--d-model", "22", "--d-ff", "7", "--num-heads", "11", "--dropout", "0")
@@ -125,7 +125,7 @@ def test_law_the_model_has_the_shape_asked_for(data: Path, seen: Seen):
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
 
 
-def test_law_a_training_starts_with_the_model_asked_for(data: Path, seen: Seen, tmp_path: Path):
+def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path: Path):
     begin(data)
     tokenizer = Tokenizer.train((f"A {i} b" for i in range(1009)), vocab_size=271)
     checkpoint.save(tmp_path / "first", seen.model, tokenizer)
@@ -142,7 +142,7 @@ def test_law_a_training_starts_with_the_model_asked_for(data: Path, seen: Seen, 
     ("options", "sentence"),
     [
         (["--device", "cuda"], "--device cuda, but PyTorch"),
-        (["--bpe-dropout", "2"], "bpe_dropout=2.0 is not a probability; give 0 (none)"),
+        (["--bpe-dropout", "2"], "--bpe-dropout 2.0 is not a probability; give 0 (none)"),
     ],
 )
 def test_message_a_mistake_is_one_sentence(

@@ -1,7 +1,8 @@
-"""What `translate` promises: a line for a line, whatever the text, or one sentence on what is wrong."""
+"""The command `translate`: one line for each line, whatever the text, and its error messages."""
 
 import os
 import signal
+import subprocess
 import sys
 import time
 import unicodedata
@@ -22,7 +23,7 @@ def feed(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "stdin", (tmp_path / "stdin").open(encoding="utf-8"))
 
 
-def test_law_a_line_for_a_line(
+def test_law_one_line_for_each_line(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     feed("<b>a</b>\nA\x0bB\x1b[2J\u2028C\nTwo".encode(), monkeypatch, tmp_path)
@@ -58,7 +59,9 @@ ODD = {
 
 @pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_law_any_text_gives_one_harmless_line(text: str, capsys: pytest.CaptureFixture[str]):
+def test_law_any_text_gives_one_line_without_control_characters(
+    text: str, capsys: pytest.CaptureFixture[str]
+):
     assert command_line.main(["translate", "Two dogs."]) == 0
     alone = capsys.readouterr().out
     assert command_line.main(["translate", text, "Two dogs."]) == 0
@@ -70,7 +73,9 @@ def test_law_any_text_gives_one_harmless_line(text: str, capsys: pytest.CaptureF
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_what_cleaning_makes_alike_is_translated_alike(capsys: pytest.CaptureFixture[str]):
+def test_law_texts_that_are_the_same_after_cleaning_have_the_same_translation(
+    capsys: pytest.CaptureFixture[str],
+):
     assert command_line.main(["translate", 'Two "dogs".', " Two\u00a0\u200b “dogs”.\n", "Two dogs."]) == 0
     plain, curly, other = capsys.readouterr().out.splitlines()
     assert plain == curly
@@ -82,14 +87,14 @@ def test_law_what_cleaning_makes_alike_is_translated_alike(capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--beam", "0", "A"], "beam_size=0 keeps no hypothesis"),
-        (["--beam", "2", "--alpha", "-1", "A"], "alpha=-1.0 would reward short targets; give 0"),
-        (["A" * 50], "has 51 tokens with its EOS, and this model has positions for 37; split it"),
-        (["dog " * 10_000], "has 40001 tokens with its EOS, and this model has positions for 37"),
+        (["--beam", "0", "A"], "--beam 0 keeps no hypothesis"),
+        (["--beam", "2", "--alpha", "-1", "A"], "--alpha -1.0 would reward short targets; give 0"),
+        (["A" * 50], "has 51 tokens with EOS, and this model has positions for 37; split it"),
+        (["dog " * 10_000], "has 40001 tokens with EOS, and this model has positions for 37"),
         (["A", "A" * 50], "argument 2 ('A"),
-        (["A" * 50], "split it into sentences, or give --skip-bad to leave such lines blank"),
-        (["a\udcff"], "argument 1 is no Unicode: it holds half of a surrogate pair"),
-        (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); name one"),
+        (["A" * 50], "split it into sentences; or give --skip-bad to leave such lines blank"),
+        (["a\udcff"], "argument 1 is not valid Unicode: it has half of a surrogate pair"),
+        (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); choose one"),
     ],
 )
 def test_message_a_mistake_is_one_sentence(
@@ -118,7 +123,7 @@ def test_law_blank_lines_stay_where_they_are(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_bad_line_is_left_blank_on_demand_and_reported(
+def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
@@ -130,7 +135,7 @@ def test_law_a_bad_line_is_left_blank_on_demand_and_reported(
     assert out == f"{two}\n\n\n{child}\n\n"
     second, fifth = err.splitlines()
     assert second.startswith("skipped: the standard input, line 2 ('AAA")
-    assert fifth.startswith("skipped: the standard input, line 5 is no Unicode")
+    assert fifth.startswith("skipped: the standard input, line 5 is not valid Unicode")
     assert command_line.main(["translate", "--skip-bad", "A" * 50, "Two dogs."]) == 0
     assert capsys.readouterr().out == f"\n{two}\n"
 
@@ -140,19 +145,19 @@ def test_law_a_bad_line_is_left_blank_on_demand_and_reported(
 def test_message_all_bad_lines_are_in_one_report(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    for bad, more in ((10, None), (13, "and 3 more like these")):
+    for bad, more in ((10, None), (13, "and 3 more")):
         feed((b"Two dogs.\n" + b"A" * 50 + b"\n") * bad, monkeypatch, tmp_path)
         with sys.stdin:
             assert command_line.main(["translate"]) == 2
         out, err = capsys.readouterr()
         assert out == ""  # not even what is good, nor before the bad lines
-        lines = err.removesuffix(", or give --skip-bad to leave such lines blank\n").splitlines()
+        lines = err.removesuffix("; or give --skip-bad to leave such lines blank\n").splitlines()
         assert lines[10:] == ([] if more is None else [more])
         assert [int(line.split("line ")[1].split()[0]) for line in lines[:10]] == list(range(2, 21, 2))
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_translations_are_out_before_the_next_are_made(
+def test_law_translations_are_printed_before_the_next_are_made(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     lines = [f"{'dog ' * (i % 7)}{i}" for i in range(2 * TOGETHER + 3)]
@@ -185,7 +190,7 @@ def test_law_translations_are_out_before_the_next_are_made(
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
 @pytest.mark.usefixtures("pretrained")
-def test_law_what_is_translated_before_a_signal_is_out(
+def test_law_translations_before_a_signal_are_printed(
     signal_: int,
     status: int,
     word: str,
@@ -206,6 +211,29 @@ def test_law_what_is_translated_before_a_signal_is_out(
         assert command_line.main(["translate"]) == status
     assert capsys.readouterr() == ("dog\n" * TOGETHER, f"{word}\n")
     assert [signal.getsignal(number) for number in SIGNALS] == before
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+def test_message_stdin_is_closed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", None)  # as after `<&-`
+    assert command_line.main(["translate"]) == 2
+    assert capsys.readouterr().err == (
+        "error: the standard input is closed; give a text to translate as an argument, or open it\n"
+    )
+    assert command_line.main(["translate", "Two dogs."]) == 0
+
+
+def test_law_arguments_are_utf_8_in_every_locale(folder: Path):
+    program = "import sys; from annotated_transformer.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "translate", "--model", str(folder), "Zwölf"]
+    said = []
+    for changes in ({}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
+        done = subprocess.run(command, env={**os.environ, **changes}, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b"")
+        said.append(done.stdout)
+    utf_8, ascii_ = said
+    assert ascii_.decode("ascii") == utf_8.decode().encode("ascii", "backslashreplace").decode()
 
 
 @pytest.mark.message

@@ -1,4 +1,4 @@
-"""What beam search promises: with enough width the best of all targets, with width 1 the greedy one."""
+"""Beam search: with enough width, the best of all targets; with width 1, that of greedy search."""
 
 import itertools
 import math
@@ -96,7 +96,7 @@ def test_oracle_the_textbooks_table(
     found = beam_search(model, src, beam_size=beam_size, length_penalty=PlainLength(), decoder=decoder)
     assert found.ids.tolist() == [target]
     assert found.log_probs.exp().item() == pytest.approx(expected, abs=1e-12)
-    assert found.scores.item() == pytest.approx(math.log(expected) / 4, abs=1e-12)
+    assert found.penalized_log_probs.item() == pytest.approx(math.log(expected) / 4, abs=1e-12)
     if beam_size == 1:
         assert torch.equal(greedy_search(model, src, decoder=decoder), found.ids)
 
@@ -124,7 +124,7 @@ def test_law_a_beam_of_one_is_greedy_search(
 
 
 @pytest.mark.parametrize("beam_size", [2, 5])
-def test_law_company_changes_nothing(
+def test_law_results_do_not_depend_on_batching(
     stirred: Callable[..., Transformer], sources: list[list[int]], beam_size: int
 ):
     different = set()
@@ -133,33 +133,31 @@ def test_law_company_changes_nothing(
         together = beam_search(model, pad(sources), beam_size=beam_size)
         alone = [beam_search(model, pad([source]), beam_size=beam_size) for source in sources]
         assert words(together.ids) == [words(one.ids)[0] for one in alone]
-        scores = torch.cat([one.scores for one in alone])
-        torch.testing.assert_close(together.scores, scores, rtol=0, atol=1e-10)
+        scores = torch.cat([one.penalized_log_probs for one in alone])
+        torch.testing.assert_close(together.penalized_log_probs, scores, rtol=0, atol=1e-10)
         different |= {tuple(ids) for ids in words(together.ids)}
     assert len(different) > 5
 
 
-def test_law_the_scores_are_those_of_the_targets(
+def test_law_log_probabilities_are_those_of_the_targets(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
     model = stirred(norm="pre")
     found = beam_search(model, pad(sources), beam_size=3)
     for source, ids, log_p, score in zip(
-        sources, words(found.ids), found.log_probs, found.scores, strict=True
+        sources, words(found.ids), found.log_probs, found.penalized_log_probs, strict=True
     ):
         assert log_p.item() == pytest.approx(log_probs(model, source, [ids]).item(), abs=1e-10)
         assert score.item() == pytest.approx(log_p.item() / ((5 + len(ids)) / 6) ** 0.6, abs=1e-10)
     assert (found.ids != PAD_ID).any(dim=0).all()  # no column of padding alone
 
 
-def test_law_what_is_found_can_be_computed_with_in_training(
-    stirred: Callable[..., Transformer], sources: list[list[int]]
-):
+def test_law_results_can_be_used_with_autograd(stirred: Callable[..., Transformer], sources: list[list[int]]):
     found = beam_search(stirred(), pad(sources), beam_size=2)
     assert not any(tensor.is_inference() for tensor in vars(found).values())
     weight = torch.ones((), dtype=torch.float64, requires_grad=True)
-    (weight * found.log_probs + weight * found.scores).sum().backward()
-    assert weight.grad.item() == pytest.approx((found.log_probs + found.scores).sum().item())
+    (weight * found.log_probs + weight * found.penalized_log_probs).sum().backward()
+    assert weight.grad.item() == pytest.approx((found.log_probs + found.penalized_log_probs).sum().item())
 
 
 def test_law_a_search_stops_when_no_hypothesis_can_win(
@@ -181,9 +179,7 @@ def test_law_a_search_stops_when_no_hypothesis_can_win(
     assert decoders[-1].steps > 1  # log(0.06) / 52 is still better than log(0.9)
 
 
-def test_law_a_hypothesis_that_ended_takes_its_place_with_it(
-    model: Transformer, script: Callable[..., MakeDecoder]
-):
+def test_law_a_finished_hypothesis_narrows_the_beam(model: Transformer, script: Callable[..., MakeDecoder]):
     """A beam of 2 keeps EOS and A; then one place is left, for A B and not for A EOS, which would win."""
     after = {(): [0.35, 0.4, 0.25], (A,): [0.48, 0.02, 0.5], (A, B): [0.4, 0.3, 0.3]}  # EOS, A, B
 
@@ -195,30 +191,30 @@ def test_law_a_hypothesis_that_ended_takes_its_place_with_it(
     )
     assert found.ids.tolist() == [[A, B, EOS_ID]]
     assert found.log_probs.exp().item() == pytest.approx(0.4 * 0.5 * 0.4)
-    assert found.scores.item() < math.log(0.4 * 0.48) / 2  # what A EOS would have had
+    assert found.penalized_log_probs.item() < math.log(0.4 * 0.48) / 2  # what A EOS would have had
 
 
-def test_law_dropout_is_off_meanwhile(model: Transformer, sources: list[list[int]]):
+def test_law_dropout_is_off_during_search(model: Transformer, sources: list[list[int]]):
     first, again = (beam_search(model.train(), pad(sources)) for _ in range(2))
-    assert torch.equal(first.scores, again.scores)
+    assert torch.equal(first.penalized_log_probs, again.penalized_log_probs)
     assert model.training
 
 
 @pytest.mark.message
 @pytest.mark.parametrize("beam_size", [0, -3])
-def test_message_a_beam_of_nothing(model: Transformer, beam_size: int):
+def test_message_a_beam_size_below_1(model: Transformer, beam_size: int):
     with pytest.raises(ValueError, match=rf"beam_size={beam_size} keeps no hypothesis; give 1 \(greedy"):
         beam_search(model, pad([[4, EOS_ID]]), beam_size=beam_size)
 
 
 @pytest.mark.message
 def test_message_an_empty_source(model: Transformer):
-    with pytest.raises(ValueError, match=r"src of shape \(2, 2\) holds an empty source"):
+    with pytest.raises(ValueError, match=r"src of shape \(2, 2\) has an empty source"):
         beam_search(model, torch.tensor([[4, EOS_ID], [0, 0]]))
 
 
 @pytest.mark.message
-def test_message_scores_that_are_no_numbers(model: Transformer):
+def test_message_logits_that_are_nan(model: Transformer):
     with torch.no_grad():
         model.embedding.weight[7, 0] = math.nan
     with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
@@ -226,7 +222,7 @@ def test_message_scores_that_are_no_numbers(model: Transformer):
 
 
 @pytest.mark.message
-def test_message_half_a_hypothesis(model: Transformer):
+def test_message_a_beam_size_that_is_not_whole(model: Transformer):
     with pytest.raises(ValueError, match=r"beam_size=2\.5 keeps no hypothesis; .* or more, a whole number"):
         beam_search(model, pad([[4, EOS_ID]]), beam_size=2.5)
 
@@ -234,7 +230,7 @@ def test_message_half_a_hypothesis(model: Transformer):
 @pytest.mark.message
 def test_message_a_beam_too_large_for_memory(model: Transformer, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(beam, "CANDIDATES", 600)
-    sentence = "beam_size=30 and 2 sources make 660 candidates a step, more than 600; give a smaller beam"
+    sentence = "beam_size=30 and 2 sources make 660 candidates in a step, more than 600; give a smaller beam"
     with pytest.raises(ValueError, match=sentence):
         beam_search(model, pad([[4, EOS_ID]] * 2), beam_size=30)
 
@@ -244,7 +240,9 @@ def test_message_a_beam_too_large_for_memory(model: Transformer, monkeypatch: py
     ("penalty", "value"),
     [(GnmtLength(1e4), "inf"), (lambda length: length * math.nan, "nan"), (torch.zeros_like, "0.0")],
 )
-def test_message_a_length_penalty_that_cannot_divide(model: Transformer, penalty: LengthPenalty, value: str):
-    sentence = rf"the length penalty of 23 tokens is {value}, and scores are divided by it; .* smaller alpha"
+def test_message_a_length_penalty_that_is_not_positive_and_finite(
+    model: Transformer, penalty: LengthPenalty, value: str
+):
+    sentence = rf"the length penalty of 23 tokens is {value}, and it divides log-probabilities; .* smaller a"
     with pytest.raises(ValueError, match=sentence):
         beam_search(model, pad([[4, EOS_ID]]), length_penalty=penalty)

@@ -1,14 +1,17 @@
-"""What greedy search promises: the likeliest token each time, to EOS, whoever else is in the batch."""
+"""Greedy search: the most likely token at each step, until EOS, whatever else is in the batch."""
 
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
+from torch import Tensor
 
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search, suppress_tokens
+from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.model.evaluation_mode import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -18,7 +21,7 @@ VOCAB = 11
 
 
 def following(*sentences: list[int]) -> Callable[[list[int]], list[float]]:
-    """Return scores that continue the sentence that was begun; one that has no end repeats its last."""
+    """Return logits that continue the sentence that was begun; one without an end repeats its last token."""
 
     def scores(said: list[int]) -> list[float]:
         endless = (sentence + sentence[-1:] * 99 for sentence in sentences)
@@ -32,7 +35,7 @@ def words(ids: torch.Tensor) -> list[list[int]]:
     return [[token for token in row if token != PAD_ID] for row in ids.tolist()]
 
 
-def test_law_each_token_is_the_likeliest_after_those_before_it(
+def test_law_each_token_is_the_most_likely_after_those_before_it(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
     said = set()
@@ -48,7 +51,7 @@ def test_law_each_token_is_the_likeliest_after_those_before_it(
     assert len(said) > 2  # else a model that says one word would do
 
 
-def test_law_company_changes_nothing(stirred: Callable[..., Transformer], sources: list[list[int]]):
+def test_law_results_do_not_depend_on_batching(stirred: Callable[..., Transformer], sources: list[list[int]]):
     different = set()
     for seed in (19, 22, 25):
         model = stirred(seed, norm="pre")
@@ -59,9 +62,7 @@ def test_law_company_changes_nothing(stirred: Callable[..., Transformer], source
     assert {ids[-1] == EOS_ID for ids in different} == {True, False}  # some leave the batch early
 
 
-def test_law_a_sentence_ends_with_its_eos_and_padding_follows(
-    model: Transformer, script: Callable[..., object]
-):
+def test_law_a_target_ends_with_eos_and_padding_follows(model: Transformer, script: Callable[..., object]):
     first = iter([5, EOS_ID, 8])
     scores = following([5, EOS_ID], [EOS_ID], [8, 9, 10, EOS_ID])
     steps = []
@@ -78,7 +79,7 @@ def test_law_a_sentence_ends_with_its_eos_and_padding_follows(
     assert steps == [0, 0, 0, 1, 1, 2, 3]  # those that have ended take no more steps
 
 
-def test_law_a_sentence_without_eos_ends_at_its_own_length_plus_fifty(
+def test_law_a_target_without_eos_ends_50_tokens_after_the_length_of_its_source(
     stirred: Callable[..., Transformer], script: Callable[..., object]
 ):
     model, src = stirred(max_length=101), pad([[4, EOS_ID], [4, 4, 4, 4, EOS_ID]])
@@ -93,7 +94,7 @@ def test_law_no_target_is_longer_than_the_positions(model: Transformer, script: 
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_law_dropout_is_off_meanwhile_and_the_mode_comes_back(
+def test_law_dropout_is_off_during_search_and_the_mode_is_restored(
     model: Transformer, sources: list[list[int]], training: bool
 ):
     model.train(training)
@@ -106,14 +107,14 @@ def test_law_dropout_is_off_meanwhile_and_the_mode_comes_back(
     assert model.training is training
 
 
-def test_law_what_was_found_can_be_trained_on(model: Transformer, sources: list[list[int]]):
+def test_law_targets_can_be_trained_on(model: Transformer, sources: list[list[int]]):
     src = pad(sources)
     for tgt in (greedy_search(model, src), beam_search(model, src).ids):
         model(src, tgt).sum().backward()
     assert not greedy_search(model, src).is_inference()
 
 
-def test_law_padding_and_bos_are_never_said(model: Transformer):
+def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):
     config = dataclasses.replace(model.config, pad_id=3, bos_id=1)
     logits = suppress_tokens(torch.zeros(2, VOCAB), config)
     assert logits.isneginf().sum(dim=0).tolist() == [0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0]
@@ -135,27 +136,43 @@ def test_law_the_models_own_ids_are_used(stirred: Callable[..., Transformer], so
 def test_message_an_empty_source(model: Transformer, src: torch.Tensor):
     shape = r"\(2, 0\)" if src.numel() == 0 else r"\(2, 2\)"
     with pytest.raises(
-        ValueError, match=rf"src of shape {shape} holds an empty source: .* \(pad_id=0\), EOS at least"
+        ValueError, match=rf"src of shape {shape} has an empty source: .* \(pad_id=0\), at least"
     ):
         greedy_search(model, src)
 
 
 @pytest.mark.message
-def test_message_the_mode_comes_back_after_an_error(model: Transformer):
+def test_message_the_mode_is_restored_after_an_error(model: Transformer):
     with pytest.raises(ValueError, match="a sequence of 29 tokens is longer than the 23 positions"):
         greedy_search(model.train(), torch.full((1, 29), 4))
     assert model.training
 
 
+@pytest.mark.parametrize(
+    "search", [greedy_search, partial(sample, generator=torch.Generator())], ids=["greedy", "sample"]
+)
+def test_law_ids_of_32_bits_are_ids(model: Transformer, search: Callable[..., Tensor]):
+    found = search(model, torch.tensor([[4, EOS_ID]], dtype=torch.int32))
+    assert found.dtype == torch.int64
+
+
 @pytest.mark.message
-@pytest.mark.parametrize("search", [greedy_search, beam_search])
+@pytest.mark.parametrize(
+    "search",
+    [greedy_search, beam_search, partial(sample, generator=torch.Generator())],
+    ids=["greedy", "beam", "sample"],
+)
 @pytest.mark.parametrize(
     ("src", "error", "sentence"),
     [
         (torch.tensor([4, EOS_ID]), ValueError, r"source ids have shape \(2,\); give \(batch, tokens\)"),
         ([[4, EOS_ID]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
+        (torch.zeros(0, 3, dtype=torch.long), ValueError, r"src of shape \(0, 3\) has no sources; give at"),
+        (torch.zeros(2, 0, dtype=torch.long), ValueError, r"src of shape \(2, 0\) has an empty source: eve"),
+        (torch.full((1, 29), 4), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
+        (torch.tensor([[11, EOS_ID]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
     ],
 )
-def test_message_sources_that_are_no_batch_of_ids(model, search, src, error, sentence):
+def test_message_sources_that_are_not_a_batch_of_ids(model, search, src, error, sentence):
     with pytest.raises(error, match=sentence):
         search(model, src)

@@ -1,4 +1,4 @@
-"""What caches promise: at every step what recomputation gives, and much less work."""
+"""Key-value caches: the results of decoding without a cache, with much less work."""
 
 from collections.abc import Callable
 
@@ -27,13 +27,13 @@ KINDS = {
     "learned positions": {"positions": "learned"},
     "fused attention": {"attention": "fused"},
     "other widths": {"d_k": 5, "d_v": 7},
-    "all else": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
+    "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
 }
 CACHES = [KeyValueCache, FastKeyValueCache]
 
 
-def say(decoder: MakeDecoder, model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:
-    """Return the scores at each step of saying `tgt`."""
+def decode(decoder: MakeDecoder, model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:
+    """Return the logits at each step of decoding `tgt`."""
     with evaluating(model):
         targets = decoder(model, src)
         return torch.stack([targets.step(tokens) for tokens in tgt.unbind(1)], dim=1)
@@ -52,7 +52,7 @@ def test_oracle_every_step_gives_what_one_pass_gives(
     stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, changes: dict
 ):
     model, src, tgt = stirred(**changes), pad(sources), some_targets(len(sources))
-    found = say(decoder, model, src, tgt)
+    found = decode(decoder, model, src, tgt)
     torch.testing.assert_close(found, model.eval()(src, tgt), rtol=0, atol=1e-10)
     assert found.std(dim=(0, 1)).min() > 1e-3  # no row and no step is like the others
 
@@ -64,11 +64,11 @@ def test_oracle_large_products_are_the_same(
     monkeypatch: pytest.MonkeyPatch,
     changes: dict,
 ):
-    """In float32 `FastKeyValueCache` leaves products from a size on to another library: here, all of them."""
+    """In float32, `FastKeyValueCache` computes large products by oneDNN: here, all of them."""
     monkeypatch.setattr(linear, "LARGE", 0)
     model, src, tgt = stirred(**changes).float(), pad(sources), some_targets(len(sources))
-    expected = say(KeyValueCache, model, src, tgt)
-    torch.testing.assert_close(say(FastKeyValueCache, model, src, tgt), expected, rtol=1e-4, atol=1e-4)
+    expected = decode(KeyValueCache, model, src, tgt)
+    torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("decoder", CACHES)
@@ -78,34 +78,32 @@ def test_oracle_sources_about_a_block_long(
 ):
     model, tgt = stirred(), some_targets(2)
     src = pad([[4, 5, 6, 2], [7] * (longest - 1) + [2]])
-    torch.testing.assert_close(say(decoder, model, src, tgt), model.eval()(src, tgt), rtol=0, atol=1e-10)
+    torch.testing.assert_close(decode(decoder, model, src, tgt), model.eval()(src, tgt), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("changes", [{}, {"attention_bias": True}])
-def test_law_a_source_that_is_all_padding_gives_nothing_to_read(
+def test_law_attention_to_a_source_of_padding_alone_is_zero(
     stirred: Callable[..., Transformer], changes: dict
 ):
-    """The searches refuse it; yet it must not turn into something that is no number, or that is made up."""
+    """The searches refuse it, but a decoder must not compute NaN from it."""
     model, tgt = stirred(**changes), some_targets(2)
     src = torch.tensor([[4, 5, 2], [0, 0, 0]])
-    expected = say(KeyValueCache, model, src, tgt)
-    torch.testing.assert_close(say(FastKeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+    expected = decode(KeyValueCache, model, src, tgt)
+    torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("decoder", CACHES)
-def test_law_the_same_word_at_two_places_is_read_twice(
-    stirred: Callable[..., Transformer], decoder: MakeDecoder
-):
-    """With position 0 at each step, a target of one word repeated would look the same throughout."""
+def test_law_a_repeated_token_has_its_own_position(stirred: Callable[..., Transformer], decoder: MakeDecoder):
+    """If every step had position 0, the logits would be the same at each step."""
     model, src = stirred(), torch.tensor([[4, 2]])
     tgt = torch.full((1, STEPS), 5)
-    found = say(decoder, model, src, tgt)[0]
+    found = decode(decoder, model, src, tgt)[0]
     assert (found[1:] - found[:-1]).abs().amax(dim=1).min() > 1e-4
 
 
 @pytest.mark.parametrize("decoder", CACHES)
 @pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], [2], []])
-def test_law_rows_can_be_reordered_repeated_and_left_out(
+def test_law_rows_can_be_reordered_repeated_and_omitted(
     stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, rows: list[int]
 ):
     model, src, tgt = stirred(), pad(sources), some_targets(len(sources))
@@ -133,7 +131,7 @@ def test_law_greedy_search_finds_the_same_tokens_with_every_decoder(
         said |= set(expected.flatten().tolist())
         for decoder in CACHES:
             assert torch.equal(greedy_search(model, src, decoder=decoder), expected)
-    assert len(said) > 2  # else a decoder that repeats one word would do
+    assert len(said) > 2  # otherwise a decoder that repeats one token would pass
 
 
 @pytest.mark.parametrize(("decoder", "tokens"), [(KeyValueCache, STEPS), (NoCache, STEPS * (STEPS + 1) // 2)])
@@ -144,7 +142,7 @@ def test_law_a_cache_decodes_each_token_once(
     counts = []
     for layer in model.decoder.layers:
         layer.feed_forward.register_forward_hook(lambda _, args, out: counts.append(out.size(1)))
-    say(decoder, model, torch.tensor([[4, 2]]), some_targets(1))
+    decode(decoder, model, torch.tensor([[4, 2]]), some_targets(1))
     assert sum(counts) == len(model.decoder.layers) * tokens
 
 
@@ -152,12 +150,12 @@ def test_law_a_cache_projects_the_memory_once(stirred: Callable[..., Transformer
     model = stirred()
     calls = []
     model.decoder.layers[1].cross_attention.to_key.register_forward_hook(lambda *_: calls.append(1))
-    say(KeyValueCache, model, torch.tensor([[4, 2]]), some_targets(1))
+    decode(KeyValueCache, model, torch.tensor([[4, 2]]), some_targets(1))
     assert len(calls) == 1
 
 
 class Operations(TorchDispatchMode):
-    """Count the calls of PyTorch's operations, those that only look at a tensor otherwise left out."""
+    """Count the calls of PyTorch's operations, without views."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -168,7 +166,7 @@ class Operations(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-def test_law_the_lean_cache_calls_at_most_half_of_the_operations(stirred: Callable[..., Transformer]):
+def test_law_the_fast_cache_calls_at_most_half_of_the_operations(stirred: Callable[..., Transformer]):
     model, src = stirred(num_layers=3), torch.tensor([[4, 2]])
     counts = []
     for decoder in (FastKeyValueCache, KeyValueCache):
@@ -185,7 +183,7 @@ def test_law_the_lean_cache_calls_at_most_half_of_the_operations(stirred: Callab
     "name", ["decoder.layers.1.self_attention.attention.weights", "positions", "dropout"]
 )
 @pytest.mark.parametrize("kind", ["forward", "forward_pre"])
-def test_message_the_lean_cache_refuses_hooks_it_would_pass_by(
+def test_message_the_fast_cache_refuses_hooks_that_it_would_not_call(
     stirred: Callable[..., Transformer], name: str, kind: str
 ):
     model = stirred()
@@ -197,7 +195,7 @@ def test_message_the_lean_cache_refuses_hooks_it_would_pass_by(
 
 
 @pytest.mark.message
-def test_message_the_lean_cache_refuses_modules_it_does_not_know(stirred: Callable[..., Transformer]):
+def test_message_the_fast_cache_refuses_other_modules(stirred: Callable[..., Transformer]):
     class Blind(ScaledDotProductAttention):
         def forward(self, query, key, value, mask=None):
             return super().forward(query, key, value, mask) * 0
@@ -221,7 +219,7 @@ def test_oracle_a_bias_on_one_projection_alone(
         if last.startswith("to_") and not (last == biased and parent.endswith(attention)):
             module.bias = None
     expected = model.eval()(src, tgt)
-    torch.testing.assert_close(say(FastKeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+    torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
 
 
 class Sharp(Transformer):
@@ -239,7 +237,7 @@ class Shifted(Transformer):
 
 
 def on_itself(path: str, method: str) -> Callable[[Transformer], None]:
-    """Return what replaces a method of one module by one of twice the result."""
+    """Return a function that doubles the result of a method of one module."""
 
     def change(model: Transformer) -> None:
         module = model.get_submodule(path)
@@ -284,7 +282,7 @@ BYPASSED = {
         other_widths,
         r"decoder\.layers\.1\.cross_attention has .* \(3, 5, 3\), .* needs \(3, 4, 4\)",
     ),
-    "dropout": (with_gelu("dropout"), r"dropout is a GELU, and FastKeyValueCache does not know"),
+    "dropout": (with_gelu("dropout"), r"dropout is a GELU, and FastKeyValueCache cannot compute"),
     "weights": (
         with_gelu("decoder.layers.0.self_attention.attention.weights"),
         r"decoder\.layers\.0\.self_attention\.attention\.weights is a GELU",
@@ -294,7 +292,7 @@ BYPASSED = {
 
 @pytest.mark.message
 @pytest.mark.parametrize(("change", "sentence"), BYPASSED.values(), ids=BYPASSED)
-def test_message_the_lean_cache_refuses_a_model_that_computes_something_else(
+def test_message_the_fast_cache_refuses_a_model_that_computes_something_else(
     stirred: Callable[..., Transformer], change: Callable[[Transformer], None], sentence: str
 ):
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
@@ -303,7 +301,7 @@ def test_message_the_lean_cache_refuses_a_model_that_computes_something_else(
     with pytest.raises(ValueError, match=rf"^{sentence}.*; decode with KeyValueCache, which calls"):
         FastKeyValueCache(model, src)
     expected = model(src, tgt)  # and the way out is one
-    torch.testing.assert_close(say(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+    torch.testing.assert_close(decode(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
     assert (expected - before).abs().max() > 1e-6
 
 
@@ -331,17 +329,17 @@ def test_message_a_cache_refuses_a_decoder_that_was_changed_as_a_whole(
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
     before = model.eval()(src, tgt)
     change(model)
-    with pytest.raises(ValueError, match=rf"^{sentence}.* decode with NoCache, which calls all of"):
+    with pytest.raises(ValueError, match=rf"^{sentence}.* decode with NoCache, which calls the whole"):
         decoder(model, src)
     expected = model(src, tgt)  # and the way out is one
-    torch.testing.assert_close(say(NoCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+    torch.testing.assert_close(decode(NoCache, model, src, tgt), expected, rtol=0, atol=1e-10)
     assert (expected - before).abs().max() > 1e-6
 
 
 def test_law_a_compiled_model_is_decoded_by_the_caches(
     stirred: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
 ):
-    """In evaluation its stacks run as written, so nothing is lost by not calling them."""
+    """In evaluation mode, a compiled stack runs the plain one, so a cache need not call it."""
     monkeypatch.setattr("shutil.which", lambda name: name)
     monkeypatch.setattr(torch, "compile", lambda plain, **options: None)  # it is not called
     model, src = stirred(), torch.tensor([[4, 5, 2]])
@@ -349,3 +347,55 @@ def test_law_a_compiled_model_is_decoded_by_the_caches(
     compile_stacks(model)
     for decoder in (*CACHES, NoCache):
         assert torch.equal(greedy_search(model, src, decoder=decoder), expected)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
+@pytest.mark.parametrize(
+    ("src", "error", "sentence"),
+    [
+        (torch.tensor([4, 2]), ValueError, r"source ids have shape \(2,\); give \(batch, tokens\)"),
+        ([[4, 2]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
+        (torch.full((1, 29), 4), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
+        (torch.tensor([[WORDS, 2]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
+    ],
+)
+def test_message_a_decoder_refuses_other_sources(
+    model: Transformer, decoder: MakeDecoder, src: object, error: type[Exception], sentence: str
+):
+    with pytest.raises(error, match=sentence):
+        decoder(model, src)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
+@pytest.mark.parametrize(
+    ("tokens", "sentence"),
+    [
+        ([5], r"tokens have shape \(1,\), and there are 2 targets; give one token for each"),
+        ([[5], [6]], r"tokens have shape \(2, 1\), and there are 2 targets; give one token for each"),
+        ([5, WORDS], "(tokens|token ids) 5 to 11 (are not all in the|do not fit a) vocabulary of 11"),
+    ],
+)
+def test_message_a_decoder_refuses_other_tokens(
+    model: Transformer, decoder: MakeDecoder, tokens: list, sentence: str
+):
+    with evaluating(model):
+        targets = decoder(model, torch.tensor([[4, 2], [4, 2], [4, 2]]))
+        targets.step(torch.tensor([5, 6, 7]))
+        targets.select(torch.tensor([2, 0]))
+        with pytest.raises(ValueError, match=sentence):
+            targets.step(torch.tensor(tokens))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
+def test_message_a_decoder_refuses_more_tokens_than_positions(model: Transformer, decoder: MakeDecoder):
+    with evaluating(model):
+        targets = decoder(model, torch.tensor([[4, 2]]))
+        for _ in range(model.config.max_length):
+            targets.step(torch.tensor([5]))
+        with pytest.raises(
+            ValueError, match="the targets have 23 tokens, and the model has 23 positions; end"
+        ):
+            targets.step(torch.tensor([5]))

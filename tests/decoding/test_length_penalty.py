@@ -1,4 +1,4 @@
-"""What length penalties promise: the published values, and never a reward for stopping early."""
+"""Length penalties: the published values, and no reward for short targets."""
 
 import math
 
@@ -22,7 +22,7 @@ def test_oracle_plain_values():
 
 
 @pytest.mark.parametrize("kind", [GnmtLength, PlainLength])
-def test_law_no_alpha_no_penalty_and_otherwise_it_rises(kind: type):
+def test_law_alpha_0_is_no_penalty_and_otherwise_it_rises(kind: type):
     assert (kind(0.0)(LENGTHS) == 1).all()
     assert (kind(0.3)(LENGTHS).diff() > 0).all()
 
@@ -38,5 +38,5 @@ def test_message_a_reward_for_short_targets(kind: type, alpha: float):
 @pytest.mark.message
 @pytest.mark.parametrize("kind", [GnmtLength, PlainLength])
 def test_message_an_infinite_alpha(kind: type):
-    with pytest.raises(ValueError, match=r"alpha=inf makes all scores 0; give a number, .* 0\.6"):
+    with pytest.raises(ValueError, match=r"alpha=inf makes all results 0; give a number, .* 0\.6"):
         kind(math.inf)

@@ -1,4 +1,4 @@
-"""Which models come with the package, and what is said where there is none."""
+"""The models that come with the package, and the message about others."""
 
 import re
 from pathlib import Path
@@ -30,13 +30,13 @@ def test_message_an_unknown_model(place: Path, name: str):
     for there in ("en-de", "de-en"):
         (place / there).mkdir(parents=True)
     (place / "README.md").touch()
-    expected = f"this package has no model {name!r} (it has de-en, en-de); name one that it has, or give"
+    expected = f"this package has no model {name!r} (it has de-en, en-de); choose one of these, or give"
     with pytest.raises(ValueError, match=re.escape(expected)):
         Translator.from_pretrained(name)
 
 
 @pytest.mark.message
 @pytest.mark.usefixtures("place")
-def test_message_no_models_at_all():
-    with pytest.raises(ValueError, match=r"this package has no model 'en-de' \(it has none\); name one"):
+def test_message_a_package_without_models():
+    with pytest.raises(ValueError, match=r"this package has no model 'en-de' \(it has none\); choose one"):
         Translator.from_pretrained()

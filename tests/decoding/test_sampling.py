@@ -1,4 +1,4 @@
-"""What sampling promises: tokens as often as the model finds them likely, and none that was filtered out."""
+"""Sampling: tokens with the probabilities of the model, after the logits processors."""
 
 import math
 from collections.abc import Callable
@@ -28,14 +28,14 @@ def rng(seed: int = 0) -> torch.Generator:
 
 
 def chi_square(drawn: torch.Tensor, expected: list[float]) -> float:
-    """Return Pearson's statistic of the first tokens: about 3 ± 2.4 where they are as expected."""
+    """Return Pearson's statistic of the first tokens: about 3 ± 2.4 if they have the expected frequencies."""
     counts = torch.bincount(drawn, minlength=6)[2:].double()
     wanted = torch.tensor(expected) * len(drawn)
     return ((counts - wanted) ** 2 / wanted)[wanted > 0].sum().item()
 
 
 @pytest.mark.parametrize(
-    ("filters", "expected"),
+    ("processors", "expected"),
     [
         ([], PROBABILITIES),
         ([Temperature(0.5)], [p**2 / 0.365 for p in PROBABILITIES]),
@@ -45,26 +45,26 @@ def chi_square(drawn: torch.Tensor, expected: list[float]) -> float:
         ([TopP(0.9), Temperature(0.5)], [0, 0.25 / 0.3625, 0.0225 / 0.3625, 0.09 / 0.3625]),
     ],
 )
-def test_law_tokens_come_as_often_as_they_are_likely(
-    model: Transformer, script: Callable[..., MakeDecoder], filters: list, expected: list[float]
+def test_law_tokens_are_sampled_with_their_probabilities(
+    model: Transformer, script: Callable[..., MakeDecoder], processors: list, expected: list[float]
 ):
     src = torch.full((DRAWS, 1), EOS_ID)
     always = script(lambda said: logits()[0].tolist() if not said else [0.0, 0, 99, 0, 0, 0])
-    first = sample(model, src, generator=rng(), logits_processors=filters, decoder=always)[:, 0]
+    first = sample(model, src, generator=rng(), logits_processors=processors, decoder=always)[:, 0]
     assert chi_square(first, expected) < 16.3  # exceeded once in a thousand seeds
     assert chi_square(first, [0.25] * 4) > 100  # else any frequencies would do
     assert set(first.tolist()) == {token for token, p in enumerate(expected, start=2) if p > 0}
 
 
 @pytest.mark.parametrize(("k", "left"), [(1, {3}), (2, {3, 5}), (3, {3, 4, 5}), (4, {2, 3, 4, 5}), (9, None)])
-def test_law_top_k_leaves_the_k_likeliest(k: int, left: set[int] | None):
+def test_law_top_k_keeps_the_k_most_likely(k: int, left: set[int] | None):
     found = TopK(k)(logits())
     kept = {int(token) for token in found[0].isfinite().nonzero()}
     assert kept == (left or {2, 3, 4, 5})
     assert torch.equal(found[0, sorted(kept)], logits()[0, sorted(kept)])
 
 
-def test_law_top_k_leaves_k_of_equals():
+def test_law_top_k_keeps_k_of_equals():
     assert TopK(3)(torch.zeros(2, 7)).isfinite().sum(dim=1).tolist() == [3, 3]
 
 
@@ -81,33 +81,33 @@ def test_law_top_k_leaves_k_of_equals():
         (1.0, {2, 3, 4, 5}),
     ],
 )
-def test_law_top_p_leaves_the_fewest_that_sum_to_p(p: float, left: set[int]):
+def test_law_top_p_keeps_the_fewest_that_sum_to_p(p: float, left: set[int]):
     found = TopP(p)(logits())
     assert {int(token) for token in found[0].isfinite().nonzero()} == left
     assert torch.equal(found[0, sorted(left)], logits()[0, sorted(left)])
 
 
 @pytest.mark.parametrize(("p", "left"), [(1 / 8, 1), (3 / 8, 3), (5 / 8, 5), (7 / 8, 7)])
-def test_law_top_p_leaves_none_more_where_the_sum_is_p(p: float, left: int):
+def test_law_top_p_keeps_no_more_if_the_sum_is_p(p: float, left: int):
     found = TopP(p)(torch.zeros(2, 8, dtype=torch.float64))  # each has 1/8, which is exact
     assert found.isfinite().sum(dim=1).tolist() == [left, left]
 
 
-def test_law_top_p_of_one_leaves_the_unlikeliest_too():
+def test_law_top_p_of_one_keeps_all_tokens():
     scores = torch.tensor([[0.0, -60.0, -80.0, 1.0]])
     assert torch.equal(TopP(1.0)(scores), scores)
 
 
-@pytest.mark.parametrize("filters", [[TopK(1)], [TopP(1e-6)], [Temperature(1e-4)]])
-def test_law_the_narrowest_sampling_is_greedy_search(
-    stirred: Callable[..., Transformer], sources: list[list[int]], filters: list
+@pytest.mark.parametrize("processors", [[TopK(1)], [TopP(1e-6)], [Temperature(1e-4)]])
+def test_law_sampling_from_one_token_is_greedy_search(
+    stirred: Callable[..., Transformer], sources: list[list[int]], processors: list
 ):
     model = stirred(norm="pre")
-    found = sample(model, pad(sources), generator=rng(), logits_processors=filters)
+    found = sample(model, pad(sources), generator=rng(), logits_processors=processors)
     assert torch.equal(found, greedy_search(model, pad(sources)))
 
 
-def test_law_the_generator_decides(stirred: Callable[..., Transformer], sources: list[list[int]]):
+def test_law_samples_depend_on_the_generator(stirred: Callable[..., Transformer], sources: list[list[int]]):
     model, src = stirred(norm="pre"), pad(sources)
     first, again, other = (sample(model, src, generator=rng(seed)) for seed in (1, 1, 2))
     assert torch.equal(first, again)
@@ -128,14 +128,14 @@ def test_message_a_temperature_that_is_not_positive(tau: float):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("k", [0, -2])
-def test_message_a_top_k_of_nothing(k: int):
-    with pytest.raises(ValueError, match=rf"top-k with k={k} leaves no token; give 1 or more"):
+@pytest.mark.parametrize("k", [0, -2, 2.5])
+def test_message_a_top_k_below_1(k: int):
+    with pytest.raises(ValueError, match=rf"top-k with k={k} keeps no token; give a whole number from 1 on"):
         TopK(k)
 
 
 @pytest.mark.message
 @pytest.mark.parametrize("p", [0.0, -0.1, 1.1, math.nan])
 def test_message_a_top_p_out_of_range(p: float):
-    with pytest.raises(ValueError, match=rf"top-p with p={p} is not in \(0, 1\]; 1 leaves every token"):
+    with pytest.raises(ValueError, match=rf"top-p with p={p} is not in \(0, 1\]; 1 keeps every token"):
         TopP(p)

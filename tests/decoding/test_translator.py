@@ -1,4 +1,4 @@
-"""What a translator promises: each text's translation in its place, from a folder, and no empty text."""
+"""The translator: translations in the order of the texts, saved models, and error messages."""
 
 import dataclasses
 import math
@@ -44,7 +44,7 @@ def translator() -> Translator:
 
 
 @pytest.mark.parametrize("batch_size", [1, 2, 64])
-def test_law_each_translation_stands_where_its_text_stood(translator: Translator, batch_size: int):
+def test_law_translations_have_the_order_of_the_texts(translator: Translator, batch_size: int):
     expected = []
     for text in TEXTS:
         ids = torch.tensor(translator.tokenizer.encode_source([text]))
@@ -54,7 +54,7 @@ def test_law_each_translation_stands_where_its_text_stood(translator: Translator
 
 
 @pytest.mark.parametrize("batch_size", [1, 3, 64])
-def test_law_each_draw_stands_where_its_text_stood(translator: Translator, batch_size: int):
+def test_law_samples_have_the_order_of_the_texts(translator: Translator, batch_size: int):
     surest = Temperature(1e-9)
     found = translator.sample(
         TEXTS, generator=torch.Generator().manual_seed(0), logits_processors=[surest], batch_size=batch_size
@@ -62,7 +62,7 @@ def test_law_each_draw_stands_where_its_text_stood(translator: Translator, batch
     assert found == translator.translate(TEXTS)
 
 
-def test_law_draws_are_those_of_the_generator_through_the_filters(translator: Translator):
+def test_law_samples_are_those_of_the_generator_after_the_logits_processors(translator: Translator):
     src = torch.tensor(translator.tokenizer.encode_source(TEXTS[1:2] * 9))
     filters = [Temperature(0.7), TopK(5)]
     expected = sample(
@@ -75,12 +75,12 @@ def test_law_draws_are_those_of_the_generator_through_the_filters(translator: Tr
     assert len(set(found)) > 1
 
 
-def test_law_a_folder_translates_as_the_model_did(translator: Translator, tmp_path: Path):
+def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path: Path):
     checkpoint.save(tmp_path, translator.model, translator.tokenizer)
     assert Translator.from_folder(tmp_path).translate(TEXTS) == translator.translate(TEXTS)
 
 
-def test_law_nothing_gives_nothing(translator: Translator):
+def test_law_no_texts_have_no_translations(translator: Translator):
     assert translator.translate([]) == []
 
 
@@ -103,7 +103,7 @@ def test_law_an_explanation_is_of_the_translation(translator: Translator, beam_s
     torch.testing.assert_close(alone.attention, explained[0].attention, rtol=0, atol=1e-10)
 
 
-def test_law_a_beam_finds_what_beam_search_finds(translator: Translator):
+def test_law_a_beam_size_above_1_is_beam_search(translator: Translator):
     src = torch.tensor(translator.tokenizer.encode_source(TEXTS[:1]))
     penalty = PlainLength()
     best = beam_search(translator.model, src, beam_size=3, length_penalty=penalty)
@@ -131,7 +131,7 @@ def test_law_the_length_penalty_chooses_between_short_and_long(
         assert [one.text for one in scripted.explain(["A man"], **options)] == [text]
 
 
-def test_law_hooks_take_part_with_the_decoder_that_calls_modules(translator: Translator):
+def test_law_hooks_run_with_the_plain_cache(translator: Translator):
     heads = translator.model.decoder.layers[0].cross_attention.attention.weights
     hook = heads.register_forward_hook(lambda module, args, weights: weights * 0)
     try:
@@ -153,7 +153,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_law_any_text_is_text(translator: Translator, text: str):
+def test_law_any_text_is_translated(translator: Translator, text: str):
     one, other = translator.explain([text, "A man"])
     read = "".join(one.source_tokens)
     assert read == f" {text}<eos>" or ("�" in read and not text.isascii())
@@ -190,19 +190,21 @@ def test_message_a_text_too_long_for_the_positions(translator: Translator):
 
 
 @pytest.mark.message
-def test_message_half_a_character(translator: Translator):
-    with pytest.raises(ValueError, match=r"text 0 of 1 is no Unicode: .* \('a\\ud800'\); decode its bytes"):
+def test_message_half_of_a_surrogate_pair(translator: Translator):
+    with pytest.raises(
+        ValueError, match=r"text 0 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"
+    ):
         translator.translate(["a\ud800"])
 
 
 @pytest.mark.message
-def test_message_a_batch_of_nothing(translator: Translator):
-    with pytest.raises(ValueError, match="batch_size=0 translates nothing; give 1 or more"):
+def test_message_a_batch_size_below_1(translator: Translator):
+    with pytest.raises(ValueError, match="batch_size=0 is not a number of texts; give a whole"):
         translator.explain(["A man"], batch_size=0)
 
 
 @pytest.mark.message
-def test_message_a_beam_of_nothing(translator: Translator):
+def test_message_a_beam_size_below_1(translator: Translator):
     with pytest.raises(ValueError, match="beam_size=0 keeps no hypothesis"):
         translator.translate(["A man"], beam_size=0)
 
@@ -230,12 +232,12 @@ def test_message_a_tokenizer_of_another_model(translator: Translator, changes: d
         ([b"A man"], r"text 0 of 1 is of type bytes; .* text\.decode\('utf-8'\) for bytes"),
     ],
 )
-def test_message_what_is_no_list_of_texts(translator: Translator, texts: object, sentence: str):
+def test_message_texts_that_are_not_a_list_of_strings(translator: Translator, texts: object, sentence: str):
     with pytest.raises(TypeError, match=sentence):
         translator.translate(texts)
 
 
 @pytest.mark.message
-def test_message_sizes_that_are_no_whole_numbers(translator: Translator):
-    with pytest.raises(ValueError, match=r"batch_size=2\.5 translates nothing; give 1 or more"):
+def test_message_sizes_that_are_not_whole_numbers(translator: Translator):
+    with pytest.raises(ValueError, match=r"batch_size=2\.5 is not a number of texts; give a whole"):
         translator.translate(["A man"], batch_size=2.5)

@@ -1,8 +1,4 @@
-"""What compiled stacks promise: the training that they were without, the same names, and hooks that see.
-
-PyTorch's compiler takes forty seconds for the smallest model, so it stands aside here: what it would be
-given runs as it was captured. The rest of compiling is not ours.
-"""
+"""Compiled stacks: the training of the plain ones, the same parameter names, and working hooks."""
 
 import shutil
 from collections.abc import Callable
@@ -40,7 +36,7 @@ def captured(monkeypatch: pytest.MonkeyPatch) -> list[fx.GraphModule]:
 
 @pytest.mark.message  # not for a sentence: what the shape checker adds cannot be captured
 @pytest.mark.filterwarnings("ignore:The .grad attribute")  # which PyTorch's own tracing looks at
-def test_oracle_a_compiled_training_is_the_plain_one(
+def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
     make_model: MakeModel, copy_pairs: MakePairs, captured: list[fx.GraphModule]
 ):
     def run(model: Transformer) -> tuple[list[EpochMetrics], dict[str, Tensor]]:

@@ -1,4 +1,4 @@
-"""What the quick products promise: PyTorch's own, however large and in whatever layout."""
+"""oneDNN products: those of PyTorch, for any size and layout."""
 
 import pytest
 import torch
@@ -32,5 +32,5 @@ def test_oracle_a_product_is_that_of_pytorch(
     assert (found.dtype, found.shape) == (dtype, (ROWS, OUTPUTS))
 
 
-def test_law_no_rows_have_no_product():
+def test_law_a_product_of_no_rows_is_empty():
     assert onednn_linear(torch.ones(OUTPUTS, INPUTS))(torch.ones(0, INPUTS)).shape == (0, OUTPUTS)

@@ -1,4 +1,4 @@
-"""What the fast path promises: the values and gradients of the plain one, and dropout that is dropout."""
+"""The fast path: losses and gradients of the plain one, and correct dropout."""
 
 import dataclasses
 from collections.abc import Callable
@@ -38,7 +38,9 @@ def test_oracle_loss_and_gradients_are_those_of_the_plain_path(
     torch.testing.assert_close(*found, rtol=1e-12, atol=1e-14)
 
 
-def test_oracle_a_fast_training_ends_at_the_plain_ones_weights(make_model: MakeModel, copy_pairs: MakePairs):
+def test_oracle_a_fast_training_run_has_the_weights_of_a_plain_one(
+    make_model: MakeModel, copy_pairs: MakePairs
+):
     plain, fast = (make_model(dropout=0.0).double() for _ in range(2))
     for model, config in ((plain, PLAIN), (fast, dataclasses.replace(PLAIN, fast=True))):
         train(model, copy_pairs(43), config, generator=torch.Generator().manual_seed(0))
@@ -47,7 +49,7 @@ def test_oracle_a_fast_training_ends_at_the_plain_ones_weights(make_model: MakeM
     assert not torch.equal(fast.embedding.weight, make_model().double().embedding.weight)
 
 
-def test_law_bf16_rounds_the_fast_path_no_more_than_the_plain_one(
+def test_law_in_bf16_the_fast_path_is_as_accurate_as_the_plain_one(
     loss_of, make_model: MakeModel, copy_pairs: MakePairs
 ):
     model, (batch,) = make_model(dropout=0.0), make_batches(copy_pairs(43), batch_tokens=1009)
@@ -60,7 +62,7 @@ def test_law_bf16_rounds_the_fast_path_no_more_than_the_plain_one(
         assert rounded.item() == pytest.approx(exact, rel=0.003)
 
 
-def test_law_the_stand_ins_are_taken_out_again_even_after_an_error(make_model: MakeModel):
+def test_law_the_plain_modules_are_restored_even_after_an_error(make_model: MakeModel):
     model = make_model()
     before, names = list(model.modules()), list(model.state_dict())
     with fast_modules(model):
@@ -79,7 +81,7 @@ def test_law_the_stand_ins_are_taken_out_again_even_after_an_error(make_model: M
     assert list(model.modules()) == before
 
 
-def test_oracle_the_fused_norm_is_the_plain_one():
+def test_oracle_the_fused_norm_equals_the_plain_one():
     rng = torch.Generator().manual_seed(0)
     norm = LayerNorm(13).double()
     with torch.no_grad():
@@ -91,7 +93,7 @@ def test_oracle_the_fused_norm_is_the_plain_one():
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5])
-def test_law_byte_dropout_keeps_its_share_and_the_mean(p: float):
+def test_law_byte_dropout_keeps_its_fraction_and_the_mean(p: float):
     torch.manual_seed(0)
     dropout, x = ByteDropout(p), torch.ones(1009, 997, dtype=torch.float64, requires_grad=True)
     y = dropout(x)
@@ -110,7 +112,7 @@ def test_law_byte_dropout_keeps_its_share_and_the_mean(p: float):
 
 
 @pytest.mark.parametrize(("p", "share"), [(0.001, 1 / 256), (0.999, 255 / 256)])
-def test_law_byte_dropout_never_drops_nothing_and_never_all(p: float, share: float):
+def test_law_byte_dropout_drops_some_elements_and_keeps_some(p: float, share: float):
     torch.manual_seed(0)
     y = ByteDropout(p)(torch.ones(1009, 997, dtype=torch.float64))
     assert (y == 0).double().mean().item() == pytest.approx(share, abs=0.0003)  # 4 deviations at most
@@ -127,7 +129,7 @@ def test_law_byte_dropout_is_off_in_evaluation_and_at_zero():
     assert torch.equal(ByteDropout(0.3)(x), first)  # it draws from torch's own generator
 
 
-def test_law_a_changed_dropout_or_norm_stays_where_it_is(make_model: MakeModel):
+def test_law_a_changed_dropout_or_norm_is_not_replaced(make_model: MakeModel):
     class Louder(LayerNorm):
         def forward(self, x):
             return 2 * super().forward(x)

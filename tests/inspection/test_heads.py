@@ -1,4 +1,4 @@
-"""What looking at heads promises: entropies by hand, a silenced head that comes back, losses that mean it."""
+"""Heads: entropies calculated by hand, ablation, and importance."""
 
 import functools
 import math
@@ -44,7 +44,7 @@ def outputs(model: Transformer) -> torch.Tensor:
         return model(batch.src, batch.decoder_input)
 
 
-def test_law_cross_attention_is_what_observe_sees(stirred: Callable[..., Transformer]):
+def test_law_cross_attention_equals_that_of_observe(stirred: Callable[..., Transformer]):
     model, batch = stirred(), together()
     maps = attention_maps(model, batch)
     seen = observe(model, batch.src, batch.labels).attention
@@ -73,7 +73,7 @@ def test_oracle_entropy_one_sentence_at_a_time(stirred: Callable[..., Transforme
         assert mean.std() > 0.01  # one head is not like another
 
 
-def test_law_a_uniform_head_has_the_log_of_its_tokens_and_a_hard_one_nothing(
+def test_law_entropy_is_log_m_for_a_uniform_head_and_0_for_a_hard_one(
     stirred: Callable[..., Transformer],
 ):
     model = stirred()
@@ -98,7 +98,7 @@ def test_law_a_uniform_head_has_the_log_of_its_tokens_and_a_hard_one_nothing(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_oracle_a_silent_head_is_one_without_output_weights(stirred: Callable[..., Transformer], kind: str):
+def test_oracle_an_ablated_head_is_one_without_output_weights(stirred: Callable[..., Transformer], kind: str):
     for layer, head in ((0, 2), (1, 0)):
         model, edited = stirred(), stirred()
         with torch.no_grad():  # W^O has a head's features in its columns
@@ -111,7 +111,7 @@ def test_oracle_a_silent_head_is_one_without_output_weights(stirred: Callable[..
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_law_without_any_head_a_layer_reads_nothing(stirred: Callable[..., Transformer], kind: str):
+def test_law_without_heads_an_attention_layer_returns_zeros(stirred: Callable[..., Transformer], kind: str):
     model, read = stirred(), []
     attentions(model, kind)[1].register_forward_hook(lambda module, args, output: read.append(output))
     with ExitStack() as silenced:
@@ -121,7 +121,7 @@ def test_law_without_any_head_a_layer_reads_nothing(stirred: Callable[..., Trans
     assert [(output == 0).all().item() for output in read] == [False, False, True]
 
 
-def test_law_a_head_comes_back_whatever_happens(stirred: Callable[..., Transformer]):
+def test_law_an_ablated_head_is_restored_after_an_error(stirred: Callable[..., Transformer]):
     model = stirred()
     with pytest.raises(KeyboardInterrupt), ablate_head(model, "cross", 0, 1):
         raise KeyboardInterrupt
@@ -130,7 +130,7 @@ def test_law_a_head_comes_back_whatever_happens(stirred: Callable[..., Transform
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
 
 
-def test_law_a_silent_head_is_silent_in_translation_too(model: Transformer):
+def test_law_a_head_can_be_ablated_in_translation(model: Transformer):
     src = pad(SOURCES)
     whole = greedy_search(model, src)
     with ablate_head(model, "cross", 0, 1):
@@ -140,7 +140,7 @@ def test_law_a_silent_head_is_silent_in_translation_too(model: Transformer):
     assert greedy_search(model, src).tolist() == whole.tolist()
 
 
-def test_law_importance_is_the_rise_of_the_loss(stirred: Callable[..., Transformer]):
+def test_law_importance_is_the_increase_of_the_loss(stirred: Callable[..., Transformer]):
     model, loss = stirred(), functools.partial(mean_loss, batches=[together()])
     found = head_importance(model, loss)
     assert {kind: rises.shape for kind, rises in found.items()} == dict.fromkeys(KINDS, (2, HEADS))
@@ -151,7 +151,7 @@ def test_law_importance_is_the_rise_of_the_loss(stirred: Callable[..., Transform
         assert abs(rise) > 1e-4
 
 
-def test_law_in_a_trained_model_the_heads_that_read_the_source_are_sharp_and_needed(
+def test_law_cross_attention_heads_of_a_trained_model_are_sharp_and_important(
     learnt: tuple[Transformer, WordVocabulary, list[ToyPair]],
 ):
     """Each raises the loss by more than three times what the choice of sentences changes in that rise."""
@@ -175,19 +175,21 @@ def test_law_in_a_trained_model_the_heads_that_read_the_source_are_sharp_and_nee
 
 
 @pytest.mark.message
-def test_message_a_head_that_is_not_there(stirred: Callable[..., Transformer]):
+def test_message_a_head_that_does_not_exist(stirred: Callable[..., Transformer]):
     model = stirred()
     for layer, head in ((2, 0), (-1, 0), (0, 3), (0, -1)):
         words = rf"cross attention has 2 layers of 3 heads, .* no head {head} in layer {layer}; count both"
         with pytest.raises(ValueError, match=words), ablate_head(model, "cross", layer, head):
             pass
-    with pytest.raises(ValueError, match=r"kind='self' is no attention; choose from encoder, decoder, cross"):
+    with pytest.raises(
+        ValueError, match=r"kind='self' is not a kind of attention; choose from encoder, decoder, cross"
+    ):
         attentions(model, "self")
 
 
 @pytest.mark.message
-def test_message_nothing_to_see(stirred: Callable[..., Transformer]):
-    with pytest.raises(ValueError, match=r"no batches to watch the heads on; give one or more"):
+def test_message_no_batches_to_observe(stirred: Callable[..., Transformer]):
+    with pytest.raises(ValueError, match=r"no batches to observe the heads on; give at least"):
         head_entropy(stirred(), [])
-    with pytest.raises(ValueError, match=r"FusedAttention forms no weights to observe"):
+    with pytest.raises(ValueError, match=r"FusedAttention computes no weights to observe"):
         head_entropy(stirred(attention="fused"), [together()])

@@ -1,4 +1,4 @@
-"""What the health numbers promise: they are the means they claim, cost no change, and show a collapse."""
+"""Health: the means, no change to the model, and a collapse that the numbers show."""
 
 import math
 
@@ -53,7 +53,7 @@ def test_oracle_the_numbers_one_sentence_at_a_time(make_model):
     assert 0 < health.cross_attention_entropy < 0.9999
 
 
-def test_law_a_decoder_that_does_not_look_has_the_highest_entropy(make_model):
+def test_law_uniform_cross_attention_has_the_highest_entropy(make_model):
     model = make_model(num_layers=2)
     with torch.no_grad():
         for layer in model.decoder.layers:
@@ -71,13 +71,13 @@ def test_law_a_collapsed_encoder_has_cosine_one(make_model):
     assert health.encoder_cosine == pytest.approx(1, abs=1e-6)
 
 
-def test_law_any_attention_can_be_watched(make_model):
+def test_law_any_attention_can_be_observed(make_model):
     batches = make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
     ours, fused = (watched(make_model(attention=a), batches) for a in ("scaled_dot_product", "fused"))
     assert ours.cross_attention_entropy == pytest.approx(fused.cross_attention_entropy, abs=1e-6)
 
 
-def test_law_watching_changes_nothing_and_ends(make_model):
+def test_law_observing_changes_nothing_and_ends(make_model):
     model, batches = make_model(), make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
     before = mean_loss(model, batches)
     with Health(model) as health:
@@ -88,7 +88,7 @@ def test_law_watching_changes_nothing_and_ends(make_model):
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
 
 
-def test_law_nothing_seen_is_no_number(make_model):
+def test_law_without_observations_the_means_are_nan(make_model):
     health = Health(make_model())
     assert math.isnan(health.encoder_cosine)
     assert math.isnan(health.cross_attention_entropy)

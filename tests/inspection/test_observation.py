@@ -1,4 +1,4 @@
-"""What observation promises: the probabilities and weights that the model has, found in one pass."""
+"""Observation: log-probabilities and attention weights from one pass."""
 
 import math
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 TARGETS = [[7, 3, EOS_ID], [EOS_ID], [8, 8, 9, 4, 10, 5], [3, EOS_ID], [6, 6, EOS_ID]]
 
 
-def test_law_the_attention_is_what_the_cache_reads_step_by_step(
+def test_law_the_attention_is_that_of_decoding_step_by_step(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
     model, src, tgt = stirred(), pad(sources), pad(TARGETS)
@@ -38,7 +38,7 @@ def test_law_the_attention_is_what_the_cache_reads_step_by_step(
     assert (seen[:, 0] - seen[:, 1]).abs().max() > 0.1  # the layers read differently
 
 
-def test_law_each_token_shares_its_attention_among_the_words(
+def test_law_attention_weights_of_real_tokens_sum_to_1(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
     seen = observe(stirred(), pad(sources), pad(TARGETS)).attention
@@ -46,7 +46,7 @@ def test_law_each_token_shares_its_attention_among_the_words(
     assert (seen.permute(0, 4, 1, 2, 3)[pad(sources) == PAD_ID] == 0).all()
 
 
-def test_law_the_log_probabilities_are_those_that_the_search_found(
+def test_law_log_probabilities_are_those_of_the_search(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
     model = stirred(norm="pre")
@@ -56,7 +56,7 @@ def test_law_the_log_probabilities_are_those_that_the_search_found(
         torch.testing.assert_close(found, best.log_probs, rtol=0, atol=1e-10)
 
 
-def test_law_a_targets_log_probability_is_the_sum_over_its_tokens(
+def test_law_the_log_probability_of_a_target_is_the_sum_over_its_tokens(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
     model = stirred()
@@ -68,7 +68,7 @@ def test_law_a_targets_log_probability_is_the_sum_over_its_tokens(
         assert log_prob.item() == pytest.approx(by_hand, abs=1e-10)
 
 
-def test_law_nothing_stays_behind(stirred: Callable[..., Transformer], sources: list[list[int]]):
+def test_law_no_hooks_remain(stirred: Callable[..., Transformer], sources: list[list[int]]):
     model = stirred().train()
     observe(model, pad(sources), pad(TARGETS))
     assert model.training
@@ -79,7 +79,7 @@ def test_law_nothing_stays_behind(stirred: Callable[..., Transformer], sources: 
 def test_message_attention_without_weights(stirred: Callable[..., Transformer], sources: list[list[int]]):
     model = stirred(attention="fused")
     with pytest.raises(
-        ValueError, match=r"FusedAttention forms no weights to observe; .* attention='scaled_dot_product'"
+        ValueError, match=r"FusedAttention computes no weights to observe; .* attention='scaled_dot_product'"
     ):
         observe(model, pad(sources), pad(TARGETS))
     plain = stirred(0, attention="scaled_dot_product")

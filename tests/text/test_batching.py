@@ -1,4 +1,4 @@
-"""What batches promise: each pair once, neighbours in length, within the budget, and the shift by one."""
+"""Batches: each pair once, similar lengths, the limit of tokens, and the shift by one."""
 
 import itertools
 
@@ -27,7 +27,7 @@ def rows(batches: list[Batch]) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("generator", [None, rng()], ids=["in order", "shuffled"])
-def test_law_every_pair_comes_once_and_whole(pairs: list[Pair], generator: torch.Generator | None):
+def test_law_every_pair_is_in_one_batch(pairs: list[Pair], generator: torch.Generator | None):
     batches = make_batches(pairs, batch_tokens=BUDGET, generator=generator)
     assert len(batches) > 1
     assert sorted(row for batch in batches for row in batch.rows) == list(range(len(pairs)))
@@ -46,7 +46,7 @@ def test_law_no_batch_exceeds_the_budget_and_none_has_room_for_its_neighbour(pai
         assert width * (len(batch.rows) + 1) > BUDGET
 
 
-def test_law_what_just_fits_is_one_batch():
+def test_law_pairs_that_just_fit_are_one_batch():
     pair: Pair = ([7] * 5 + [EOS_ID], [BOS_ID, *[8] * 3, EOS_ID])
     turned: Pair = (pair[1], pair[0])
     for pairs in ([pair], [turned], [pair] * 7, [turned] * 7):
@@ -65,7 +65,7 @@ def test_law_the_longest_of_either_side_counts(side: int):
     assert len(batches) < len(pairs)  # else each pair might have a batch to itself
 
 
-def test_law_neighbours_are_of_like_length(pairs: list[Pair]):
+def test_law_batches_have_pairs_of_similar_length(pairs: list[Pair]):
     def real(batches: list[Batch]) -> float:
         return sum(batch.num_labels for batch in batches) / sum(batch.labels.numel() for batch in batches)
 
@@ -98,7 +98,7 @@ def test_law_input_and_labels_are_the_target_shifted_by_one():
     assert batch.num_labels == 4 + 2 + 1
 
 
-def test_law_a_batch_moves_whole():
+def test_law_all_of_a_batch_moves_to_a_device():
     moved = Batch([3], pad([[5, EOS_ID]]), pad([[BOS_ID, EOS_ID]])).to(torch.device("meta"))
     assert (moved.rows, moved.src.device.type, moved.tgt.device.type) == ([3], "meta", "meta")
 
@@ -120,7 +120,7 @@ def test_message_no_pairs():
 
 @pytest.mark.message
 @pytest.mark.parametrize("pair", [([], [BOS_ID, EOS_ID]), ([EOS_ID], [BOS_ID])])
-def test_message_a_pair_without_its_frame(pair: Pair):
+def test_message_a_pair_without_special_tokens(pair: Pair):
     sizes = f"pair 0 has {len(pair[0])} source and {len(pair[1])} target tokens"
     with pytest.raises(
         ValueError, match=rf"{sizes}; a source needs one \(EOS\) and a target two \(BOS, EOS\)"
@@ -128,7 +128,7 @@ def test_message_a_pair_without_its_frame(pair: Pair):
         make_batches([pair], batch_tokens=11)
 
 
-def test_law_padding_is_the_models_and_no_label():
+def test_law_padding_has_the_pad_id_of_the_model_and_is_not_a_label():
     pairs: list[Pair] = [([0, 0, 8], [7, 0, 0, 8]), ([0, 8], [7, 0, 8])]
     (batch,) = make_batches(pairs, batch_tokens=11, pad_id=5)
     assert sorted(batch.src.tolist()) == [[0, 0, 8], [0, 8, 5]]
@@ -147,6 +147,6 @@ KINDS = [([4, 5], "int"), (torch.ones(2, 3), "Tensor"), ([b"a"], "bytes")]
 
 @pytest.mark.message
 @pytest.mark.parametrize(("wrong", "kind"), KINDS)
-def test_message_sequences_that_are_no_lists(wrong: object, kind: str):
+def test_message_sequences_that_are_not_lists(wrong: object, kind: str):
     with pytest.raises(TypeError, match=rf"takes a list of lists of ids, not of {kind}; .* give \[ids\]"):
         pad(wrong)

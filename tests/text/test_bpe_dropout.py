@@ -1,4 +1,4 @@
-"""What other segmentations promise: the same text, other tokens, alike at every run and in no two epochs."""
+"""BPE dropout: the same text, other tokens in each epoch, and the same ones in each run."""
 
 import pytest
 import torch
@@ -24,7 +24,7 @@ def test_law_a_pair_of_texts_is_its_own_ids(tokenizer: Tokenizer):
         assert tgt[0] == BOS_ID != src[0]
 
 
-def test_law_every_segmentation_says_the_same_text_in_the_same_vocabulary(tokenizer: Tokenizer):
+def test_law_every_segmentation_has_the_same_text_and_vocabulary(tokenizer: Tokenizer):
     pairs = BPEDropout(tokenizer, TEXTS, p=0.1, seed=0, longest=99, groups=7)(0)
     for side in (0, 1):
         assert tokenizer.decode([pair[side] for pair in pairs]) == [texts[side] for texts in TEXTS]
@@ -37,7 +37,7 @@ def test_law_every_segmentation_says_the_same_text_in_the_same_vocabulary(tokeni
     assert same < 0.5
 
 
-def test_law_each_epoch_and_each_seed_has_its_own_and_no_run_another(tokenizer: Tokenizer):
+def test_law_segmentations_depend_on_epoch_and_seed_only(tokenizer: Tokenizer):
     first, again = (BPEDropout(tokenizer, TEXTS, p=0.1, seed=0, longest=99, groups=7) for _ in range(2))
     other = BPEDropout(tokenizer, TEXTS, p=0.1, seed=1, longest=99, groups=7)
     epochs = [first(3), first(4), other(3)]
@@ -45,11 +45,11 @@ def test_law_each_epoch_and_each_seed_has_its_own_and_no_run_another(tokenizer: 
     assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
 
 
-def test_law_without_dropout_all_are_the_plain_one(tokenizer: Tokenizer):
+def test_law_without_dropout_segmentations_are_the_plain_ones(tokenizer: Tokenizer):
     assert BPEDropout(tokenizer, TEXTS, p=0.0, seed=0, longest=99)(5) == encode_pairs(tokenizer, TEXTS)
 
 
-def test_law_a_pair_that_would_be_too_long_stays_whole_in_that_epoch(tokenizer: Tokenizer):
+def test_law_a_pair_that_would_be_too_long_is_encoded_without_dropout(tokenizer: Tokenizer):
     plain = encode_pairs(tokenizer, TEXTS)
     longest = max(len(ids) for pair in plain for ids in pair)
     free, held = (BPEDropout(tokenizer, TEXTS, p=0.5, seed=0, longest=limit)(0) for limit in (99, longest))
@@ -59,7 +59,7 @@ def test_law_a_pair_that_would_be_too_long_stays_whole_in_that_epoch(tokenizer: 
     assert all(found == (whole if long else other) for long, whole, other, found in rows)
 
 
-def test_law_a_tokenizer_leaves_out_its_share_of_merges(tokenizer: Tokenizer):
+def test_law_a_tokenizer_leaves_out_a_fraction_p_of_merges(tokenizer: Tokenizer):
     rng = torch.Generator().manual_seed(0)
     ids = tokenizer.encode_source(["der kleine Hund"])[0]
     letters = tokenizer.with_dropout(1 - 1e-9, rng).encode_source(["der kleine Hund"])[0]
@@ -70,6 +70,8 @@ def test_law_a_tokenizer_leaves_out_its_share_of_merges(tokenizer: Tokenizer):
 
 @pytest.mark.message
 @pytest.mark.parametrize("p", [-0.1, 1.0])
-def test_message_a_share_of_merges_that_is_none(tokenizer: Tokenizer, p: float):
-    with pytest.raises(ValueError, match=rf"p={p} is no probability to leave a merge out; give 0 or more"):
+def test_message_a_probability_out_of_range(tokenizer: Tokenizer, p: float):
+    with pytest.raises(
+        ValueError, match=rf"p={p} is not a probability for leaving out a merge; give 0 or more"
+    ):
         tokenizer.with_dropout(p, torch.Generator())

@@ -1,4 +1,4 @@
-"""What cleaning changes in a sentence and what it keeps, and which pairs are left out."""
+"""What cleaning changes in a sentence, and which pairs are left out."""
 
 import unicodedata
 
@@ -19,7 +19,7 @@ from annotated_transformer.text.cleaning import clean, filter_reason, keep_usabl
         ("\u200b \u00ad", ""),
     ],
 )
-def test_law_what_cannot_be_seen_or_told_apart_becomes_one(text: str, cleaned: str):
+def test_law_invisible_characters_and_variants_are_normalized(text: str, cleaned: str):
     assert clean(text) == cleaned
 
 
@@ -46,7 +46,9 @@ def test_law_a_clean_sentence_stays_as_it_is(text: str):
         (11, 37, "mismatched"),
     ],
 )
-def test_law_three_times_and_three_words_more_are_too_many(shorter: int, longer: int, reason: str | None):
+def test_law_pairs_are_mismatched_beyond_three_times_plus_three_words(
+    shorter: int, longer: int, reason: str | None
+):
     pair = (" \t" + "a " * shorter, "b " * longer)
     assert filter_reason(pair) == filter_reason(pair[::-1]) == reason
 

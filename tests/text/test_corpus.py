@@ -1,8 +1,11 @@
-"""What a corpus must be, and what is said where it is not."""
+"""The corpora, their splits, and the messages about files that are not as they should be."""
 
+import dataclasses
 import gzip
+import hashlib
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -26,7 +29,7 @@ def write(folder: Path, **files: bytes) -> None:
         (folder / f"train.{language}").write_bytes(data)
 
 
-def test_law_line_i_meets_line_i_stripped(tmp_path: Path):
+def test_law_line_i_is_paired_with_line_i_stripped(tmp_path: Path):
     write(tmp_path, en=b"One.\r\n Two. \nThree.\n", de="Eins.\nZwei.\t\nDrei, größer.".encode())
     pairs = [("One.", "Eins."), ("Two.", "Zwei."), ("Three.", "Drei, größer.")]
     assert read_pairs(tmp_path, "train") == pairs
@@ -58,17 +61,19 @@ def test_oracle_the_real_corpus_has_its_published_size(shared_data: Path, split:
 @pytest.mark.message
 def test_message_a_missing_folder(tmp_path: Path):
     with pytest.raises(
-        FileNotFoundError, match=r"there is no folder .*nowhere; give the one that holds val\.en"
+        FileNotFoundError, match=r"there is no folder .*nowhere; give the one that contains val\.en"
     ):
         read_pairs(tmp_path / "nowhere", "val")
 
 
 @pytest.mark.message
 def test_message_a_missing_file_and_what_is_there(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"neither train\.en nor train\.en\.gz; it holds nothing"):
+    with pytest.raises(FileNotFoundError, match=r"neither train\.en nor train\.en\.gz; it contains nothing"):
         read_pairs(tmp_path, "train")
     write(tmp_path, en=b"One.\n", fr=b"Un.\n")
-    with pytest.raises(FileNotFoundError, match=r"neither train\.de nor .*; it holds train\.en, train\.fr"):
+    with pytest.raises(
+        FileNotFoundError, match=r"neither train\.de nor .*; it contains train\.en, train\.fr"
+    ):
         read_pairs(tmp_path, "train")
 
 
@@ -76,7 +81,7 @@ def test_message_a_missing_file_and_what_is_there(tmp_path: Path):
 def test_message_different_numbers_of_lines(tmp_path: Path):
     write(tmp_path, en=b"One.\nTwo.\nThree.\n", de=b"Eins.\nZwei.\n")
     with pytest.raises(
-        ValueError, match=r"train\.en has 3 lines and train\.de has 2; line i of one must translate"
+        ValueError, match=r"train\.en has 3 lines and train\.de has 2; line i of one must translate line i"
     ):
         read_pairs(tmp_path, "train")
 
@@ -95,7 +100,7 @@ def test_message_undecodable_bytes(tmp_path: Path):
 @pytest.mark.parametrize("data", [b"", b"\n"])
 def test_message_an_empty_file(tmp_path: Path, data: bytes):
     write(tmp_path, en=b"One.\n", de=data)
-    with pytest.raises(ValueError, match=r"train\.de is empty; give a file with one sentence a line"):
+    with pytest.raises(ValueError, match=r"train\.de is empty; give a file with one sentence per line"):
         read_pairs(tmp_path, "train")
 
 
@@ -103,8 +108,47 @@ def test_message_an_empty_file(tmp_path: Path, data: bytes):
 @pytest.mark.parametrize("data", [b"One.\n\nThree.\n", b"One.\n \t\nThree.\n", b"One.\n\n\n"])
 def test_message_an_empty_line(tmp_path: Path, data: bytes):
     write(tmp_path, en=data, de=b"Eins.\nZwei.\nDrei.\n")
-    with pytest.raises(ValueError, match=r"train\.en, line 2 is empty; drop it from both files"):
+    with pytest.raises(ValueError, match=r"train\.en, line 2 is empty"):
         read_pairs(tmp_path, "train")
+
+
+@pytest.mark.message
+def test_message_all_bad_lines_of_both_files_are_in_one_report(tmp_path: Path):
+    write(tmp_path, en=b"One.\n\nThr\xe9\n \n", de=b"Eins.\nZw\xf6lf.\n\n")
+    with pytest.raises(ValueError, match="remove empty lines") as error:
+        read_pairs(tmp_path, "train")
+    assert str(error.value).replace(f"{tmp_path}/", "") == (
+        "train.en, line 2 is empty\n"
+        "train.en, line 3: byte 4 is 0xe9, which is not UTF-8 (unexpected end of data)\n"
+        "train.en, line 4 is empty\n"
+        "train.de, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte)\n"
+        "train.de, line 3 is empty\n"
+        "train.en has 4 lines and train.de has 3; line i of one must translate line i of the other"
+        "; remove empty lines from both files, and convert the text to UTF-8"
+    )
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", ["folder", "fifo", "loop", "dangling"])
+def test_message_what_is_not_a_regular_file(tmp_path: Path, kind: str):
+    write(tmp_path, de=b"Eins.\n")
+    path = tmp_path / "train.en"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path if kind == "loop" else tmp_path / "nowhere")
+    with pytest.raises(
+        FileNotFoundError, match=r"train\.en is not a regular file; replace it by a text file"
+    ):
+        load_corpus("files", folder=tmp_path)
+
+
+def test_law_a_link_to_a_file_is_a_file(tmp_path: Path):
+    write(tmp_path, fr=b"One.\n", de=b"Eins.\n")
+    (tmp_path / "train.en").symlink_to(tmp_path / "train.fr")
+    assert read_pairs(tmp_path, "train") == [("One.", "Eins.")]
 
 
 # What the models in the package have learned from, and what their cards' scores are of. Any other cut
@@ -174,7 +218,7 @@ def test_law_tatoeba_counts_what_it_leaves_out(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["toy", "tatoeba"])
-def test_law_german_first_turns_the_same_pairs_round(tmp_path: Path, name: str):
+def test_law_german_as_source_reverses_the_same_pairs(tmp_path: Path, name: str):
     folder = tatoeba(tmp_path, [f"{en}\t{de}" for en, de in COLUMNS])
     there = load_corpus(name, folder=folder)
     back = load_corpus(name, folder=folder, source="de", target="en")
@@ -188,7 +232,7 @@ def test_law_the_toy_language_needs_no_folder(monkeypatch: pytest.MonkeyPatch):
     assert not any(a & b for a, b in itertools.combinations(sentences(splits).values(), 2))
 
 
-def test_law_only_training_loses_its_misfits(tmp_path: Path):
+def test_law_only_the_training_split_is_filtered(tmp_path: Path):
     good, filter_reason = b"One two.\n", b"1 2 3 4 5 6 7 8 9 10\n"
     for split, english in {
         "train": good + filter_reason + good,
@@ -203,7 +247,7 @@ def test_law_only_training_loses_its_misfits(tmp_path: Path):
     assert corpus.skipped == {"empty": 0, "mismatched": 1}
 
 
-def test_law_a_folder_of_corpora_serves_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_a_parent_folder_of_corpora_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tatoeba(tmp_path / "tatoeba", [f"{en}\t{de}" for en, de in COLUMNS])
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     corpus = load_corpus("tatoeba")
@@ -219,7 +263,7 @@ def test_law_every_summary_ends_with_the_terms(tmp_path: Path):
     assert "Terms: none" in load_corpus("toy").summary()
 
 
-def test_oracle_the_real_tatoeba_is_whole_and_no_split_knows_another(root: Path, shared_data: Path):
+def test_oracle_the_splits_of_the_real_tatoeba_are_complete_and_do_not_overlap(root: Path, shared_data: Path):
     command = [sys.executable, "-c", LOAD_TATOEBA, str(shared_data)]  # without the shape checker: it is slow
     run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
     splits, skipped = json.loads(run.stdout)
@@ -246,12 +290,42 @@ def test_oracle_the_real_multi30k_keeps_its_published_splits(shared_data: Path):
     assert corpus.splits["train"][0] == ("Two young, White males are outside near many bushes.", first)
 
 
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Publish two files as Multi30k."""
+    write(tmp_path, en=b"One.\n", de=b"Eins.\n")
+    sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in tmp_path.iterdir())
+    source = dataclasses.replace(SOURCES["multi30k"], sums="\n".join(sums))
+    monkeypatch.setitem(SOURCES, "multi30k", source)
+    return tmp_path
+
+
+def test_law_the_published_files_are_multi30k(published: Path):
+    (published / "README").write_text("no sentences")
+    assert load_corpus("multi30k", folder=published).splits == {"train": [("One.", "Eins.")]}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("name", "german"), [("train.de", "Zwei.\n"), ("train.en", "Eins.\n"), ("val.en", "")]
+)
+@pytest.mark.parametrize("source", ["en", "de"])
+def test_message_other_files_are_not_multi30k(published: Path, name: str, german: str, source: str):
+    (published / name).write_text(german)
+    target = {"en": "de", "de": "en"}[source]
+    expected = (
+        rf"{name} is not a file of the published corpus multi30k \(its SHA-256 is [0-9a-f]{{64}}\); down"
+    )
+    with pytest.raises(ValueError, match=expected):
+        load_corpus("multi30k", folder=published, source=source, target=target)
+
+
 @pytest.mark.message
 def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     expected = (
-        "where is the corpus tatoeba? give its folder, or set ANNOTATED_TRANSFORMER_DATA to it; "
-        "python -m annotated_transformer download tatoeba --to FOLDER fetches it"
+        "the folder of the corpus tatoeba is unknown; give it, or set ANNOTATED_TRANSFORMER_DATA to it; "
+        "python -m annotated_transformer download tatoeba --to FOLDER downloads it"
     )
     with pytest.raises(ValueError, match=re.escape(expected)):
         load_corpus("tatoeba")
@@ -268,7 +342,7 @@ def test_message_an_unknown_corpus():
 @pytest.mark.message
 @pytest.mark.parametrize("name", ["toy", "multi30k", "tatoeba"])
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("de", "de")])
-def test_message_a_language_that_a_corpus_has_not(name: str, source: str, target: str):
+def test_message_a_language_that_a_corpus_does_not_have(name: str, source: str, target: str):
     expected = f"{name} has en and de, not {source} and {target}; give source='en', target='de', or the rev"
     with pytest.raises(ValueError, match=expected):
         load_corpus(name, source=source, target=target)
@@ -278,17 +352,25 @@ def test_message_a_language_that_a_corpus_has_not(name: str, source: str, target
 @pytest.mark.parametrize(("line", "columns"), [("Go.", 1), ("a\tb\tc\td", 4)])
 def test_message_another_number_of_columns(tmp_path: Path, line: str, columns: int):
     folder = tatoeba(tmp_path, ["Run!\tLauf!", line])
-    with pytest.raises(ValueError, match=rf"deu\.txt, line 2 has {columns} columns, not English, German and"):
+    with pytest.raises(
+        ValueError, match=rf"deu\.txt, line 2 has {columns} columns; give English, German and"
+    ):
         load_corpus("tatoeba", folder=folder)
 
 
 @pytest.mark.message
-def test_message_a_corpus_that_is_not_there(tmp_path: Path):
+def test_message_a_missing_corpus(tmp_path: Path):
     (tmp_path / "_about.txt").touch()
-    with pytest.raises(FileNotFoundError, match=r"neither deu-eng\.zip nor deu\.txt; it holds _about\.txt"):
+    with pytest.raises(
+        FileNotFoundError, match=r"neither deu-eng\.zip nor deu\.txt; it contains _about\.txt"
+    ):
         load_corpus("tatoeba", folder=tmp_path)
     for name in ("multi30k", "files"):
-        with pytest.raises(FileNotFoundError, match=r"neither train\.en nor train\.en\.gz; it holds _about"):
+        with pytest.raises(
+            FileNotFoundError, match=r"neither train\.en nor train\.en\.gz; it contains _about"
+        ):
             load_corpus(name, folder=tmp_path)
-        with pytest.raises(FileNotFoundError, match=r"no folder .*none; give the one that holds train\.en"):
+        with pytest.raises(
+            FileNotFoundError, match=r"no folder .*none; give the one that contains train\.en"
+        ):
             load_corpus(name, folder=tmp_path / "none")

@@ -1,4 +1,4 @@
-"""What a download promises: the pinned bytes or nothing, each byte once, and a word on what failed."""
+"""Downloads: verified, resumed after an interruption, and clear error messages."""
 
 import errno
 import hashlib
@@ -94,23 +94,23 @@ def part(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def test_law_a_file_comes_whole_and_alone(server: Server, tmp_path: Path):
+def test_law_a_download_leaves_one_complete_file(server: Server, tmp_path: Path):
     get(server, tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == DATA
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_law_a_file_that_is_there_is_not_fetched_again(server: Server, tmp_path: Path):
+def test_law_an_existing_file_is_not_downloaded_again(server: Server, tmp_path: Path):
     for _ in range(2):
         get(server, tmp_path / "file")
     assert server.ranges == [None]
 
 
 @pytest.mark.parametrize("behaviour", ["breaks off", "breaks off in a chunk", "falls silent"])
-def test_law_what_broke_off_is_resumed(server: Server, tmp_path: Path, behaviour: str):
+def test_law_an_interrupted_download_is_resumed(server: Server, tmp_path: Path, behaviour: str):
     path = tmp_path / "file"
     server.behaviour = behaviour
-    with pytest.raises((ConnectionError, TimeoutError), match="it goes on where it stopped"):
+    with pytest.raises((ConnectionError, TimeoutError), match="try again to resume the download"):
         get(server, path, timeout=0.3)
     assert not path.exists()
     there = part(path).read_bytes()
@@ -122,7 +122,7 @@ def test_law_what_broke_off_is_resumed(server: Server, tmp_path: Path, behaviour
     assert path.read_bytes() == DATA
 
 
-def test_law_a_server_that_sends_all_again_does_no_harm(server: Server, tmp_path: Path):
+def test_law_a_server_may_send_the_whole_file_again(server: Server, tmp_path: Path):
     server.behaviour = "ignores ranges"
     part(tmp_path / "file").write_bytes(DATA[:HALF])
     get(server, tmp_path / "file")
@@ -131,7 +131,7 @@ def test_law_a_server_that_sends_all_again_does_no_harm(server: Server, tmp_path
 
 
 @pytest.mark.parametrize("more", [b"", b"?"], ids=["whole", "too long"])
-def test_law_a_part_that_is_too_long_already_begins_again(server: Server, tmp_path: Path, more: bytes):
+def test_law_a_part_that_is_too_long_is_downloaded_again(server: Server, tmp_path: Path, more: bytes):
     part(tmp_path / "file").write_bytes(DATA + more)
     get(server, tmp_path / "file")
     assert server.ranges == [f"bytes={len(DATA + more)}-", None]
@@ -145,7 +145,7 @@ def test_law_no_progress_bar_without_a_terminal(
     assert capsys.readouterr() == ("", "")
 
 
-def test_law_a_corpus_is_all_its_files_in_its_folder(
+def test_law_all_files_of_a_corpus_are_downloaded_to_its_folder(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     sums = f"{SHA256}  one.gz\n{SHA256}  two.gz\n"
@@ -161,21 +161,23 @@ def test_law_a_corpus_is_all_its_files_in_its_folder(
 
 @pytest.mark.message
 @pytest.mark.parametrize("begun", [0, HALF])
-def test_message_wrong_bytes_are_not_kept(server: Server, tmp_path: Path, begun: int):
+def test_message_a_download_with_another_digest_is_deleted(server: Server, tmp_path: Path, begun: int):
     server.behaviour = "wrong bytes"
     if begun:
         part(tmp_path / "file").write_bytes(DATA[:begun])
     found = hashlib.sha256(DATA[:-1] + b"?").hexdigest()
-    expected = f"file.part has the SHA-256 {found}, and {SHA256} is pinned; nothing of it is kept; try again"
+    expected = f"file.part has the SHA-256 {found} instead of {SHA256}; it was deleted; try again"
     with pytest.raises(ValueError, match=re.escape(expected)):
         get(server, tmp_path / "file")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.message
-def test_message_another_file_is_in_the_way(server: Server, tmp_path: Path):
+def test_message_an_existing_file_has_another_digest(server: Server, tmp_path: Path):
     (tmp_path / "file").write_bytes(b"mine")
-    with pytest.raises(ValueError, match=rf"has the SHA-256 .*{SHA256} is pinned; remove it, and http"):
+    with pytest.raises(
+        ValueError, match=rf"has the SHA-256 .* instead of {SHA256}; remove it to download http"
+    ):
         get(server, tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"mine"
     assert server.ranges == []
@@ -190,21 +192,23 @@ def test_message_the_server_has_no_such_file(server: Server, tmp_path: Path):
 
 
 @pytest.mark.message
-def test_message_the_server_says_nothing(server: Server, tmp_path: Path):
+def test_message_the_server_sends_nothing(server: Server, tmp_path: Path):
     server.behaviour = "silent"
-    with pytest.raises(TimeoutError, match=r"/file said nothing for 0\.2 s; try again: it goes on where it"):
+    with pytest.raises(TimeoutError, match=r"/file sent nothing for 0\.2 s; try again to resume"):
         get(server, tmp_path / "file", timeout=0.2)
 
 
 @pytest.mark.message
-def test_message_the_server_hangs_up(server: Server, tmp_path: Path):
+def test_message_the_server_closes_the_connection(server: Server, tmp_path: Path):
     server.behaviour = "no answer"
-    with pytest.raises(ConnectionError, match=r"cannot fetch .*/file \(.*closed connection without response"):
+    with pytest.raises(
+        ConnectionError, match=r"cannot download .*/file \(.*closed connection without response"
+    ):
         get(server, tmp_path / "file")
 
 
 @pytest.mark.message
-def test_message_it_breaks_off(server: Server, tmp_path: Path):
+def test_message_the_connection_breaks(server: Server, tmp_path: Path):
     server.behaviour = "breaks off"
     expected = rf"/file \(it ended {len(DATA) - HALF} bytes too early\); check the network and try again"
     with pytest.raises(ConnectionError, match=expected):
@@ -217,7 +221,9 @@ def test_message_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with socket.socket() as nobody:  # bound, but it does not listen
         nobody.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}/file"
-        with pytest.raises(ConnectionError, match=rf"cannot fetch {url} \(.*refused.*\); check the network"):
+        with pytest.raises(
+            ConnectionError, match=rf"cannot download {url} \(.*refused.*\); check the network"
+        ):
             fetch(url, tmp_path / "file", sha256=SHA256)
 
 
@@ -229,7 +235,7 @@ def test_message_the_disk_is_full(server: Server, tmp_path: Path, monkeypatch: p
     with monkeypatch.context() as patch:
         patch.setattr(module.os, "fsync", no_room)
         with pytest.raises(
-            OSError, match=r"cannot write .*file\.part \(No space left on device\); make room"
+            OSError, match=r"cannot write .*file\.part \(No space left on device\); free disk"
         ):
             get(server, tmp_path / "file")
     assert not (tmp_path / "file").exists()

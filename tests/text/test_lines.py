@@ -1,4 +1,4 @@
-"""What a text file must be, and what is said where it is not."""
+"""Reading lines of plain and compressed text, and the messages about other files."""
 
 import gzip
 import re
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.text.lines import read_lines
+from annotated_transformer.text.lines import decode_lines, read_lines
 
 
 def test_law_only_a_line_feed_ends_a_line(tmp_path: Path):
@@ -36,7 +36,9 @@ def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("inside", b"One.\n" * 100)
     path.write_bytes(path.read_bytes()[:cut] if cut else b"no archive")
-    with pytest.raises(ValueError, match=rf"text\.{kind} is not a whole archive \(.*\); fetch it again"):
+    with pytest.raises(
+        ValueError, match=rf"text\.{kind} is not a complete archive \(.*\); download it again"
+    ):
         read_lines(path, "inside")
 
 
@@ -46,7 +48,7 @@ def test_message_a_changed_byte_in_an_archive(tmp_path: Path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("inside", b"One.\n")
     path.write_bytes(path.read_bytes().replace(b"One.", b"Two."))
-    with pytest.raises(ValueError, match=r"text\.zip is not a whole archive \(Bad CRC-32 for"):
+    with pytest.raises(ValueError, match=r"text\.zip is not a complete archive \(Bad CRC-32 for"):
         read_lines(path, "inside")
 
 
@@ -54,7 +56,7 @@ def test_message_a_changed_byte_in_an_archive(tmp_path: Path):
 def test_message_an_archive_without_the_file(tmp_path: Path):
     with zipfile.ZipFile(tmp_path / "text.zip", "w") as archive:
         archive.writestr("about", "nothing")
-    with pytest.raises(ValueError, match=re.escape("text.zip has no deu.txt in it; fetch it again")):
+    with pytest.raises(ValueError, match=re.escape("text.zip does not contain deu.txt; download it again")):
         read_lines(tmp_path / "text.zip", "deu.txt")
 
 
@@ -62,7 +64,7 @@ def test_message_an_archive_without_the_file(tmp_path: Path):
 @pytest.mark.parametrize("data", [b"", b"\n"])
 def test_message_an_empty_file(tmp_path: Path, data: bytes):
     (tmp_path / "text").write_bytes(data)
-    with pytest.raises(ValueError, match="text is empty; give a file with one sentence a line"):
+    with pytest.raises(ValueError, match="text is empty; give a file with one sentence per line"):
         read_lines(tmp_path / "text")
 
 
@@ -72,3 +74,16 @@ def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
     expected = "text, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte); convert the text"
     with pytest.raises(ValueError, match=re.escape(expected)):
         read_lines(tmp_path / "text")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("bad", "more"), [(3, 0), (10, 0), (13, 3)])
+def test_message_all_lines_that_are_not_utf_8_are_in_one_report(bad: int, more: int):
+    with pytest.raises(ValueError, match="convert the text to UTF-8") as error:
+        decode_lines(b"Eins.\n\xf6\n" * bad, "text")
+    *lines, last = str(error.value).removesuffix("; convert the text to UTF-8").splitlines()
+    lines = lines if more else [*lines, last]
+    assert [int(line.split("line ")[1].split(":")[0]) for line in lines] == list(range(2, 2 * bad + 1, 2))[
+        :10
+    ]
+    assert not more or last == f"and {more} more"

@@ -1,4 +1,4 @@
-"""Text as Moses prepares it: what its own scripts gave, and where preparing twice is preparing once."""
+"""Preprocessing by Moses: the results of its scripts, and processing twice."""
 
 import gzip
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_law_lower_case_comes_first():
     assert moses_lowercase("Ein Satz. Noch einer.", "de") == "ein satz. noch einer ."
 
 
-def test_law_blanks_stand_between_tokens_and_nowhere_else():
+def test_law_spaces_separate_tokens():
     for text in ("", " ", ".", "  Zwei \t Katzen \u00a0. ' ", "On a motorcycle .'"):
         prepared = moses_lowercase(text, "en")
         assert prepared == " ".join(prepared.split())
@@ -45,14 +45,14 @@ def _captions(folder: Path, split: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize("split", ["val", "test_2016_flickr", "test_2017_mscoco"])
-def test_law_german_captions_are_prepared_once_and_for_all(shared_data: Path, split: str):
+def test_law_processing_german_captions_twice_changes_nothing(shared_data: Path, split: str):
     captions = _captions(shared_data, split, "de")
     once = [moses_lowercase(text, "de") for text in captions]
     assert sum(text != caption for text, caption in zip(once, captions, strict=True)) > len(captions) / 2
     assert [moses_lowercase(text, "de") for text in once] == once
 
 
-def test_law_english_captions_are_not_where_there_is_an_apostrophe(shared_data: Path):
+def test_law_processing_english_captions_twice_changes_apostrophes(shared_data: Path):
     once = [moses_lowercase(text, "en") for text in _captions(shared_data, "test_2017_mscoco", "en")]
     changed = [text for text in once if moses_lowercase(text, "en") != text]
     assert changed
@@ -60,7 +60,7 @@ def test_law_english_captions_are_not_where_there_is_an_apostrophe(shared_data: 
 
 
 @pytest.mark.message
-def test_message_a_language_that_moses_does_not_know():
+def test_message_a_language_without_rules():
     with pytest.raises(
         ValueError, match=r"no rules for the language 'tlh'; choose from as, bn, .* de, .* zh"
     ):
@@ -70,7 +70,7 @@ def test_message_a_language_that_moses_does_not_know():
 PLAIN = ["Der Mann sieht den Hund, der bellt.", "Hier sieht ein Mann der Frau zu.", '"Ja", sagt der Mann.']
 
 
-def test_law_a_sentence_that_taught_the_capitals_comes_back():
+def test_law_a_training_sentence_is_restored():
     recase = Recaser(PLAIN, "de")
     for text in PLAIN[:2]:
         assert recase(moses_lowercase(text, "de")) == text
@@ -83,7 +83,7 @@ def test_law_the_more_frequent_form_wins_and_a_first_word_does_not_count():
     assert recase("die junge frau") == "Die Junge Frau"
 
 
-def test_law_most_captions_come_back(shared_data: Path):
+def test_law_most_captions_are_restored(shared_data: Path):
     """A reference that is prepared and recased is the best that a model of prepared text can say."""
     recase = Recaser(_captions(shared_data, "train", "de"), "de")
     captions = _captions(shared_data, "val", "de")

@@ -1,4 +1,4 @@
-"""What is pinned, and whether it is what lies beside the project; where a corpus is looked for."""
+"""The pinned digests and the folder of a corpus."""
 
 import hashlib
 import re
@@ -33,12 +33,12 @@ def test_oracle_the_pinned_digests_are_those_of_the_real_files(shared_data: Path
         ("multi30k", "non-commercial research and/or educational purposes"),
     ],
 )
-def test_law_the_terms_say_what_must_be_said(name: str, words: str):
+def test_law_the_terms_contain_licence_and_attribution(name: str, words: str):
     assert words in " ".join(SOURCES[name].terms.split())
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_law_the_book_says_the_terms(root: Path, name: str):
+def test_law_the_book_quotes_the_terms(root: Path, name: str):
     page = (root / "chapters" / "api" / "text.md").read_text(encoding="utf-8")
     assert f"```text\n{SOURCES[name].terms}\n```\n" in page
 

@@ -1,4 +1,4 @@
-"""What a split promises: no sentence on two sides, every pair on one, and the same ones always."""
+"""Splits: no sentence in two of them, every pair in one, and the same ones on every machine."""
 
 import itertools
 import random
@@ -22,7 +22,7 @@ def chains(split: list[SentencePair]) -> set[str]:
     return {english.split()[1] for english, _ in split}
 
 
-def test_law_no_two_splits_share_a_sentence_not_even_by_way_of_others(pairs: list[SentencePair]):
+def test_law_no_two_splits_share_a_sentence(pairs: list[SentencePair]):
     splits = split_by_sentence(pairs, share=SHARE)
     assert list(splits) == ["train", "val", "test"]
     for one, other in itertools.combinations(splits.values(), 2):
@@ -45,7 +45,7 @@ def test_law_every_pair_is_in_one_split(pairs: list[SentencePair]):
     ],
     ids=["English", "German", "no word", "capitals"],
 )
-def test_law_case_and_punctuation_make_no_other_sentence(
+def test_law_sentences_that_differ_in_case_and_punctuation_are_the_same(
     pairs: list[SentencePair], one: SentencePair, other: SentencePair
 ):
     together = set()
@@ -67,13 +67,13 @@ def test_law_sentences_without_a_word_are_different_sentences(pairs: list[Senten
         assert any(first != second for first, second in homes)
 
 
-def test_law_sizes_are_near_their_share(pairs: list[SentencePair]):
+def test_law_sizes_are_about_the_share(pairs: list[SentencePair]):
     splits = split_by_sentence(pairs, share=SHARE)
     sizes = {name: len(chains(split)) / 101 for name, split in splits.items()}
     assert sizes == pytest.approx({"train": 0.6, "val": 0.2, "test": 0.2}, abs=0.1)
 
 
-def test_law_the_seed_alone_decides(pairs: list[SentencePair]):
+def test_law_splits_depend_on_the_seed_only(pairs: list[SentencePair]):
     def split(seed: int, order: list[SentencePair]) -> Splits:
         return split_by_sentence(order, seed=seed, share=SHARE)
 

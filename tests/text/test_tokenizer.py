@@ -1,4 +1,4 @@
-"""What the tokenizer promises: nothing lost, the same every time, and framed ids."""
+"""The tokenizer: nothing lost, deterministic training, special tokens, and error messages."""
 
 import random
 import sys
@@ -43,7 +43,7 @@ def test_law_decoding_gives_the_normalized_text_back(tokenizer: Tokenizer):
     assert tokenizer.decode(ids) == expected == [tokenizer.normalize(text) for text in CORPUS + STRANGE]
 
 
-def test_law_real_sentences_come_back(shared_data):
+def test_law_real_sentences_can_be_decoded(shared_data):
     texts = [text for pair in read_pairs(shared_data / "multi30k", "val") for text in pair]
     tokenizer = Tokenizer.train(texts, vocab_size=1009)
     assert tokenizer.vocab_size == 1009
@@ -52,7 +52,7 @@ def test_law_real_sentences_come_back(shared_data):
     ]
 
 
-def test_law_cleaning_is_what_clean_does(tokenizer: Tokenizer):
+def test_law_cleaning_normalizes_as_clean_does(tokenizer: Tokenizer):
     cleaning, rng = tokenizer.cleaning(), random.Random(0)
     every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
     each = [f"a{character}b\u0301" for character in every]
@@ -63,7 +63,7 @@ def test_law_cleaning_is_what_clean_does(tokenizer: Tokenizer):
     assert any(tokenizer.normalize(text) != clean(text) for text in texts)
 
 
-def test_law_cleaning_changes_texts_and_no_ids(tokenizer: Tokenizer):
+def test_law_cleaning_changes_texts_but_not_ids(tokenizer: Tokenizer):
     cleaning = Tokenizer.from_json(tokenizer.cleaning().to_json())  # as with a saved model
     assert cleaning.vocab_size == tokenizer.vocab_size
     assert cleaning.encode_target(CORPUS) == tokenizer.encode_target(CORPUS)
@@ -80,18 +80,18 @@ def test_law_source_ends_with_eos_and_target_begins_with_bos_too(tokenizer: Toke
     assert not {PAD_ID, BOS_ID, EOS_ID} & set(source[:-1])
 
 
-def test_law_special_words_in_a_text_are_text(tokenizer: Tokenizer):
+def test_law_names_of_special_tokens_in_a_text_are_text(tokenizer: Tokenizer):
     (ids,) = tokenizer.encode_source(["<eos> <pad>"])
     assert ids.count(EOS_ID) == 1
     assert PAD_ID not in ids
 
 
-def test_law_what_follows_eos_is_padding_and_says_nothing(tokenizer: Tokenizer):
+def test_law_padding_after_eos_is_not_decoded(tokenizer: Tokenizer):
     (ids,) = tokenizer.encode_target(["A man"])
     assert tokenizer.decode([[*ids, PAD_ID, PAD_ID]]) == ["A man"]
 
 
-def test_law_tokens_put_together_are_the_text(tokenizer: Tokenizer):
+def test_law_joined_tokens_are_the_text(tokenizer: Tokenizer):
     for text in [*CORPUS, "<eos> is text"]:
         (ids,) = tokenizer.encode_target([text])
         tokens = tokenizer.tokens(ids)
@@ -135,7 +135,9 @@ def test_message_a_vocabulary_too_small_for_the_bytes():
 @pytest.mark.message
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": "1.0"}'])
 def test_message_not_a_tokenizer(text: str):
-    with pytest.raises(ValueError, match="this is not the JSON of a tokenizer: "):
+    with pytest.raises(
+        ValueError, match=r"this is not the JSON of a tokenizer \(.*\); give what Tokenizer.to_json wrote"
+    ):
         Tokenizer.from_json(text)
 
 
@@ -152,6 +154,7 @@ NO_TEXTS = [
     ("abc", r"takes a list of texts, not one text; give \['abc'\]"),
     (b"abc", r"takes a list of texts, not one text; give \[b'abc'\]"),
     (None, "takes a list of texts, not NoneType; give strings in a list"),
+    (3, "takes a list of texts, not int; give strings in a list"),
     (["a", b"b"], r"text 1 of 2 is of type bytes; give strings, such as text\.decode"),
     ([None], "text 0 of 1 is of type NoneType; give strings"),
 ]
@@ -159,7 +162,7 @@ NO_TEXTS = [
 
 @pytest.mark.message
 @pytest.mark.parametrize(("texts", "sentence"), NO_TEXTS)
-def test_message_what_is_no_list_of_texts(tokenizer: Tokenizer, texts: object, sentence: str):
+def test_message_texts_that_are_not_a_list_of_strings(tokenizer: Tokenizer, texts: object, sentence: str):
     for use in (lambda wrong: Tokenizer.train(wrong, vocab_size=300), tokenizer.encode_source):
         with pytest.raises(TypeError, match=sentence):
             use(texts)
@@ -183,7 +186,16 @@ def test_message_ids_of_another_tokenizer(tokenizer: Tokenizer, wrong: int):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(("wrong", "kind"), [(4, "int"), (torch.tensor([4]), "Tensor"), (None, "NoneType")])
-def test_message_ids_that_are_no_list(tokenizer: Tokenizer, wrong: object, kind: str):
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [(4, "int"), (torch.tensor([4]), "Tensor"), (None, "NoneType"), ([4.0], "list of float")],
+)
+def test_message_ids_that_are_not_a_list(tokenizer: Tokenizer, wrong: object, kind: str):
     with pytest.raises(TypeError, match=rf"ids are of type {kind}, not a list of int; give tensor\.tolist"):
         tokenizer.decode([wrong])
+
+
+@pytest.mark.message
+def test_message_sequences_that_are_not_a_list(tokenizer: Tokenizer):
+    with pytest.raises(TypeError, match=r"sequences are of type NoneType, not a list of lists of int; give"):
+        tokenizer.decode(None)

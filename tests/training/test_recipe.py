@@ -304,6 +304,8 @@ def test_law_a_loss_without_a_finite_perplexity_is_reported():
     numbers = {"step": 1, "epoch": 1, "lr": 0.1, "gradient_norm": 1.0, "tokens_per_second": 1.0}
     report = EpochMetrics(training_loss=1e5, validation_loss=1e4, **numbers)
     assert str(report).endswith("validation loss 10000.000 (perplexity inf)")
+    report = dataclasses.replace(report, validation_loss=600.0)
+    assert str(report).endswith("validation loss 600.000 (perplexity 3.77e+260)")
 
 
 def foreign(folder: Path) -> dict[str, bytes]:

@@ -245,6 +245,8 @@ def test_message_a_loss_that_is_no_number_stops_before_the_weights(copy_pairs):
     ("name", "value"),
     [
         ("steps", 0),
+        ("steps", 2.5),
+        ("batch_tokens", 3.5),
         ("minutes", -1.0),
         ("minutes", math.nan),
         ("batch_tokens", 0),
@@ -253,13 +255,15 @@ def test_message_a_loss_that_is_no_number_stops_before_the_weights(copy_pairs):
     ],
 )
 def test_message_settings_that_cannot_train(name: str, value: float):
-    with pytest.raises(ValueError, match=f"{name}={value} must be a positive number"):
+    with pytest.raises(ValueError, match=rf"{name}={value} is not a positive (whole )?number; give one"):
         TrainingConfig(**{name: value})
 
 
 @pytest.mark.message
 def test_message_no_limit():
-    with pytest.raises(ValueError, match="steps=None and minutes=None would train forever; give one of them"):
+    with pytest.raises(
+        ValueError, match="steps=None and minutes=None: training would never end; give one of them"
+    ):
         TrainingConfig(steps=None)
 
 

@@ -1,1 +1,1 @@
-"""A toy language with word alignments, and toy tasks whose right answers are known."""
+"""A toy language with word alignments, and toy tasks with known answers."""

@@ -1,4 +1,4 @@
-"""Sentences and how each language orders them: the toy language, as in `toy_words`."""
+"""Sentences of the toy language, and the word order of each language."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,11 @@ from annotated_transformer.text.toy.words import NounPhrase, Pronoun, Verb, Word
 
 @dataclass(frozen=True)
 class ToyPair:
-    """A sentence in both languages, words apart by blanks, and which words belong together.
+    """A sentence in both languages, with spaces between words, and the word alignment.
 
-    `alignment` has a link (source word, target word) for each target word at least: both
-    parts of a separable verb are linked to the English verb, a comma to the conjunction
-    that it stands before. Sentences begin small and end without a full stop, so that a word
-    has one spelling.
+    `alignment` has at least one link (source word, target word) for each target word: both parts of
+    a separable verb are linked to the English verb, and a comma to the conjunction after it. Sentences
+    start in lower case and have no full stop, so that each word has one spelling.
     """
 
     source: str
@@ -22,14 +21,14 @@ class ToyPair:
 
 @dataclass(frozen=True)
 class Clause:
-    """Who does what to whom, before a language has put it in order."""
+    """Subject, verb and objects, independent of word order."""
 
     subject: NounPhrase | Pronoun
     verb: Verb
     objects: tuple[NounPhrase, ...] = ()
 
     def english(self) -> list[Word]:
-        """Return subject, verb, objects, whatever the clause."""
+        """Return subject, verb and objects, in this order in every clause."""
         words = _named("subject", self.subject.english())
         words.append((self.verb.english(self.subject.person), "verb"))
         for name, phrase in zip(self.verb.cases, self.objects, strict=True):
@@ -39,8 +38,8 @@ class Clause:
     def german_main(self, first: list[Word]) -> list[Word]:
         """Return the clause with its verb second and its particle last.
 
-        `first` takes the first place, and so sends the subject behind the verb; where it is
-        empty, the subject is first.
+        `first` takes the first place, and the subject follows the verb. If `first` is empty, the
+        subject comes first.
         """
         subject, objects, finite = self._german()
         particle = [(self.verb.particle, "verb")] if self.verb.particle else []
@@ -64,7 +63,7 @@ class Clause:
 
 
 def statement(adverb: tuple[str, str] | None, clause: Clause) -> ToyPair:
-    """Say a clause, perhaps with an adverb before it: "today the dog sleeps"."""
+    """Return a clause, optionally with an adverb before it: "today the dog sleeps"."""
     if adverb is None:
         return _pair(clause.english(), clause.german_main([]))
     english, german = ([(word, "adverb")] for word in adverb)
@@ -72,17 +71,17 @@ def statement(adverb: tuple[str, str] | None, clause: Clause) -> ToyPair:
 
 
 def that(speaker: NounPhrase | Pronoun, verb: Verb, clause: Clause) -> ToyPair:
-    """Report a clause: "she knows that the dog sleeps"."""
+    """Return a clause with a subordinate clause: "she knows that the dog sleeps"."""
     return _join(Clause(speaker, verb), ("that", "dass"), clause)
 
 
 def because(main: Clause, reason: Clause) -> ToyPair:
-    """Give the reason of a clause: "we wait because the dog sleeps"."""
+    """Return a clause with its reason: "we wait because the dog sleeps"."""
     return _join(main, ("because", "weil"), reason)
 
 
 def _join(main: Clause, conjunction: tuple[str, str], subordinate: Clause) -> ToyPair:
-    """Join two clauses; the words of the second get roles of their own."""
+    """Join two clauses; the words of the second have their own roles."""
     english, german = ((word, "conjunction") for word in conjunction)
     return _pair(
         [*main.english(), english, *_named("subordinate", subordinate.english())],
@@ -96,12 +95,12 @@ def _join(main: Clause, conjunction: tuple[str, str], subordinate: Clause) -> To
 
 
 def _named(role: str, words: list[Word]) -> list[Word]:
-    """Return the words with the role before the part: two objects have two nouns."""
+    """Put the role before the part of speech, which tells the nouns of two objects apart."""
     return [(word, f"{role} {part}") for word, part in words]
 
 
 def _pair(english: list[Word], german: list[Word]) -> ToyPair:
-    """Link the words that play the same part."""
+    """Link the words with the same part."""
     links = {
         (i, j) for i, (_, part) in enumerate(english) for j, (_, same) in enumerate(german) if part == same
     }

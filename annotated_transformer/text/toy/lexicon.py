@@ -1,4 +1,4 @@
-"""The nouns, adjectives, verbs and adverbs that the toy language has."""
+"""The nouns, adjectives, verbs and adverbs of the toy language."""
 
 from annotated_transformer.text.toy.words import (
     Case,
@@ -41,7 +41,7 @@ ADVERBS = (
 
 
 def _verbs(table: str, *cases: Case) -> tuple[Verb, ...]:
-    """Read a verb a line: English base and -s form; German ich, sie, wir; its particle."""
+    """Read one verb per line: English base and -s form; German forms of ich, sie and wir; its particle."""
     verbs = []
     for line in table.strip().splitlines():
         base, with_s, first, third, plural, *particle = line.split()
@@ -100,7 +100,7 @@ WITH_THAT = _verbs(
 def phrases(
     nouns: tuple[Noun, ...], adjectives: tuple[tuple[str, str] | None, ...]
 ) -> tuple[NounPhrase, ...]:
-    """Return every noun phrase of these nouns and adjectives; None is no adjective."""
+    """Return every noun phrase with these nouns and adjectives; None means no adjective."""
     determiners: tuple[tuple[Determiner, bool], ...] = (
         ("the", False),
         ("the", True),

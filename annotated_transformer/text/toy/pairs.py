@@ -1,4 +1,4 @@
-"""Pairs of the toy language, with their word alignments: for the chapter on training."""
+"""Sentence pairs of the toy language, with word alignments: for the chapter on training."""
 
 import math
 import random
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Choices(Generic[T]):
-    """All that `make` makes of one choice from each of `options`; made when asked for."""
+    """The results of `make` for every choice of one element from each of `options`, computed on access."""
 
     def __init__(self, make: Callable[..., T], *options: "Sequence[Any] | Choices[Any]") -> None:
         self.make, self.options = make, options
@@ -34,10 +34,10 @@ class Choices(Generic[T]):
 
 
 def grammar() -> list[Choices[ToyPair]]:
-    """Return the patterns of the language, each with every sentence that it has.
+    """Return the patterns of the language, each with all of its sentences.
 
-    Sentences about "I", "she" and "we" are patterns apart: among those about every noun
-    phrase they would hardly ever be drawn.
+    Sentences about "I", "she" and "we" are separate patterns: among the many sentences about noun
+    phrases, they would be drawn very rarely.
     """
     described = (None, *lexicon.ADJECTIVES)
     persons = lexicon.phrases(lexicon.ANIMALS_AND_PEOPLE, described)
@@ -67,18 +67,18 @@ def _clause(subject: NounPhrase | Pronoun, verb: Verb, *objects: NounPhrase) -> 
 
 
 def count_toy_pairs() -> int:
-    """Return how many pairs the grammar has, all distinct."""
+    """Return the number of distinct pairs of the grammar."""
     return sum(map(len, grammar()))
 
 
 def toy_pairs(count: int, *, seed: int = 0) -> list[ToyPair]:
     """Return `count` distinct pairs in random order, the same ones for the same seed.
 
-    Every pattern of the grammar has the same share, or all its sentences where they are
+    Every pattern of the grammar contributes the same number, or all its sentences if they are
     fewer.
 
     Raises:
-        ValueError: If the grammar has fewer pairs than that.
+        ValueError: If the grammar has fewer pairs.
     """
     if not 0 < count <= count_toy_pairs():
         raise ValueError(
@@ -95,15 +95,15 @@ def toy_pairs(count: int, *, seed: int = 0) -> list[ToyPair]:
 
 
 def toy_split(training: int, held_out: int, *, seed: int = 0) -> tuple[list[ToyPair], list[ToyPair]]:
-    """Return pairs to learn from and pairs to be judged by; no pair is in both."""
+    """Return pairs for training and pairs for evaluation; no pair is in both."""
     pairs = toy_pairs(training + held_out, seed=seed)
     return pairs[:training], pairs[training:]
 
 
 class WordVocabulary:
-    """An id for each word, shared by both languages: the simplest tokenizer there is.
+    """One id for each word, shared by both languages: the simplest tokenizer.
 
-    A word that both languages write alike, such as "an", has one id.
+    A word with the same spelling in both languages, such as "an", has one id.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:

@@ -1,31 +1,31 @@
-"""Copy and reverse, whose right answers everybody knows: for the chapter on training."""
+"""Copying and reversing, tasks with known answers: for the chapter on training."""
 
 import torch
 
 from annotated_transformer.text.batching import Pair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, SPECIAL_TOKENS
 
-FIRST_SYMBOL = len(SPECIAL_TOKENS)  # the symbols have the ids from here on
+FIRST_SYMBOL = len(SPECIAL_TOKENS)  # the id of the first symbol
 
 
 def copy_pairs(count: int, *, symbols: int, lengths: range, generator: torch.Generator) -> list[Pair]:
-    """Return random symbols and the same symbols again.
+    """Return pairs of a random sequence of symbols and the same sequence.
 
-    A sequence has one of `lengths` and symbols of `symbols` kinds, so that a model needs
-    `FIRST_SYMBOL + symbols` ids.
+    The length of a sequence is one of `lengths`. There are `symbols` different symbols, so a model
+    needs a vocabulary of `FIRST_SYMBOL + symbols`.
 
     Raises:
-        ValueError: If there is nothing to draw, or a sequence could be empty.
+        ValueError: If a size is less than 1, or a sequence could be empty.
     """
     sequences = _random_sequences(count, symbols, lengths, generator)
     return [_frame(ids, ids) for ids in sequences]
 
 
 def reverse_pairs(count: int, *, symbols: int, lengths: range, generator: torch.Generator) -> list[Pair]:
-    """Return random symbols and the same symbols from last to first; as `copy_pairs`.
+    """Return pairs of a random sequence of symbols and its reverse; otherwise as `copy_pairs`.
 
-    With one length the symbol to begin with is always at the same place. With several, a
-    model must first find the end of its source, which is harder to learn.
+    With a single length, the first target symbol is always at the same source position. With several
+    lengths, a model must find the end of the source, which is harder to learn.
     """
     sequences = _random_sequences(count, symbols, lengths, generator)
     return [_frame(ids, ids[::-1]) for ids in sequences]
@@ -42,7 +42,7 @@ def _random_sequences(
         if size < 1:
             raise ValueError(f"{name}={size}; give a whole number from 1 on")
     if not lengths or min(lengths) < 1:
-        raise ValueError(f"lengths={lengths}; give some, all from 1 on, such as range(1, 8)")
+        raise ValueError(f"lengths={lengths}; give at least one, all from 1 on, such as range(1, 8)")
     places = torch.randint(len(lengths), (count,), generator=generator).tolist()
     high = FIRST_SYMBOL + symbols
     return [torch.randint(FIRST_SYMBOL, high, (lengths[i],), generator=generator).tolist() for i in places]

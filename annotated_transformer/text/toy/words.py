@@ -1,14 +1,14 @@
-"""Words and how both languages bend them: the toy language of the chapter on training."""
+"""Words of the toy language, and their inflection in both languages: for the chapter on training."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 Case = Literal["nominative", "accusative", "dative"]
-Form = Literal["masculine", "feminine", "neuter", "plural"]  # the plural knows no gender
-Person = Literal["first", "third", "plural"]  # those that the verbs below tell apart
+Form = Literal["masculine", "feminine", "neuter", "plural"]  # the plural has no gender
+Person = Literal["first", "third", "plural"]  # the persons with different verb forms
 Determiner = Literal["the", "a", "my"]
 Declension = dict[Case, tuple[str, ...]]  # a word or an ending for each form
-Word = tuple[str, str]  # a word and its part: equal parts of two languages are linked
+Word = tuple[str, str]  # a word and its part of speech: words with equal parts are linked
 
 FORMS: tuple[Form, ...] = ("masculine", "feminine", "neuter", "plural")
 DETERMINERS: dict[Determiner, Declension] = {
@@ -18,7 +18,7 @@ DETERMINERS: dict[Determiner, Declension] = {
         "dative": ("dem", "der", "dem", "den"),
     },
     "a": {
-        "nominative": ("ein", "eine", "ein"),  # and no plural
+        "nominative": ("ein", "eine", "ein"),  # without a plural
         "accusative": ("einen", "eine", "ein"),
         "dative": ("einem", "einer", "einem"),
     },
@@ -28,12 +28,12 @@ DETERMINERS: dict[Determiner, Declension] = {
         "dative": ("meinem", "meiner", "meinem", "meinen"),
     },
 }
-WEAK_ENDINGS: Declension = {  # after "the": the article already tells the gender
+WEAK_ENDINGS: Declension = {  # after "the", which shows the gender
     "nominative": ("e", "e", "e", "en"),
     "accusative": ("en", "e", "e", "en"),
     "dative": ("en", "en", "en", "en"),
 }
-MIXED_ENDINGS: Declension = WEAK_ENDINGS | {  # after "a" and "my": "ein" may not tell it
+MIXED_ENDINGS: Declension = WEAK_ENDINGS | {  # after "a" and "my": "ein" does not always show the gender
     "nominative": ("er", "e", "es", "en"),
     "accusative": ("en", "e", "es", "en"),
 }
@@ -60,10 +60,10 @@ class NounPhrase:
     plural: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what neither language can say.
+        """Refuse a plural with "a".
 
         Raises:
-            ValueError: If it is the plural of "a".
+            ValueError: If the determiner is "a" and the noun is plural.
         """
         if self.determiner == "a" and self.plural:
             raise ValueError(
@@ -73,11 +73,11 @@ class NounPhrase:
 
     @property
     def person(self) -> Person:
-        """Return what a verb agrees with."""
+        """Return the person that a verb agrees with."""
         return "plural" if self.plural else "third"
 
     def english(self) -> list[Word]:
-        """Return the phrase as "an old dog"."""
+        """Return the phrase, such as "an old dog"."""
         noun = self.noun.english_plural if self.plural else self.noun.english
         rest = [(noun, "noun")]
         if self.adjective is not None:
@@ -86,7 +86,7 @@ class NounPhrase:
         return [("an" if before_vowel else self.determiner, "determiner"), *rest]
 
     def german(self, case: Case) -> list[Word]:
-        """Return the phrase as "einen alten Hund": all agree in gender, number and case."""
+        """Return the phrase, such as "einen alten Hund": its words agree in gender, number and case."""
         form = FORMS.index("plural" if self.plural else self.noun.gender)
         words = [(DETERMINERS[self.determiner][case][form], "determiner")]
         if self.adjective is not None:
@@ -100,7 +100,7 @@ class NounPhrase:
 
 @dataclass(frozen=True)
 class Pronoun:
-    """A pronoun; the grammar has it as subject only."""
+    """A pronoun, which occurs only as a subject."""
 
     word: str
     translation: str
@@ -111,7 +111,7 @@ class Pronoun:
         return [(self.word, "pronoun")]
 
     def german(self, case: Case) -> list[Word]:
-        """Return the pronoun, which is a subject and so in the nominative."""
+        """Return the pronoun, which is always in the nominative."""
         if case != "nominative":
             raise ValueError(
                 f"{self.translation!r} is a subject, and the grammar has no {case} of it; "
@@ -122,10 +122,10 @@ class Pronoun:
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb, the present tense of it, and the cases that German wants its objects in.
+    """A verb in the present tense, and the cases of its objects in German.
 
-    The `particle` of a separable verb stands apart in a main clause ("ruft … an"), and
-    before the verb in a subordinate one ("anruft").
+    The `particle` of a separable verb comes last in a main clause ("ruft … an"), and is joined to the
+    verb in a subordinate clause ("anruft").
     """
 
     base: str
@@ -137,9 +137,9 @@ class Verb:
     cases: tuple[Case, ...]
 
     def english(self, person: Person) -> str:
-        """Return the form that agrees with a subject, as "calls"."""
+        """Return the form that agrees with a subject, such as "calls"."""
         return self.with_s if person == "third" else self.base
 
     def german(self, person: Person) -> str:
-        """Return the form that agrees with a subject, without the particle, as "ruft"."""
+        """Return the form that agrees with a subject, without the particle, such as "ruft"."""
         return {"first": self.first, "third": self.third, "plural": self.plural}[person]

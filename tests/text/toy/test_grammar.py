@@ -1,4 +1,4 @@
-"""What the toy language promises: correct German, written out by hand, and links between the words."""
+"""The grammar of the toy language: correct German, written out by hand, and word alignments."""
 
 import pytest
 

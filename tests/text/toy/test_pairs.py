@@ -1,4 +1,4 @@
-"""What the supply of toy pairs promises: many, distinct, the same for the same seed, and learnable."""
+"""Pairs of the toy language: many, distinct, the same for the same seed, and learnable."""
 
 import itertools
 
@@ -38,7 +38,7 @@ def test_law_choices_are_the_cartesian_product():
     assert [nested[i] for i in range(len(nested))] == made
 
 
-def test_law_no_two_pairs_are_alike_and_english_decides_german(many: list[ToyPair]):
+def test_law_pairs_are_distinct_and_english_determines_german(many: list[ToyPair]):
     assert count_toy_pairs() >= 20_000
     assert len({pair.source for pair in many}) == len(many)
     small = [pattern for pattern in grammar() if len(pattern) < 10_000]
@@ -64,7 +64,7 @@ def test_law_the_seed_decides():
     assert len(first) == 997
 
 
-def test_law_what_is_held_out_is_not_learnt_from():
+def test_law_held_out_pairs_are_not_in_training():
     training, held_out = toy_split(2003, 211, seed=3)
     assert (len(training), len(held_out)) == (2003, 211)
     assert not {pair.source for pair in training} & {pair.source for pair in held_out}
@@ -78,7 +78,7 @@ def test_law_every_target_word_is_linked_and_every_source_word_too(many: list[To
         assert sources == set(range(len(pair.source.split())))
 
 
-def test_law_the_vocabulary_gives_the_words_back(many: list[ToyPair]):
+def test_law_encoded_words_can_be_decoded(many: list[ToyPair]):
     vocabulary = WordVocabulary(texts(many))
     assert vocabulary.vocab_size == len(vocabulary.words) == len(set(vocabulary.words))
     assert vocabulary.words == WordVocabulary(texts(many[::-1])).words
@@ -120,14 +120,14 @@ def test_law_its_cross_attention_finds_the_gold_word(
 
 @pytest.mark.message
 @pytest.mark.parametrize("count", [0, 10**12])
-def test_message_a_count_that_the_grammar_has_not(count: int):
+def test_message_a_count_larger_than_the_grammar(count: int):
     with pytest.raises(ValueError, match=rf"count={count}, but the grammar has \d{{10}} pairs; give a num"):
         toy_pairs(count)
 
 
 @pytest.mark.message
 @pytest.mark.parametrize("index", [-1, 6])
-def test_message_a_choice_that_is_not_there(index: int):
+def test_message_an_index_out_of_range(index: int):
     with pytest.raises(IndexError, match=f"index {index} of 6 choices; count from 0"):
         Choices(lambda *chosen: chosen, "ab", "cde")[index]
 

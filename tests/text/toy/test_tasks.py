@@ -1,4 +1,4 @@
-"""What copy and reverse promise: the answers are right, the seed decides, and a small model learns both."""
+"""Copy and reverse: correct answers, a seed, and a small model that learns both."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def test_law_all_symbols_and_all_lengths_occur():
     assert {id_ for src, _ in pairs for id_ in src[:-1]} == set(range(FIRST_SYMBOL, FIRST_SYMBOL + SYMBOLS))
 
 
-def test_law_the_generator_decides():
+def test_law_samples_depend_on_the_generator():
     assert draw(reverse_pairs, 97, 0) == draw(reverse_pairs, 97, 0) != draw(reverse_pairs, 97, 1)
 
 
@@ -77,5 +77,7 @@ def test_message_a_size_below_one(name: str):
 @pytest.mark.message
 @pytest.mark.parametrize("lengths", [range(3, 3), range(0, 3), range(3, -1, -1)])
 def test_message_lengths_that_cannot_be_drawn(lengths: range):
-    with pytest.raises(ValueError, match=rf"lengths={re.escape(str(lengths))}; give some, all from 1 on, su"):
+    with pytest.raises(
+        ValueError, match=rf"lengths={re.escape(str(lengths))}; give at least one, all from 1"
+    ):
         reverse_pairs(3, symbols=5, lengths=lengths, generator=torch.Generator())
