@@ -11,7 +11,7 @@ from annotated_transformer.book.checks.cross_attention import (
     check_multiplications,
     check_prepared,
     check_read_source,
-    check_shapes,
+    check_rectangle,
     check_two_sources,
 )
 from annotated_transformer.model.masks import padding_mask
@@ -62,7 +62,7 @@ def unmasked_second(attend, x, first, second, first_mask, second_mask):
 
 
 RIGHT = {
-    check_shapes: (dict(SHAPES),),
+    check_rectangle: (dict(SHAPES),),
     check_cross_attention: (cross_attention,),
     check_read_source: (read_source,),
     check_prepared: (prepare, step),
@@ -77,12 +77,12 @@ def test_law_the_right_answer_passes(check, answer):
 
 
 WRONG = {
-    "shapes: square weights": (check_shapes, SHAPES | {"weights": (2, 8, 4, 4)}),
-    "shapes: transposed weights": (check_shapes, SHAPES | {"weights": (2, 8, 7, 4)}),
-    "shapes: keys of the target": (check_shapes, SHAPES | {"keys": (2, 8, 4, 64)}),
-    "shapes: the target's mask": (check_shapes, SHAPES | {"mask": (2, 1, 1, 4)}),
-    "shapes: as long as the source": (check_shapes, SHAPES | {"output": (2, 7, 512)}),
-    "shapes: empty": (check_shapes, SHAPES | {"output": ...}),
+    "shapes: square weights": (check_rectangle, SHAPES | {"weights": (2, 8, 4, 4)}),
+    "shapes: transposed weights": (check_rectangle, SHAPES | {"weights": (2, 8, 7, 4)}),
+    "shapes: keys of the target": (check_rectangle, SHAPES | {"keys": (2, 8, 4, 64)}),
+    "shapes: the target's mask": (check_rectangle, SHAPES | {"mask": (2, 1, 1, 4)}),
+    "shapes: as long as the source": (check_rectangle, SHAPES | {"output": (2, 7, 512)}),
+    "shapes: empty": (check_rectangle, SHAPES | {"output": ...}),
     "cross: no mask": (check_cross_attention, varied(masked=False)),
     "cross: not scaled": (check_cross_attention, varied(scale=1.0)),
     "cross: over the target": (check_cross_attention, varied(dim=-2, masked=False)),
@@ -145,7 +145,7 @@ def test_law_an_empty_answer_fails_politely():
         raise NotImplementedError("your turn")
 
     for check, answers in RIGHT.items():
-        verdict = check(*({} if check is check_shapes else stub for _ in answers))
+        verdict = check(*({} if check is check_rectangle else stub for _ in answers))
         assert not verdict.passed
         assert "still empty" in verdict.message
 

@@ -35,7 +35,7 @@ def _draw(seed: int, *shape: int) -> Tensor:
 
 
 @judge
-def check_shapes(answer: Mapping[str, Any]) -> str:
+def check_rectangle(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes, exercise ex-predict-rectangle."""
     for name, right in SHAPES.items():
         found = answer.get(name)
