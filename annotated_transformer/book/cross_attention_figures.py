@@ -76,14 +76,14 @@ def draw_two_sequences(
         return draw_matrix(ax, x, y, matrices[part], color=color, rows=rows, size=SMALL, **look)
 
     z = draw(3.6, 12.7, "z", NEUTRAL, source, columns=features)
-    x = draw(11.2, 13.55, "x", NEUTRAL, target)
+    own = draw(11.2, 13.55, "x", NEUTRAL, target)
     value, key = draw(0.7, 7.55, "V", VALUE), draw(4.3, 7.55, "K", KEY)
     query = draw(11.2, 8.4, "Q", QUERY)
-    for box, name in ((z, "$z$"), (x, "$x$"), (value, "$V$"), (key, "$K$"), (query, "$Q$")):
+    for box, name in ((z, "$z$"), (own, "$x$"), (value, "$V$"), (key, "$K$"), (query, "$Q$")):
         ax.text(box.right[0] + 0.2, box.right[1], name, ha="left", va="center", fontsize=14)
     draw_arrow(ax, (z.bottom[0] - 0.5, z.y), (value.top[0], value.top[1] + 0.05))
     draw_arrow(ax, (z.bottom[0] + 0.5, z.y), (key.top[0], key.top[1] + 0.05))
-    draw_arrow(ax, x.bottom, (query.top[0], query.top[1] + 0.05))
+    draw_arrow(ax, own.bottom, (query.top[0], query.top[1] + 0.05))
     for spot, text in (((1.75, 11.9), "$W^V$"), ((5.25, 11.5), "$W^K$"), ((12.4, 11.9), "$W^Q$")):
         ax.text(*spot, text, ha="left", va="center", fontsize=14)
     weights = draw(3.9, 2.35, "weights", QUERY, target, columns=source)
