@@ -8,13 +8,14 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache, LayerCache, MakeDecoder, NoCache
 from annotated_transformer.fast import linear
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.fast.kv_cache_layer import BLOCK
 from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -399,3 +400,37 @@ def test_message_a_decoder_refuses_more_tokens_than_positions(model: Transformer
             ValueError, match="the targets have 23 tokens, and the model has 23 positions; end"
         ):
             targets.step(torch.tensor([5]))
+
+
+@pytest.mark.equation("eq-cross-step")
+def test_oracle_a_step_of_cross_attention_is_its_equation(
+    stirred: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+):
+    model, tgt = stirred().eval().double(), some_targets(1)[:, :3]
+    attention = model.decoder.layers[0].cross_attention
+    src = torch.tensor([[4, 5, 6, 2, 0]])
+    z = model.encode(src, padding_mask(src, 0))[0, :4]  # without the padding
+    seen: list[tuple[Tensor, Tensor]] = []
+    project, attend = attention.project_query, attention.attend
+    monkeypatch.setattr(attention, "project_query", lambda x: (seen.append((x, x)), project(x))[1])
+
+    def attended(*inputs: Tensor) -> Tensor:
+        out = attend(*inputs)
+        seen[-1] = seen[-1][0], out
+        return out
+
+    monkeypatch.setattr(attention, "attend", attended)
+    layer = LayerCache(model.decoder.layers[0], model.encode(src, padding_mask(src, 0)), padding_mask(src, 0))
+    for position, token in enumerate(tgt[0]):
+        layer.step(model.embed(token.reshape(1, 1), start=position))
+    width = attention.to_key.out_features // attention.num_heads
+    for x, found in seen:
+        heads = []
+        for i in range(attention.num_heads):
+            block = slice(i * width, (i + 1) * width)
+            key, value = (z @ part.weight[block].T for part in (attention.to_key, attention.to_value))
+            query = x[0] @ attention.to_query.weight[block].T
+            heads.append((query @ key.T / width**0.5).softmax(dim=1) @ value)
+        wanted = torch.cat(heads, dim=1) @ attention.to_output.weight.T
+        torch.testing.assert_close(found[0], wanted, rtol=0, atol=1e-12)
+    assert len(seen) == 3

@@ -144,3 +144,30 @@ def test_law_every_layer_reads_the_same_memory(inputs, randomized):
     assert [len(inputs) for inputs in seen] == [4] * LAYERS
     assert all(inputs[1] is memory for inputs in seen)
     assert all(inputs[2] is CAUSAL and inputs[3] is SRC_PADDING for inputs in seen)
+
+
+@pytest.mark.equation("eq-cross-attention")
+def test_oracle_a_head_of_cross_attention_is_its_equation():
+    attend = MultiHeadAttention(D_MODEL, 1, d_k=11, d_v=13).double()
+    x, z = (torch.randn(TGT, D_MODEL, dtype=torch.float64), torch.randn(SRC, D_MODEL, dtype=torch.float64))
+    hidden = torch.zeros(1, SRC, dtype=torch.float64).masked_fill(~SRC_WORDS[:1], -torch.inf)
+    w_query, w_key, w_value, w_output = (
+        part.weight.T for part in (attend.to_query, attend.to_key, attend.to_value, attend.to_output)
+    )
+    scores = (x @ w_query) @ (z @ w_key).T / 11**0.5 + hidden
+    raised = scores.exp()
+    wanted = raised / raised.sum(dim=1, keepdim=True) @ (z @ w_value)
+    assert wanted.shape == (TGT, 13)
+    found = attend(x[None], z[None], z[None], SRC_WORDS[:1])[0]
+    torch.testing.assert_close(found, wanted @ w_output, **EXACT)
+
+
+@pytest.mark.equation("eq-memory-order")
+def test_law_cross_attention_does_not_see_the_order_of_the_memory():
+    attend = MultiHeadAttention(D_MODEL, HEADS).double()
+    x, z = (torch.randn(1, tokens, D_MODEL, dtype=torch.float64) for tokens in (TGT, SRC))
+    order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
+    before = attend(x, z, z, SRC_WORDS[:1])
+    moved = z[:, order]
+    torch.testing.assert_close(attend(x, moved, moved, SRC_WORDS[:1, order]), before, **EXACT)
+    assert (attend(x, moved, moved, SRC_WORDS[:1]) - before).abs().max() > 1e-3  # the mask moves, too

@@ -1,0 +1,54 @@
+"""A toy language that reorders: every word has one translation, but moves, and one becomes three."""
+
+from itertools import product
+
+from annotated_transformer.text.toy.grammar import ToyPair
+
+ANIMALS = {
+    "dog": "chien",
+    "cat": "chat",
+    "horse": "cheval",
+    "bird": "oiseau",
+    "fox": "renard",
+    "bear": "ours",
+}
+THINGS = {
+    "potato": "pomme de terre",
+    "pear": "poire",
+    "flower": "fleur",
+    "book": "livre",
+    "house": "maison",
+    "key": "clef",
+}
+ADJECTIVES = {"red": "rouge", "young": "jeune", "sad": "triste", "calm": "calme", "wise": "sage"}
+VERBS = {
+    "sees": "voit",
+    "loves": "aime",
+    "finds": "trouve",
+    "wants": "veut",
+    "takes": "prend",
+    "paints": "peint",
+}
+TRANSLATIONS = ANIMALS | THINGS | ADJECTIVES | VERBS
+Phrase = tuple[str | None, str]  # perhaps an adjective, and a noun
+
+
+def reordered_pairs() -> list[ToyPair]:
+    """Return all sentences of the language, such as "young dog paints red potato".
+
+    The target has French words in an order of its own: adjectives follow their noun, and the verb
+    comes last, "chien jeune pomme de terre rouge peint". Each target word is linked to one source word.
+    """
+    adjectives = (None, *ADJECTIVES)
+    subjects, objects = (tuple(product(adjectives, nouns)) for nouns in (ANIMALS, THINGS))
+    return [_pair(*chosen) for chosen in product(subjects, VERBS, objects)]
+
+
+def _pair(subject: Phrase, verb: str, thing: Phrase) -> ToyPair:
+    """Translate noun, adjective, noun, adjective, verb, in this order."""
+    first, last = ([word for word in phrase if word is not None] for phrase in (subject, thing))
+    source, middle = [*first, verb, *last], len(first)
+    order = [*reversed(range(middle)), *reversed(range(middle + 1, len(source))), middle]
+    target = [(word, place) for place in order for word in TRANSLATIONS[source[place]].split()]
+    links = frozenset((place, number) for number, (_, place) in enumerate(target))
+    return ToyPair(" ".join(source), " ".join(word for word, _ in target), links)
