@@ -17,11 +17,15 @@ tests must pass with nothing broken.
 
 Importing PyTorch takes longer than most tests, so it is done once: each run of pytest is a fork of a
 process that has imported what the tests need, but nothing of the package. That comes from a copy of the
-project, one for each worker, in which the mutant stands.
+project, one for each worker, in which the mutant stands. The copy keeps its bytecode from one run to the
+next. Python believes bytecode where the source has the same size and second of change, so each mutant gets
+a second of its own, and the mended file the one that it had.
 """
 
 import argparse
+import gc
 import importlib
+import itertools
 import multiprocessing
 import os
 import re
@@ -41,12 +45,14 @@ from tqdm import tqdm
 
 PACKAGE = "annotated_transformer"
 IMPORTED = ["beartype", "jaxtyping", "numpy", "torch", "torch._dynamo", "torch.utils.flop_counter"]
-IMPORTED += ["tokenizers", "safetensors.torch", "matplotlib.pyplot", "nbformat"]
+IMPORTED += ["tokenizers", "safetensors.torch", "sacrebleu", "sacremoses", "matplotlib.backends.backend_svg"]
+IMPORTED += ["IPython.display", "nbformat"]
 NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "__pycache__", "*.egg-info")
 WORKERS, SECONDS = 2, 240  # for one run of pytest; after that it is stopped
 TESTS = 40  # in one run without any mutation
 FORK = multiprocessing.get_context("fork")
 WRONG_PACKAGE = 70  # an exit status that pytest has not
+NUMBERS = itertools.count(1)  # of the mutants of this worker
 
 # Each kind of run loads the one plugin that it needs: importing the others takes longer than most tests.
 QUIET = ["-x", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
@@ -93,6 +99,17 @@ def enter_copy(root: Path, folder: Path) -> None:
     os.chdir(copy)
     sys.path.insert(0, str(copy))
     os.environ["PYTHONPATH"] = str(copy)  # for the processes that tests start, and the chapters' kernels
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the copy is ours, whatever holds elsewhere
+    sys.dont_write_bytecode = False
+
+
+def put(path: Path, text: str, changed: float) -> None:
+    """Replace a file by this text, with this time of its last change, in one step."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    shutil.copymode(path, new)
+    os.utime(new, (changed, changed))
+    new.replace(path)
 
 
 def in_fork(options: list[str], tests: list[str]) -> None:
@@ -140,14 +157,14 @@ def verdict(status: int | None, printed: str) -> tuple[bool, str]:
 def try_mutant(mutant: Mutant, seconds: float) -> tuple[bool, str]:
     """Break the copy, run the tests that must notice, and mend the copy."""
     path, start = Path(mutant.file), time.monotonic()
-    source = path.read_text(encoding="utf-8")
+    source, changed = path.read_text(encoding="utf-8"), int(path.stat().st_mtime)
     try:
-        path.write_text(mutant.applied(source), encoding="utf-8")
+        put(path, mutant.applied(source), changed + next(NUMBERS))
         killed, by = verdict(*run_tests(mutant.options(), mutant.tests, seconds))
     except ValueError as error:
         killed, by = False, f"BROKEN: {error}"
     finally:
-        path.write_text(source, encoding="utf-8")
+        put(path, source, changed)
     return killed, f"{time.monotonic() - start:5.1f} s  {by}"
 
 
@@ -176,6 +193,7 @@ def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
     written = tomllib.loads((arguments.root / "tests/mutation/mutants.toml").read_text(encoding="utf-8"))
     mutants = [Mutant(**entry) for entry in written["mutant"]]
     chosen = [m for m in mutants if not arguments.words or any(word in m.name for word in arguments.words)]
+    chosen.sort(key=lambda mutant: mutant.options() is not CHAPTER)  # the longest first: none is left alone
     if not chosen or len({m.name for m in mutants}) < len(mutants):
         raise SystemExit(f"no mutant is named like {arguments.words}, or two share a name")
     return chosen, arguments
@@ -185,11 +203,11 @@ def main() -> int:
     """Run the mutants, print the table, and return 1 if one survives."""
     mutants, arguments = read_arguments()
     start, lost = time.monotonic(), []
-    sys.dont_write_bytecode = True  # bytecode of a mutant of the same size and second would be believed
-    os.environ |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     for name in IMPORTED:  # with one thread: no other could hold a lock while we fork
         importlib.import_module(name)
+    gc.freeze()  # or each fork's collector walks, and so copies, all that was imported
     width = max(len(mutant.name) for mutant in mutants)
     with tempfile.TemporaryDirectory() as folder:
         home = arguments.root.resolve(), Path(folder).resolve()

@@ -22,8 +22,17 @@ def test_alone(): assert torch.get_num_threads() == threading.active_count() == 
 def test_child():
     program = "from annotated_transformer import double; print(double(4))"
     assert subprocess.check_output([sys.executable, "-c", program], text=True) == "8\\n"
+@pytest.mark.parametrize("wrong", range(3, 10))
+def test_not(wrong): assert double(1) != wrong
+@pytest.mark.parametrize("wrong", range(3, 10))
+def test_child_not(wrong):
+    program = "from annotated_transformer import double; print(double(1))"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True) != f"{wrong}\\n"
 @pytest.mark.message
 def test_message_double(): assert double(2) == 4
+@pytest.mark.message
+@pytest.mark.parametrize("wrong", range(3, 10))
+def test_message_not(wrong): assert double(1) != wrong
 """
 MARKERS = '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\nmarkers = ["message", "page"]\n'
 
@@ -98,6 +107,23 @@ def test_law_all_dead_is_green_and_the_project_stays_whole(tmp_path: Path):
     assert "no end (killed by the time limit)" in done.stdout.splitlines()[0]
     assert "2 of 2 mutants killed" in done.stdout
     assert (tmp_path / "annotated_transformer" / "__init__.py").read_text(encoding="utf-8") == PROGRAM
+
+
+def test_law_bytecode_of_another_mutant_is_never_run(tmp_path: Path):
+    """All mutants are of one size and made within seconds, and each test fails for one of them only."""
+    kinds = {"shapes": ("not", ""), "message": ("message_not", "message = true"), "child": ("child_not", "")}
+    done = judge(
+        tmp_path,
+        *(
+            mutant(f"{kind} {number}", f"{number} * x", test=f"::test_{test}[{number}]", more=more)
+            for number in range(3, 10)
+            for kind, (test, more) in kinds.items()
+        ),
+        mutant("equal", "x * 2", test="::test_double"),
+    )
+    assert "21 of 22 mutants killed" in done.stdout, done.stdout + done.stderr
+    assert done.stderr == "not killed: equal\n"
+    assert not list(tmp_path.rglob("*.pyc"))
 
 
 def test_law_tests_that_are_not_green_before_kill_nothing(tmp_path: Path):
