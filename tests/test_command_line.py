@@ -31,6 +31,7 @@ PAIRS = [
     for b in NOUNS
 ]
 TRAIN = ["train", "--steps", "60", "--batch-tokens", "211", "--warmup-steps", "30", "--vocab-size", "300"]
+TRAIN += ["--num-layers", "2", "--d-model", "64", "--d-ff", "128", "--max-lr", "6e-3"]
 
 
 def run(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

@@ -88,6 +88,7 @@ def corpus() -> Corpus:
     return Corpus(name="toy", splits={"train": texts[:41], "val": texts[41:]}, skipped={}, terms="")
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_two_teachers_write_more_pairs_and_the_student_goes_on_from_the_forward_one(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -9,6 +9,7 @@ from annotated_transformer.book import run_command
 PROGRAM = "python -m annotated_transformer"
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_a_command_is_shown_with_what_it_prints(tmp_path: Path):
     folder = f"'{tmp_path}/a b'"
     line = f"{PROGRAM} train --corpus toy --steps 1 --vocab-size 300 --out {folder} --threads 1"

@@ -90,6 +90,7 @@ def test_law_keeping_changes_nothing(run: Run, tmp_path: Path):
     assert not same(kept, run(None, seed=1)[0])  # else any training would do
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["saved at each step", "saved after epochs"])
 def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, copy_pairs
@@ -123,6 +124,7 @@ def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_a_training_that_was_asked_to_stop_ends_as_if_it_were_not(
     run: Run, tmp_path: Path, copy_pairs: Callable[..., list[Pair]]
 ):

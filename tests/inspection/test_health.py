@@ -94,6 +94,7 @@ def test_law_nothing_seen_is_no_number(make_model):
     assert math.isnan(health.cross_attention_entropy)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_law_the_collapse_of_gain_one_is_seen_where_the_loss_hardly_shows_it(make_model, copy_pairs, seed):
     """Train four post-norm layers for 60 steps; `gain` multiplies the projections that we drew."""

@@ -1,5 +1,6 @@
 """An induction head, found and ablated: two layers of attention copy what followed an earlier copy."""
 
+import functools
 from dataclasses import dataclass
 
 import pytest
@@ -15,6 +16,8 @@ from annotated_transformer.model.positional_encoding import SinusoidalPositions
 TOKENS, SYMBOLS, D_MODEL = 24, 24, 64
 SHORTEST, LONGEST = 4, 12
 STEPS, BATCH = 400, 64
+
+pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 class AttentionOnly(nn.Module):
@@ -72,6 +75,7 @@ class Trained:
             return loss_on_the_repeated(self.model, self.ids, self.period, ablated).item()
 
 
+@functools.cache
 def train(num_layers: int) -> Trained:
     """Train for some seconds, and look inside on sequences of another seed."""
     torch.manual_seed(0)
@@ -91,8 +95,8 @@ def train(num_layers: int) -> Trained:
     return Trained(model, ids, period, list(weights))
 
 
-@pytest.fixture(scope="module")
-def two_layers() -> Trained:
+@pytest.fixture
+def two_layers(unchecked: None) -> Trained:
     return train(2)
 
 

@@ -39,6 +39,7 @@ def rng() -> torch.Generator:
     return torch.Generator().manual_seed(0)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_a_small_model_learns_to_copy(copy_pairs):
     trained = model()
     config = TrainingConfig(steps=1000, batch_tokens=509, warmup_steps=100, max_lr=1e-2)
