@@ -5,7 +5,6 @@ import os
 import re
 import runpy
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -62,18 +61,27 @@ SKIPPED_FILE = "import pytest\npytest.skip('no moon', allow_module_level=True)\n
 
 @pytest.mark.parametrize("source", [SKIPPED_TEST, SKIPPED_FILE], ids=["test", "file"])
 @pytest.mark.parametrize("required", [False, True])
-def test_law_require_all_turns_a_skip_into_a_failure(tmp_path: Path, source: str, required: bool):
+def test_law_require_all_turns_a_skip_into_a_failure(
+    tmp_path: Path, source: str, required: bool, monkeypatch: pytest.MonkeyPatch, capsys
+):
     shutil.copy(TESTS / "conftest.py", tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (tmp_path / "test_sample.py").write_text(source, encoding="utf-8")
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("REQUIRE_ALL", "PYTEST_"))}
+    for name in [name for name in os.environ if name.startswith(("REQUIRE_ALL", "PYTEST_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     if required:
-        environment["REQUIRE_ALL"] = "1"
-    command = [sys.executable, "-m", "pytest", "-q", "-rs", str(tmp_path), f"--rootdir={tmp_path}"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
-    assert "no moon" in run.stdout
-    assert ("REQUIRE_ALL=1 does not allow this skip" in run.stdout) is required
-    assert (run.returncode in {1, 2}) is required, run.stdout
+        monkeypatch.setenv("REQUIRE_ALL", "1")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["-q", "-rs", "--import-mode=importlib", "-p", "no:faulthandler", "-p", "no:cacheprovider"]
+    for name in ("conftest", "test_sample"):  # of an earlier case
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    status = pytest.main([*arguments, f"--rootdir={tmp_path}", str(tmp_path)])
+    assert sys.modules["test_sample"].__file__ == str(tmp_path / "test_sample.py")
+    out = capsys.readouterr().out
+    assert "no moon" in out
+    assert ("REQUIRE_ALL=1 does not allow this skip" in out) is required
+    assert (status in {1, 2}) is required, out
 
 
 def test_law_what_may_be_lacking_is_what_is_listed():
