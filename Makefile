@@ -70,7 +70,7 @@ unit: $(READY)  ## unit tests, every annotated shape checked
 	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist worksteal --durations=5 -m "not message and not page" $(SHAPES)
 
 messages: $(READY)  ## tests of error messages, without the shape checker, as users run
-	$(ONE_THREAD) $(RUN) -m pytest -q -m message
+	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist worksteal -m message
 
 fresh: $(READY)  ## each chapter's cells are its source's cells
 	$(ONE_THREAD) $(RUN) chapters/build.py --check
@@ -91,7 +91,7 @@ links: $(READY)  ## look whether each link of the book to another site still wor
 	$(BUILD_BOOK) --builder linkcheck --path-output _build/links
 
 pages: browser  ## look at the rendered pages in a browser
-	$(RUN) -m pytest -q -m page
+	$(RUN) -m pytest -q -n 2 --dist worksteal -m page
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py

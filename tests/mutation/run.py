@@ -173,7 +173,8 @@ def controls(mutants: list[Mutant]) -> list[tuple[list[str], list[str]]]:
     runs = []
     for options in (CHAPTER, SHAPES, MESSAGE):
         tests = list({test: None for m in mutants if m.options() == options for test in m.tests})
-        runs += [(options, tests[start : start + TESTS]) for start in range(0, len(tests), TESTS)]
+        few = 1 if options is CHAPTER else TESTS
+        runs += [(options, tests[start : start + few]) for start in range(0, len(tests), few)]
     return runs
 
 
