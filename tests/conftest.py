@@ -11,6 +11,7 @@ from pathlib import Path
 import jaxtyping
 import pytest
 import torch
+from safetensors.torch import load_model, save_model
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
@@ -121,8 +122,13 @@ def unchecked() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def learnt() -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
-    """Train a model of one layer on 20,000 pairs: fifteen seconds on one core."""
+def learnt(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
+    """Train a model of one layer on 20,000 pairs: fifteen seconds on one core.
+
+    Where several processes run the tests, one finds the weights that another has trained.
+    """
     with unchecked_shapes():
         training, held_out = toy_split(20_000, 499)
     vocabulary = WordVocabulary(text for pair in training for text in (pair.source, pair.target))
@@ -137,10 +143,18 @@ def learnt() -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
     )
     torch.manual_seed(0)
     model = Transformer(config)
+    shared = tmp_path_factory.getbasetemp().parent / "learnt.safetensors"  # in this run's folder
+    if "PYTEST_XDIST_WORKER" in os.environ and shared.exists():
+        load_model(model, shared)
+        return model.eval(), vocabulary, held_out
     settings = TrainingConfig(steps=600, batch_tokens=2000, warmup_steps=120, max_lr=5e-3, fast=True)
     pairs = [vocabulary.encode(pair) for pair in training]
     with unchecked_shapes():
         train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        mine = tmp_path_factory.mktemp("learnt") / "model"
+        save_model(model, str(mine))
+        mine.replace(shared)  # in one step: the other finds all of it or nothing
     return model.eval(), vocabulary, held_out
 
 
