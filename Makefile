@@ -63,7 +63,7 @@ lint: $(READY)  ## ruff, on the package, the tests and the built chapters, and t
 	$(RUN) -m ruff check --output-format=concise .
 	$(RUN) -m ruff format --check --output-format=concise .
 
-types: $(READY)  ## mypy, strict, on the package
+types: $(READY)  ## mypy, strict; less so on the tests
 	$(RUN) -m mypy
 
 unit: $(READY)  ## unit tests, every annotated shape checked

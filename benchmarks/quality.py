@@ -4,6 +4,7 @@ import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import METRICS
@@ -43,7 +44,7 @@ def beam_scores(
     translator: Translator,
     splits: dict[str, list[SentencePair]],
     measures: dict[str, Measure],
-    **options: object,
+    **options: Any,
 ) -> dict[str, dict[str, dict[str, object]]]:
     """Return each measure's `score` of each split, greedily and with a beam of 5; print each as it comes."""
     scores: dict[str, dict[str, dict[str, object]]] = {name: {} for name in measures}

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,7 +24,7 @@ PACKAGES = ("torch", "numpy", "tokenizers", "sacrebleu", "transformers", "ctrans
 CODE = (".", ":!benchmarks/results", ":!benchmarks/README.md")
 
 
-def write_result(path: Path, *, seed: int, results: dict[str, object]) -> None:
+def write_result(path: Path, *, seed: int, results: Mapping[str, object]) -> None:
     """Write `results` and their origin to a JSON file, which is complete or as it was before.
 
     A program that runs long calls `describe_code` when it starts: the commit of that moment is

@@ -6,6 +6,7 @@ import http.server
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -14,10 +15,10 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
         """Say nothing."""
 
-    def copyfile(self, *args: object) -> None:
+    def copyfile(self, source: Any, outputfile: Any) -> None:
         """Send a file; a page that has moved on no longer wants it."""
         with contextlib.suppress(ConnectionError):
-            super().copyfile(*args)
+            super().copyfile(source, outputfile)
 
 
 @contextlib.contextmanager

@@ -132,7 +132,8 @@ def with_tables(text: str, results: Path = RESULTS) -> str:
             )
         files = [results / f"{name}.json", *sorted(results.glob(f"{name}_seed*.json"))]
         table = TABLES[name]([json.loads(file.read_text("utf-8")) for file in files if file.exists()])
-        text = between.sub(lambda marks, table=table: f"{marks[1]}\n{table}\n\n{marks[2]}", text)
+        before, begin, end, after = between.split(text)
+        text = f"{before}{begin}\n{table}\n\n{end}{after}"
     return text
 
 

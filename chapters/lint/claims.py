@@ -17,6 +17,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from lint.source import READERS, Chapter, Part, parse, read
 
@@ -42,18 +43,18 @@ def named(chapter: Chapter) -> Iterator[str]:
                 if not isinstance(name, ast.Constant):
                     yield f"a claim's name is not written out: {ast.unparse(node)[:60]}"
                 elif id(node) in looped:
-                    yield f"claim {name.value} stands in a loop or a function; it takes a sequence of values"
+                    yield f"claim {name.value!s} stands in a loop or function; it takes a sequence of values"
                 else:
                     made[str(name.value)] += 1
     listed = Counter(chapter.header.get("claims", []))
     listed += Counter(LINK.findall(_list(chapter)))
-    for name, count in made.items():
+    for claim, count in made.items():
         if count > 1:
-            yield f"{count} claims are named {name}"
-        if listed[name] != 1:
-            yield f"claim {name} is linked {listed[name]} times from the list of what was shown, not once"
-    for name in sorted({*listed, *LINK.findall(chapter.prose)} - set(made)):
-        yield f"there is no claim {name}, to which the prose leads"
+            yield f"{count} claims are named {claim}"
+        if listed[claim] != 1:
+            yield f"claim {claim} is linked {listed[claim]} times from the list of what was shown, not once"
+    for claim in sorted({*listed, *LINK.findall(chapter.prose)} - set(made)):
+        yield f"there is no claim {claim}, to which the prose leads"
 
 
 def checks(chapter: Chapter) -> Iterator[str]:
@@ -82,7 +83,7 @@ def asserts(code: str) -> Iterator[str]:
             yield ast.unparse(node)
 
 
-def shown(cells: list[dict[str, object]]) -> Counter[str]:
+def shown(cells: list[dict[str, Any]]) -> Counter[str]:
     """Return how often each claim is displayed in an executed notebook."""
     found: Counter[str] = Counter()
     for cell in cells:

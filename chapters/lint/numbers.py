@@ -95,9 +95,12 @@ def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Type
     """Return the numbers that stand in the words of figures, as they were typed."""
     for part in chapter.parts:
         for node in ast.walk(parse(part.text)) if part.code else []:
-            said = isinstance(node, ast.Call) and ast.unparse(node.func) == "say"
-            if said or (isinstance(node, ast.keyword) and node.arg in WORDS):
-                place = node if said else node.value
+            place: ast.expr | None = None
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "say":
+                place = node
+            elif isinstance(node, ast.keyword) and node.arg in WORDS:
+                place = node.value
+            if place is not None:
                 for text in _literals(place):
                     for found in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
                         why = _why(found[0], known, quoted=bool(QUOTED.search(text)), typed=set())

@@ -38,7 +38,7 @@ class Home(NamedTuple):
 
 def homes(chapters: Path) -> dict[str, Home]:
     """Return which chapter introduces each term of the book, by the plan and the front matters."""
-    found = {}
+    found: dict[str, Home] = {}
     for entry in yaml.safe_load((chapters / "planned.yml").read_text("utf-8")):
         stem = entry.get("file", "").rpartition("/")[2]
         terms = entry.get("terms", [])

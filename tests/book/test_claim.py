@@ -163,7 +163,7 @@ ASSERT = 'assert torch.equal(causal_mask(2), by_hand), "by hand and by the packa
     [
         (CLAIM, "", "there is no claim nearly-half, to which the prose leads"),
         (CLAIM, f"{CLAIM}\n{CLAIM}", "2 claims are named nearly-half"),
-        (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "claim nearly-half stands in a loop or a function"),
+        (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "claim nearly-half stands in a loop or function"),
         (CLAIM, CLAIM.replace('"nearly-half"', "word"), "a claim's name is not written out: claim('hidden"),
         (CLAIM, f"{CLAIM}\n{CLAIM.replace('nearly-half', 'new')}", "claim new is linked 0 times"),
         ("[✓](#claim-nearly-half)", "", "claim nearly-half is linked 0 times"),

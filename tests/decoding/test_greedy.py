@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search, suppress_tokens
+from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.next_token import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID

@@ -46,8 +46,8 @@ def test_oracle_the_numbers_one_sentence_at_a_time(make_model):
         for found in weights:
             entropy = torch.distributions.Categorical(found[0]).entropy()  # (heads, tgt_tokens)
             entropies += (entropy.mean(0) / math.log(len(src))).tolist() if len(src) > 1 else []
-    src, tgt = zip(*pairs, strict=True)
-    health = watched(model, [Batch([0, 1, 2, 3], pad(list(src)), pad(list(tgt)))])
+    sources, targets = zip(*pairs, strict=True)
+    health = watched(model, [Batch([0, 1, 2, 3], pad(list(sources)), pad(list(targets)))])
     assert health.encoder_cosine == pytest.approx(sum(cosines) / len(cosines), abs=1e-6)
     assert health.cross_attention_entropy == pytest.approx(sum(entropies) / len(entropies), abs=1e-6)
     assert 0 < health.cross_attention_entropy < 0.9999
