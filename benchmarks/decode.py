@@ -1,6 +1,7 @@
 """How fast ours decodes, beside its peers: sentences a second, greedily, one thread, the processor's clock.
 
-`python -m benchmarks.decode` writes `benchmarks/results/decode.json`; see `benchmarks/README.md`.
+`python -m benchmarks.decode` writes `benchmarks/results/decode_FAMILY-MODEL.json`, of the processor;
+see `benchmarks/README.md`.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
-from benchmarks.record import describe_code, write_result
+from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.synthetic import multi30k_like
 from benchmarks.turns import Contestant, Round, compare, take_turns
 
@@ -161,7 +162,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/decode.json"))
+    parser.add_argument("--out", type=Path, default=result_file("decode"))
     chosen = parser.parse_args()
     describe_code()
     torch.set_num_threads(1)  # as each contestant does

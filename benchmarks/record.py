@@ -60,7 +60,7 @@ def describe_machine() -> dict[str, object]:
     What is preloaded matters, too: another allocator changes the speed.
     """
     return {
-        "processor": _processor(),
+        **describe_processor(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "cores": os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
@@ -70,6 +70,33 @@ def describe_machine() -> dict[str, object]:
         "threads": torch.get_num_threads(),
         "preloaded": [Path(name).name for name in re.split("[ :]", os.environ.get("LD_PRELOAD", "")) if name],
     }
+
+
+def describe_processor(info: Path = Path("/proc/cpuinfo")) -> dict[str, object]:
+    """Return the processor's name, family and model; virtual machines often hide all but the numbers.
+
+    Only Linux on x86 tells the two numbers; elsewhere they are None.
+    """
+    try:
+        lines = info.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    numbers = {name: fields.get(key) for name, key in (("family", "cpu family"), ("model", "model"))}
+    return {
+        "processor": fields.get("model name") or platform.processor(),
+        **{name: None if number is None else int(number) for name, number in numbers.items()},
+    }
+
+
+def result_file(name: str) -> Path:
+    """Return where a speed measured on this processor goes: `results/NAME_FAMILY-MODEL.json`.
+
+    A ratio of two speeds holds for one kind of processor, so each has a file of its own.
+    """
+    processor = describe_processor()
+    kind = f"{processor['family']}-{processor['model']}" if processor["family"] else platform.machine()
+    return RESULTS / f"{name}_{kind}.json"
 
 
 def describe_versions() -> dict[str, str | None]:
@@ -89,13 +116,3 @@ def _git(*arguments: str) -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return asked.stdout.strip()
-
-
-def _processor() -> str:
-    """Return the processor's name; Linux tells `platform` less than it knows."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor())

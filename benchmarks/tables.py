@@ -1,7 +1,7 @@
 """The tables of `benchmarks/README.md`, made from the results: `python -m benchmarks.tables` writes them.
 
-A table stands between `<!-- table NAME -->` and `<!-- end NAME -->`, and is made of `results/NAME.json`,
-or of one such file for each seed.
+A table stands between `<!-- table NAME -->` and `<!-- end NAME -->`, and is made of `results/NAME_*.json`:
+one file for each seed, or for each kind of processor.
 """
 
 import json
@@ -35,18 +35,20 @@ def speed_table(result: Record, unit: str) -> str:
 
 
 def train_table(records: list[Record]) -> str:
-    """Return the table of training, and where it comes from."""
-    (record,) = records
-    return f"{speed_table(record['results'], 'target tokens/s')}\n\n{origin(record)}"
+    """Return a table of training for each processor, and where it comes from."""
+    return "\n\n".join(
+        f"{speed_table(record['results'], 'target tokens/s')}\n\n{origin(record)}" for record in records
+    )
 
 
 def decode_table(records: list[Record]) -> str:
-    """Return a table for each batch size, and where they come from."""
-    (record,) = records
+    """Return, for each processor, a table for each batch size, and where they come from."""
     parts = []
-    for name, result in record["results"].items():
-        parts.append(f"**{name.capitalize()}**\n\n{speed_table(result, 'sentences/s')}")
-    return "\n\n".join([*parts, origin(record)])
+    for record in records:
+        for name, result in record["results"].items():
+            parts.append(f"**{name.capitalize()}**\n\n{speed_table(result, 'sentences/s')}")
+        parts.append(origin(record))
+    return "\n\n".join(parts)
 
 
 def multi30k_table(records: list[Record]) -> str:
@@ -102,9 +104,15 @@ def origin(record: Record) -> str:
     commit = f"commit {(record['commit'] or 'unknown')[:10]}" + " with changes" * bool(record["dirty"])
     return (
         f"`{record['command']}`, {record['date'][:10]}, {commit}, seed {record['seed']}; "
-        f"{machine['processor']} ({machine['instructions']}), {machine['cores']} cores, "
+        f"{processor(machine)} ({machine['instructions']}), {machine['cores']} cores, "
         f"{machine['memory_gb']:.0f} GB, {threads}; {packages}."
     )
+
+
+def processor(machine: Record) -> str:
+    """Return the processor's name, with its family and model where they were recorded."""
+    numbers = f", family {machine['family']}, model {machine['model']}" if machine.get("family") else ""
+    return f"{machine['processor']}{numbers}"
 
 
 def row(cells: list[str]) -> str:
@@ -130,8 +138,8 @@ def with_tables(text: str, results: Path = RESULTS) -> str:
             raise ValueError(
                 f"table {name!r} needs one begin, one end and a maker; there are {sorted(TABLES)}"
             )
-        files = [results / f"{name}.json", *sorted(results.glob(f"{name}_seed*.json"))]
-        table = TABLES[name]([json.loads(file.read_text("utf-8")) for file in files if file.exists()])
+        files = sorted(results.glob(f"{name}_*.json"))
+        table = TABLES[name]([json.loads(file.read_text("utf-8")) for file in files])
         before, begin, end, after = between.split(text)
         text = f"{before}{begin}\n{table}\n\n{end}{after}"
     return text

@@ -1,6 +1,7 @@
 """How fast ours trains, beside its peers: target tokens a second, one thread, the processor's clock.
 
-`python -m benchmarks.train` writes `benchmarks/results/train.json`; see `benchmarks/README.md`.
+`python -m benchmarks.train` writes `benchmarks/results/train_FAMILY-MODEL.json`, of the processor;
+see `benchmarks/README.md`.
 """
 
 import argparse
@@ -23,7 +24,7 @@ from annotated_transformer.training.objective import training_loss
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.trainer import update
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
-from benchmarks.record import describe_code, write_result
+from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.synthetic import multi30k_like
 from benchmarks.turns import Contestant, Round, compare, take_turns
 
@@ -123,7 +124,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=29_000, help="in an epoch, as in Multi30k")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/train.json"))
+    parser.add_argument("--out", type=Path, default=result_file("train"))
     chosen = parser.parse_args()
     describe_code()
     torch.set_num_threads(1)  # as each contestant does

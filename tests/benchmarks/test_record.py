@@ -1,6 +1,7 @@
 """What a recorded result promises: it says where it comes from, and is whole."""
 
 import json
+import platform
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,14 @@ import pytest
 import torch
 
 from benchmarks import record
-from benchmarks.record import describe_code, describe_machine, describe_versions, write_result
+from benchmarks.record import (
+    describe_code,
+    describe_machine,
+    describe_processor,
+    describe_versions,
+    result_file,
+    write_result,
+)
 
 
 @pytest.fixture
@@ -78,6 +86,21 @@ def test_law_the_machine_is_described():
     assert found["processor"]
     assert found["cores"] >= 1
     assert 0.5 < found["memory_gb"] < 1e5
+
+
+def test_law_the_processor_is_told_by_family_and_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    info = tmp_path / "cpuinfo"
+    info.write_text(
+        "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\n"
+    )
+    found = describe_processor(info)
+    assert found == {"processor": "AMD EPYC", "family": 25, "model": 17}
+    monkeypatch.setattr(record, "describe_processor", lambda: found)
+    assert result_file("train") == record.RESULTS / "train_25-17.json"
+    unknown = describe_processor(tmp_path / "absent")
+    assert (unknown["family"], unknown["model"]) == (None, None)
+    monkeypatch.setattr(record, "describe_processor", lambda: unknown)
+    assert result_file("train").name == f"train_{platform.machine()}.json"
 
 
 def test_law_an_absent_package_has_no_version(monkeypatch: pytest.MonkeyPatch):
