@@ -56,6 +56,24 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "commands.*": TOGETHER,
     "__main__": ("*",),
 }
+# Tests that look at several modules together, and the modules (patterns) that have no test file of their own.
+# What builds the book is seen in the built book.
+TESTED_IN: dict[str, str] = {
+    "text.toy.words": "text/toy/test_grammar.py",
+    "text.toy.lexicon": "text/toy/test_grammar.py",
+    "book.drawing": "book/test_figures.py",
+    "book.palette": "book/test_figures.py",
+    "book.model_map": "book/test_masking_figures.py",
+    "book.checks.verdict": "book/test_verdict.py",
+    "book.checks.*": "book/test_checks_{name}.py",
+    "book.front.*": "book/test_cover.py",
+    "book.rendering.fonts": "book/test_vendored.py",
+    "book.rendering.vendored": "book/test_vendored.py",
+    "book.rendering.*": "book/test_render.py",
+    "book.page": "book/test_render.py",
+    "book.sphinx_*": "book/test_render.py",
+    "__main__": "test_command_line.py",
+}
 TOP = ("book", "book.*", "commands", "commands.*", "__main__")  # only the top may import the top
 CAN_RUN_CODE = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "torch.load", "torch.save"}
 
@@ -165,6 +183,21 @@ def test_law_an_arrow_that_points_up_is_seen(module: str, source: str, up: set[s
 )
 def test_law_what_runs_code_is_seen(source: str, seen: set[str]):
     assert code_runners(source) == seen
+
+
+def test_law_each_module_has_its_tests_where_its_name_says():
+    missing = []
+    for path in FILES:
+        module = module_name(path)
+        if path.name == "__init__.py":
+            continue
+        parts = module.split(".")
+        mirrored = "/".join([*parts[:-1], f"test_{parts[-1]}.py"])
+        where = next((file for of, file in TESTED_IN.items() if fnmatchcase(module, of)), mirrored)
+        where = where.format(name=parts[-1])
+        if not (Path(__file__).parent / where).is_file():
+            missing.append(f"{module}: no tests/{where}")
+    assert missing == []
 
 
 def test_law_the_package_is_found():

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,58 +19,11 @@ from annotated_transformer.checkpointing import run_directory as keeping
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, Pair, make_batches
+from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.training import trainer
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.stopping import TrainingStopped
-from annotated_transformer.training.trainer import train
-
-STEPS = 17  # the 23 pairs make 4 batches: four epochs end, and one is left unfinished
-BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
-STATE = "training.safetensors"
-
-
-class Run:
-    """A tiny training that always begins alike, and what it came to."""
-
-    def __init__(self, make_model: Callable[..., Transformer], pairs: list[Pair], **options: object) -> None:
-        self.make_model, self.pairs, self.options = make_model, pairs, options
-
-    def __call__(
-        self,
-        run_directory: RunDirectory | None,
-        config: TrainingConfig = BRIEF,
-        seed: int = 0,
-        **options: object,
-    ) -> tuple[dict[str, Tensor], list[EpochMetrics]]:
-        model = self.make_model()
-        rng = torch.Generator().manual_seed(seed)
-        reports = train(
-            model,
-            self.pairs,
-            config,
-            generator=rng,
-            run_directory=run_directory,
-            **{**self.options, **options},
-        )
-        return model.state_dict(), reports
-
-
-@pytest.fixture
-def run(make_model: Callable[..., Transformer], copy_pairs: Callable[..., list[Pair]]) -> Run:
-    return Run(make_model, copy_pairs(23))
-
-
-def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
-    return list(one) == list(other) and all(torch.equal(one[name], other[name]) for name in one)
-
-
-def lines(folder: Path) -> list[dict[str, object]]:
-    """Return the metrics, without the wall time."""
-    found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [{name: x for name, x in line.items() if name != "tokens_per_second"} for line in found]
+from tests.tiny_run import BRIEF, STATE, STEPS, Run, lines, same
 
 
 class Stopped(BaseException):
@@ -122,31 +74,6 @@ def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
             found, reports = run(run_directory, validation=validation)
         assert same(found, expected)
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_law_a_training_that_was_asked_to_stop_ends_as_if_it_were_not(
-    run: Run, tmp_path: Path, copy_pairs: Callable[..., list[Pair]]
-):
-    validation = copy_pairs(5, seed=1)
-    with RunDirectory(tmp_path / "whole") as run_directory:
-        expected, _ = run(run_directory, validation=validation)
-    for first in range(STEPS - 1):  # at the first update, at the ends of epochs, within them
-        folder, step = tmp_path / f"stopped at {first}", 0
-        for updates in (first, 1):
-            asked = iter([False] * updates + [True])
-            with (
-                RunDirectory(folder, seconds=1e9) as run_directory,
-                pytest.raises(TrainingStopped) as stopped,
-            ):
-                run(run_directory, validation=validation, stop=lambda asked=asked: next(asked))
-            step += updates
-            assert stopped.value.step == read_progress(folder).step == run_directory.step == step
-        with RunDirectory(folder, seconds=1e9) as run_directory:
-            found, reports = run(run_directory, validation=validation)
-        assert same(found, expected)
-        assert reports[-1].step == STEPS
-        assert lines(folder) == lines(tmp_path / "whole")
 
 
 def test_law_before_its_first_update_a_training_gives_way_to_another(run: Run, tmp_path: Path):
@@ -328,42 +255,6 @@ def test_message_another_training(
 
 
 @pytest.mark.message
-def test_message_a_training_that_was_asked_to_stop_names_its_last_step(run: Run):
-    message = "the training run was asked to stop, and did after step 3$"
-    asked = iter([False, False, False, True])
-    with pytest.raises(TrainingStopped, match=message):
-        run(None, stop=lambda: next(asked))
-
-
-def flip(data: bytes, place: int) -> bytes:
-    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
-
-
-DAMAGES = {
-    "cut": lambda data: data[: len(data) // 2],
-    "one byte short": lambda data: data[:-1],
-    "empty": lambda data: b"",
-    "a bit of a weight": lambda data: flip(data, -9),
-    "a name of its header": lambda data: data.replace(b'"digest"', b'"digesd"'),
-    "another": lambda data: data.replace(b'"state":', b'"statd":'),
-    "the step": lambda data: data.replace(rb"\"step\": 17", rb"\"step\": 16"),
-}
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_message_a_damaged_state(run: Run, tmp_path: Path, damage: Callable[[bytes], bytes]):
-    with RunDirectory(tmp_path) as run_directory:
-        run(run_directory)
-    whole = (tmp_path / STATE).read_bytes()
-    (tmp_path / STATE).write_bytes(damage(whole))
-    assert damage(whole) != whole
-    message = r"training\.safetensors is damaged \(.+\); give another folder to train from the first step"
-    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
-        run(run_directory)
-
-
-@pytest.mark.message
 def test_message_metrics_that_are_not_utf_8(run: Run, tmp_path: Path):
     (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 1}\n\xff')
     message = r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"
@@ -392,26 +283,6 @@ def test_message_a_resumed_training_with_another_number_of_threads(
     message = f"used {threads} CPU threads and resumes with {3 * threads}: .* give --threads {threads} for"
     with RunDirectory(tmp_path) as run_directory, pytest.warns(UserWarning, match=message):
         run(run_directory, dataclasses.replace(BRIEF, steps=5))
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("line", ["{", "[]", "7", '{"loss": 1}'])
-def test_message_damaged_metrics(run: Run, tmp_path: Path, line: str):
-    (tmp_path / "metrics.jsonl").write_text(line)
-    message = r"metrics\.jsonl is damaged \(.+\): each line must be JSON with a step; repair it, or move it"
-    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
-        run(run_directory)
-
-
-@pytest.mark.message
-def test_message_a_state_of_another_version(run: Run, tmp_path: Path):
-    with RunDirectory(tmp_path) as run_directory:
-        run(run_directory)
-    whole = (tmp_path / STATE).read_bytes()
-    (tmp_path / STATE).write_bytes(whole.replace(b'"format_version":"2"', b'"format_version":"9"'))
-    message = "has format_version=9, and this package reads 2; give another folder to train from the first"
-    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
-        run(run_directory)
 
 
 @pytest.mark.message

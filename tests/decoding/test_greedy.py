@@ -1,6 +1,5 @@
 """Greedy search: the most likely token at each step, until EOS, whatever else is in the batch."""
 
-import dataclasses
 import math
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +12,6 @@ from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.model.evaluation_mode import evaluating
-from annotated_transformer.model.next_token import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
@@ -113,23 +111,6 @@ def test_law_targets_can_be_trained_on(model: Transformer, sources: list[list[in
     for tgt in (greedy_search(model, src), beam_search(model, src).ids):
         model(src, tgt).sum().backward()
     assert not greedy_search(model, src).is_inference()
-
-
-def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):
-    config = dataclasses.replace(model.config, pad_id=3, bos_id=1)
-    logits = suppress_tokens(torch.zeros(2, VOCAB), config)
-    assert logits.isneginf().sum(dim=0).tolist() == [0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0]
-
-
-def test_law_the_models_own_ids_are_used(stirred: Callable[..., Transformer], sources: list[list[int]]):
-    other_id = torch.tensor([7, 8, 9, 3, 4, 5, 6, 0, 1, 2, 10])  # of each of the first model's ids
-    model = stirred(norm="pre")
-    other = stirred(norm="pre", pad_id=7, bos_id=8, eos_id=9)
-    with torch.no_grad():
-        other.embedding.weight[other_id] = model.embedding.weight
-    found = greedy_search(model, pad(sources))
-    assert torch.equal(greedy_search(other, other_id[pad(sources)]), other_id[found])
-    assert (found == EOS_ID).any()
 
 
 @pytest.mark.message

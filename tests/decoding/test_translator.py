@@ -170,34 +170,6 @@ def test_law_a_text_that_fills_the_positions_is_translated(translator: Translato
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("text", ["", " \n"])
-def test_message_an_empty_text(translator: Translator, text: str):
-    with pytest.raises(ValueError, match=r"text 1 of 3 is empty \('.*'\); leave it out"):
-        translator.translate(["A man", text, "A child"])
-
-
-@pytest.mark.message
-def test_message_one_text_is_not_a_list(translator: Translator):
-    with pytest.raises(TypeError, match=r"takes a list of texts, not one text; give \['A man'\]"):
-        translator.translate("A man")
-
-
-@pytest.mark.message
-def test_message_a_text_too_long_for_the_positions(translator: Translator):
-    expected = r"text 1 of 2 \('b{28}'…\) has 30 tokens .*, and this model has positions for 29; split it"
-    with pytest.raises(ValueError, match=expected):
-        translator.translate(["A man", "b" * 28])
-
-
-@pytest.mark.message
-def test_message_half_of_a_surrogate_pair(translator: Translator):
-    with pytest.raises(
-        ValueError, match=r"text 0 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"
-    ):
-        translator.translate(["a\ud800"])
-
-
-@pytest.mark.message
 def test_message_a_batch_size_below_1(translator: Translator):
     with pytest.raises(ValueError, match="batch_size=0 is not a number of texts; give a whole"):
         translator.explain(["A man"], batch_size=0)
@@ -220,21 +192,6 @@ def test_message_a_tokenizer_of_another_model(translator: Translator, changes: d
     message = f"the model has {names} = {found} and the tokenizer {ours}; build the model with"
     with pytest.raises(ValueError, match=re.escape(message)):
         Translator(Transformer(config), translator.tokenizer)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("texts", "sentence"),
-    [
-        (b"A man", r"a Translator takes a list of texts, not one text"),
-        (None, "a Translator takes a list of texts, not NoneType"),
-        (["A man", 7], "text 1 of 2 is of type int; give strings"),
-        ([b"A man"], r"text 0 of 1 is of type bytes; .* text\.decode\('utf-8'\) for bytes"),
-    ],
-)
-def test_message_texts_that_are_not_a_list_of_strings(translator: Translator, texts: object, sentence: str):
-    with pytest.raises(TypeError, match=sentence):
-        translator.translate(texts)
 
 
 @pytest.mark.message

@@ -7,7 +7,6 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.model.attention import (
     AdditiveAttention,
@@ -106,53 +105,6 @@ def test_law_a_mask_adds_0_or_minus_infinity_to_the_scores(qkv, mask):
     torch.testing.assert_close(attention(query, key, value, mask), weights @ value, **EXACT)
 
 
-def head_by_hand(layer, i, query, key, value):
-    """Return one head of a multi-head layer: its own three matrices, then attention."""
-    d_k = layer.to_query.out_features // layer.num_heads
-    d_v = layer.to_value.out_features // layer.num_heads
-    w_query, w_key = (p.weight[i * d_k : (i + 1) * d_k].T for p in (layer.to_query, layer.to_key))
-    w_value = layer.to_value.weight[i * d_v : (i + 1) * d_v].T
-    return F.scaled_dot_product_attention(query @ w_query, key @ w_key, value @ w_value)
-
-
-FREE_WIDTHS = {"d_k": 5, "d_v": 11}
-
-
-@pytest.mark.equation("eq-head")
-def test_law_a_head_is_attention_of_its_own_three_projections(tokens, randomized):
-    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
-    observed = []
-    layer.attention.register_forward_hook(lambda module, inputs, heads: observed.append(heads))
-    layer(*tokens)
-    assert observed[0].shape == (BATCH, HEADS, QUERIES, FREE_WIDTHS["d_v"])
-    for i in range(HEADS):
-        torch.testing.assert_close(observed[0][:, i], head_by_hand(layer, i, *tokens), **EXACT)
-
-
-@pytest.mark.parametrize(("given", "d_k", "d_v"), [({"d_k": 5}, 5, 4), ({"d_v": 11}, 4, 11)])
-def test_law_a_width_that_is_not_given_is_d_model_by_heads(given, d_k, d_v):
-    layer = MultiHeadAttention(12, 3, **given)
-    assert layer.to_query.out_features == layer.to_key.out_features == 3 * d_k
-    assert layer.to_value.out_features == layer.to_output.in_features == 3 * d_v
-
-
-@pytest.mark.equation("eq-multi-head")
-@pytest.mark.parametrize("widths", [{}, FREE_WIDTHS], ids=["equal", "free"])
-def test_law_multi_head_is_the_concatenated_heads_times_the_output_matrix(tokens, randomized, widths):
-    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **widths))
-    heads = torch.cat([head_by_hand(layer, i, *tokens) for i in range(HEADS)], dim=-1)
-    torch.testing.assert_close(layer(*tokens), heads @ layer.to_output.weight.T, **EXACT)
-
-
-@pytest.mark.equation("eq-sum-of-heads")
-def test_law_multi_head_is_a_sum_with_one_term_for_each_head(tokens, randomized):
-    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
-    blocks = layer.to_output.weight.T.split(FREE_WIDTHS["d_v"])
-    terms = [head_by_hand(layer, i, *tokens) @ block for i, block in enumerate(blocks)]
-    torch.testing.assert_close(layer(*tokens), sum(terms), **EXACT)
-    assert min(term.abs().max() for term in terms) > 0.1
-
-
 @pytest.mark.equation("eq-one-head-error")
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
 def test_law_one_head_loses_half_of_two_values_whatever_its_weights(alpha, draw):
@@ -240,16 +192,6 @@ def test_law_the_order_of_keys_does_not_matter_and_queries_do_not_mix(qkv):
     assert not torch.allclose(out[..., turn, :], out)
 
 
-def test_law_self_attention_is_equivariant_until_a_causal_mask(draw, randomized):
-    layer, x = randomized(MultiHeadAttention(D_MODEL, HEADS)), draw(BATCH, KEYS, D_MODEL)
-    order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
-    shuffled = x[:, order]
-    torch.testing.assert_close(layer(shuffled, shuffled, shuffled), layer(x, x, x)[:, order], **EXACT)
-    causal = torch.ones(KEYS, KEYS).bool().tril()
-    different = layer(shuffled, shuffled, shuffled, causal) - layer(x, x, x, causal)[:, order]
-    assert different.abs().max() > 1e-2
-
-
 def test_law_the_weights_are_observable_and_nothing_stores_them(tokens, randomized):
     layer = randomized(MultiHeadAttention(D_MODEL, HEADS))
     before = set(vars(layer.attention)) | set(vars(layer))
@@ -264,27 +206,6 @@ def test_law_the_weights_are_observable_and_nothing_stores_them(tokens, randomiz
     assert set(vars(layer.attention)) | set(vars(layer)) == before
     assert not any(isinstance(x, torch.Tensor) for m in layer.modules() for x in vars(m).values())
     assert list(FusedAttention().modules()) != list(ScaledDotProductAttention().modules())
-
-
-def test_law_projecting_the_memory_once_serves_every_query(tokens, randomized):
-    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
-    query, key, value = tokens
-    memory = layer.project_memory(key, value)
-    steps = [layer.attend(layer.project_query(query[:, i : i + 1]), *memory) for i in range(QUERIES)]
-    torch.testing.assert_close(torch.cat(steps, dim=1), layer(query, key, value), **EXACT)
-
-
-@pytest.mark.parametrize(("options", "parameters"), [({}, 1_048_576), ({"bias": True}, 1_050_624)])
-def test_law_parameters_and_products_do_not_depend_on_the_number_of_heads(options, parameters):
-    counts = set()
-    for num_heads in (1, 4, 8, 16, 32):  # table 3, rows A
-        with torch.device("meta"):
-            layer, x = MultiHeadAttention(512, num_heads, **options), torch.empty(1, 64, 512)
-        with FlopCounterMode(display=False) as counter:
-            layer(x, x, x)
-        counts.add((sum(p.numel() for p in layer.parameters()), counter.get_total_flops()))
-    projections, scores_and_means = 8 * 64 * 512**2, 4 * 64**2 * 512
-    assert counts == {(parameters, projections + scores_and_means)}
 
 
 def test_law_additive_attention_spends_a_hidden_layer_on_every_pair():
@@ -351,62 +272,7 @@ def test_oracle_additive_attention_is_a_loop_over_pairs(draw, randomized, assert
     assert_same(lambda *x: ours(*x, mask), loop, inputs, found)
 
 
-@pytest.mark.parametrize("inner", [None, FusedAttention()], ids=["ours", "fused"])
-@pytest.mark.parametrize("bias", [False, True])
-@with_masks
-def test_oracle_multi_head_is_pytorchs(tokens, randomized, copied, assert_same, bias, mask, inner):
-    ours = randomized(MultiHeadAttention(D_MODEL, HEADS, attention=inner, bias=bias))
-    theirs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True)
-    found = copied(ours, theirs)
-    if mask is None or mask.ndim == 2:
-        their_mask = None if mask is None else ~mask
-    else:  # theirs has (batch · heads, queries, keys), and True = may not
-        their_mask = ~mask.expand(BATCH, HEADS, QUERIES, KEYS).flatten(0, 1)
-    assert_same(
-        lambda *x: ours(*x, mask),
-        lambda *x: theirs(*x, attn_mask=their_mask, need_weights=False)[0],
-        tokens,
-        found,
-    )
-
-
-@with_masks
-def test_oracle_free_widths_are_a_loop_over_heads(tokens, randomized, assert_same, mask):
-    ours = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS, bias=True))
-    theirs = copy.deepcopy(ours)
-
-    def loop(query, key, value):
-        full = torch.ones(1, 1, 1, 1).bool() if mask is None else mask
-        full = full.expand(BATCH, HEADS, QUERIES, KEYS)
-        projections = theirs.to_query, theirs.to_key, theirs.to_value
-        both = zip((query, key, value), projections, strict=True)
-        projected = [F.linear(x, p.weight, p.bias) for x, p in both]
-        heads = []
-        for i in range(HEADS):
-            q, k, v = (p[..., i * p.size(-1) // HEADS : (i + 1) * p.size(-1) // HEADS] for p in projected)
-            scores = torch.einsum("bqd,bkd->bqk", q, k) / math.sqrt(FREE_WIDTHS["d_k"])
-            weights = scores.exp() * full[:, i]
-            heads.append(torch.einsum("bqk,bkd->bqd", weights / weights.sum(-1, keepdim=True), v))
-        return F.linear(torch.cat(heads, dim=-1), theirs.to_output.weight, theirs.to_output.bias)
-
-    found = [(t, [o]) for t, o in zip(theirs.parameters(), ours.parameters(), strict=True)]
-    assert_same(lambda *x: ours(*x, mask), loop, tokens, found)
-
-
 # Messages
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("widths", [{}, {"d_k": 4}, {"d_v": 7}])
-@pytest.mark.parametrize("num_heads", [5, 0, -2])
-def test_message_names_the_heads_that_would_fit(num_heads, widths):
-    sentence = (
-        rf"d_model=12 does not split into num_heads={num_heads} equal heads; "
-        r"choose num_heads from \[1, 2, 3, 4, 6, 12\], or give both d_k and d_v"
-    )
-    with pytest.raises(ValueError, match=sentence):
-        MultiHeadAttention(12, num_heads, **widths)
-    assert MultiHeadAttention(12, 5, d_k=4, d_v=7).to_output.in_features == 35  # the second way out
 
 
 @pytest.mark.message

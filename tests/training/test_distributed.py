@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.optim import Adam
 
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training import distributed as module
 from annotated_transformer.training.distributed import ProcessGroup, join_process_group
-from annotated_transformer.training.state import TrainingState
 
 SCRIPT = """
 import dataclasses, json, sys
@@ -148,24 +146,3 @@ def test_law_the_first_process_decides_for_all(first: bool, second: bool):
     assert sums == [first, False]
     groups[1].sum = lambda number: number + first
     assert groups[1].broadcast(second) == first
-
-
-@pytest.mark.parametrize("rank", [0, 1])
-def test_law_each_process_goes_on_with_the_generator_of_its_own_device(
-    make_model, monkeypatch: pytest.MonkeyPatch, rank: int
-):
-    """The devices are made up: none is needed to see which state goes where."""
-    states = [torch.full((5,), 7 + rank, dtype=torch.uint8) for rank in (0, 1)]
-    group = ProcessGroup()
-    group.rank, group.world_size = rank, 2
-    group.all_gather = lambda tensor: states if torch.equal(tensor, states[rank]) else [tensor, tensor]
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: states[rank])
-    restored = []
-    monkeypatch.setattr(torch.cuda, "set_rng_state", restored.append)
-    model = make_model()
-    state = TrainingState(model, Adam(model.parameters()), torch.Generator(), group)
-    saved = state.to_saved()
-    assert [saved.tensors[f"random.cuda.{of}"][0] for of in (0, 1)] == [7, 8]
-    state.restore(saved)
-    assert [found.tolist() for found in restored] == [[7 + rank] * 5]

@@ -191,13 +191,6 @@ def test_law_a_corpus_without_validation_has_none(tmp_path: Path):
     assert str(reports[0]) == f"step 2: training loss {reports[0].training_loss:.3f}"
 
 
-def test_law_a_report_says_loss_and_perplexity(tmp_path: Path):
-    reports = list[EpochMetrics]()
-    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=0, log=reports.append)
-    loss = reports[0].validation_loss
-    assert str(reports[0]).endswith(f"validation loss {loss:.3f} (perplexity {math.exp(loss):.2f})")
-
-
 def test_law_another_tokenizer_is_another_training(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path, seed=0)
     with pytest.raises(ValueError, match=r"another training run: tokenizer was \w+ and is \w+;"):
@@ -300,100 +293,16 @@ def test_message_a_seed_of_more_than_32_bits(tmp_path: Path, seed: int):
         train_from_recipe(RECIPE, corpus(), tmp_path, seed=seed)
 
 
+def test_law_a_report_says_loss_and_perplexity(tmp_path: Path):
+    reports = list[EpochMetrics]()
+    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=0, log=reports.append)
+    loss = reports[0].validation_loss
+    assert str(reports[0]).endswith(f"validation loss {loss:.3f} (perplexity {math.exp(loss):.2f})")
+
+
 def test_law_a_loss_without_a_finite_perplexity_is_reported():
     numbers = {"step": 1, "epoch": 1, "lr": 0.1, "gradient_norm": 1.0, "tokens_per_second": 1.0}
     report = EpochMetrics(training_loss=1e5, validation_loss=1e4, **numbers)
     assert str(report).endswith("validation loss 10000.000 (perplexity inf)")
     report = dataclasses.replace(report, validation_loss=600.0)
     assert str(report).endswith("validation loss 600.000 (perplexity 3.77e+260)")
-
-
-def foreign(folder: Path) -> dict[str, bytes]:
-    """Save a model that no training wrote, and return what lies there."""
-    torch.manual_seed(7)
-    tokenizer = own_tokenizer()
-    shape = dataclasses.replace(SHAPE, vocab_size=tokenizer.vocab_size)
-    checkpoint.save(folder, Transformer(shape), tokenizer)
-    return lying(folder)
-
-
-def lying(folder: Path) -> dict[str, bytes]:
-    """Return the files below `folder`, apart from the lock."""
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "training.lock")
-    return {str(path): path.read_bytes() for path in files}
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("kept", [[], *([name] for name in checkpoint.FILES)])
-def test_message_a_model_that_no_training_wrote(tmp_path: Path, kept: list[str]):
-    foreign(tmp_path)
-    for name in checkpoint.FILES:
-        if kept and name not in kept:
-            (tmp_path / name).unlink()
-    before = lying(tmp_path)
-    message = r"holds a model and no training\.safetensors: no training here wrote it, .* give another folder"
-    with pytest.raises(ValueError, match=message):
-        train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
-    assert lying(tmp_path) == before
-
-
-@pytest.mark.message
-def test_message_a_model_whose_training_lost_its_state(tmp_path: Path):
-    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
-    for name in ("training.safetensors", *checkpoint.FILES):
-        (tmp_path / name).unlink()
-    before = lying(tmp_path)  # the last epochs' models
-    with pytest.raises(ValueError, match="holds a model and no training"):
-        train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
-    assert lying(tmp_path) == before
-
-
-@pytest.mark.message
-def test_message_a_model_put_in_the_place_of_the_trainings_own(tmp_path: Path):
-    train_from_recipe(for_steps(2), corpus(), tmp_path / "own", seed=3)
-    train_from_recipe(for_steps(2), corpus(), tmp_path / "other", seed=4)
-    own = (tmp_path / "own" / "model.safetensors").read_bytes()
-    message = r"model\.safetensors is not of the training whose training\.safetensors is beside it, .* give"
-    for foreigner in ((tmp_path / "other" / "model.safetensors").read_bytes(), None):
-        if foreigner is None:
-            foreign(tmp_path / "own")
-        else:
-            (tmp_path / "own" / "model.safetensors").write_bytes(foreigner)
-        before = lying(tmp_path / "own")
-        with pytest.raises(ValueError, match=message):
-            train_from_recipe(for_steps(4), corpus(), tmp_path / "own", seed=3)
-        assert lying(tmp_path / "own") == before
-    (tmp_path / "own" / "model.safetensors").write_bytes(own)
-    train_from_recipe(for_steps(4), corpus(), tmp_path / "own", seed=3)
-
-
-@pytest.mark.message
-def test_message_a_damaged_model_in_the_folder(tmp_path: Path):
-    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
-    (tmp_path / "model.safetensors").write_bytes(b"")
-    with pytest.raises(ValueError, match=r"model\.safetensors is damaged \(.+\); give another folder, or"):
-        train_from_recipe(for_steps(4), corpus(), tmp_path, seed=3)
-
-
-def test_law_a_training_killed_between_its_first_model_and_its_state_resumes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    class Killed(BaseException):
-        pass
-
-    def kill(self: RunDirectory, state: TrainingState) -> None:
-        raise Killed
-
-    train_from_recipe(RECIPE, corpus(), tmp_path / "whole", seed=3)
-    save = RunDirectory.save
-    monkeypatch.setattr(RunDirectory, "save", kill)
-    with pytest.raises(Killed):
-        train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
-    monkeypatch.setattr(RunDirectory, "save", save)
-    before = lying(tmp_path / "killed")
-    checkpoint.load(tmp_path / "killed")
-    with pytest.raises(ValueError, match="is the state of another training run"):  # though at step 0
-        train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=4)
-    assert lying(tmp_path / "killed") == before
-    train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
-    torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "killed"), rtol=0, atol=0)

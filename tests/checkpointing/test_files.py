@@ -1,0 +1,136 @@
+"""What writing promises: a set of files is complete or as it was before, whatever stops the program."""
+
+import errno
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.checkpointing import checkpoint, files
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import Tokenizer
+
+FILES = ["config.json", "model.safetensors", "tokenizer.json"]
+
+
+TEXTS = ["A man is sleeping.", "Ein Mann schläft."]
+
+
+def make_tokenizer(vocab_size: int = 263) -> Tokenizer:
+    return Tokenizer.train(TEXTS * 2, vocab_size=vocab_size)
+
+
+def make_model(seed: int = 0, **changes: object) -> Transformer:
+    torch.manual_seed(seed)
+    shape = {"vocab_size": 263, "max_length": 19, "num_layers": 1, "d_model": 12, "d_ff": 14, "num_heads": 3}
+    return Transformer(TransformerConfig(**{**shape, **changes}))
+
+
+def same(one: Transformer, other: Transformer) -> bool:
+    ours, theirs = one.state_dict(), other.state_dict()
+    return (
+        one.config == other.config
+        and list(ours) == list(theirs)
+        and all(torch.equal(ours[name], theirs[name]) for name in ours)
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
+    return tmp_path / "model"
+
+
+DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("call", [1, 2, 3])
+def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: pytest.MonkeyPatch, call: int):
+    calls = 0
+
+    def full(handle: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise DISK_FULL
+
+    monkeypatch.setattr(files.os, "fsync", full)
+    expected = r"cannot save to .*model \(No space left on device\); what was there is still there: make room"
+    with pytest.raises(OSError, match=expected) as caught:
+        checkpoint.save(folder, make_model(seed=1, vocab_size=269), make_tokenizer(269))
+    assert caught.value.errno == errno.ENOSPC
+    assert same(checkpoint.load(folder)[0], make_model())
+    assert sorted(path.name for path in folder.iterdir()) == FILES  # no draft is left to fill the disk
+
+
+@pytest.mark.message
+def test_message_a_write_that_the_system_cuts_short(folder: Path):
+    room = (folder / "model.safetensors").stat().st_size - 1
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with pytest.raises(
+            OSError, match=r"cannot save to .*model \(File too large\); what was there is still there"
+        ):
+            checkpoint.save(folder, make_model(seed=1), make_tokenizer())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert same(checkpoint.load(folder)[0], make_model())
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+
+
+KILLS = """
+import os, signal, sys, time, torch
+from annotated_transformer.checkpointing import checkpoint
+folder, rng = sys.argv[1], torch.Generator().manual_seed(0)
+model, tokenizer = checkpoint.load(folder)
+weights = os.path.join(folder, "model.safetensors")
+for delay in torch.rand(13, generator=rng).tolist():
+    before = os.stat(weights).st_mtime_ns
+    child = os.fork()
+    while child == 0:  # the child saves without end
+        with torch.no_grad():
+            model.embedding.weight += 1
+        checkpoint.save(folder, model, tokenizer)
+    while os.stat(weights).st_mtime_ns == before:
+        assert os.waitpid(child, os.WNOHANG) == (0, 0), "it ended by itself"
+        time.sleep(0.001)
+    time.sleep(delay / 10)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    model, tokenizer = checkpoint.load(folder)
+    print(model.embedding.weight[0, 0].item())
+"""
+
+
+def test_law_a_kill_leaves_a_whole_model(folder: Path):
+    command = [sys.executable, "-c", KILLS, folder]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    weights = [float(line) for line in run.stdout.split()]
+    assert len(weights) == 13
+    assert weights == sorted(set(weights))  # each kill came after another save, and during the next
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", checkpoint.FILES)
+@pytest.mark.parametrize("kind", ["folder", "fifo", "loop"])
+def test_message_what_is_not_a_regular_file(folder: Path, name: str, kind: str):
+    path = folder / name
+    path.unlink()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(path)
+    with pytest.raises(
+        ValueError, match=rf"{name} is not a regular file; move it away, or give another fold"
+    ):
+        checkpoint.load(folder)

@@ -1,0 +1,34 @@
+"""What a fingerprint promises: equal for equal data, and another one as soon as one value differs."""
+
+import pytest
+
+from annotated_transformer.checkpointing.fingerprint import fingerprint, run_id
+
+DATA = ["ein", 1, 2.5, None, ["Wort", "Wörter"]]
+
+
+def test_law_it_is_the_same_wherever_it_is_computed():
+    """The digits are written here, so an algorithm that changes, or depends on the session, is noticed."""
+    assert fingerprint(DATA) == "47d0dbb50f2b"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        DATA[:-1],
+        DATA[::-1],
+        ["ein", "1", 2.5, None, ["Wort", "Wörter"]],
+        ["ein", 1, 2.5, "None", ["Wort", "Wörter"]],
+        ["ein", 1, 2.5, None, ["WortWörter"]],
+        ["ein", 1, 2.5, None, "Wort", "Wörter"],
+    ],
+)
+def test_law_other_data_has_another_one(other: list[object]):
+    assert fingerprint(other) != fingerprint(DATA)
+
+
+def test_law_a_run_is_its_settings_in_any_order():
+    identity = {"seed": 0, "tokenizer": "ab"}
+    assert run_id(identity) == run_id(dict(reversed(identity.items())))
+    assert run_id(identity) != run_id(identity | {"seed": 1})
+    assert len(run_id(identity)) == 12

@@ -1,0 +1,138 @@
+"""What a training promises to other models: it replaces those that it wrote, and no others."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.config import TINY
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.toy.pairs import toy_pairs
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
+from annotated_transformer.training.state import TrainingState
+
+SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
+
+
+RECIPE = Recipe(
+    shape=SHAPE,
+    training=TrainingConfig(steps=17, batch_tokens=499, warmup_steps=3, max_lr=1e-2, fast=True),
+    average=2,
+    bpe_dropout=0.1,
+)
+
+
+def for_steps(steps: int, recipe: Recipe = RECIPE) -> Recipe:
+    return dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, steps=steps))
+
+
+def corpus(**settings: object) -> Corpus:
+    texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
+    splits = {"train": texts[:83], "val": texts[83:]}
+    return Corpus(**{"name": "toy", "splits": splits, "skipped": {}, "terms": "", **settings})
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return checkpoint.load(folder)[0].state_dict()
+
+
+def own_tokenizer() -> Tokenizer:
+    texts = (text for pair in corpus().splits["train"] for text in pair)
+    return Tokenizer.train(texts, vocab_size=SHAPE.vocab_size)
+
+
+def foreign(folder: Path) -> dict[str, bytes]:
+    """Save a model that no training wrote, and return what lies there."""
+    torch.manual_seed(7)
+    tokenizer = own_tokenizer()
+    shape = dataclasses.replace(SHAPE, vocab_size=tokenizer.vocab_size)
+    checkpoint.save(folder, Transformer(shape), tokenizer)
+    return lying(folder)
+
+
+def lying(folder: Path) -> dict[str, bytes]:
+    """Return the files below `folder`, apart from the lock."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != "training.lock")
+    return {str(path): path.read_bytes() for path in files}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kept", [[], *([name] for name in checkpoint.FILES)])
+def test_message_a_model_that_no_training_wrote(tmp_path: Path, kept: list[str]):
+    foreign(tmp_path)
+    for name in checkpoint.FILES:
+        if kept and name not in kept:
+            (tmp_path / name).unlink()
+    before = lying(tmp_path)
+    message = r"holds a model and no training\.safetensors: no training here wrote it, .* give another folder"
+    with pytest.raises(ValueError, match=message):
+        train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
+    assert lying(tmp_path) == before
+
+
+@pytest.mark.message
+def test_message_a_model_whose_training_lost_its_state(tmp_path: Path):
+    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
+    for name in ("training.safetensors", *checkpoint.FILES):
+        (tmp_path / name).unlink()
+    before = lying(tmp_path)  # the last epochs' models
+    with pytest.raises(ValueError, match="holds a model and no training"):
+        train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
+    assert lying(tmp_path) == before
+
+
+@pytest.mark.message
+def test_message_a_model_put_in_the_place_of_the_trainings_own(tmp_path: Path):
+    train_from_recipe(for_steps(2), corpus(), tmp_path / "own", seed=3)
+    train_from_recipe(for_steps(2), corpus(), tmp_path / "other", seed=4)
+    own = (tmp_path / "own" / "model.safetensors").read_bytes()
+    message = r"model\.safetensors is not of the training whose training\.safetensors is beside it, .* give"
+    for foreigner in ((tmp_path / "other" / "model.safetensors").read_bytes(), None):
+        if foreigner is None:
+            foreign(tmp_path / "own")
+        else:
+            (tmp_path / "own" / "model.safetensors").write_bytes(foreigner)
+        before = lying(tmp_path / "own")
+        with pytest.raises(ValueError, match=message):
+            train_from_recipe(for_steps(4), corpus(), tmp_path / "own", seed=3)
+        assert lying(tmp_path / "own") == before
+    (tmp_path / "own" / "model.safetensors").write_bytes(own)
+    train_from_recipe(for_steps(4), corpus(), tmp_path / "own", seed=3)
+
+
+@pytest.mark.message
+def test_message_a_damaged_model_in_the_folder(tmp_path: Path):
+    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"model\.safetensors is damaged \(.+\); give another folder, or"):
+        train_from_recipe(for_steps(4), corpus(), tmp_path, seed=3)
+
+
+def test_law_a_training_killed_between_its_first_model_and_its_state_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Killed(BaseException):
+        pass
+
+    def kill(self: RunDirectory, state: TrainingState) -> None:
+        raise Killed
+
+    train_from_recipe(RECIPE, corpus(), tmp_path / "whole", seed=3)
+    save = RunDirectory.save
+    monkeypatch.setattr(RunDirectory, "save", kill)
+    with pytest.raises(Killed):
+        train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
+    monkeypatch.setattr(RunDirectory, "save", save)
+    before = lying(tmp_path / "killed")
+    checkpoint.load(tmp_path / "killed")
+    with pytest.raises(ValueError, match="is the state of another training run"):  # though at step 0
+        train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=4)
+    assert lying(tmp_path / "killed") == before
+    train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
+    torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "killed"), rtol=0, atol=0)

@@ -1,0 +1,27 @@
+"""What the tests of the caches share: decoding given targets, one token after another."""
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import BOS_ID
+
+STEPS, WORDS = 19, 11  # more steps than FastKeyValueCache makes room for at once
+CACHES = [KeyValueCache, FastKeyValueCache]
+
+
+def decode(decoder: MakeDecoder, model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:
+    """Return the logits at each step of decoding `tgt`."""
+    with evaluating(model):
+        targets = decoder(model, src)
+        return torch.stack([targets.step(tokens) for tokens in tgt.unbind(1)], dim=1)
+
+
+def some_targets(rows: int) -> Tensor:
+    rng = torch.Generator().manual_seed(0)
+    tgt = torch.randint(3, WORDS, (rows, STEPS), generator=rng)
+    tgt[:, 0] = BOS_ID
+    return tgt

@@ -1,0 +1,211 @@
+"""What the caches refuse: a model that computes something else than they do, and steps that do not fit."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.model.attention import ScaledDotProductAttention
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.transformer import Transformer
+from tests.decoder_steps import CACHES, WORDS, decode, some_targets
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    "name", ["decoder.layers.1.self_attention.attention.weights", "positions", "dropout"]
+)
+@pytest.mark.parametrize("kind", ["forward", "forward_pre"])
+def test_message_the_fast_cache_refuses_hooks_that_it_would_not_call(
+    stirred: Callable[..., Transformer], name: str, kind: str
+):
+    model = stirred()
+    hook = getattr(model.get_submodule(name), f"register_{kind}_hook")(lambda *_: None)
+    with pytest.raises(ValueError, match=rf"^{name} has hooks, .* decode with KeyValueCache"):
+        FastKeyValueCache(model, torch.tensor([[4, 2]]))
+    hook.remove()
+    FastKeyValueCache(model, torch.tensor([[4, 2]]))
+
+
+@pytest.mark.message
+def test_message_the_fast_cache_refuses_other_modules(stirred: Callable[..., Transformer]):
+    class Blind(ScaledDotProductAttention):
+        def forward(self, query, key, value, mask=None):
+            return super().forward(query, key, value, mask) * 0
+
+    model = stirred()
+    model.decoder.layers[1].cross_attention.attention = Blind()
+    expected = r"decoder\.layers\.1\.cross_attention\.attention is a Blind, .*; decode with KeyValueCache"
+    with pytest.raises(ValueError, match=expected):
+        FastKeyValueCache(model, torch.tensor([[4, 2]]))
+    KeyValueCache(model, torch.tensor([[4, 2]]))  # the way out
+
+
+class Sharp(Transformer):
+    """A model with logits of its own."""
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return 2 * super().logits(hidden)
+
+
+class Shifted(Transformer):
+    """A model with an embedding of its own."""
+
+    def embed(self, ids: Tensor, start: int = 0) -> Tensor:
+        return super().embed(ids, start) + 1
+
+
+def on_itself(path: str, method: str) -> Callable[[Transformer], None]:
+    """Return a function that doubles the result of a method of one module."""
+
+    def change(model: Transformer) -> None:
+        module = model.get_submodule(path)
+        plain = getattr(module, method)
+        setattr(module, method, lambda *args, **kwargs: 2 * plain(*args, **kwargs))
+
+    return change
+
+
+def other_heads(model: Transformer) -> None:
+    model.decoder.layers[1].cross_attention.num_heads = 2
+
+
+def other_widths(model: Transformer) -> None:
+    model.decoder.layers[1].cross_attention = MultiHeadAttention(12, 3, d_k=5, d_v=3).double()
+
+
+def of_class(kind: type[Transformer]) -> Callable[[Transformer], None]:
+    return lambda model: setattr(model, "__class__", kind)
+
+
+def with_gelu(path: str) -> Callable[[Transformer], None]:
+    return lambda model: model.set_submodule(path, torch.nn.GELU())
+
+
+BYPASSED = {
+    "logits in a subclass": (of_class(Sharp), r"model\.logits is overridden"),
+    "embed in a subclass": (of_class(Shifted), r"model\.embed is overridden"),
+    "logits": (on_itself("", "logits"), r"model\.logits is overridden"),
+    "embed": (on_itself("", "embed"), r"model\.embed is overridden"),
+    "logits of the embedding": (on_itself("embedding", "logits"), r"embedding\.logits is overridden"),
+    "positions": (on_itself("positions", "forward"), r"positions\.forward is overridden"),
+    "an attention": (
+        on_itself("decoder.layers.1.cross_attention", "attend"),
+        r"decoder\.layers\.1\.cross_attention\.attend is overridden",
+    ),
+    "other heads": (
+        other_heads,
+        r"decoder\.layers\.1\.cross_attention has num_heads, d_k, d_v = \(2, 6, 6\), .* needs \(3, 4, 4\)",
+    ),
+    "other widths": (
+        other_widths,
+        r"decoder\.layers\.1\.cross_attention has .* \(3, 5, 3\), .* needs \(3, 4, 4\)",
+    ),
+    "dropout": (with_gelu("dropout"), r"dropout is a GELU, and FastKeyValueCache cannot compute"),
+    "weights": (
+        with_gelu("decoder.layers.0.self_attention.attention.weights"),
+        r"decoder\.layers\.0\.self_attention\.attention\.weights is a GELU",
+    ),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("change", "sentence"), BYPASSED.values(), ids=BYPASSED)
+def test_message_the_fast_cache_refuses_a_model_that_computes_something_else(
+    stirred: Callable[..., Transformer], change: Callable[[Transformer], None], sentence: str
+):
+    model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
+    before = model.eval()(src, tgt)
+    change(model)
+    with pytest.raises(ValueError, match=rf"^{sentence}.*; decode with KeyValueCache, which calls"):
+        FastKeyValueCache(model, src)
+    expected = model(src, tgt)  # and the way out is one
+    torch.testing.assert_close(decode(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+    assert (expected - before).abs().max() > 1e-6
+
+
+WHOLE = {
+    "decode": (on_itself("", "decode"), r"model\.decode is overridden"),
+    "decoder": (on_itself("decoder", "forward"), r"decoder\.forward is overridden"),
+    "a layer": (on_itself("decoder.layers.1", "forward"), r"decoder\.layers\.1\.forward is overridden"),
+    "an attention": (
+        on_itself("decoder.layers.0.self_attention", "forward"),
+        r"decoder\.layers\.0\.self_attention\.forward is overridden",
+    ),
+    "hooks": (
+        lambda model: model.decoder.layers[1].register_forward_hook(lambda module, args, out: 2 * out),
+        r"decoder\.layers\.1 has hooks, and KeyValueCache would not call them; remove them, or",
+    ),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", CACHES)
+@pytest.mark.parametrize(("change", "sentence"), WHOLE.values(), ids=WHOLE)
+def test_message_a_cache_refuses_a_decoder_that_was_changed_as_a_whole(
+    stirred: Callable[..., Transformer], decoder: MakeDecoder, change: Callable[..., object], sentence: str
+):
+    model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
+    before = model.eval()(src, tgt)
+    change(model)
+    with pytest.raises(ValueError, match=rf"^{sentence}.* decode with NoCache, which calls the whole"):
+        decoder(model, src)
+    expected = model(src, tgt)  # and the way out is one
+    torch.testing.assert_close(decode(NoCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+    assert (expected - before).abs().max() > 1e-6
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
+@pytest.mark.parametrize(
+    ("src", "error", "sentence"),
+    [
+        (torch.tensor([4, 2]), ValueError, r"source ids have shape \(2,\); give \(batch, tokens\)"),
+        ([[4, 2]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
+        (torch.full((1, 29), 4), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
+        (torch.tensor([[WORDS, 2]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
+    ],
+)
+def test_message_a_decoder_refuses_other_sources(
+    model: Transformer, decoder: MakeDecoder, src: object, error: type[Exception], sentence: str
+):
+    with pytest.raises(error, match=sentence):
+        decoder(model, src)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
+@pytest.mark.parametrize(
+    ("tokens", "sentence"),
+    [
+        ([5], r"tokens have shape \(1,\), and there are 2 targets; give one token for each"),
+        ([[5], [6]], r"tokens have shape \(2, 1\), and there are 2 targets; give one token for each"),
+        ([5, WORDS], "(tokens|token ids) 5 to 11 (are not all in the|do not fit a) vocabulary of 11"),
+    ],
+)
+def test_message_a_decoder_refuses_other_tokens(
+    model: Transformer, decoder: MakeDecoder, tokens: list, sentence: str
+):
+    with evaluating(model):
+        targets = decoder(model, torch.tensor([[4, 2], [4, 2], [4, 2]]))
+        targets.step(torch.tensor([5, 6, 7]))
+        targets.select(torch.tensor([2, 0]))
+        with pytest.raises(ValueError, match=sentence):
+            targets.step(torch.tensor(tokens))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
+def test_message_a_decoder_refuses_more_tokens_than_positions(model: Transformer, decoder: MakeDecoder):
+    with evaluating(model):
+        targets = decoder(model, torch.tensor([[4, 2]]))
+        for _ in range(model.config.max_length):
+            targets.step(torch.tensor([5]))
+        with pytest.raises(
+            ValueError, match="the targets have 23 tokens, and the model has 23 positions; end"
+        ):
+            targets.step(torch.tensor([5]))

@@ -1,0 +1,77 @@
+"""What the fast cache promises: the plain cache's numbers, with fewer operations."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
+from annotated_transformer.fast import linear
+from annotated_transformer.fast.compilation import compile_stacks
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from tests.decoder_steps import CACHES, decode, some_targets
+
+KINDS = {
+    "the paper's": {},
+    "pre-norm": {"norm": "pre"},
+    "learned positions": {"positions": "learned"},
+    "fused attention": {"attention": "fused"},
+    "other widths": {"d_k": 5, "d_v": 7},
+    "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
+}
+
+
+@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+def test_oracle_large_products_are_the_same(
+    stirred: Callable[..., Transformer],
+    sources: list[list[int]],
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict,
+):
+    """In float32, `FastKeyValueCache` computes large products by oneDNN: here, all of them."""
+    monkeypatch.setattr(linear, "LARGE", 0)
+    model, src, tgt = stirred(**changes).float(), pad(sources), some_targets(len(sources))
+    expected = decode(KeyValueCache, model, src, tgt)
+    torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=1e-4, atol=1e-4)
+
+
+class Operations(TorchDispatchMode):
+    """Count the calls of PyTorch's operations, without views."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += not func.is_view
+        return func(*args, **(kwargs or {}))
+
+
+def test_law_the_fast_cache_calls_at_most_half_of_the_operations(stirred: Callable[..., Transformer]):
+    model, src = stirred(num_layers=3), torch.tensor([[4, 2]])
+    counts = []
+    for decoder in (FastKeyValueCache, KeyValueCache):
+        with evaluating(model):
+            targets = decoder(model, src)
+            with Operations() as operations:
+                targets.step(torch.tensor([5]))
+        counts.append(operations.count)
+    assert 0 < counts[0] <= counts[1] / 2
+
+
+def test_law_a_compiled_model_is_decoded_by_the_caches(
+    stirred: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+):
+    """In evaluation mode, a compiled stack runs the plain one, so a cache need not call it."""
+    monkeypatch.setattr("shutil.which", lambda name: name)
+    monkeypatch.setattr(torch, "compile", lambda plain, **options: None)  # it is not called
+    model, src = stirred(), torch.tensor([[4, 5, 2]])
+    expected = greedy_search(model, src)
+    compile_stacks(model)
+    for decoder in (*CACHES, NoCache):
+        assert torch.equal(greedy_search(model, src, decoder=decoder), expected)

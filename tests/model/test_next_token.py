@@ -1,0 +1,31 @@
+"""What the choice of the next token promises: never padding nor BOS, and the model's own ids."""
+
+import dataclasses
+from collections.abc import Callable
+
+import torch
+
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.model.next_token import suppress_tokens
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import pad
+from annotated_transformer.text.tokenizer import EOS_ID
+
+VOCAB = 11
+
+
+def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):
+    config = dataclasses.replace(model.config, pad_id=3, bos_id=1)
+    logits = suppress_tokens(torch.zeros(2, VOCAB), config)
+    assert logits.isneginf().sum(dim=0).tolist() == [0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0]
+
+
+def test_law_the_models_own_ids_are_used(stirred: Callable[..., Transformer], sources: list[list[int]]):
+    other_id = torch.tensor([7, 8, 9, 3, 4, 5, 6, 0, 1, 2, 10])  # of each of the first model's ids
+    model = stirred(norm="pre")
+    other = stirred(norm="pre", pad_id=7, bos_id=8, eos_id=9)
+    with torch.no_grad():
+        other.embedding.weight[other_id] = model.embedding.weight
+    found = greedy_search(model, pad(sources))
+    assert torch.equal(greedy_search(other, other_id[pad(sources)]), other_id[found])
+    assert (found == EOS_ID).any()

@@ -1,0 +1,42 @@
+"""What the settings of a training refuse: those that cannot train."""
+
+import math
+
+import pytest
+
+from annotated_transformer.training.config import TrainingConfig
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("steps", 0),
+        ("steps", 2.5),
+        ("batch_tokens", 3.5),
+        ("minutes", -1.0),
+        ("minutes", math.nan),
+        ("batch_tokens", 0),
+        ("warmup_steps", 0),
+        ("max_lr", 0.0),
+    ],
+)
+def test_message_settings_that_cannot_train(name: str, value: float):
+    with pytest.raises(ValueError, match=rf"{name}={value} is not a positive (whole )?number; give one"):
+        TrainingConfig(**{name: value})
+
+
+@pytest.mark.message
+def test_message_no_limit():
+    with pytest.raises(
+        ValueError, match="steps=None and minutes=None: training would never end; give one of them"
+    ):
+        TrainingConfig(steps=None)
+
+
+@pytest.mark.message
+def test_message_label_smoothing():
+    with pytest.raises(
+        ValueError, match=r"label_smoothing=1\.0 is not a probability; give 0 or more, below 1"
+    ):
+        TrainingConfig(label_smoothing=1.0)

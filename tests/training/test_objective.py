@@ -1,0 +1,32 @@
+"""What the objective promises: labels count, padding does not, and bf16 rounds the products alone."""
+
+import dataclasses
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from annotated_transformer.text.batching import Batch, make_batches, pad
+from annotated_transformer.training.trainer import train
+from tests.small_training import BRIEF, model, rng
+
+
+def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights(loss_of, copy_pairs):
+    one, pairs = model(), copy_pairs(97, seed=0)
+    (batch,) = make_batches(pairs, batch_tokens=1009)
+    rounded, exact = (loss_of(one, batch, dataclasses.replace(BRIEF, bf16=bf16)) for bf16 in (True, False))
+    assert rounded.dtype == torch.float32
+    assert rounded.item() != exact.item()
+    assert rounded.item() == pytest.approx(exact.item(), rel=0.01)
+    reports = train(one, pairs, dataclasses.replace(BRIEF, bf16=True), generator=rng())
+    assert math.isfinite(reports[-1].training_loss)
+    assert {parameter.dtype for parameter in one.parameters()} == {torch.float32}
+
+
+def test_law_padding_in_the_batch_does_not_move_the_loss(loss_of, copy_pairs):
+    one, ((src, tgt),) = model().double(), copy_pairs(1, seed=3)
+    alone = Batch([0], pad([src]), pad([tgt]))
+    padded = Batch([0], F.pad(alone.src, (0, 3)), F.pad(alone.tgt, (0, 5)))
+    expected = loss_of(one, alone, BRIEF)
+    torch.testing.assert_close(loss_of(one, padded, BRIEF), expected, rtol=1e-12, atol=0)

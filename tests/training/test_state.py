@@ -1,0 +1,57 @@
+"""What a training's state promises: what is restored goes on as what was saved would have."""
+
+import copy
+
+import pytest
+import torch
+from torch.optim import Adam
+
+from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.state import TrainingState
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_law_each_process_goes_on_with_the_generator_of_its_own_device(
+    make_model, monkeypatch: pytest.MonkeyPatch, rank: int
+):
+    """The devices are made up: none is needed to see which state goes where."""
+    states = [torch.full((5,), 7 + rank, dtype=torch.uint8) for rank in (0, 1)]
+    group = ProcessGroup()
+    group.rank, group.world_size = rank, 2
+    group.all_gather = lambda tensor: states if torch.equal(tensor, states[rank]) else [tensor, tensor]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: states[rank])
+    restored = []
+    monkeypatch.setattr(torch.cuda, "set_rng_state", restored.append)
+    model = make_model()
+    state = TrainingState(model, Adam(model.parameters()), torch.Generator(), group)
+    saved = state.to_saved()
+    assert [saved.tensors[f"random.cuda.{of}"][0] for of in (0, 1)] == [7, 8]
+    state.restore(saved)
+    assert [found.tolist() for found in restored] == [[7 + rank] * 5]
+
+
+def test_law_the_state_restored_is_the_state_saved(make_model):
+    def steps(state: TrainingState, count: int) -> None:
+        for _ in range(count):
+            state.optimizer.zero_grad()
+            sum((p * torch.randn_like(p)).sum() for p in state.model.parameters()).backward()
+            state.optimizer.step()
+
+    torch.manual_seed(0)
+    model = make_model()
+    state = TrainingState(model, Adam(model.parameters(), lr=0.1), torch.Generator().manual_seed(3))
+    steps(state, 2)
+    torch.randperm(5, generator=state.generator)
+    state.end_epoch()
+    assert (state.progress.epoch, state.progress.batch) == (1, 0)
+    saved = copy.deepcopy(state.to_saved())  # until it is written, it shares memory with the model
+    steps(state, 2)
+    expected = [p.clone() for p in model.parameters()], torch.randperm(7, generator=state.generator)
+    other = make_model()
+    again = TrainingState(other, Adam(other.parameters(), lr=0.1), torch.Generator())
+    again.restore(saved)
+    assert again.progress == saved.progress
+    steps(again, 2)
+    assert all(map(torch.equal, other.parameters(), expected[0]))
+    assert torch.equal(torch.randperm(7, generator=again.generator), expected[1])

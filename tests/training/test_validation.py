@@ -1,0 +1,80 @@
+"""What validation promises: a mean over labels, without dropout; pairs that do not fit stop the training."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from annotated_transformer.text.batching import make_batches
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
+from annotated_transformer.training.trainer import train
+from annotated_transformer.training.validation import mean_loss
+from tests.small_training import BRIEF, model, rng
+
+
+def test_law_dropout_is_on_in_training_and_off_in_validation(loss_of, copy_pairs):
+    one = model(dropout=0.5)
+    pairs = copy_pairs(5, seed=0)
+    batches = make_batches(pairs, batch_tokens=53)
+    assert mean_loss(one, batches) == mean_loss(one, batches)
+    assert one.training
+    assert loss_of(one, batches[0], BRIEF) != loss_of(one, batches[0], BRIEF)
+    train(one.eval(), pairs, BRIEF, generator=rng(), validation=pairs)
+    assert one.training
+
+
+def test_law_the_mean_is_over_labels_and_not_over_batches(loss_of, copy_pairs):
+    one, pairs = model(), copy_pairs(29, seed=0)
+    together = make_batches(pairs, batch_tokens=10_007)
+    apart = make_batches(pairs, batch_tokens=31)
+    assert len(together) == 1 < len(apart)
+    assert mean_loss(one, apart) == pytest.approx(mean_loss(one, together), rel=1e-5)
+    hard = dataclasses.replace(BRIEF, label_smoothing=0.0)
+    unweighted = sum(loss_of(one, batch, hard).item() for batch in apart) / len(apart)
+    assert unweighted != pytest.approx(mean_loss(one, together), rel=1e-5)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("pair", "sentence"),
+    [
+        (([4, 2], [3, 4, 2]), "the target of pair 5 has ids from 3 to 2, .* begin with bos_id=1"),
+        (([4, 2], [1, 4, 7]), "the target of pair 5 has ids from 1 to 7, .* end with eos_id=2; build"),
+        (([4, 0, 2], [1, 4, 2]), "pair 5 holds 0, the model's pad_id, .*; leave padding to make_batches"),
+        (([4, 2], [1, 17, 2]), "pair 5 holds the id 17, and the model has vocab_size=17; build the model"),
+    ],
+)
+def test_message_a_pair_of_other_ids_stops_before_the_first_update(copy_pairs, pair, sentence: str):
+    with pytest.raises(ValueError, match=sentence):
+        train(model(), [*copy_pairs(5), pair], BRIEF, generator=rng())
+
+
+@pytest.mark.message
+def test_message_a_batch_padded_for_another_model(loss_of, copy_pairs):
+    (batch, *_) = make_batches(copy_pairs(5), batch_tokens=101)
+    message = "the batch is padded with 0, and the model has pad_id=5; give make_batches that pad_id"
+    for loss in (lambda net: loss_of(net, batch, BRIEF), lambda net: mean_loss(net, [batch])):
+        with pytest.raises(ValueError, match=message):
+            loss(model(pad_id=5))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("lengths", [(68, 2), (2, 69)], ids=["source", "target"])
+def test_message_a_pair_longer_than_the_positions(copy_pairs, lengths: tuple[int, int]):
+    src, tgt = lengths
+    pairs = [*copy_pairs(2, seed=0), ([4] * src, [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
+    with pytest.raises(
+        ValueError,
+        match=f"pair 2 has {src} source and {tgt} target tokens, and the model 67 positions; drop",
+    ):
+        train(model(), pairs, dataclasses.replace(BRIEF, batch_tokens=101), generator=rng())
+
+
+@pytest.mark.message
+def test_message_a_validation_pair_longer_than_the_positions_stops_before_the_first_update(copy_pairs):
+    pairs, one, config = copy_pairs(2, seed=0), model(), dataclasses.replace(BRIEF, batch_tokens=101)
+    before, held_out = one.embedding.weight.clone(), [*pairs, ([4] * 71, [BOS_ID, EOS_ID])]
+    message = "validation pair 2 has 71 source and 2 target tokens, and the model 67 positions; drop"
+    with pytest.raises(ValueError, match=message):
+        train(one, pairs, config, generator=rng(), validation=held_out)
+    assert torch.equal(one.embedding.weight, before)
