@@ -71,8 +71,8 @@ b7688f84f99fa33c17397c14d8bd9cef1fdeb2ee0bf50074767023aee8926e28  deu-eng.zip
     terms="""\
 Attribution: www.manythings.org/anki and tatoeba.org
 Licence: CC BY 2.0, https://creativecommons.org/licenses/by/2.0
-Changed: blanks and quotation marks made plain, misfits left out, the rest split in three.
-Who passes on a copy, or a part, keeps the attribution and says that it was changed.""",
+Changed: white space and quotation marks were normalized, unsuitable pairs left out, the rest split in three.
+If you share a copy or a part of it, keep this attribution and say that it was changed.""",
 )
 
 SOURCES = {"multi30k": MULTI30K, "tatoeba": TATOEBA}
