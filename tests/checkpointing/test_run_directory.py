@@ -76,7 +76,7 @@ def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
 
 
-def test_law_before_its_first_update_a_training_gives_way_to_another(run: Run, tmp_path: Path):
+def test_law_a_training_without_updates_may_be_replaced(run: Run, tmp_path: Path):
     with RunDirectory(tmp_path) as run_directory, pytest.raises(TrainingStopped):
         run(run_directory, stop=lambda: True)
     assert read_progress(tmp_path).step == 0

@@ -93,7 +93,7 @@ def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: 
     assert both[0] != both[1]  # the last bits tell that there were two
 
 
-def test_law_the_shares_of_a_batch_are_the_batch(copy_pairs, monkeypatch: pytest.MonkeyPatch):
+def test_law_the_shards_of_a_batch_are_the_batch(copy_pairs, monkeypatch: pytest.MonkeyPatch):
     (batch,) = make_batches(copy_pairs(7), batch_tokens=101)
     groups = [ProcessGroup() for _ in range(3)]
     for rank, group in enumerate(groups):
@@ -110,7 +110,7 @@ def test_law_the_shares_of_a_batch_are_the_batch(copy_pairs, monkeypatch: pytest
     assert len(idle.rows) == 1
 
 
-def test_law_a_process_alone_is_a_team_of_one(copy_pairs):
+def test_law_one_process_is_a_group_of_one(copy_pairs):
     (batch,) = make_batches(copy_pairs(7), batch_tokens=101)
     with join_process_group() as group:
         assert (group.rank, group.world_size) == (0, 1)

@@ -97,7 +97,7 @@ def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pair
     assert reports[-1].step == 30  # half a minute of a clock that is read once at first, and once a step
 
 
-def test_law_the_team_decides_when_the_training_ends(monkeypatch: pytest.MonkeyPatch, copy_pairs):
+def test_law_all_processes_stop_at_the_same_step(monkeypatch: pytest.MonkeyPatch, copy_pairs):
     asked: list[bool] = []
 
     def broadcast(self: ProcessGroup, question: bool) -> bool:
