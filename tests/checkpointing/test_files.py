@@ -134,3 +134,18 @@ def test_message_what_is_not_a_regular_file(folder: Path, name: str, kind: str):
         ValueError, match=rf"{name} is not a regular file; move it away, or give another fold"
     ):
         checkpoint.load(folder)
+
+
+def test_law_a_digest_tells_names_types_shapes_and_values_apart():
+    tensors = {"a": torch.arange(4.0), "b": torch.zeros(4)}
+    others = [
+        {"a": torch.zeros(4), "b": torch.arange(4.0)},
+        {"a": torch.arange(4.0).double(), "b": torch.zeros(4)},
+        {"a": torch.arange(4.0).view(2, 2), "b": torch.zeros(4)},
+        {"a": torch.arange(4.0), "b": torch.tensor([0.0, 0.0, 0.0, -0.0])},
+        {"a": torch.arange(4.0)},
+        {"a": torch.arange(4.0), "c": torch.zeros(4)},
+    ]
+    found = [files.digest_tensors(some) for some in (tensors, *others)]
+    assert len(set(found)) == len(found)
+    assert files.digest_tensors(dict(reversed(tensors.items()))) == found[0]

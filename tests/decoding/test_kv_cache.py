@@ -54,7 +54,7 @@ def test_law_a_repeated_token_has_its_own_position(stirred: Callable[..., Transf
     assert (found[1:] - found[:-1]).abs().amax(dim=1).min() > 1e-4
 
 
-@pytest.mark.parametrize("decoder", CACHES)
+@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
 @pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], [2], []])
 def test_law_rows_can_be_reordered_repeated_and_omitted(
     stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, rows: list[int]
