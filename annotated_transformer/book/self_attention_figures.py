@@ -40,7 +40,7 @@ def draw_routes(
     asking: int,
     answers: Sequence[str],
 ) -> Figure:
-    """Draw, for each sentence, what the word `asking` reads in layer 2, and what it and those read in layer 1.
+    """Draw, for each sentence, what the word `asking` reads in layer 2, and what it and these read in 1.
 
     Lines are as wide as the weights of the two layers; `answers` stand at the end of the route.
     """
@@ -81,7 +81,7 @@ def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: in
 
     `matrices` holds x, Q, K, V, weights and output; the word `lit` is lit in each of its roles.
     """
-    fig, ax = new_canvas(14.0, 17.4)
+    fig, ax = new_canvas(14.0, 16.8)
     light = Highlight(lit, None)
 
     def draw(x: float, y: float, part: str, color: str, **look: Any) -> Box:
@@ -96,7 +96,7 @@ def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: in
         boxes[name] = box = draw(x, 8.9, name, color)
         ax.text(box.right[0] + 0.2, box.right[1], f"${name}$", ha="left", va="center", fontsize=14)
         draw_arrow(ax, (own.bottom[0], own.y - 0.05), (box.top[0], box.top[1] + 0.05))
-    for spot, name in (((2.6, 13.0), "Q"), ((7.4, 12.4), "K"), ((10.1, 13.0), "V")):
+    for spot, name in (((2.6, 13.0), "Q"), ((7.6, 12.6), "K"), ((10.1, 13.0), "V")):
         ax.text(*spot, f"$W^{name}$", ha="left", va="center", fontsize=14)
     lines = [light, Highlight(None, lit)]
     weights = draw(2.9, 2.7, "weights", QUERY, rows=words, columns=words, highlight=lines)
@@ -161,9 +161,7 @@ def draw_circle(names: Sequence[str], scores: Sequence[str]) -> Figure:
 def _gap(start: Box, end: Box) -> tuple[float, float]:
     """Return where a line from the center of `start` to that of `end` leaves the box of `start`."""
     across, up = end.center[0] - start.center[0], end.center[1] - start.center[1]
-    share = min(
-        start.width / 2 / abs(across) if across else 1.0, start.height / 2 / abs(up) if abs(up) > 1e-9 else 1.0
-    )
+    share = min(start.width / 2 / max(abs(across), 1e-9), start.height / 2 / max(abs(up), 1e-9))
     return start.center[0] + share * across, start.center[1] + share * up
 
 

@@ -84,7 +84,7 @@ def check_circle(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
     w_query, w_key = (torch.as_tensor(matrix, dtype=torch.float64) for matrix in answer())
     weights = attention_weights(w_query, w_key)  # the vectors of the words are the rows of the identity
     names = ("rock", "scissors", "paper")
-    expect(tuple(weights.shape) == (3, 3), f"the weights are {tuple(weights.shape)}; three words give (3, 3).")
+    expect(tuple(weights.shape) == (3, 3), f"the weights are {tuple(weights.shape)}, not (3, 3).")
     for row, name in enumerate(names):
         beaten = (row + 1) % 3
         found = weights[row, beaten].item()
