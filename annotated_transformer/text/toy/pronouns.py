@@ -37,7 +37,7 @@ def pronoun_sentences() -> list[PronounSentence]:
     ]
 
 
-def encode_pronouns(sentences: Sequence[PronounSentence]) -> Float[Tensor, "batch tokens features"]:
+def encode_pronouns(sentences: Sequence[PronounSentence]) -> Float[Tensor, "batch tokens d_model"]:
     """Return a vector of zeros and ones per word: which word it is; for nouns also subject or object."""
     x = torch.zeros(len(sentences), 7, len(PRONOUN_FEATURES))
     for number, sentence in enumerate(sentences):
