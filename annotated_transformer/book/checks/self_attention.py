@@ -46,7 +46,8 @@ def check_self_attention(answer: Read) -> str:
     for batch, tokens in ((2, 5), (3, 1), (1, 9)):
         x = _draw(tokens, batch, tokens, 6)
         matrices = _draw(1, 6, 4), _draw(2, 6, 4), _draw(3, 6, 3)
-        wanted = F.scaled_dot_product_attention(*(x @ matrix for matrix in matrices))
+        query, key, value = (x @ matrix for matrix in matrices)
+        wanted = F.scaled_dot_product_attention(query, key, value)
         what = f"the output for {batch} sentences of {tokens} words"
         expect_close(answer(x, *matrices), wanted, what=what, tolerance=1e-9)
     return "it agrees with PyTorch for one word, five and nine."
