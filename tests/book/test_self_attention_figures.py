@@ -1,0 +1,84 @@
+"""The drawings of the chapter on self-attention show the numbers that they are given."""
+
+import pytest
+import torch
+
+from annotated_transformer.book import self_attention_figures as figures
+from annotated_transformer.book.figures import svg
+from annotated_transformer.book.palette import KEY, QUERY, VALUE
+
+WORDS = ["fox", "chased", "it", "tasty"]
+
+
+def texts(fig):
+    """Return what is written in a drawing, in its order."""
+    return [text.get_text() for ax in fig.axes for text in ax.texts]
+
+
+def test_law_a_route_leads_from_what_the_read_words_read_to_the_asking_word():
+    first, second = torch.full((2, 4, 4), 0.05)
+    first[2, 3], first[1, 0], second[2, 0], second[1, 3] = 0.5, 0.9, 0.8, 0.7
+    first[0, 1] = 0.25
+    fig = figures.draw_routes([WORDS], [(first, second)], asking=2, answers=["fox"])
+    (ax,) = fig.axes
+    heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
+    lines = [line for line in ax.lines if line.get_color() == VALUE]
+    drawn = {
+        (line.get_xdata()[0], *(round(y, 6) for y in line.get_ydata())): line.get_linewidth()
+        for line in lines
+    }
+    left, middle = sorted({x for x, *_ in drawn})
+    place = {word: round(heights[word], 6) for word in WORDS}
+    assert drawn == {
+        (middle, place["fox"], place["it"]): pytest.approx(6.4),
+        (left, place["tasty"], place["it"]): pytest.approx(4.0),
+        (left, place["chased"], place["fox"]): pytest.approx(2.0),  # fox is read, so what it reads is drawn
+    }  # and not what "chased" reads: nothing leads from there to "it"
+    assert "= fox" in texts(fig)
+    svg(fig)
+
+
+def test_law_the_three_roles_show_each_number_and_frame_the_row_and_the_column():
+    square = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    tall = [[[n + 10 * k, n + 10 * k + 1] for n in (0, 2, 4)] for k in (1, 2, 3, 4)]
+    names = ("Q", "K", "V", "output")
+    matrices = {"x": square, **dict(zip(names, tall, strict=True)), "weights": square}
+    fig = figures.draw_roles(matrices, words=["animal", "street", "it"], lit=1)
+    found = texts(fig)
+    assert {str(n) for n in range(1, 10)} | {str(n) for k in tall for row in k for n in row} <= set(found)
+    assert {"$W^Q$", "$W^K$", "$W^V$", "query of street: its row (solid)"} <= set(found)
+    frames = [p for p in fig.axes[0].patches if not p.get_fill() and p.get_linewidth() == 3]
+    (row, column) = frames
+    assert row.get_edgecolor()[:3] == pytest.approx(tuple(int(QUERY[i : i + 2], 16) / 255 for i in (1, 3, 5)))
+    assert column.get_edgecolor()[:3] == pytest.approx(
+        tuple(int(KEY[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    )
+    middle = [t for t in fig.axes[0].texts if t.get_text() == "5"][1].get_position()  # in the weights
+    for frame in frames:
+        assert frame.get_x() < middle[0] < frame.get_x() + frame.get_width()
+        assert frame.get_y() < middle[1] < frame.get_y() + frame.get_height()
+    svg(fig)
+
+
+def test_law_each_word_of_a_circle_needs_its_own_score_to_exceed_the_one_before():
+    fig = figures.draw_circle(["rock", "scissors", "paper"], ["a", "b", "c"])
+    assert {"rock\na > c", "scissors\nb > a", "paper\nc > b", "a", "b", "c"} == set(texts(fig))
+    svg(fig)
+
+
+def test_law_ratios_have_a_mark_for_each_head_in_the_column_of_their_layer():
+    ratios = torch.tensor([[1.0, 1.0], [0.8, 1.25]])
+    fig = figures.draw_ratios(ratios)
+    (ax,) = fig.axes
+    marks = [line for line in ax.lines if line.get_linestyle() == "None"]
+    assert [list(line.get_ydata()) for line in marks] == [[1.0, 1.0], [0.8, 1.25]]
+    assert [sum(line.get_xdata()) / 2 for line in marks] == pytest.approx([1, 2])
+    svg(fig)
+
+
+def test_law_a_map_of_a_sentence_has_the_same_words_on_both_sides():
+    fig = figures.draw_own_map(torch.eye(4), words=WORDS)
+    (ax,) = fig.axes
+    assert [label.get_text() for label in ax.get_xticklabels()] == WORDS
+    assert [label.get_text() for label in ax.get_yticklabels()] == WORDS
+    svg(fig)
