@@ -163,17 +163,20 @@ def draw_genders(
 
 
 def draw_articles(groups: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Draw the mean probability of each article as a bar, one panel for each group of nouns."""
-    fig, axes = new_figure(len(groups), 1, height=1.75 * len(groups))
-    for ax, (title, shares) in zip(axes, groups.items(), strict=True):
-        for place, share in enumerate(shares.values()):
-            color = LOOKS[place][0]
-            hatch = ("", "///", "..")[place]
-            ax.barh(place, round(share, 2), color=to_rgba(color, 0.6), edgecolor=INK, hatch=hatch, height=0.7)
-            ax.text(round(share, 2) + 0.02, place, f"{share:.2f}", ha="left", va="center")
-        ax.set_title(title, loc="left")
-        ax.set(xlim=(0, 1.12), ylim=(len(shares) - 0.5, -0.5))
-        ax.set_yticks(range(len(shares)), list(shares))
-        ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-        ax.tick_params(axis="y", length=0)
+    """Draw the mean probability of each article as a bar, under the name of each group of nouns."""
+    fig, ax = new_figure(height=4.6)
+    ticks: dict[float, str] = {}
+    for number, (title, shares) in enumerate(groups.items()):
+        top = number * (len(shares) + 1.3)
+        ax.text(0.0, top - 0.85, title, ha="left", va="center", weight="bold")
+        for place, (article, share) in enumerate(shares.items()):
+            shown, y = round(share, 2), top + place
+            face, hatch = to_rgba(LOOKS[place][0], 0.6), ("", "///", "..")[place]
+            ax.barh(y, shown, color=face, edgecolor=INK, hatch=hatch, height=0.75)
+            ax.text(shown + 0.02, y, f"{shown:.1f}", ha="left", va="center")
+            ticks[y] = article
+    ax.set(xlim=(0, 1.1), ylim=(max(ticks) + 0.6, -1.4), xlabel="probability of the first word")
+    ax.set_yticks(list(ticks), list(ticks.values()))
+    ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
+    ax.tick_params(axis="y", length=0)
     return fig

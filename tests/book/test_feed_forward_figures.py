@@ -89,6 +89,6 @@ def test_law_each_noun_is_a_mark_and_the_largest_three_are_named():
 
 def test_law_a_bar_is_as_long_as_the_probability():
     fig = figures.draw_articles({"der nouns": {"Der": 0.9, "Die": 0.05, "Das": 0.0}, "x": {"Der": 0.5}})
-    assert [bar.get_width() for bar in fig.axes[0].patches] == [0.9, 0.05, 0.0]
-    assert texts(fig) == ["0.90", "0.05", "0.00", "0.50"]
+    assert [bar.get_width() for bar in fig.axes[0].patches] == [0.9, 0.05, 0.0, 0.5]
+    assert texts(fig) == ["der nouns", "0.9", "0.1", "0.0", "x", "0.5"]
     svg(fig)
