@@ -41,13 +41,13 @@ def draw_fold(slope: float) -> Figure:
         hidden.plot(*h, color=color, marker=mark, ls="", markersize=11, zorder=3)
     good, not_bad, mixed, _ = bent
     for name, spot in (("good", good), ("not bad", not_bad)):
-        hidden.annotate(name, spot, (11, 0), textcoords="offset points", ha="left", va="center")
+        hidden.annotate(name, spot, (9, 5), textcoords="offset points", ha="left", va="bottom")
     hidden.annotate("bad, not good", mixed, (-9, -9), textcoords="offset points", ha="right", va="top")
     middle = (sum(good) + sum(mixed)) / 2
     if slope < 1:  # the line halfway between the two kinds
         hidden.plot([middle - 1.7, 1.9], [1.7, middle - 1.9], color=INK, lw=1.5, ls="--", marker="", zorder=2)
     plane.set(xlim=(-2, 2.6), ylim=(-1.7, 1.7), xlabel="opinion", ylabel="polarity")
-    hidden.set(xlim=(-4.4, 2.7), ylim=(-3.6, 1.8), xlabel="unit 1", ylabel="unit 2")
+    hidden.set(xlim=(-4.4, 2.7), ylim=(-3.6, 2.2), xlabel="unit 1", ylabel="unit 2")
     for set_ticks in (plane.set_xticks, plane.set_yticks):
         set_ticks([-1, 1], ["−1", "1"])
     for set_ticks in (hidden.set_xticks, hidden.set_yticks):
@@ -85,9 +85,9 @@ def _lists(numbers: Numbers) -> list[list[float]]:
 
 def draw_squares() -> Figure:
     """Draw the matrices of an encoder and a decoder layer as areas: a square is d_model × d_model numbers."""
-    fig, ax = new_canvas(14.0, 15.4)
-    _draw_layer(ax, 15.0, ["self-attention"], "Encoder layer", "8 of 12", "⅔")
-    _draw_layer(ax, 8.4, ["self-attention", "cross-attention"], "Decoder layer", "8 of 16", "½")
+    fig, ax = new_canvas(14.0, 14.6)
+    _draw_layer(ax, 14.2, ["self-attention"], "Encoder layer", "8 of 12", "⅔")
+    _draw_layer(ax, 7.5, ["self-attention", "cross-attention"], "Decoder layer", "8 of 16", "½")
     return fig
 
 
