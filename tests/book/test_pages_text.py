@@ -187,6 +187,7 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
         "06_masking": "masks",
         "08_positional_encoding": "positional_encoding",
         "09_add_and_norm": "normalization",
+        "10_feed_forward": "feed_forward",
         "11_encoder": "encoder",
         "12_cross_attention": "decoder",
     }

@@ -5,11 +5,13 @@ import torch
 from torch import nn
 
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 BATCH, TOKENS, D_MODEL, D_FF = 2, 5, 7, 11
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
+@pytest.mark.equation("eq-feed-forward")
 def test_law_it_is_the_papers_formula(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
     w_1, w_2 = ffn.expand.weight.T, ffn.contract.weight.T
@@ -43,6 +45,47 @@ def test_oracle_it_is_two_convolutions_of_width_one(draw, randomized, assert_sam
     for convolution, linear in zip(convolutions, (ours.expand, ours.contract), strict=True):
         torch.testing.assert_close(linear.weight.grad, convolution.weight.grad[..., 0], **EXACT)
         torch.testing.assert_close(linear.bias.grad, convolution.bias.grad, **EXACT)
+
+
+@pytest.mark.equation("eq-memory")
+def test_law_it_is_the_sum_of_its_units(draw, randomized):
+    ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
+    found = ffn.contract.bias
+    for key, bias, value in zip(ffn.expand.weight, ffn.expand.bias, ffn.contract.weight.T, strict=True):
+        found = found + (x @ key + bias).clamp(min=0)[..., None] * value
+    torch.testing.assert_close(found, ffn(x), **EXACT)
+
+
+@pytest.mark.equation("eq-collapse")
+def test_law_without_an_activation_it_is_one_map_of_low_rank(draw, randomized):
+    ffn, x = randomized(FeedForward(D_MODEL, D_FF, nn.Identity())), draw(BATCH, TOKENS, D_MODEL)
+    matrix = ffn.expand.weight.T @ ffn.contract.weight.T
+    bias = ffn.expand.bias @ ffn.contract.weight.T + ffn.contract.bias
+    torch.testing.assert_close(ffn(x), x @ matrix + bias, **EXACT)
+    narrow = randomized(FeedForward(D_MODEL, 3))
+    for made, rank in ((ffn, D_MODEL), (narrow, 3)):
+        product = made.expand.weight.T @ made.contract.weight.T
+        assert torch.linalg.matrix_rank(product) == rank
+
+
+@pytest.mark.equation("eq-gelu")
+def test_oracle_gelu_is_x_times_the_normal_distribution_function(draw):
+    x = draw(TOKENS, D_FF)
+    normal = torch.distributions.Normal(torch.tensor(0.0).double(), torch.tensor(1.0).double())
+    torch.testing.assert_close(nn.GELU()(x), x * normal.cdf(x), **EXACT)
+
+
+@pytest.mark.equation("eq-share")
+@pytest.mark.parametrize(("d_ff", "attentions"), [(24, 1), (24, 2), (9, 3)])
+def test_law_its_share_of_a_layers_matrices(d_ff, attentions):
+    width = 6
+    heads = [MultiHeadAttention(width, 2) for _ in range(attentions)]
+
+    def size(*modules):
+        return sum(p.numel() for module in modules for p in module.parameters() if p.dim() == 2)
+
+    ffn, ratio = FeedForward(width, d_ff), d_ff / width
+    assert size(ffn) / size(ffn, *heads) == pytest.approx(ratio / (2 * attentions + ratio))
 
 
 def test_law_relu_is_the_default():
