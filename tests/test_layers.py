@@ -32,6 +32,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
     **dict.fromkeys(("model.evaluation_mode", "model.pooling"), ()),
     "model.multi_head_attention": ("model.attention",),
+    "model.lookup": ("model.attention",),
     "model.initialization": ("model.multi_head_attention",),
     **dict.fromkeys(("model.embeddings", "model.positional_encoding"), ("model.initialization",)),
     **dict.fromkeys(
