@@ -87,7 +87,7 @@ class Captioner(nn.Module):
         self,
         last_words: Int[Tensor, "batch queries"],
         cells: Float[Tensor, "batch keys d_cell"],
-    ) -> Float[Tensor, "batch queries num_words"]:
+    ) -> Float[Tensor, "batch queries vocab"]:
         """Return the logits of the words that follow the last words."""
         x = F.one_hot(last_words, self.num_words).to(cells.dtype)
         logits: Tensor = self.to_words(self.lookup(x, cells))
@@ -96,7 +96,7 @@ class Captioner(nn.Module):
     @torch.no_grad()
     def write(
         self, cells: Float[Tensor, "batch keys d_cell"], *, start: int, length: int
-    ) -> Int[Tensor, "batch length"]:
+    ) -> Int[Tensor, "batch tokens"]:
         """Return captions of `length` words; each word becomes the next query."""
         said = torch.full((len(cells), 1), start)
         for _ in range(length):

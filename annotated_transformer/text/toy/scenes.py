@@ -27,7 +27,7 @@ class Scenes:
     roles: Int[Tensor, "batch cells"]
     words: Int[Tensor, "batch cells"]
 
-    def features(self) -> Float[Tensor, "batch cells features"]:
+    def features(self) -> Float[Tensor, "batch cells d_cell"]:
         """Return the vector of each cell: one feature for each role, then one for each word."""
         one_hot = F.one_hot(self.roles, len(ROLES)), F.one_hot(self.words, len(SCENE_WORDS))
         return torch.cat(one_hot, dim=-1).to(torch.get_default_dtype())
@@ -94,6 +94,6 @@ def swap_roles(scenes: Scenes) -> Scenes:
     return Scenes(exchange[scenes.roles], scenes.words)
 
 
-def caption_text(ids: Int[Tensor, " words"]) -> str:
+def caption_text(ids: Int[Tensor, " tokens"]) -> str:
     """Return a caption as text."""
     return " ".join(SCENE_WORDS[number] for number in ids.tolist())
