@@ -121,7 +121,7 @@ def test_law_a_guide_and_a_later_chapter_may_use_the_term():
 
 def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs():
     homes = terms.homes(ROOT / "chapters")
-    assert homes["query"] == terms.Home(3, "03_scaled_dot_product_attention")
+    assert homes["query"] == terms.Home(2, "02_queries_keys_values")
     assert homes["beam search"] == terms.Home(18, "")
     assert homes["cross entropy"].number == 16
 
@@ -258,4 +258,4 @@ def test_law_the_command_lists_all_three():
     assert "(printed)" in listed
     unknown = subprocess.run([*command, "x"], capture_output=True, text=True, check=False)
     assert unknown.returncode == 1
-    assert "no chapter is called x; there are 03_" in unknown.stderr
+    assert "no chapter is called x; there are 0" in unknown.stderr

@@ -1,0 +1,105 @@
+"""Soft and learned lookups: the steps that lead from a dictionary to attention.
+
+The chapter on queries, keys and values explains them; the paper has neither.
+"""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.model.attention import (
+    ScaledDotProductAttention,
+    check_values,
+    check_widths,
+    masked_softmax,
+)
+
+
+def gaussian_average(
+    query: Float[Tensor, "*batch queries d_k"],
+    key: Float[Tensor, "*batch keys d_k"],
+    value: Float[Tensor, "*batch keys d_v"],
+    *,
+    width: float,
+) -> Float[Tensor, "*batch queries d_v"]:
+    r"""Average the values by closeness, $w_i \propto e^{-\|q - k_i\|^2 / 2\sigma^2}$.
+
+    This is the Nadaraya–Watson estimator with a Gaussian kernel; `width` is $\sigma$.
+
+    Raises:
+        ValueError: If the width is not above 0, or the shapes do not fit.
+    """
+    if not width > 0:
+        raise ValueError(f"width={width} of the kernel; give a number above 0")
+    check_widths(query, key)
+    check_values(key, value)
+    squares = (query.unsqueeze(-2) - key.unsqueeze(-3)).square().sum(dim=-1)
+    weights = masked_softmax(-squares / (2 * width**2))
+    return weights @ value
+
+
+class LearnedLookup(nn.Module):
+    r"""Look up with queries $xW^Q$ in a dictionary of keys $cW^K$ and values $cW^V$.
+
+    `attention` is what compares queries with keys: scaled dot products unless given.
+    """
+
+    def __init__(
+        self,
+        d_x: int,
+        d_cell: int,
+        *,
+        d_k: int,
+        d_v: int,
+        attention: nn.Module | None = None,
+    ) -> None:
+        """Make the three matrices."""
+        super().__init__()
+        self.to_query = nn.Linear(d_x, d_k, bias=False)
+        self.to_key = nn.Linear(d_cell, d_k, bias=False)
+        self.to_value = nn.Linear(d_cell, d_v, bias=False)
+        self.attention = attention or ScaledDotProductAttention()
+
+    def forward(
+        self,
+        x: Float[Tensor, "*batch queries d_x"],
+        cells: Float[Tensor, "*batch keys d_cell"],
+    ) -> Float[Tensor, "*batch queries d_v"]:
+        """Return one weighted mean of the cells' values for each row of `x`."""
+        query = self.to_query(x)
+        key, value = self.to_key(cells), self.to_value(cells)
+        found: Tensor = self.attention(query, key, value)
+        return found
+
+
+class Captioner(nn.Module):
+    """Describe a picture word by word: each query is made from the last word."""
+
+    def __init__(self, num_words: int, lookup: LearnedLookup) -> None:
+        """Make the map from what was looked up to the logits of the words."""
+        super().__init__()
+        self.num_words = num_words
+        self.lookup = lookup
+        self.to_words = nn.Linear(lookup.to_value.out_features, num_words)
+
+    def forward(
+        self,
+        last_words: Int[Tensor, "batch queries"],
+        cells: Float[Tensor, "batch keys d_cell"],
+    ) -> Float[Tensor, "batch queries vocab"]:
+        """Return the logits of the words that follow the last words."""
+        x = F.one_hot(last_words, self.num_words).to(cells.dtype)
+        logits: Tensor = self.to_words(self.lookup(x, cells))
+        return logits
+
+    @torch.no_grad()
+    def write(
+        self, cells: Float[Tensor, "batch keys d_cell"], *, start: int, length: int
+    ) -> Int[Tensor, "batch tokens"]:
+        """Return captions of `length` words; each word becomes the next query."""
+        said = torch.full((len(cells), 1), start)
+        for _ in range(length):
+            logits = self(said[:, -1:], cells)
+            said = torch.cat([said, logits.argmax(dim=-1)], dim=1)
+        return said[:, 1:]

@@ -1,0 +1,146 @@
+"""The checks of the exercises on queries, keys and values reject wrong answers."""
+
+import math
+
+import pytest
+import torch
+
+from annotated_transformer.book.checks.lookup import (
+    ANSWERS,
+    check_additive,
+    check_answers,
+    check_extended,
+    check_matrices,
+    check_soft_lookup,
+    check_writer,
+)
+from annotated_transformer.text.toy.scenes import FEATURES, SCENE_WORDS, VERBS
+
+
+def soft_lookup(query, keys, values, width, *, shift=True, power=2, squared=True, normal=True):
+    scores = [-(abs(query - key) ** power) / (2 * width ** (2 if squared else 1)) for key in keys]
+    top = max(scores) if shift else 0
+    raised = [math.exp(score - top) for score in scores]
+    return sum(r * v for r, v in zip(raised, values, strict=True)) / (sum(raised) if normal else 1)
+
+
+def varied(**changes):
+    return lambda *inputs: soft_lookup(*inputs, **changes)
+
+
+def additive(query, key, value, w_query, w_key, w_score, *, tanh=torch.tanh, dim=-1, scale=1.0):
+    pairs = (query @ w_query)[:, :, None] + (key @ w_key)[:, None]
+    scores = tanh(pairs) @ w_score / scale
+    return scores.softmax(dim=dim) @ value
+
+
+def other_additive(**changes):
+    return lambda *inputs: additive(*inputs, **changes)
+
+
+def writer(captioner, cells, start, length, *, feed=True, dim=-1, keep_start=False):
+    last = torch.full((len(cells), 1), start)
+    said = [last] if keep_start else []
+    for _ in range(length):
+        word = captioner(last, cells).argmax(dim=dim)
+        said.append(word)
+        last = word if feed else last
+    return torch.cat(said, dim=1)
+
+
+def other_writer(**changes):
+    return lambda *inputs: writer(*inputs, **changes)
+
+
+def extended(query, key, width, *, factor=0.5, power=2):
+    ones = torch.ones_like(query[:, :1])
+    norms = factor * key.square().sum(dim=-1, keepdim=True)
+    return torch.cat([query, ones], dim=-1) / width**power, torch.cat([key, -norms], dim=-1)
+
+
+def matrices(strength=60.0, *, by_word=False, roles=(0, 1, 2)):
+    words = len(SCENE_WORDS)
+    w_query = torch.zeros(words, 3)
+    w_query[:, 1] = strength  # a noun: the verb comes next
+    w_query[0] = torch.tensor([strength, 0, 0])
+    for verb in VERBS:
+        w_query[SCENE_WORDS.index(verb)] = torch.tensor([0, 0, strength])
+    w_key = torch.zeros(FEATURES, 3)
+    for feature, role in enumerate(roles):
+        w_key[role, feature] = 1
+    if by_word:
+        w_key = torch.zeros(FEATURES, 3)
+        w_key[4:, 0] = w_key[4:, 2] = 1
+        w_key[[4 + SCENE_WORDS.index(verb) for verb in VERBS], 1] = 1
+    w_value = torch.cat([torch.zeros(4, words), torch.eye(words)])
+    return w_query, w_key, w_value
+
+
+RIGHT = {
+    check_answers: (dict(ANSWERS),),
+    check_soft_lookup: (soft_lookup,),
+    check_additive: (additive,),
+    check_writer: (writer,),
+    check_extended: (extended,),
+    check_matrices: (matrices,),
+}
+
+
+@pytest.mark.parametrize(("check", "answer"), RIGHT.items())
+def test_law_the_right_answer_passes(check, answer):
+    assert check(*answer).passed, repr(check(*answer))
+
+
+WRONG = {
+    "answers: the mean of the neighbours": (check_answers, ANSWERS | {"narrow, query 9.4": 12}),
+    "answers: a dictionary raises": (check_answers, ANSWERS | {"narrow, query 13": 0}),
+    "answers: the first of two": (check_answers, ANSWERS | {"narrow, query 9": 10}),
+    "answers: stored once": (check_answers, ANSWERS | {"wide, 12 stored twice": 44 / 3}),
+    "answers: empty": (check_answers, ANSWERS | {"wide, query 9.4": "?"}),
+    "soft: not normalized": (check_soft_lookup, varied(normal=False)),
+    "soft: underflow": (check_soft_lookup, varied(shift=False)),
+    "soft: the distance itself": (check_soft_lookup, varied(power=1)),
+    "soft: the width itself": (check_soft_lookup, varied(squared=False)),
+    "additive: no tanh": (check_additive, other_additive(tanh=lambda x: x)),
+    "additive: over the queries": (check_additive, other_additive(dim=-2)),
+    "additive: scaled": (check_additive, other_additive(scale=11**0.5)),
+    "writer: nothing is fed back": (check_writer, other_writer(feed=False)),
+    "writer: argmax over the queries": (check_writer, other_writer(dim=1)),
+    "writer: the start is part of the caption": (check_writer, other_writer(keep_start=True)),
+    "extended: the whole square": (check_extended, lambda *x: extended(*x, factor=1.0)),
+    "extended: the width itself": (check_extended, lambda *x: extended(*x, power=1)),
+    "extended: nothing added": (check_extended, lambda *x: extended(*x, factor=0.0)),
+    "extended: one tensor": (check_extended, lambda query, key, width: query),
+    "matrices: too weak": (check_matrices, lambda: matrices(2.0)),
+    "matrices: keys are words": (check_matrices, lambda: matrices(by_word=True)),
+    "matrices: the object first": (check_matrices, lambda: matrices(roles=(2, 1, 0))),
+    "matrices: transposed": (check_matrices, lambda: [matrix.T for matrix in matrices()]),
+}
+
+
+@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
+def test_law_a_wrong_answer_fails_with_a_sentence(case):
+    check, *wrong = case
+    verdict = check(*wrong)
+    assert not verdict.passed
+    assert len(verdict.message.split()) > 5
+
+
+def test_law_every_check_rejects_two_answers_or_more():
+    rejected = [check for check, *_ in WRONG.values()]
+    assert all(rejected.count(check) >= 2 for check in RIGHT)
+
+
+def test_law_an_empty_answer_fails_politely():
+    def stub(*_: object) -> object:
+        raise NotImplementedError("your turn")
+
+    for check, answers in RIGHT.items():
+        verdict = check(*({} if check is check_answers else stub for _ in answers))
+        assert not verdict.passed
+        assert "still empty" in verdict.message
+
+
+def test_law_the_verdict_says_why_a_far_query_fails():
+    check, *wrong = WRONG["soft: underflow"]
+    assert "round to 0" in check(*wrong).message
