@@ -31,7 +31,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "config": (),
     **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
     **dict.fromkeys(("model.evaluation_mode", "model.pooling"), ()),
-    **dict.fromkeys(("model.lookup", "model.multi_head_attention", "model.self_attention"), ("model.attention",)),
+    **dict.fromkeys(
+        ("model.lookup", "model.multi_head_attention", "model.self_attention"), ("model.attention",)
+    ),
     "model.initialization": ("model.multi_head_attention",),
     **dict.fromkeys(("model.embeddings", "model.positional_encoding"), ("model.initialization",)),
     **dict.fromkeys(
