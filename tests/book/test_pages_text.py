@@ -151,7 +151,7 @@ def test_law_the_preface_names_the_licence_of_what_the_pages_carry():
 
 REFERENCE = {  # what is compared, in the words of the preface; the file of its test, and how its name begins
     "Attention,": ("attention", "attention_is_pytorchs"),
-    "multi-head attention": ("attention", "multi_head_is_pytorchs"),
+    "multi-head attention": ("multi_head_attention", "multi_head_is_pytorchs"),
     "layer normalization": ("normalization", "layer_norm_is_pytorchs"),
     "the encoder": ("encoder", "the_stack_is_pytorchs"),
     "the decoder": ("decoder", "the_stack_is_pytorchs"),
