@@ -67,7 +67,8 @@ def add_corpus_options(command: argparse.ArgumentParser) -> None:
         "--data",
         type=path,
         help=f"folder of the corpus, or its parent (default: the environment variable {DATA_VARIABLE}); "
-        "for files, it contains SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en",
+        "for files, it contains SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en; if train is the only "
+        "split, val and test are split off, about 5%% of the pairs each",
     )
     command.add_argument("--source", default="en", help="language to translate from (default: %(default)s)")
     command.add_argument("--target", default="de", help="language to translate into (default: %(default)s)")
