@@ -277,6 +277,12 @@ def test_message_logits_that_are_nan(model: Transformer):
 
 
 @pytest.mark.message
+def test_message_the_end_has_the_probability_nan(model: Transformer, script: Callable[..., MakeDecoder]):
+    with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
+        beam_search(model, pad([[4, EOS_ID]]), decoder=script(lambda said: [math.nan] * 6))
+
+
+@pytest.mark.message
 def test_message_a_beam_size_that_is_not_whole(model: Transformer):
     with pytest.raises(ValueError, match=r"beam_size=2\.5 keeps no hypothesis; .* or more, a whole number"):
         beam_search(model, pad([[4, EOS_ID]]), beam_size=2.5)
