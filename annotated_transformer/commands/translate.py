@@ -5,6 +5,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from tqdm import tqdm
 
@@ -20,13 +21,21 @@ from annotated_transformer.commands.sampling import add_sampling_options, check_
 from annotated_transformer.decoding.pretrained import EN_DE
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.text.lines import decode_lines, list_problems
+from annotated_transformer.text.sentences import split_sentences
 
 STDIN = "the standard input"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
 PROMPT = "> "
 
 Translate = Callable[[list[str]], list[list[str]]]
-"""Returns the lines to print for each text: one, or with --nbest N, N of them."""
+"""Returns the lines to print for each sentence: one, or with --nbest N, N of them."""
+
+
+class _Sentences(NamedTuple):
+    """The sentences of each text that can be translated, and the problems of the other texts."""
+
+    of_texts: list[list[str]]
+    problems: dict[int, str]
 
 
 def add_translate_options(command: argparse.ArgumentParser) -> None:
@@ -54,6 +63,17 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         help="print a blank line for each text that cannot be translated, and translate the others "
         "(default: report all of them, and translate nothing)",
     )
+    command.add_argument(
+        "--no-split",
+        action="store_true",
+        help="translate each text as a whole (default: sentence by sentence, except with --nbest)",
+    )
+    command.add_argument(
+        "--source",
+        metavar="LANGUAGE",
+        help="language of the texts, whose abbreviations do not end a sentence (default: that in the name "
+        "of the model in this package; with --model, en)",
+    )
     add_search_options(command)
     command.add_argument(
         "--nbest",
@@ -68,7 +88,8 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
 def translate_command(options: argparse.Namespace) -> None:
     """Translate each text, or each line of a file or of the standard input, and print one line for each.
 
-    The translation of a blank line is a blank line. Translations are written as soon as they are
+    A text of several sentences is translated sentence by sentence. The translation of a blank line is
+    a blank line. Translations are written as soon as they are
     made, so an interrupted run leaves those that are done. In a terminal, without a text and
     --input, it asks for sentences and translates one after the other.
     """
@@ -82,19 +103,18 @@ def translate_command(options: argparse.Namespace) -> None:
     translate = _translate(options, translator)
     if interactive:
         with open_lines(options.output) as write:
-            _translate_interactively(translator, translate, write)
+            _translate_interactively(lambda text: _split(options, translator, [text]), translate, write)
         return
-    sources = translator.encode(texts)
+    sentences = _split(options, translator, texts)
     name = "argument" if options.texts else f"{options.input or STDIN}, line"
-    problems = [f"{name} {index + 1} {sources.problems[index]}" for index in sorted(sources.problems)]
+    problems = [f"{name} {index + 1} {sentences.problems[index]}" for index in sorted(sentences.problems)]
     if problems and not options.skip_bad:
         raise ValueError(list_problems(problems, "or give --skip-bad to leave such lines blank"))
     for problem in problems:
         log(f"skipped: {problem}")
-    skipped, together = sources.blank | set(sources.problems), TOGETHER * max(search["batch_size"], 1)
-    blank = [""] * (options.nbest or 1)
+    together, blank = TOGETHER * max(search["batch_size"], 1), [""] * (options.nbest or 1)
     with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
-        for lines in _translations(translate, texts, skipped, together):
+        for lines in _translations(translate, sentences.of_texts, together):
             for line in lines or blank:
                 write(line)
             bar.update()
@@ -132,6 +152,25 @@ def _decode_argument(text: str) -> str:
         return text
 
 
+def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> _Sentences:
+    """Split texts into sentences, without blank ones; there are none of a text with a problem."""
+    name = EN_DE if options.pretrained is None else options.pretrained
+    language = options.source or ("en" if options.model is not None else name.partition("-")[0])
+    whole = options.no_split or options.nbest is not None
+    of_texts = [[text] if whole else split_sentences(text, language) for text in texts]
+    sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
+    found, problems, first = [], {}, 0
+    for index, sentences in enumerate(of_texts):
+        places = range(first, first + len(sentences))
+        first += len(sentences)
+        wrong = [sources.problems[place] for place in places if place in sources.problems]
+        if wrong:
+            problems[index] = wrong[0]
+        usable = zip(places, sentences, strict=True)
+        found.append([] if wrong else [text for place, text in usable if place not in sources.blank])
+    return _Sentences(found, problems)
+
+
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
     """Return a function that translates texts as the options say."""
     search = search_options(options)
@@ -148,19 +187,20 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
     return lambda texts: [lines(ranked) for ranked in translator.nbest(texts, options.nbest, **search)]
 
 
-def _translations(
-    translate: Translate, texts: list[str], skipped: set[int] | frozenset[int], together: int
-) -> Iterator[list[str]]:
-    """Yield the lines of each text, `together` texts at a time; there are none for those in `skipped`."""
-    for start in range(0, len(texts), together):
-        indices = range(start, min(start + together, len(texts)))
-        found = iter(translate([texts[i] for i in indices if i not in skipped]))
-        for i in indices:
-            yield [] if i in skipped else next(found)
+def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[list[str]]:
+    """Yield the lines of each text, `together` texts at a time; a text without sentences has none."""
+    for start in range(0, len(of_texts), together):
+        group = of_texts[start : start + together]
+        found = iter(translate([sentence for sentences in group for sentence in sentences]))
+        for sentences in group:
+            lines = [next(found) for _ in sentences]
+            if len(lines) > 1:  # one line each: with --nbest, texts are not split
+                lines = [[" ".join(line for (line,) in lines)]]
+            yield lines[0] if lines else []
 
 
 def _translate_interactively(
-    translator: Translator, translate: Translate, write: Callable[[str], None]
+    split: Callable[[str], _Sentences], translate: Translate, write: Callable[[str], None]
 ) -> None:
     """Ask for a text, translate it, and so on until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
@@ -171,12 +211,13 @@ def _translate_interactively(
             ask("\n")
             return
         (text,) = decode_lines(raw, STDIN, errors="surrogateescape") or [""]
-        sources = translator.encode([text])
-        for problem in sources.problems.values():
+        sentences = split(text)
+        for problem in sentences.problems.values():
             log(f"the text {problem}")
-        if not (sources.problems or sources.blank):
-            for line in translate([text])[0]:
-                write(line)
+        if any(sentences.of_texts):
+            for lines in _translations(translate, sentences.of_texts, 1):
+                for line in lines:
+                    write(line)
 
 
 def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":

@@ -15,6 +15,7 @@ import torch
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.commands import options as shared
 from annotated_transformer.commands import output
+from annotated_transformer.commands import translate as module
 from annotated_transformer.commands.signals import SIGNALS
 from annotated_transformer.commands.translate import PROMPT
 from annotated_transformer.decoding.length_penalty import PlainLength
@@ -511,3 +512,66 @@ def test_law_the_model_is_on_the_given_device(
     assert command_line.main([command, *given, "--device", "cuda"]) == 0
     assert asked == ["cpu", "cuda"]
     assert found == [torch.device("meta")] * 2
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_text_is_translated_sentence_by_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    assert command_line.main(["translate", "Two dogs.", "Dr. A man is sleeping."]) == 0
+    two, man = capsys.readouterr().out.splitlines()
+    long = "Two dogs.  Dr. A man is sleeping. Two dogs."
+    assert command_line.main(["translate", long, "", "Two dogs."]) == 0
+    assert capsys.readouterr().out == f"{two} {man} {two}\n\n{two}\n"
+    monkeypatch.setattr(sys, "stdin", Terminal(long.encode()))
+    assert command_line.main(["translate"]) == 0
+    assert capsys.readouterr().out == f"{two} {man} {two}\n"
+    short = "Two dogs. A child"
+    assert command_line.main(["translate", "--no-split", short]) == 0
+    whole = capsys.readouterr().out
+    assert whole == f"{Translator.from_pretrained().translate([short])[0]}\n"
+    assert command_line.main(["translate", short]) == 0
+    assert capsys.readouterr().out != whole
+    assert command_line.main(["translate", "--beam", "2", "--nbest", "1", short]) == 0
+    best = Translator.from_pretrained().translate([short], beam_size=2)
+    assert capsys.readouterr().out.split("\t")[1] == f"{best[0]}\n"
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_sentence_that_is_too_long_spoils_its_text_only(capsys: pytest.CaptureFixture[str]):
+    assert command_line.main(["translate", "Two dogs."]) == 0
+    two = capsys.readouterr().out
+    long = f"Two dogs. {'A' * 50}. {'B' * 50}."
+    assert command_line.main(["translate", "--skip-bad", "Two dogs.", long, "Two dogs."]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{two}\n{two}"
+    assert err.startswith("skipped: argument 2 ('AAAA")
+    assert err.count("\n") == 1
+    assert command_line.main(["translate", "Two dogs. " * 20]) == 0  # together, they would be too long
+    assert capsys.readouterr().out == " ".join([two.strip()] * 20) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "language"),
+    [
+        ([], "en"),
+        (["--pretrained", "de-en"], "de"),
+        (["--model", "folder"], "en"),
+        (["--model", "folder", "--source", "fr"], "fr"),
+        (["--pretrained", "de-en", "--source", "cs"], "cs"),
+    ],
+)
+def test_law_sentences_are_those_of_the_models_language(
+    options: list[str], language: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked = []
+
+    def split(text: str, language: str) -> list[str]:
+        asked.append(language)
+        return [text]
+
+    monkeypatch.setattr(module, "split_sentences", split)
+    monkeypatch.setattr(Translator, "from_pretrained", lambda name: Translator.from_folder(folder))
+    given = [str(folder) if option == "folder" else option for option in options]
+    assert command_line.main(["translate", *given, "Two dogs."]) == 0
+    assert asked == [language]
