@@ -325,7 +325,7 @@ def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     expected = (
         "the folder of the corpus tatoeba is unknown; give it, or set ANNOTATED_TRANSFORMER_DATA to it; "
-        "python -m annotated_transformer download tatoeba --to FOLDER downloads it"
+        "annotated-transformer download tatoeba --to FOLDER downloads it"
     )
     with pytest.raises(ValueError, match=re.escape(expected)):
         load_corpus("tatoeba")
