@@ -105,6 +105,8 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
                     f"--config {file} has {json.dumps(value)} as {name!r} in {section!r}, which takes "
                     f"{_describe(kinds[name])}; correct it"
                 )
+            if type(value) is int and float in (kinds[name], *get_args(kinds[name])):
+                values[name] = float(value)
     return sections
 
 
@@ -124,8 +126,8 @@ def _fits(value: object, kind: Any) -> bool:
         return value in get_args(kind)
     if get_args(kind):  # a union
         return any(_fits(value, one) for one in get_args(kind))
-    if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    if kind is float and type(value) is int:
+        return abs(value) <= 2**53  # larger ones may not be exact
     return type(value) is kind
 
 

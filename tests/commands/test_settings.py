@@ -30,7 +30,7 @@ MODEL = {  # every field, with a value that is not its default
     "num_heads": 2,
     "d_k": 5,
     "d_v": 7,
-    "dropout": 0,
+    "dropout": 0.0,
     "norm": "pre",
     "activation": "gelu",
     "positions": "learned",
@@ -74,6 +74,14 @@ def test_law_a_file_can_give_every_field(file: Path):
         assert all(
             getattr(type(found)(), name) != value for name, value in fields.items() if value is not None
         )
+
+
+def test_law_a_number_may_be_whole(tmp_path: Path):
+    (tmp_path / "whole.json").write_text('{"model": {"dropout": 0}, "training": {"minutes": 2, "steps": 3}}')
+    options = parsed("--config", str(tmp_path / "whole.json"))
+    found = model_config(options, None).dropout, *vars(training_config(options, fast=False)).values()
+    assert found[:3] == (0.0, 3, 2.0)
+    assert [type(value) for value in found[:3]] == [float, int, float]
 
 
 def test_law_options_count_more_than_the_file(file: Path):
@@ -155,6 +163,10 @@ def test_message_a_start_of_another_shape(folder: Path, file: Path):
         ('{"model": {"d_k": "7"}}', "has \"7\" as 'd_k' in 'model', which takes a whole number or null; "),
         ('{"model": {"norm": "mid"}}', 'has "mid" as \'norm\' in \'model\', which takes "post" or "pre"; '),
         ('{"training": {"bf16": 1}}', "has 1 as 'bf16' in 'training', which takes true or false; correct"),
+        (
+            '{"training": {"max_lr": 1' + "0" * 400 + "}}",
+            "has 1" + "0" * 400 + " as 'max_lr' in 'training', w",
+        ),
         ('{"training": {"max_lr": true}}', "has true as 'max_lr' in 'training', which takes a number or n"),
     ],
 )
