@@ -89,9 +89,9 @@ def translate_command(options: argparse.Namespace) -> None:
     """Translate each text, or each line of a file or of the standard input, and print one line for each.
 
     A text of several sentences is translated sentence by sentence. The translation of a blank line is
-    a blank line. Translations are written as soon as they are
-    made, so an interrupted run leaves those that are done. In a terminal, without a text and
-    --input, it asks for sentences and translates one after the other.
+    a blank line. Translations are written as soon as they are made, so an interrupted run leaves those
+    that are done. In a terminal, without a text and --input, it asks for sentences and translates one
+    after the other.
     """
     _check_options(options)
     interactive = not (options.texts or options.input) and sys.stdin is not None and sys.stdin.isatty()
