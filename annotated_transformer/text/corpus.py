@@ -198,8 +198,8 @@ def _own_files(folder: Path, source: str, target: str) -> _Reading:
     try:
         splits = split_by_sentence(pairs, share=min(OWN_SHARE, OWN_PAIRS / max(len(pairs), 1)))
         note = (
-            "There are only train files, so val and test were split off with a fixed seed, the same pairs each "
-            "time; no sentence is in two splits."
+            "There are only train files, so val and test were split off with a fixed seed, the same pairs "
+            "each time; no sentence is in two splits."
         )
     except ValueError:  # an empty split
         splits = {"train": pairs}
