@@ -20,7 +20,6 @@ from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoi
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.commands import train
-from annotated_transformer.commands.translate import TOGETHER
 from annotated_transformer.training import trainer
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
@@ -176,7 +175,7 @@ def test_law_a_signal_from_outside_saves_a_checkpoint(data: Path, tmp_path: Path
 def test_law_closing_the_output_early_is_not_an_error(
     trained: tuple[Path, str], tmp_path: Path, unbuffered: str
 ):
-    (tmp_path / "lines").write_text("The dog sees the man.\n" * (3 * TOGETHER))
+    (tmp_path / "lines").write_text("The dog sees the man.\n" * (3 * 128))  # printed 128 at a time
     command = [sys.executable, "-m", "annotated_transformer", "translate", "--model", str(trained[0])]
     with (
         (tmp_path / "lines").open() as lines,

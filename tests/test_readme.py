@@ -46,7 +46,7 @@ def test_law_every_file_named_exists(document: str):
 
 def test_law_the_command_line_takes_what_is_shown():
     shell = "\n".join(blocks("sh"))
-    commands = re.findall(r"^python -m annotated_transformer (\w+)(.*)$", shell, re.MULTILINE)
+    commands = re.findall(r"^annotated-transformer (\w+)(.*)$", shell, re.MULTILINE)
     names = ["translate", "translate", "download", "train", "evaluate", "translate"]
     assert [command for command, _ in commands] == names
     for command, rest in commands[1:]:

@@ -7,7 +7,7 @@ from io import StringIO
 from annotated_transformer.__main__ import main
 from annotated_transformer.book.page import Page
 
-PROGRAM = ["python", "-m", "annotated_transformer"]
+PROGRAM = "annotated-transformer"
 
 
 def run_command(line: str, *, shown: str | None = None) -> Page:
@@ -21,11 +21,11 @@ def run_command(line: str, *, shown: str | None = None) -> Page:
         RuntimeError: If it fails; says what it wrote to stderr.
     """
     words = shlex.split(line)
-    if words[:3] != PROGRAM:
-        raise ValueError(f"{line!r} is no command of this package; begin with {shlex.join(PROGRAM)}")
+    if words[:1] != [PROGRAM]:
+        raise ValueError(f"{line!r} is no command of this package; begin with {PROGRAM}")
     out, errors = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(errors):
-        status = main(words[3:])
+        status = main(words[1:])
     if status != 0:
         raise RuntimeError(f"{line!r} ended with status {status}: {errors.getvalue().strip()}")
     printed = "\n".join([f"$ {shown or line}", *out.getvalue().splitlines()])

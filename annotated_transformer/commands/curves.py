@@ -1,12 +1,10 @@
 """`curves`: plot the metrics of a training run to a file, and describe the plot in words."""
 
 import argparse
-import os
 from html import escape
-from pathlib import Path
 
 from annotated_transformer.commands.options import path
-from annotated_transformer.commands.output import print_line
+from annotated_transformer.commands.output import print_line, refuse_no_file
 
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
@@ -40,16 +38,10 @@ def curves_command(options: argparse.Namespace) -> None:
     figure = draw_curves(reports, read_schedule(options.folder))
     words = describe_curves(reports)
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
-    _refuse_no_file(options.to)
+    refuse_no_file("--to", options.to)
     if ending == "svg":
         drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
         options.to.write_text(drawing, encoding="utf-8")
     else:
         figure.savefig(options.to, format=ending, facecolor=PAPER)  # without format=, it may add an ending
     print_line(words)
-
-
-def _refuse_no_file(file: Path) -> None:
-    """Refuse what is not a file: opening a FIFO would wait for a reader."""
-    if os.path.lexists(file) and not (file.is_file() or file.is_char_device()):
-        raise ValueError(f"--to {file} is not a regular file; give another name")

@@ -14,7 +14,7 @@ from annotated_transformer.commands.options import (
 )
 from annotated_transformer.commands.output import log, print_line
 from annotated_transformer.text.cleaning import SentencePair
-from annotated_transformer.text.corpus import load_corpus, read_pairs
+from annotated_transformer.text.corpus import has_only_train, load_corpus, read_pairs
 from annotated_transformer.text.published_corpora import corpus_folder
 
 if TYPE_CHECKING:
@@ -53,7 +53,9 @@ def evaluate_command(options: argparse.Namespace) -> None:
 def _read_split(options: argparse.Namespace) -> list[SentencePair]:
     languages = {"source": options.source, "target": options.target}
     if options.corpus == "files":  # the split `train` may be missing
-        return read_pairs(corpus_folder("files", options.data), options.split, **languages)
+        folder = corpus_folder("files", options.data)
+        if not has_only_train(folder, **languages):
+            return read_pairs(folder, options.split, **languages)
     corpus = load_corpus(options.corpus, folder=options.data, **languages)
     if options.split not in corpus.splits:
         raise ValueError(

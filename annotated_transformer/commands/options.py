@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import TypedDict
 
+from annotated_transformer.commands.device import DEVICES, take_device
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
 from annotated_transformer.decoding.pretrained import pretrained_names
 from annotated_transformer.decoding.translator import Translator
@@ -12,7 +13,13 @@ from annotated_transformer.text.corpus import READERS
 from annotated_transformer.text.published_corpora import DATA_VARIABLE
 
 LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
-OTHER_NAMES = {"beam_size": "beam", "compiled": "compile"}  # fields whose option is called otherwise
+OTHER_NAMES = {  # fields whose option is called otherwise
+    "beam_size": "beam",
+    "compiled": "compile",
+    "tau": "temperature",
+    "k": "top_k",
+    "p": "top_p",
+}
 QUOTED = r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)"""
 FIELD = r"(?<![\w/.-])(?P<field>[a-z]\w*)(?:=(?P<value>'[^']*'|[^\s,;:)]+))?(?![\w/-]|\.\w)"
 
@@ -20,6 +27,7 @@ FIELD = r"(?<![\w/.-])(?P<field>[a-z]\w*)(?:=(?P<value>'[^']*'|[^\s,;:)]+))?(?![
 class SearchOptions(TypedDict):
     """The arguments of `Translator.translate` that the command line sets."""
 
+    batch_size: int
     beam_size: int
     length_penalty: LengthPenalty
 
@@ -67,14 +75,15 @@ def add_corpus_options(command: argparse.ArgumentParser) -> None:
         "--data",
         type=path,
         help=f"folder of the corpus, or its parent (default: the environment variable {DATA_VARIABLE}); "
-        "for files, it contains SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en",
+        "for files, it contains SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en; if train is the only "
+        "split, val and test are split off, about 5%% of the pairs each",
     )
     command.add_argument("--source", default="en", help="language to translate from (default: %(default)s)")
     command.add_argument("--target", default="de", help="language to translate into (default: %(default)s)")
 
 
 def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None:
-    """Add the options for the model: the user's own, or one that comes with the package.
+    """Add the options for the model, the user's own or one that comes with the package, and its device.
 
     `default` describes the default in the help.
     """
@@ -82,17 +91,34 @@ def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None
     choice = command.add_mutually_exclusive_group()
     choice.add_argument("--model", type=path, help="folder of a model that train wrote")
     choice.add_argument("--pretrained", help=f"name of a model in this package: {names} (default: {default})")
+    command.add_argument(
+        "--device",
+        choices=DEVICES,
+        default="cpu",
+        help="device to translate on (default: %(default)s, whatever else there is)",
+    )
 
 
 def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
-    """Return a translator with the model that the options name, or with the package's model `default`."""
+    """Return a translator on its device, with the model that the options name or the package's `default`."""
+    device = take_device(options.device)
     if options.model is not None:
-        return Translator.from_folder(options.model)
-    return Translator.from_pretrained(default if options.pretrained is None else options.pretrained)
+        translator = Translator.from_folder(options.model)
+    else:
+        translator = Translator.from_pretrained(default if options.pretrained is None else options.pretrained)
+    translator.model.to(device)
+    return translator
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of beam search."""
+    """Add the options of beam search, and the number of texts in a batch."""
+    command.add_argument(
+        "--batch-size",
+        type=int,
+        default=64,
+        metavar="TEXTS",
+        help="number of texts that are translated together (default: %(default)s)",
+    )
     command.add_argument(
         "--beam",
         type=int,
@@ -116,4 +142,4 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
     """Return the search that the options describe."""
     kind = LENGTH_PENALTIES[options.length_penalty]
     penalty = kind() if options.alpha is None else kind(options.alpha)
-    return {"beam_size": options.beam, "length_penalty": penalty}
+    return {"batch_size": options.batch_size, "beam_size": options.beam, "length_penalty": penalty}

@@ -2,7 +2,9 @@
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -25,6 +27,43 @@ def print_line(line: str) -> None:
         raise ReaderGone("the reader has closed the standard output") from error
 
 
+@contextmanager
+def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes a line to `file`, or to stdout without one, and flushes it.
+
+    The first line replaces what was in the file.
+
+    Raises:
+        ReaderGone: If the reader of stdout has closed it.
+        OSError: If the file cannot be written.
+    """
+    if file is None:
+        yield print_line
+        return
+    replaced = not file.is_file()
+    with file.open("a", encoding="utf-8", newline="\n") as lines:
+
+        def write(line: str) -> None:
+            nonlocal replaced
+            if not replaced:
+                lines.truncate(0)
+                replaced = True
+            lines.write(f"{line}\n")
+            lines.flush()
+
+        yield write
+
+
+def refuse_no_file(option: str, file: Path) -> None:
+    """Refuse an option's value that exists and is not a file: opening a FIFO would wait for a reader.
+
+    Raises:
+        ValueError: If it is a folder, a FIFO, or a link without a file.
+    """
+    if os.path.lexists(file) and not (file.is_file() or file.is_char_device()):
+        raise ValueError(f"{option} {file} is not a regular file; give another name")
+
+
 def _encodable(line: str) -> str:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return line.encode(encoding, "backslashreplace").decode(encoding)
@@ -35,6 +74,13 @@ def log(message: object) -> None:
     if sys.stderr is not None:
         with suppress(BrokenPipeError):
             tqdm.write(str(message), file=sys.stderr)
+
+
+def ask(prompt: str) -> None:
+    """Write a prompt to stderr, without a line feed; do nothing if the stream is closed."""
+    if sys.stderr is not None:
+        with suppress(BrokenPipeError):
+            print(prompt, end="", file=sys.stderr, flush=True)
 
 
 def drop_unwritable() -> None:

@@ -1,12 +1,11 @@
 """`train`: train a tokenizer and a model on a corpus, and save both."""
 
 import argparse
-import dataclasses
 import os
 import shlex
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import torch
 
@@ -15,10 +14,15 @@ from annotated_transformer.checkpointing.training_state import STATE, read_progr
 from annotated_transformer.commands.device import DEVICES, take_device
 from annotated_transformer.commands.options import add_corpus_options, path
 from annotated_transformer.commands.output import log
+from annotated_transformer.commands.settings import (
+    add_config_option,
+    model_config,
+    start_folder,
+    training_config,
+)
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
-from annotated_transformer.config import TINY
+from annotated_transformer.config import TINY, TransformerConfig
 from annotated_transformer.text.corpus import Corpus, load_corpus
-from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup, join_process_group
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.stopping import TrainingStopped
@@ -41,7 +45,8 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     add("--out", "folder for the model and for the state of the training run", type=path, required=True)
     add(
         "--start",
-        "folder of a trained model to start from (default: new weights)",
+        "folder of a trained model, or name of one in this package, to start from: with its shape, "
+        "tokenizer and weights (default: new weights)",
         type=path,
         metavar="MODEL",
     )
@@ -49,28 +54,31 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     add("--steps", "stop after this many updates of the weights (default: no limit)", type=int)
     add(
         "--vocab-size",
-        "size of the vocabulary, which both languages share (default: %(default)s)",
+        "size of the vocabulary, which both languages share (default: 4000, or that of --start)",
         type=int,
-        default=4000,
     )
     for size, text in SIZES.items():
-        option = f"--{size.replace('_', '-')}"
-        add(option, f"{text} (default: %(default)s)", type=int, default=getattr(TINY, size))
-    tokens = "most tokens on each side of a batch, padding included (default: %(default)s)"
-    add("--batch-tokens", tokens, type=int, default=2048)
+        default = f"(default: {getattr(TINY, size)}, or that of --start)"
+        add(f"--{size.replace('_', '-')}", f"{text} {default}", type=int)
     add(
-        "--warmup-steps",
-        "updates during which the learning rate rises (default: %(default)s)",
+        "--norm",
+        "where layers are normalized: post, after the residual sum, as in the paper; pre, before the "
+        "sub-layer (default: post, or that of --start)",
+        choices=get_args(get_type_hints(TransformerConfig)["norm"]),
+    )
+    add(
+        "--batch-tokens",
+        "most tokens on each side of a batch, padding included (default: 2048)",
         type=int,
-        default=200,
     )
+    add("--warmup-steps", "updates during which the learning rate rises (default: 200)", type=int)
+    add("--max-lr", "highest learning rate, at the end of the warm-up (default: 0.003)", type=float)
     add(
-        "--max-lr",
-        "highest learning rate, at the end of the warm-up (default: %(default)s)",
+        "--label-smoothing",
+        "probability mass spread uniformly over the vocabulary (default: 0.1, as in the paper)",
         type=float,
-        default=3e-3,
     )
-    add("--dropout", "dropout probability (default: %(default)s, as in the paper)", type=float, default=0.1)
+    add("--dropout", "dropout probability (default: 0.1, as in the paper)", type=float)
     both = "number of first epochs that also train the reverse direction (default: %(default)s)"
     add("--bidirectional", both, type=int, default=0, metavar="EPOCHS")
     mean = "average the weights of this many last epochs (default: %(default)s, no averaging)"
@@ -83,9 +91,11 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     )
     bpe = "BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)"
     add("--bpe-dropout", bpe, type=float, default=0.0, metavar="P")
-    add("--bf16", "compute matrix products in bfloat16", action="store_true")
+    bf16 = "compute matrix products in bfloat16 (default: in float32)"
+    add("--bf16", bf16, action=argparse.BooleanOptionalAction)
     fast = "use accelerated modules, whose dropout masks differ (default: on a CPU, but not on CUDA)"
     add("--fast", fast, action=argparse.BooleanOptionalAction)
+    add_config_option(command)
     add("--compile", "compile encoder and decoder with torch.compile", action="store_true")
     add("--device", "device to train on (default: cuda if available, otherwise cpu)", choices=DEVICES)
     add("--seed", "random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0)
@@ -99,6 +109,7 @@ def train_command(options: argparse.Namespace) -> None:
     processes share each batch.
     """
     device = take_device(options.device)
+    options.start = start_folder(options.start)
     recipe = _recipe(options, fast=device.type == "cpu")
     corpus = load_corpus(options.corpus, folder=options.data, source=options.source, target=options.target)
     _refuse_unwritable(options.out)
@@ -142,26 +153,13 @@ def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
 
 
 def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
-    sizes = {size: getattr(options, size) for size in SIZES}
     return Recipe(
-        shape=dataclasses.replace(TINY, vocab_size=options.vocab_size, dropout=options.dropout, **sizes),
-        training=_training_config(options, fast=fast),
+        shape=model_config(options, options.start),
+        training=training_config(options, fast=fast),
         bpe_dropout=options.bpe_dropout,
         bidirectional=options.bidirectional,
         average=options.average,
         compiled=options.compile,
-    )
-
-
-def _training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConfig:
-    return TrainingConfig(
-        steps=options.steps,
-        minutes=options.minutes,
-        batch_tokens=options.batch_tokens,
-        warmup_steps=options.warmup_steps,
-        max_lr=options.max_lr,
-        bf16=options.bf16,
-        fast=fast if options.fast is None else options.fast,
     )
 
 

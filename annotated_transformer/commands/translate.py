@@ -1,25 +1,41 @@
-"""`translate`: translate texts, or the lines of the standard input."""
+"""`translate`: translate texts, the lines of a file, or the lines of the standard input."""
 
 import argparse
 import os
 import sys
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from tqdm import tqdm
 
 from annotated_transformer.commands.options import (
-    SearchOptions,
     add_model_options,
     add_search_options,
     load_translator,
+    path,
     search_options,
 )
-from annotated_transformer.commands.output import log, print_line
+from annotated_transformer.commands.output import ask, log, open_lines, refuse_no_file
+from annotated_transformer.commands.sampling import add_sampling_options, check_sampling_options, sampler
 from annotated_transformer.decoding.pretrained import EN_DE
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.text.lines import decode_lines, list_problems
+from annotated_transformer.text.sentences import split_sentences
 
 STDIN = "the standard input"
-TOGETHER = 128  # lines that are sorted by length, translated in two batches, and then printed
+TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed
+PROMPT = "> "
+
+Translate = Callable[[list[str]], list[list[str]]]
+"""Returns the lines to print for each sentence: one, or with --nbest N, N of them."""
+
+
+class _Sentences(NamedTuple):
+    """The sentences of each text that can be translated, and the problems of the other texts."""
+
+    of_texts: list[list[str]]
+    problems: dict[int, str]
 
 
 def add_translate_options(command: argparse.ArgumentParser) -> None:
@@ -32,34 +48,100 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         help="text to translate (default: each line of the standard input)",
     )
     command.add_argument(
+        "--input", type=path, metavar="FILE", help="file with a text per line (default: the standard input)"
+    )
+    command.add_argument(
+        "--output",
+        type=path,
+        metavar="FILE",
+        help="file to write the translations to, line by line; an older one is replaced "
+        "(default: the standard output)",
+    )
+    command.add_argument(
         "--skip-bad",
         action="store_true",
         help="print a blank line for each text that cannot be translated, and translate the others "
         "(default: report all of them, and translate nothing)",
     )
+    command.add_argument(
+        "--no-split",
+        action="store_true",
+        help="translate each text as a whole (default: sentence by sentence, except with --nbest)",
+    )
+    command.add_argument(
+        "--source",
+        metavar="LANGUAGE",
+        help="language of the texts, whose abbreviations do not end a sentence (default: that in the name "
+        "of the model in this package; with --model, en)",
+    )
     add_search_options(command)
+    command.add_argument(
+        "--nbest",
+        type=int,
+        metavar="N",
+        help="print the N best translations of each text, at most --beam, each after a tab and its "
+        "log-probability divided by the length penalty (default: only the best, without it)",
+    )
+    add_sampling_options(command)
 
 
 def translate_command(options: argparse.Namespace) -> None:
-    """Translate each text, or each line of the standard input, and print one line for each.
+    """Translate each text, or each line of a file or of the standard input, and print one line for each.
 
-    The translation of a blank line is a blank line. Each translation is printed as soon as it is
-    made.
+    A text of several sentences is translated sentence by sentence. The translation of a blank line is
+    a blank line. Translations are written as soon as they are made, so an interrupted run leaves those
+    that are done. In a terminal, without a text and --input, it asks for sentences and translates one
+    after the other.
     """
-    texts = [_decode_argument(text) for text in options.texts] or _read_stdin(skip_bad=options.skip_bad)
-    if not texts:
+    _check_options(options)
+    interactive = not (options.texts or options.input) and sys.stdin is not None and sys.stdin.isatty()
+    texts = [] if interactive else _read_texts(options)
+    if not texts and not interactive:
         raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
     search = search_options(options)
     translator = load_translator(options, default=EN_DE)
-    sources = translator.encode(texts)
-    name = "argument" if options.texts else f"{STDIN}, line"
-    problems = [f"{name} {index + 1} {sources.problems[index]}" for index in sorted(sources.problems)]
+    translate = _translate(options, translator)
+    if interactive:
+        with open_lines(options.output) as write:
+            _translate_interactively(lambda text: _split(options, translator, [text]), translate, write)
+        return
+    sentences = _split(options, translator, texts)
+    name = "argument" if options.texts else f"{options.input or STDIN}, line"
+    problems = [f"{name} {index + 1} {sentences.problems[index]}" for index in sorted(sentences.problems)]
     if problems and not options.skip_bad:
         raise ValueError(list_problems(problems, "or give --skip-bad to leave such lines blank"))
     for problem in problems:
         log(f"skipped: {problem}")
-    for translation in _translations(translator, texts, sources.blank | set(sources.problems), search):
-        print_line(_one_line(translation))
+    together, blank = TOGETHER * max(search["batch_size"], 1), [""] * (options.nbest or 1)
+    with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
+        for lines in _translations(translate, sentences.of_texts, together):
+            for line in lines or blank:
+                write(line)
+            bar.update()
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    check_sampling_options(options)
+    if options.texts and options.input:
+        raise ValueError(f"there are texts and --input {options.input}; give one or the other")
+    if options.input is not None:
+        refuse_no_file("--input", options.input)
+    if options.output is not None:
+        refuse_no_file("--output", options.output)
+        if options.input is not None and options.output.exists() and options.output.samefile(options.input):
+            raise ValueError(f"--output {options.output} would replace --input; give another name")
+
+
+def _read_texts(options: argparse.Namespace) -> list[str]:
+    if options.texts:
+        return [_decode_argument(text) for text in options.texts]
+    if options.input is None and sys.stdin is None:
+        raise ValueError(f"{STDIN} is closed; give a text to translate as an argument, or open it")
+    raw = sys.stdin.buffer.read() if options.input is None else options.input.read_bytes()
+    if raw == b"\n":
+        return [""]
+    errors = "surrogateescape" if options.skip_bad else "strict"
+    return decode_lines(raw, str(options.input or STDIN), errors=errors)
 
 
 def _decode_argument(text: str) -> str:
@@ -70,24 +152,79 @@ def _decode_argument(text: str) -> str:
         return text
 
 
-def _read_stdin(*, skip_bad: bool) -> list[str]:
-    if sys.stdin is None:
-        raise ValueError(f"{STDIN} is closed; give a text to translate as an argument, or open it")
-    raw = sys.stdin.buffer.read()
-    if raw == b"\n":
-        return [""]
-    return decode_lines(raw, STDIN, errors="surrogateescape" if skip_bad else "strict")
+def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> _Sentences:
+    """Split texts into sentences, without blank ones; there are none of a text with a problem."""
+    name = EN_DE if options.pretrained is None else options.pretrained
+    language = options.source or ("en" if options.model is not None else name.partition("-")[0])
+    whole = options.no_split or options.nbest is not None
+    of_texts = [[text] if whole else split_sentences(text, language) for text in texts]
+    sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
+    found, problems, first = [], {}, 0
+    for index, sentences in enumerate(of_texts):
+        places = range(first, first + len(sentences))
+        first += len(sentences)
+        wrong = [sources.problems[place] for place in places if place in sources.problems]
+        if wrong:
+            problems[index] = wrong[0]
+        usable = zip(places, sentences, strict=True)
+        found.append([] if wrong else [text for place, text in usable if place not in sources.blank])
+    return _Sentences(found, problems)
 
 
-def _translations(
-    translator: Translator, texts: list[str], skipped: set[int] | frozenset[int], search: SearchOptions
-) -> Iterator[str]:
-    """Yield one line per text, a few batches at a time; the lines of `skipped` are blank."""
-    for start in range(0, len(texts), TOGETHER):
-        indices = range(start, min(start + TOGETHER, len(texts)))
-        found = iter(translator.translate([texts[i] for i in indices if i not in skipped], **search))
-        for i in indices:
-            yield "" if i in skipped else next(found)
+def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
+    """Return a function that translates texts as the options say."""
+    search = search_options(options)
+    if options.sample:
+        sample = sampler(options, translator)
+        return lambda texts: [[_one_line(text)] for text in sample(texts)]
+    if options.nbest is None:
+        return lambda texts: [[_one_line(text)] for text in translator.translate(texts, **search)]
+
+    def lines(ranked: list[RankedTranslation]) -> list[str]:
+        found = [f"{one.penalized_log_prob:.4f}\t{_one_line(one.text)}" for one in ranked]
+        return found + [""] * (options.nbest - len(found))
+
+    return lambda texts: [lines(ranked) for ranked in translator.nbest(texts, options.nbest, **search)]
+
+
+def _translations(translate: Translate, of_texts: list[list[str]], together: int) -> Iterator[list[str]]:
+    """Yield the lines of each text, `together` texts at a time; a text without sentences has none."""
+    for start in range(0, len(of_texts), together):
+        group = of_texts[start : start + together]
+        found = iter(translate([sentence for sentences in group for sentence in sentences]))
+        for sentences in group:
+            lines = [next(found) for _ in sentences]
+            if len(lines) > 1:  # one line each: with --nbest, texts are not split
+                lines = [[" ".join(line for (line,) in lines)]]
+            yield lines[0] if lines else []
+
+
+def _translate_interactively(
+    split: Callable[[str], _Sentences], translate: Translate, write: Callable[[str], None]
+) -> None:
+    """Ask for a text, translate it, and so on until the end of the input (Ctrl-D)."""
+    log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
+    while True:
+        ask(PROMPT)
+        raw = sys.stdin.buffer.readline()
+        if not raw:
+            ask("\n")
+            return
+        (text,) = decode_lines(raw, STDIN, errors="surrogateescape") or [""]
+        sentences = split(text)
+        for problem in sentences.problems.values():
+            log(f"the text {problem}")
+        if any(sentences.of_texts):
+            for lines in _translations(translate, sentences.of_texts, 1):
+                for line in lines:
+                    write(line)
+
+
+def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":
+    """Return a bar on stderr if that is a terminal, and the translations do not go there, too."""
+    shown = sys.stderr is not None and sys.stderr.isatty()
+    mixed = options.output is None and sys.stdout is not None and sys.stdout.isatty()
+    return tqdm(total=texts, unit=" texts", disable=mixed or not shown)
 
 
 def _one_line(text: str) -> str:

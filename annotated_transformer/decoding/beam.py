@@ -21,7 +21,10 @@ CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabili
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """The best hypothesis for each source.
+    """The best hypotheses of each source: with `nbest` of them, `nbest` rows per source, best first.
+
+    If a source has fewer, the log-probabilities of the other rows are minus infinity, and their ids
+    are padding.
 
     Attributes:
         ids: The targets, as `greedy_search` returns them.
@@ -39,35 +42,42 @@ def beam_search(
     src: Int[Tensor, "batch src_tokens"],
     *,
     beam_size: int = 4,
+    nbest: int = 1,
     length_penalty: LengthPenalty | None = None,
     decoder: MakeDecoder = KeyValueCache,
 ) -> Hypotheses:
-    r"""Return the best hypothesis that beam search finds for each source.
+    r"""Return the `nbest` best hypotheses that beam search finds for each source.
 
     Each step keeps the `beam_size` most likely continuations of a source's hypotheses. A
     hypothesis that ends (with EOS, or at the limit of `generate`) leaves the beam, which is
     narrower from then on, so a beam of 1 is greedy search. Hypotheses are ranked by their
     log-probability divided by `length_penalty`, by default the paper's `GnmtLength()`.
 
-    The search for a source stops early once no hypothesis in its beam can win. Continuing a
+    The search for a source stops early once no hypothesis in its beam can be one of the best. Continuing a
     hypothesis never raises its log-probability, and the penalty never falls with the length.
     So no continuation of a hypothesis with $\log p$ ranks above $\log p / lp(\text{limit})$.
 
     Raises:
         TypeError: If the sources are not a tensor of integers.
-        ValueError: If `beam_size` is less than 1 or too large for memory, the length penalty is not
-            finite, the sources do not have two dimensions, or a source is empty.
+        ValueError: If `beam_size` is less than 1 or too large for memory, `nbest` is not between 1 and
+            `beam_size`, the length penalty is not finite, the sources do not have two dimensions, or a
+            source is empty.
         FloatingPointError: If the model's logits are NaN.
     """
     if not isinstance(beam_size, int) or beam_size < 1:
         raise ValueError(
             f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
+    if not isinstance(nbest, int) or not 1 <= nbest <= beam_size:
+        raise ValueError(
+            f"nbest={nbest!r}, and beam_size={beam_size} finds 1 to {beam_size} hypotheses; "
+            f"give such a number, or a larger beam"
+        )
     limit, penalty = length_limits(model, src), length_penalty or GnmtLength()
     _refuse_unsearchable(model.config, limit, beam_size, penalty)
     with evaluating(model), torch.inference_mode():
         targets = decoder(model, src)
-        beams = _Beams(model.config, first_tokens(src, model.config), limit, beam_size, penalty)
+        beams = _Beams(model.config, first_tokens(src, model.config), limit, (beam_size, nbest), penalty)
         while len(beams.tokens):
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()
@@ -98,9 +108,10 @@ class _Beams:
         config: TransformerConfig,
         tokens: Int[Tensor, " batch"],
         limit: Int[Tensor, " batch"],
-        beam_size: int,
+        sizes: tuple[int, int],
         length_penalty: LengthPenalty,
     ) -> None:
+        beam_size, self.nbest = sizes
         self.config, self.limit, self.length_penalty = config, limit, length_penalty
         self.width = torch.full_like(limit, beam_size)  # of the beam of each source
         self.slots = torch.arange(beam_size, device=limit.device)
@@ -108,8 +119,9 @@ class _Beams:
         self.source, self.slot = torch.arange(len(limit), device=limit.device), limit * 0
         self.tgt, self.tokens = tokens[:, None][:, :0], tokens
         self.log_prob = torch.zeros(len(limit), device=limit.device)
-        nothing = torch.full_like(self.log_prob, -math.inf)
-        self.best = Hypotheses(self.tgt, nothing, nothing)
+        # The best finished ones: per source, `nbest` of them, in order.
+        self.log_probs = self.log_prob.new_full((len(limit), self.nbest), -math.inf)
+        self.penalized, self.ids = self.log_probs, self.tgt[:, None].expand(-1, self.nbest, -1)
 
     def grow(self, logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " kept"]:
         """Take one step, and return the rows that the hypotheses of the next step continue."""
@@ -123,7 +135,7 @@ class _Beams:
         # An upper bound for all continuations, by the argument in `beam_search`.
         bound = log_prob / self.length_penalty(self.limit.to(log_prob))[:, None]
         growing = exists & ~ended
-        can_win = (growing & (bound > self.best.penalized_log_probs[:, None])).any(dim=1)
+        can_win = (growing & (bound > self.penalized[:, -1:])).any(dim=1)
         growing &= can_win[:, None]
         self.source, self.slot = growing.nonzero(as_tuple=True)
         self.log_prob, self.tgt = log_prob[growing], tgt[growing]
@@ -132,13 +144,13 @@ class _Beams:
 
     def result(self) -> Hypotheses:
         """Return the best hypotheses, without the padding of longer ones that lost."""
-        if self.best.penalized_log_probs.isneginf().any():
+        if self.penalized[:, 0].isneginf().any():
             raise FloatingPointError(
                 "the model gives every continuation of a target the probability 0 or NaN; "
                 "its weights are damaged: train it again, with a lower learning rate"
             )
-        longest = int((self.best.ids != self.config.pad_id).sum(dim=1).max())
-        ids, log_probs, penalized = self.best.ids, self.best.log_probs, self.best.penalized_log_probs
+        ids, log_probs, penalized = (x.flatten(0, 1) for x in (self.ids, self.log_probs, self.penalized))
+        longest = int((ids != self.config.pad_id).sum(dim=1).max())
         # Copies, because autograd cannot use the tensors of inference mode.
         return Hypotheses(ids[:, :longest].clone(), log_probs.clone(), penalized.clone())
 
@@ -157,17 +169,13 @@ class _Beams:
         return best, row, token[row, index % log_prob.size(1)]
 
     def _compare(self, log_prob: Tensor, tgt: Tensor) -> None:
-        """Replace the best hypothesis of each source if one that has just ended is better."""
+        """Keep the best hypotheses of each source: of those so far, and those that have just ended."""
         length = log_prob.new_tensor(tgt.size(2))
-        penalized, slot = (log_prob / self.length_penalty(length)).max(dim=1)
-        each = torch.arange(len(tgt), device=tgt.device)
-        old, better = self.best, penalized > self.best.penalized_log_probs
-        self.best = Hypotheses(
-            torch.where(
-                better[:, None],
-                tgt[each, slot],
-                F.pad(old.ids, (0, 1), value=self.config.pad_id),
-            ),
-            torch.where(better, log_prob[each, slot], old.log_probs),
-            torch.where(better, penalized, old.penalized_log_probs),
-        )
+        penalized = torch.cat([self.penalized, log_prob / self.length_penalty(length)], dim=1)
+        log_probs = torch.cat([self.log_probs, log_prob], dim=1)
+        ids = torch.cat([F.pad(self.ids, (0, 1), value=self.config.pad_id), tgt], dim=1)
+        penalized = penalized.masked_fill(penalized.isnan(), -math.inf)
+        # Stable: of equal ones, the first to end stays, and rows without a hypothesis keep their padding.
+        rank = penalized.argsort(dim=1, descending=True, stable=True)[:, : self.nbest]
+        self.penalized, self.log_probs = penalized.gather(1, rank), log_probs.gather(1, rank)
+        self.ids = ids.gather(1, rank[:, :, None].expand(-1, -1, ids.size(2)))

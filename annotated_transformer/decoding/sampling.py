@@ -27,7 +27,7 @@ class Temperature:
         """Refuse a temperature that is not positive and finite."""
         if not 0 < self.tau < math.inf:
             raise ValueError(
-                f"temperature tau={self.tau} is not a positive number; for the most likely "
+                f"tau={self.tau} is not a temperature, which is a positive number; for the most likely "
                 f"token at each step, the limit tau → 0, use greedy_search"
             )
 
@@ -45,7 +45,7 @@ class TopK:
     def __post_init__(self) -> None:
         """Refuse a number of tokens that is not a whole number from 1 on."""
         if not isinstance(self.k, int) or self.k < 1:
-            raise ValueError(f"top-k with k={self.k!r} keeps no token; give a whole number from 1 on")
+            raise ValueError(f"k={self.k!r} keeps no token; for top-k, give a whole number from 1 on")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the logits, with $-\infty$ for the other tokens."""
@@ -62,7 +62,7 @@ class TopP:
     def __post_init__(self) -> None:
         """Refuse a sum that is not in (0, 1]."""
         if not 0 < self.p <= 1:
-            raise ValueError(f"top-p with p={self.p} is not in (0, 1]; 1 keeps every token")
+            raise ValueError(f"p={self.p} is not in (0, 1], as top-p needs it; 1 keeps every token")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the logits, with $-\infty$ for the other tokens."""

@@ -1,7 +1,9 @@
 """Translation of sentences with a trained model: section 6.1, the chapter on decoding."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -43,6 +45,21 @@ class Translation:
     source_tokens: list[str]
     target_tokens: list[str]
     attention: Float[Tensor, "layers heads tgt_tokens src_tokens"]
+
+
+@dataclass(frozen=True)
+class RankedTranslation:
+    """One of the best translations of a text, which `Translator.nbest` returns.
+
+    Attributes:
+        text: The translation.
+        log_prob: The sum of the log-probabilities of its tokens; 0 means probability 1.
+        penalized_log_prob: The same divided by the length penalty, by which translations are ranked.
+    """
+
+    text: str
+    log_prob: float
+    penalized_log_prob: float
 
 
 class Translator:
@@ -99,6 +116,38 @@ class Translator:
         """
         return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
 
+    def nbest(
+        self,
+        texts: list[str],
+        nbest: int,
+        *,
+        batch_size: int = 64,
+        beam_size: int = 4,
+        length_penalty: LengthPenalty | None = None,
+    ) -> list[list[RankedTranslation]]:
+        """Return the `nbest` best translations of each text that beam search finds, best first.
+
+        `nbest` must not exceed `beam_size`. There may be fewer if the vocabulary is tiny. Two of them
+        can be the same text in different tokens. The other errors are those of `translate`.
+        """
+        found: dict[int, list[RankedTranslation]] = {}
+        search = partial(
+            beam_search,
+            self.model,
+            beam_size=beam_size,
+            nbest=nbest,
+            length_penalty=length_penalty,
+            decoder=self.decoder,
+        )
+        for rows, src in self._batches(texts, batch_size):
+            best = search(src)
+            ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
+            ranked = list(map(RankedTranslation, self.tokenizer.decode(best.ids.tolist()), *ranks))
+            for row, i in enumerate(rows):
+                own = ranked[row * nbest : (row + 1) * nbest]
+                found[i] = [one for one in own if one.log_prob > -math.inf]
+        return [found[i] for i in range(len(texts))]
+
     def sample(
         self,
         texts: list[str],
@@ -135,7 +184,8 @@ class Translator:
         """Return what `translate` returns, each with its log-probability, tokens and attention."""
         found: dict[int, Translation] = {}
         search = self._beam(beam_size, length_penalty)
-        for rows, src, tgt in self._batches(texts, batch_size, search):
+        for rows, src in self._batches(texts, batch_size):
+            tgt = search(src)
             observed = observe(self.model, src, tgt)
             lengths = [(ids != self.model.config.pad_id).sum(dim=1) for ids in (tgt, src)]
             for row, i in enumerate(rows):
@@ -171,15 +221,13 @@ class Translator:
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
         translations: dict[int, str] = {}
-        for rows, _, tgt in self._batches(texts, batch_size, search):
-            for i, text in zip(rows, self.tokenizer.decode(tgt.tolist()), strict=True):
+        for rows, src in self._batches(texts, batch_size):
+            for i, text in zip(rows, self.tokenizer.decode(search(src).tolist()), strict=True):
                 translations[i] = text
         return [translations[i] for i in range(len(texts))]
 
-    def _batches(
-        self, texts: list[str], batch_size: int, search: Search
-    ) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-        """Yield batches: the indices of the texts, their ids, and the ids of their translations."""
+    def _batches(self, texts: list[str], batch_size: int) -> Iterator[tuple[list[int], Tensor]]:
+        """Yield batches: the indices of the texts and their ids."""
         if not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(
                 f"batch_size={batch_size!r} is not a number of texts; give a whole number from 1 on"
@@ -189,8 +237,7 @@ class Translator:
         device = next(self.model.parameters()).device
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            src = pad([sources[i] for i in rows], pad_id=self.model.config.pad_id).to(device)
-            yield rows, src, search(src)
+            yield rows, pad([sources[i] for i in rows], pad_id=self.model.config.pad_id).to(device)
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         check_texts(texts, "a Translator")

@@ -4,6 +4,7 @@ import dataclasses
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from annotated_transformer.text.cleaning import SentencePair, clean, keep_usable
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
@@ -12,6 +13,7 @@ from annotated_transformer.text.splitting import Splits, split_by_sentence
 from annotated_transformer.text.toy.pairs import toy_pairs
 
 TOY_PAIRS = 20_000
+OWN_SHARE, OWN_PAIRS = 0.05, 1000  # of your own sentences, for val and for test: at most about so many
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +27,8 @@ class Corpus:
         terms: The licence and attribution of the pairs; print them.
         cleaned: Whether the sentences went through `clean`. If so, texts to translate must go
             through it, too: give the model a `Tokenizer.cleaning`.
+        note: How `load_corpus` made the splits of your own files, or why it could not; `""` if the
+            files are the splits.
     """
 
     name: str
@@ -32,12 +36,14 @@ class Corpus:
     skipped: dict[str, int]
     terms: str
     cleaned: bool = False
+    note: str = ""
 
     def summary(self) -> str:
-        """Return the sizes of the splits and the numbers of pairs left out in one line, then the terms."""
+        """Return a line with the sizes of the splits and the numbers of pairs left out, note and terms."""
         sizes = ", ".join(f"{split} {len(pairs)}" for split, pairs in self.splits.items())
         skipped = ", ".join(f"{number} {reason}" for reason, number in self.skipped.items())
-        return f"{self.name}: {sizes} pairs; left out: {skipped}\n{self.terms}"
+        lines = [f"{self.name}: {sizes} pairs; left out: {skipped}", self.note, self.terms]
+        return "\n".join(line for line in lines if line)
 
     def reversed(self) -> "Corpus":
         """Return the same pairs with source and target exchanged."""
@@ -58,9 +64,10 @@ def load_corpus(
     - `"files"`: your own files, `{split}.{language}` or `{split}.{language}.gz`; the split `train` is
       required.
 
-    The toy language and Tatoeba are split by `split_by_sentence`. Pairs that cannot be
-    translations (`keep_usable`) are counted and left out: from Tatoeba before it is split, from
-    published splits and your own files in `train` only.
+    The toy language and Tatoeba are split by `split_by_sentence`. So are your own files if `train` is
+    their only split: about 5 % of the pairs, at most about 1,000, go to each of `val` and `test`, the
+    same ones each time and in both directions. Pairs that cannot be translations (`keep_usable`) are
+    counted and left out: before a corpus is split here, and otherwise from `train` only.
 
     Args:
         name: One of these names.
@@ -86,15 +93,22 @@ def load_corpus(
     first, second = (source, target) if name == "files" else ("en", "de")
     if name == "multi30k":
         refuse_other_files(name, _split_files(place, first, second))
-    splits, skipped = READERS[name](place, first, second)
     corpus = Corpus(
         name=name,
-        splits=splits,
-        skipped=skipped,
         terms=TERMS[name],
         cleaned=name == "tatoeba",
+        **READERS[name](place, first, second)._asdict(),
     )
     return corpus if source == first else corpus.reversed()
+
+
+def has_only_train(folder: str | Path, *, source: str = "en", target: str = "de") -> bool:
+    """Return whether `train` is the only split among the files of these languages in `folder`."""
+    return {
+        path.name.removesuffix(".gz").removesuffix(f".{language}")
+        for language in (source, target)
+        for path in _split_files(Path(folder), language)
+    } == {"train"}
 
 
 def read_pairs(
@@ -133,12 +147,20 @@ def _refuse_one_language(source: str, target: str) -> None:
         )
 
 
-def _toy(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:
+class _Reading(NamedTuple):
+    """What a reader finds: the fields of a `Corpus` of the same names."""
+
+    splits: Splits
+    skipped: dict[str, int]
+    note: str = ""
+
+
+def _toy(folder: Path, source: str, target: str) -> _Reading:
     pairs, skipped = keep_usable([(pair.source, pair.target) for pair in toy_pairs(TOY_PAIRS)])
-    return split_by_sentence(pairs, share=0.05), skipped
+    return _Reading(split_by_sentence(pairs, share=0.05), skipped)
 
 
-def _tatoeba(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:
+def _tatoeba(folder: Path, source: str, target: str) -> _Reading:
     path = _find(folder, "deu-eng.zip", "deu.txt")
     pairs, problems = [], []
     for number, line in enumerate(read_lines(path, "deu.txt"), start=1):
@@ -153,17 +175,38 @@ def _tatoeba(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, 
         )
         raise ValueError(list_problems(problems, way_out))
     pairs, skipped = keep_usable(pairs)
-    return split_by_sentence(pairs), skipped
+    return _Reading(split_by_sentence(pairs), skipped)
 
 
-def _parallel_files(folder: Path, source: str, target: str) -> tuple[Splits, dict[str, int]]:
+def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
     there = [path.name.removesuffix(".gz") for path in _split_files(folder, source)]
     splits = {
         split: read_pairs(folder, split, source=source, target=target)
         for split in dict.fromkeys(["train", *(name.removesuffix(f".{source}") for name in there)])
     }
     splits["train"], skipped = keep_usable(splits["train"])
-    return splits, skipped
+    return _Reading(splits, skipped)
+
+
+def _own_files(folder: Path, source: str, target: str) -> _Reading:
+    """Read the user's files, and split them if `train` is their only split."""
+    if not has_only_train(folder, source=source, target=target):
+        return _parallel_files(folder, source, target)
+    one, other = sorted((source, target))  # the splits of both directions are the same
+    found = _parallel_files(folder, one, other)
+    pairs = found.splits["train"]
+    try:
+        splits = split_by_sentence(pairs, share=min(OWN_SHARE, OWN_PAIRS / max(len(pairs), 1)))
+        note = (
+            "There are only train files, so val and test were split off with a fixed seed, the same pairs "
+            "each time; no sentence is in two splits."
+        )
+    except ValueError:  # an empty split
+        splits = {"train": pairs}
+        note = "There are only train files, with too few different sentences to split off val and test."
+    if one != source:
+        splits = {split: [(tgt, src) for src, tgt in found] for split, found in splits.items()}
+    return _Reading(splits, found.skipped, note)
 
 
 def _split_files(folder: Path, *languages: str) -> list[Path]:
@@ -200,7 +243,7 @@ READERS = {
     "toy": _toy,
     "multi30k": _parallel_files,
     "tatoeba": _tatoeba,
-    "files": _parallel_files,
+    "files": _own_files,
 }
 TERMS = {
     "toy": "Terms: none; made by this package, of nobody else's text.",

@@ -88,7 +88,7 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     """
     base = folder or os.environ.get(DATA_VARIABLE)
     if not base:
-        fetch = f"; python -m annotated_transformer download {name} --to FOLDER downloads it"
+        fetch = f"; annotated-transformer download {name} --to FOLDER downloads it"
         raise ValueError(
             f"the folder of the corpus {name} is unknown; give it, or set {DATA_VARIABLE} to it"
             f"{fetch if name in SOURCES else ''}"

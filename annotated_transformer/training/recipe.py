@@ -98,7 +98,7 @@ def train_from_recipe(
         ValueError: If the folder holds another training run or a foreign model, if `start` holds a model
             of another shape, or if `seed` has more than 32 bits.
     """
-    _refuse_seed(seed)
+    refuse_seed(seed)
     group = ProcessGroup()
     run_directory = RunDirectory(folder, seconds=save_seconds)
     refuse_foreign_model(folder)  # before the tokenizer is trained, which takes time
@@ -156,13 +156,19 @@ def _start_model(
     tokenizer = tokenizer.cleaning() if corpus.cleaned else tokenizer
     torch.manual_seed(seed)  # for the first weights and for dropout
     shape = dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size)
+    checkpoint.check_tokenizer(shape, tokenizer)
     model = Transformer(shape)
     if start is not None:
         model.load_state_dict(trained.state_dict())
     return model, tokenizer
 
 
-def _refuse_seed(seed: int) -> None:
+def refuse_seed(seed: int) -> None:
+    """Refuse a seed that PyTorch's generator on a CPU would shorten.
+
+    Raises:
+        ValueError: If it has more than 32 bits, or is negative.
+    """
     if not 0 <= seed < 2**32:
         raise ValueError(
             f"seed={seed}, of which PyTorch's generator would use the last 32 bits, {seed % 2**32}; "

@@ -39,7 +39,7 @@ def test_law_a_line_separates_the_words_unless_nothing_is_bent(slope):
     dashed = [line for line in fig.axes[1].lines if line.get_linestyle() == "--"]
     assert len(dashed) == (slope < 1)
     for line in dashed:
-        (x1, x2), (y1, y2) = line.get_xdata(), line.get_ydata()
+        (x1, x2), (y1, y2) = list(line.get_xdata()), list(line.get_ydata())
         assert x1 + y1 == pytest.approx(x2 + y2)
         sums = {word: (h.sum() - x1 - y1).item() for word, h in places(slope).items()}
         assert min(sums["good"], sums["not bad"]) > 0 > max(sums["bad"], sums["not good"])

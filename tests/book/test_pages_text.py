@@ -1,5 +1,6 @@
 """What the pages without cells state about the package, the chapters and the tests is true."""
 
+import argparse
 import ast
 import inspect
 import json
@@ -12,9 +13,9 @@ import pytest
 import torch
 import yaml
 
+from annotated_transformer.__main__ import COMMANDS
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from annotated_transformer.text import corpus as corpora
 from annotated_transformer.text.corpus import READERS, load_corpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -223,13 +224,14 @@ def test_law_contributing_lists_the_stages():
 def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
     sentence = re.search(r"^`(\w+)` and `(\w+)` are split so that", GUIDE, re.MULTILINE)
     split = {name for name in READERS if "split_by_sentence(" in inspect.getsource(READERS[name])}
-    assert set(sentence.groups()) == split
+    assert set(sentence.groups()) == split - {"files"}
     assert "`multi30k` keeps its published splits, and `files` keeps yours" in GUIDE
     for language, word in (("en", "house"), ("de", "Haus")):
         (tmp_path / f"train.{language}").write_text(f"{word}\n{word} 2\n", encoding="utf-8")
-    assert set(load_corpus("files", folder=tmp_path).splits) == {"train"}
+    assert "If there are only `train` files, they are split like `toy`." in GUIDE
+    assert "split_by_sentence(" in inspect.getsource(READERS["files"])
+    assert set(load_corpus("files", folder=tmp_path).splits) == {"train"}  # too few
     assert set(READERS) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
-    assert corpora.READERS["multi30k"] is corpora.READERS["files"]
 
 
 def test_law_every_option_that_the_guide_names_exists():
@@ -239,6 +241,32 @@ def test_law_every_option_that_the_guide_names_exists():
     shown = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert len(named) >= 6
     assert named <= set(re.findall(r"--[\w-]+", shown))
+
+
+def test_law_each_command_that_the_guide_shows_is_one():
+    blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
+    lines = [line.split()[1:] for line in blocks.splitlines() if line.startswith("annotated-transformer ")]
+    assert [name for name, *_ in lines] == ["download", "train"]  # the page runs the others
+    for name, *arguments in lines:
+        parser = argparse.ArgumentParser(exit_on_error=False)
+        COMMANDS[name].add_options(parser)
+        assert vars(parser.parse_args(arguments))
+
+
+def test_law_each_option_in_the_guides_text_is_one():
+    known = set()
+    for command in COMMANDS.values():
+        parser = argparse.ArgumentParser()
+        command.add_options(parser)
+        known |= set(re.findall(r"--[\w-]+", parser.format_help()))
+    prose = re.sub(r"^```.*?^```", "", GUIDE, flags=re.MULTILINE | re.DOTALL)
+    named = {
+        option
+        for code in re.findall(r"`[^`]+`", prose)
+        for option in re.findall(r"(?<!\S)--[\w-]+", code[1:])
+    }
+    assert {"--input", "--nbest", "--no-split", "--source", "--start"} <= named
+    assert named - {"--nproc-per-node", "--test"} <= known  # of torchrun and of a benchmark
 
 
 def test_law_the_benchmarks_table_labels_what_differs():

@@ -6,7 +6,7 @@ import pytest
 
 from annotated_transformer.book import run_command
 
-PROGRAM = "python -m annotated_transformer"
+PROGRAM = "annotated-transformer"
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -25,5 +25,5 @@ def test_law_a_command_is_shown_with_what_it_prints(tmp_path: Path):
 def test_message_a_command_that_fails_or_is_none_of_ours():
     with pytest.raises(RuntimeError, match=r"--split no' ended with status 2: error: .*'no'"):
         run_command(f"{PROGRAM} evaluate --corpus toy --split no")
-    with pytest.raises(ValueError, match=r"'rm -r x' is no command of this package; begin with python"):
+    with pytest.raises(ValueError, match=r"'rm -r x' is no command of this package; begin with annotated-"):
         run_command("rm -r x")

@@ -60,7 +60,7 @@ def test_law_both_commands_use_the_search_options(
     assert command_line.main(["translate", *where, "A dog."]) == 0
     assert command_line.main(["evaluate", *where, "--data", str(data), "--split", "test"]) == 0
     assert asked == [
-        (texts, {"beam_size": 1, "length_penalty": GnmtLength()} | search)
+        (texts, {"batch_size": 64, "beam_size": 1, "length_penalty": GnmtLength()} | search)
         for texts in (["A dog."], ["A man.", "Two dogs.", "A child."])
     ]
 
@@ -188,3 +188,17 @@ def test_message_an_unknown_language_is_refused_before_translating(
     assert command_line.main(["evaluate", *arguments, "--protocol", "multi30k"]) == 2
     assert "Moses has no rules for the language 'xx'; choose from " in capsys.readouterr().err
     assert asked == []
+
+
+def test_law_the_test_split_of_train_files_is_that_of_training(
+    folder: Path, tmp_path: Path, asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
+):
+    for language in ("en", "de"):
+        text = "".join(f"{language} {i}.\n" for i in range(101))
+        (tmp_path / f"train.{language}").write_text(text, encoding="utf-8")
+    corpus = load_corpus("files", folder=tmp_path)
+    for split in ("test", "train"):
+        arguments = ["--data", str(tmp_path), "--split", split, "--model", str(folder)]
+        assert command_line.main(["evaluate", *arguments]) == 0
+        assert asked.pop()[0] == [source for source, _ in corpus.splits[split]]
+        assert capsys.readouterr().err == f"{corpus.summary()}\n"

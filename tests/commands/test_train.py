@@ -67,6 +67,8 @@ def begin(data: Path, *options: str) -> None:
         (["--no-fast"], {"fast": False}),
         (["--fast", "--bf16", "--max-lr", "0.01"], {"fast": True, "bf16": True, "max_lr": 0.01}),
         (["--batch-tokens", "53", "--warmup-steps", "7"], {"batch_tokens": 53, "warmup_steps": 7}),
+        (["--label-smoothing", "0.3"], {"label_smoothing": 0.3, "warmup_steps": 200, "max_lr": 3e-3}),
+        (["--no-bf16"], {"label_smoothing": 0.1, "bf16": False, "steps": 1, "minutes": None}),
     ],
 )
 def test_law_options_are_settings(data: Path, seen: Seen, options: list[str], settings: dict[str, object]):
@@ -123,6 +125,8 @@ def test_law_the_model_has_the_given_shape(data: Path, seen: Seen):
     begin(data, "--num-layers", "1", "--d-model", "22", "--d-ff", "7", "--num-heads", "11", "--dropout", "0")
     shape = {"num_layers": 1, "d_model": 22, "d_ff": 7, "num_heads": 11, "dropout": 0.0}
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
+    begin(data, "--norm", "pre")
+    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1, norm="pre")
 
 
 def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path: Path):

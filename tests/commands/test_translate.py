@@ -1,5 +1,6 @@
 """The command `translate`: one line for each line, whatever the text, and its error messages."""
 
+import io
 import os
 import signal
 import subprocess
@@ -9,12 +10,19 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+import torch
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer.commands import options as shared
 from annotated_transformer.commands import output
+from annotated_transformer.commands import translate as module
 from annotated_transformer.commands.signals import SIGNALS
-from annotated_transformer.commands.translate import TOGETHER
+from annotated_transformer.commands.translate import PROMPT
+from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
+
+TOGETHER = 128  # lines that are translated before the first of them is printed
 
 
 def feed(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -267,3 +275,303 @@ def test_message_lines_that_cannot_be_translated(
     assert out == ""
     assert err.startswith(f"error: {sentence}")
     assert err.count("\n") == 1
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Path:
+    """Write a file of three lines, the second of which is blank."""
+    (tmp_path / "in").write_text("Two dogs.\n\nA child\n", encoding="utf-8")
+    return tmp_path / "in"
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_file_is_translated_to_a_file(lines: Path, capsys: pytest.CaptureFixture[str]):
+    assert command_line.main(["translate", "Two dogs.", "", "A child"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("\n") == 3
+    out = lines.with_name("out")
+    for before in (None, "older " * 99):
+        if before is not None:
+            out.write_text(before)
+        assert command_line.main(["translate", "--input", str(lines), "--output", str(out)]) == 0
+        assert capsys.readouterr() == ("", "")
+        assert out.read_text("utf-8") == said
+    assert command_line.main(["translate", "--input", str(lines)]) == 0
+    assert capsys.readouterr().out == said
+    assert command_line.main(["translate", "--input", str(lines), "--output", os.devnull]) == 0
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_file_holds_what_was_translated_before_a_signal(
+    lines: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def translate(self: Translator, texts: list[str], *, batch_size: int, **search: object) -> list[str]:
+        assert batch_size == 3
+        if len(texts) < 6:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(60)
+        return texts
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    lines.write_text("dog\n" * 7)
+    out = lines.with_name("out")
+    arguments = ["translate", "--input", str(lines), "--output", str(out), "--batch-size", "3"]
+    assert command_line.main(arguments) == 143
+    assert out.read_text() == "dog\n" * 6
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_an_older_output_survives_a_mistake(lines: Path, capsys: pytest.CaptureFixture[str]):
+    out = lines.with_name("out")
+    out.write_text("older")
+    lines.write_text("A" * 50 + "\n")
+    where = ["--input", str(lines), "--output", str(out)]
+    assert command_line.main(["translate", *where]) == 2
+    assert f"error: {lines}, line 1 ('AAAA" in capsys.readouterr().err
+    lines.write_text("Two dogs.\n")
+    for option in ("--beam", "--batch-size", "--nbest"):
+        assert command_line.main(["translate", *where, option, "0"]) == 2
+        assert f"error: {option} 0" in capsys.readouterr().err
+    assert out.read_text() == "older"
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--input", "in", "A"], "there are texts and --input in; give one or the other"),
+        (["--input", "in", "--output", "in"], "--output in would replace --input; give another name"),
+        (["--input", "in", "--output", "link"], "--output link would replace --input; give another"),
+        (["--input", "nowhere"], "[Errno 2] No such file or directory: 'nowhere'"),
+        (["--input", "in", "--output", "nowhere/out"], "[Errno 2] No such file or directory: 'nowhere/out'"),
+        (["--input", "folder"], "--input folder is not a regular file; give another name"),
+        (["--input", "fifo"], "--input fifo is not a regular file; give another name"),
+        (["--output", "folder", "A"], "--output folder is not a regular file; give another name"),
+        (["--output", "fifo", "A"], "--output fifo is not a regular file; give another name"),
+        (["--nbest", "3", "A"], "--nbest 3, and --beam 1 finds 1 to 1 hypotheses; give such a number, or"),
+        (["--nbest", "0", "--beam", "2", "A"], "--nbest 0, and --beam 2 finds 1 to 2 hypotheses"),
+        (["--temperature", "2", "A"], "--temperature has an effect only with --sample; add --sample, or"),
+        (["--top-k", "2", "A"], "--top-k has an effect only with --sample; add --sample, or leave --top-k o"),
+        (["--seed", "0", "A"], "--seed has an effect only with --sample; add --sample, or leave --seed out"),
+        (["--sample", "--beam", "2", "A"], "--beam searches, and --sample draws; leave one of them out"),
+        (["--sample", "--nbest", "1", "A"], "--nbest searches, and --sample draws; leave one of them out"),
+        (["--sample", "--seed", str(2**32), "A"], f"--seed {2**32}, of which PyTorch's generator would"),
+        (["--sample", "--temperature", "0", "A"], "--temperature 0.0 is not a temperature, which is"),
+        (["--sample", "--top-k", "0", "A"], "--top-k 0 keeps no token; for top-k, give a whole"),
+        (["--sample", "--top-p", "2", "A"], "--top-p 2.0 is not in (0, 1], as top-p needs it; 1 keeps"),
+    ],
+)
+def test_message_options_that_do_not_fit(
+    lines: Path,
+    arguments: list[str],
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(lines.parent)
+    Path("folder").mkdir()
+    os.mkfifo("fifo")
+    Path("link").symlink_to("in")
+    assert command_line.main(["translate", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {sentence}")
+    assert err.count("\n") == 1
+    assert lines.read_text() == "Two dogs.\n\nA child\n"
+
+
+def test_law_nbest_prints_log_probability_and_text(folder: Path, capsys: pytest.CaptureFixture[str]):
+    where = ["translate", "--model", str(folder), "--beam", "3", "--length-penalty", "plain"]
+    texts = ["Two dogs.", "", "A child"]
+    assert command_line.main([*where, *texts]) == 0
+    best = capsys.readouterr().out.splitlines()
+    assert command_line.main([*where, "--nbest", "2", *texts]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) == 6
+    assert out[2:4] == ["", ""]
+    found = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
+    assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in found[0]]
+    assert [line.split("\t")[-1] for line in out[::2]] == best
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_samples_depend_on_the_seed(capsys: pytest.CaptureFixture[str]):
+    said = []
+    for options in ([], ["--seed", "0"], ["--seed", "1"], ["--seed", "1", "--temperature", "1e-9"]):
+        assert command_line.main(["translate", "--sample", *options, "Two dogs.", "A child"]) == 0
+        said.append(capsys.readouterr().out)
+    assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
+    assert said[0] == said[1] != said[2] != said[3] == capsys.readouterr().out
+    assert said[2].count("\n") == 2
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_sampling_options_are_logits_processors(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[dict[str, object]] = []
+
+    def sample(self: Translator, texts: list[str], **options: object) -> list[str]:
+        asked.append(options)
+        return texts
+
+    monkeypatch.setattr(Translator, "sample", sample)
+    options = ["--top-p", "0.5", "--temperature", "2", "--top-k", "3", "--batch-size", "7"]
+    assert command_line.main(["translate", "--sample", "A"]) == 0
+    assert command_line.main(["translate", "--sample", *options, "A"]) == 0
+    assert [one["logits_processors"] for one in asked] == [[], [Temperature(2.0), TopK(3), TopP(0.5)]]
+    assert [one["batch_size"] for one in asked] == [64, 7]
+
+
+class Terminal(io.TextIOWrapper):
+    """A stream that is a terminal."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        super().__init__(io.BytesIO(data), encoding="utf-8", write_through=True)
+
+    def isatty(self) -> bool:
+        return True
+
+    def text(self) -> str:
+        """Return what was written."""
+        return self.buffer.getvalue().decode()
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_in_a_terminal_each_sentence_is_translated_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
+    two, child = capsys.readouterr().out.splitlines()
+    typed = b"Two dogs.\n\n" + b"A" * 50 + b"\nZw\xf6lf\nA child"
+    for to in ([], ["--output", str(tmp_path / "out")]):
+        monkeypatch.setattr(sys, "stdin", Terminal(typed))
+        assert command_line.main(["translate", *to]) == 0
+        out, err = capsys.readouterr()
+        assert ((tmp_path / "out").read_text() if to else out) == f"{two}\n{child}\n"
+        assert err.count(PROMPT) == 6
+        assert err.startswith(f"Type a sentence and press Enter to translate it. Ctrl-D ends.\n{PROMPT}")
+        assert "the text ('AAAA" in err
+        assert "the text is not valid Unicode" in err
+        assert err.endswith(f"{PROMPT}\n")
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_text_or_a_file_is_translated_in_a_terminal(
+    lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    for arguments in (["A child"], ["--input", str(lines)]):
+        monkeypatch.setattr(sys, "stdin", Terminal(b"Two dogs.\n"))
+        assert command_line.main(["translate", *arguments]) == 0
+        assert PROMPT not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_bar_is_shown_beside_the_translations_only(
+    lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    out = ["--output", str(lines.with_name("out"))]
+    for terminals, options, shown in (
+        (["stderr"], [], True),
+        (["stderr", "stdout"], [], False),
+        (["stderr", "stdout"], out, True),
+        (["stdout"], out, False),
+    ):
+        streams = {name: Terminal() for name in terminals}
+        with monkeypatch.context() as patch:
+            for name, stream in streams.items():
+                patch.setattr(sys, name, stream)
+            assert command_line.main(["translate", "--input", str(lines), *options]) == 0
+        written = streams["stderr"].text() if "stderr" in streams else capsys.readouterr().err
+        assert ("3/3" in written and " texts/s" in written) == shown
+        assert shown or written == ""
+
+
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize("command", ["translate", "evaluate"])
+def test_law_the_model_is_on_the_given_device(
+    command: str, lines: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    asked, found = [], []
+
+    def take(name: str | None) -> torch.device:
+        asked.append(name)
+        return torch.device("meta")  # which this machine has
+
+    def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
+        found.append(next(self.model.parameters()).device)
+        return texts
+
+    monkeypatch.setattr(shared, "take_device", take)
+    monkeypatch.setattr(Translator, "translate", translate)
+    for language in ("en", "de"):
+        lines.with_name(f"test.{language}").write_text("A child\n")
+    given = ["A child"] if command == "translate" else ["--split", "test", "--data", str(lines.parent)]
+    assert command_line.main([command, *given]) == 0
+    assert command_line.main([command, *given, "--device", "cuda"]) == 0
+    assert asked == ["cpu", "cuda"]
+    assert found == [torch.device("meta")] * 2
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_text_is_translated_sentence_by_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    assert command_line.main(["translate", "Two dogs.", "Dr. A man is sleeping."]) == 0
+    two, man = capsys.readouterr().out.splitlines()
+    long = "Two dogs.  Dr. A man is sleeping. Two dogs."
+    assert command_line.main(["translate", long, "", "Two dogs."]) == 0
+    assert capsys.readouterr().out == f"{two} {man} {two}\n\n{two}\n"
+    monkeypatch.setattr(sys, "stdin", Terminal(long.encode()))
+    assert command_line.main(["translate"]) == 0
+    assert capsys.readouterr().out == f"{two} {man} {two}\n"
+    short = "Two dogs. A child"
+    assert command_line.main(["translate", "--no-split", short]) == 0
+    whole = capsys.readouterr().out
+    assert whole == f"{Translator.from_pretrained().translate([short])[0]}\n"
+    assert command_line.main(["translate", short]) == 0
+    assert capsys.readouterr().out != whole
+    assert command_line.main(["translate", "--beam", "2", "--nbest", "1", short]) == 0
+    best = Translator.from_pretrained().translate([short], beam_size=2)
+    assert capsys.readouterr().out.split("\t")[1] == f"{best[0]}\n"
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_a_sentence_that_is_too_long_spoils_its_text_only(capsys: pytest.CaptureFixture[str]):
+    assert command_line.main(["translate", "Two dogs."]) == 0
+    two = capsys.readouterr().out
+    long = f"Two dogs. {'A' * 50}. {'B' * 50}."
+    assert command_line.main(["translate", "--skip-bad", "Two dogs.", long, "Two dogs."]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{two}\n{two}"
+    assert err.startswith("skipped: argument 2 ('AAAA")
+    assert err.count("\n") == 1
+    assert command_line.main(["translate", "Two dogs. " * 20]) == 0  # together, they would be too long
+    assert capsys.readouterr().out == " ".join([two.strip()] * 20) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "language"),
+    [
+        ([], "en"),
+        (["--pretrained", "de-en"], "de"),
+        (["--model", "folder"], "en"),
+        (["--model", "folder", "--source", "fr"], "fr"),
+        (["--pretrained", "de-en", "--source", "cs"], "cs"),
+    ],
+)
+def test_law_sentences_are_those_of_the_models_language(
+    options: list[str], language: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked = []
+
+    def split(text: str, language: str) -> list[str]:
+        asked.append(language)
+        return [text]
+
+    monkeypatch.setattr(module, "split_sentences", split)
+    monkeypatch.setattr(Translator, "from_pretrained", lambda name: Translator.from_folder(folder))
+    given = [str(folder) if option == "folder" else option for option in options]
+    assert command_line.main(["translate", *given, "Two dogs."]) == 0
+    assert asked == [language]

@@ -200,6 +200,61 @@ def test_law_dropout_is_off_during_search(model: Transformer, sources: list[list
     assert model.training
 
 
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize(("length", "nbest"), [(1, 3), (3, 5)])
+@torch.no_grad()
+def test_oracle_the_nbest_of_a_wide_beam_are_the_best_of_all_targets(
+    stirred: Callable[..., Transformer], penalty: LengthPenalty, length: int, nbest: int
+):
+    targets = list(all_targets([EOS_ID, A, B], length))
+    divisor = penalty(torch.tensor([len(target) for target in targets], dtype=torch.float64))
+    sources = [[A, B, A, B, EOS_ID][-length:], [EOS_ID]]
+    model = stirred(12, vocab_size=5, max_length=length, num_layers=1)
+    found = beam_search(model, pad(sources), beam_size=3**length, nbest=nbest, length_penalty=penalty)
+    expected, sums = [], []
+    for source in sources:
+        log_p = log_probs(model, source, targets)
+        best = (log_p / divisor).argsort(descending=True)[:nbest]
+        expected += [targets[i] for i in best]
+        sums.append(log_p[best])
+    assert words(found.ids) == expected
+    torch.testing.assert_close(found.log_probs, torch.cat(sums), rtol=0, atol=1e-10)
+
+
+def test_law_the_first_of_the_nbest_is_the_best(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    model = stirred(19, norm="pre")
+    best = beam_search(model, pad(sources), beam_size=3)
+    found = beam_search(model, pad(sources), beam_size=3, nbest=3)
+    assert len(found.ids) == 3 * len(sources)
+    assert words(found.ids)[::3] == words(best.ids)
+    ranks = found.penalized_log_probs.view(-1, 3)
+    assert (ranks[:, :-1] >= ranks[:, 1:]).all()
+    assert not ranks.isinf().any()
+    for row in range(0, len(found.ids), 3):
+        assert len({tuple(ids) for ids in words(found.ids[row : row + 3])}) == 3
+
+
+def test_law_missing_hypotheses_are_padding(model: Transformer, script: Callable[..., MakeDecoder]):
+    """Only EOS, or A and then EOS, have a probability: two targets."""
+
+    def scores(said: list[int]) -> list[float]:
+        likely = {EOS_ID: 1.0} if said else {EOS_ID: 0.6, A: 0.4}
+        return [math.log(likely[token]) if token in likely else -math.inf for token in range(6)]
+
+    found = beam_search(model, pad([[A, EOS_ID]]), beam_size=4, nbest=3, decoder=script(scores))
+    assert words(found.ids) == [[EOS_ID], [A, EOS_ID], []]
+    assert found.log_probs.isneginf().tolist() == [False, False, True]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("nbest", [0, 4, 1.5])
+def test_message_nbest_and_the_beam(model: Transformer, nbest: float):
+    with pytest.raises(ValueError, match=rf"nbest={nbest}, and beam_size=3 finds 1 to 3 hypotheses; give su"):
+        beam_search(model, pad([[4, EOS_ID]]), beam_size=3, nbest=nbest)
+
+
 @pytest.mark.message
 @pytest.mark.parametrize("beam_size", [0, -3])
 def test_message_a_beam_size_below_1(model: Transformer, beam_size: int):
@@ -219,6 +274,12 @@ def test_message_logits_that_are_nan(model: Transformer):
         model.embedding.weight[7, 0] = math.nan
     with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
         beam_search(model, pad([[4, EOS_ID]]))
+
+
+@pytest.mark.message
+def test_message_the_end_has_the_probability_nan(model: Transformer, script: Callable[..., MakeDecoder]):
+    with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
+        beam_search(model, pad([[4, EOS_ID]]), decoder=script(lambda said: [math.nan] * 6))
 
 
 @pytest.mark.message

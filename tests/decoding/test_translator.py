@@ -131,6 +131,32 @@ def test_law_the_length_penalty_chooses_between_short_and_long(
         assert [one.text for one in scripted.explain(["A man"], **options)] == [text]
 
 
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_law_the_nbest_are_those_of_beam_search(translator: Translator, batch_size: int):
+    penalty = PlainLength()
+    found = translator.nbest(TEXTS, 2, batch_size=batch_size, beam_size=3, length_penalty=penalty)
+    assert [one.text for one, _ in found] == translator.translate(TEXTS, beam_size=3, length_penalty=penalty)
+    assert len({one.text for row in found for one in row}) > 4
+    for text, row in zip(TEXTS, found, strict=True):
+        src = torch.tensor(translator.tokenizer.encode_source([text]))
+        best = beam_search(translator.model, src, beam_size=3, nbest=2, length_penalty=penalty)
+        assert [one.text for one in row] == translator.tokenizer.decode(best.ids.tolist())
+        for n, one in enumerate(row):
+            assert one.log_prob == pytest.approx(best.log_probs[n].item(), abs=1e-10)
+            assert one.penalized_log_prob == pytest.approx(best.penalized_log_probs[n].item(), abs=1e-10)
+
+
+def test_law_missing_translations_are_left_out(translator: Translator, script: Callable[..., MakeDecoder]):
+    vocab = translator.tokenizer.vocab_size
+
+    def scores(said: list[int]) -> list[float]:
+        return [0.0 if token == EOS_ID else -math.inf for token in range(vocab)]
+
+    scripted = Translator(translator.model, translator.tokenizer, decoder=script(scores))
+    (found,) = scripted.nbest(["A man"], 2, beam_size=2)
+    assert [(one.text, one.log_prob) for one in found] == [("", 0.0)]
+
+
 def test_law_hooks_run_with_the_plain_cache(translator: Translator):
     heads = translator.model.decoder.layers[0].cross_attention.attention.weights
     hook = heads.register_forward_hook(lambda module, args, weights: weights * 0)

@@ -17,7 +17,7 @@ import pytest
 from annotated_transformer.checkpointing.fingerprint import fingerprint
 from annotated_transformer.text import corpus as module
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.text.corpus import Corpus, load_corpus, read_pairs
+from annotated_transformer.text.corpus import Corpus, has_only_train, load_corpus, read_pairs
 from annotated_transformer.text.published_corpora import DATA_VARIABLE, SOURCES
 from annotated_transformer.text.splitting import Splits
 
@@ -325,7 +325,7 @@ def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     expected = (
         "the folder of the corpus tatoeba is unknown; give it, or set ANNOTATED_TRANSFORMER_DATA to it; "
-        "python -m annotated_transformer download tatoeba --to FOLDER downloads it"
+        "annotated-transformer download tatoeba --to FOLDER downloads it"
     )
     with pytest.raises(ValueError, match=re.escape(expected)):
         load_corpus("tatoeba")
@@ -374,3 +374,68 @@ def test_message_a_missing_corpus(tmp_path: Path):
             FileNotFoundError, match=r"no folder .*none; give the one that contains train\.en"
         ):
             load_corpus(name, folder=tmp_path / "none")
+
+
+def own_files(folder: Path, number: int = 997) -> Path:
+    """Write `train.en` and `train.fr`, whose sentences differ; every third pair occurs twice."""
+    lines = [f"Sentence {i}." for i in range(number) for _ in range(1 + (i % 3 == 0))]
+    for language, word in (("en", "Sentence"), ("fr", "Phrase")):
+        text = "".join(f"{line}\n" for line in lines).replace("Sentence", word)
+        (folder / f"train.{language}").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_law_own_files_without_val_and_test_are_split_by_sentence(tmp_path: Path):
+    corpus = load_corpus("files", folder=own_files(tmp_path), target="fr")
+    assert all_pairs(corpus) == sorted(read_pairs(tmp_path, "train", target="fr"))
+    heard = sentences(corpus.splits)
+    assert list(heard) == ["train", "val", "test"]
+    assert not any(a & b for a, b in itertools.combinations(heard.values(), 2))
+    for split in ("val", "test"):
+        assert len(corpus.splits[split]) / len(all_pairs(corpus)) == pytest.approx(0.05, abs=0.02)
+    assert corpus.note.startswith("There are only train files, so val and test were split off")
+    first, second, _ = corpus.summary().split("\n")
+    assert first.startswith(f"files: train {len(corpus.splits['train'])}, val ")
+    assert second == corpus.note
+
+
+def test_law_both_directions_of_own_files_have_the_same_splits(tmp_path: Path):
+    there = load_corpus("files", folder=own_files(tmp_path), target="fr")
+    back = load_corpus("files", folder=tmp_path, source="fr", target="en")
+    assert there.splits["test"] == [(english, french) for french, english in back.splits["test"]]
+    assert there.reversed().splits == back.splits
+    assert there.splits["test"][0][0].startswith("Sentence")
+
+
+def test_law_val_and_test_have_a_limited_number_of_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "OWN_PAIRS", 31)
+    corpus = load_corpus("files", folder=own_files(tmp_path, 1999), target="fr")
+    for split in ("val", "test"):
+        assert 15 < len(corpus.splits[split]) < 47  # with 5 %, about 130
+
+
+def test_law_too_few_sentences_stay_in_train(tmp_path: Path):
+    corpus = load_corpus("files", folder=own_files(tmp_path, 2), target="fr")
+    assert corpus.splits == {"train": read_pairs(tmp_path, "train", target="fr")}
+    assert "\nThere are only train files, with too few different sentences to split off" in corpus.summary()
+
+
+@pytest.mark.parametrize("name", ["val", "test", "dev"])
+def test_law_own_splits_stay_as_they_are(tmp_path: Path, name: str):
+    for language in ("en", "fr"):
+        (own_files(tmp_path) / f"{name}.{language}").write_text("Bonjour.\n", encoding="utf-8")
+    corpus = load_corpus("files", folder=tmp_path, target="fr")
+    assert corpus.splits == {split: read_pairs(tmp_path, split, target="fr") for split in ("train", name)}
+    assert corpus.note == ""
+    assert len(corpus.summary().split("\n")) == 2
+
+
+def test_law_only_the_files_of_both_languages_count_as_splits(tmp_path: Path):
+    assert has_only_train(own_files(tmp_path), target="fr")
+    (tmp_path / "test.de").touch()
+    assert has_only_train(tmp_path, target="fr")
+    assert not has_only_train(tmp_path, target="de")
+    (tmp_path / "train.en").rename(tmp_path / "train.en.gz")
+    assert has_only_train(tmp_path, target="fr")
+    (tmp_path / "val.fr.gz").touch()
+    assert not has_only_train(tmp_path, target="fr")

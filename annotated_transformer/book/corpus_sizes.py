@@ -1,0 +1,63 @@
+"""The table of how good a model gets with how many sentence pairs, made from a benchmark's result file."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+CORPORA = {"tatoeba": "Tatoeba", "multi30k": "Multi30k"}
+UNTOUCHED = "shipped, without fine-tuning"
+MEASURE = "test, beam 5"
+MISSING = (
+    "*Not measured yet: `python -m benchmarks.own_sentences` trains these models and writes the result.*"
+)
+HEAD = (
+    "| corpus | pairs | start | vocabulary | dropout | steps (epochs) | CPU minutes "
+    "| lowest validation loss | BLEU, beam 5 |\n"
+    "| --- | --: | --- | --: | --: | --: | --: | --- | --: |"
+)
+
+
+def corpus_size_table(path: Path) -> str:
+    """Return the table in Markdown, or, if there is no such file, a sentence on how to measure it."""
+    if not path.is_file():
+        return MISSING
+    record = json.loads(path.read_text("utf-8"))
+    results = record["results"]
+    trained = {name: result for name, result in results.items() if name != UNTOUCHED}
+    order = sorted(trained, key=lambda name: (name.endswith("fine_tuned"), name.split("_")[0] != "tatoeba"))
+    rows = [_row(name, trained[name]) for name in order]
+    untouched = results[UNTOUCHED]["scores"][MEASURE]
+    rows.append(f"| Multi30k | none | `en-de` | | | | | | {untouched['bleu']:.1f} |")
+    return "\n".join([HEAD, *rows, "", _about(record, list(trained.values()), untouched)])
+
+
+def _row(name: str, result: dict[str, Any]) -> str:
+    training, bleu = result["training"], result["scores"][MEASURE]["bleu"]
+    shape, limits, epochs = training["recipe"]["shape"], training["recipe"]["training"], training["epochs"]
+    lowest = min(epochs, key=lambda epoch: float(epoch["validation_loss"]))["epoch"]
+    cells = [
+        CORPORA[name.split("_")[0]],
+        f"{training['training_pairs']:,}",
+        "`en-de`" if name.endswith("fine_tuned") else "random",
+        f"{shape['vocab_size']:,}",
+        f"{shape['dropout']}",
+        f"{limits['steps']:,} ({len(epochs)})",
+        f"{training['cpu_minutes']:.0f}",
+        f"after epoch {lowest}",
+        f"{bleu:.1f}",
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _about(record: dict[str, Any], trained: list[dict[str, Any]], untouched: dict[str, Any]) -> str:
+    sizes = [result["training"]["parameters"] for result in trained]
+    scores = [result["scores"][MEASURE] for result in trained] + [untouched]
+    (signature,) = {score["signature"] for score in scores}
+    (texts,) = {score["texts"] for score in scores}
+    (batch,) = {result["training"]["recipe"]["training"]["batch_tokens"] for result in trained}
+    return (
+        f"One run each (seed {record['seed']}), so small differences may be due to chance. Models of "
+        f"{min(sizes):,} to {max(sizes):,} parameters; `--batch-tokens {batch}`; CPU time of one core "
+        f"({record['machine']['processor']}); {texts:,} test sentences; sacreBLEU signature `{signature}`. "
+        f"BLEU on different test sets cannot be compared."
+    )

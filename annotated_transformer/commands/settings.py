@@ -1,0 +1,137 @@
+"""The settings of `train`, from three places: its options, a JSON file, and the model that it starts from."""
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.commands.options import path
+from annotated_transformer.commands.output import refuse_no_file
+from annotated_transformer.config import TINY, TransformerConfig
+from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
+from annotated_transformer.training.config import TrainingConfig
+
+CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}
+DEFAULT_SHAPE = dataclasses.replace(TINY, vocab_size=4000, dropout=0.1)
+DEFAULT_TRAINING = {
+    "steps": None,  # the user gives a limit
+    "batch_tokens": 2048,
+    "warmup_steps": 200,
+    "max_lr": 3e-3,
+}
+NAMES = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
+
+
+def add_config_option(command: argparse.ArgumentParser) -> None:
+    """Add the option for a JSON file."""
+    command.add_argument(
+        "--config",
+        type=path,
+        metavar="FILE",
+        help="JSON file with any fields of TransformerConfig and TrainingConfig, such as "
+        '{"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options that are given count '
+        "more (default: no file)",
+    )
+
+
+def start_folder(start: Path | None) -> Path | None:
+    """Return the folder of the model to start from, which may be the name of one in this package."""
+    if start is None or start.exists() or str(start) not in pretrained_names():
+        return start
+    return pretrained_folder(str(start))
+
+
+def model_config(options: argparse.Namespace, start: Path | None) -> TransformerConfig:
+    """Return the shape of the model: of the model in `start`, or of our defaults and what is given.
+
+    Raises:
+        ValueError: If the config file is not as it should be, a setting is invalid, or it differs from
+            the model in `start`.
+    """
+    given = _given(options, "model")
+    if start is None:
+        return dataclasses.replace(DEFAULT_SHAPE, **given)
+    found = checkpoint.load(start)[0].config
+    differing = [
+        f"{name}={getattr(found, name)!r}, not {value!r}"
+        for name, value in given.items()
+        if name != "dropout" and getattr(found, name) != value
+    ]
+    if differing:
+        raise ValueError(
+            f"the model in {start} has {' and '.join(differing)}; leave these settings out, or train "
+            f"without --start"
+        )
+    return dataclasses.replace(found, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
+
+
+def training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConfig:
+    """Return the settings of the training run; `fast` is the default of the field of that name.
+
+    Raises:
+        ValueError: If the config file is not as it should be, or a setting is invalid.
+    """
+    return TrainingConfig(**(DEFAULT_TRAINING | {"fast": fast} | _given(options, "training")))
+
+
+def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:
+    """Return the fields of a config that the file or the options give."""
+    names = [field.name for field in dataclasses.fields(CONFIGS[section])]
+    own = {name: getattr(options, name, None) for name in names}
+    return _read(options.config).get(section, {}) | {
+        name: value for name, value in own.items() if value is not None
+    }
+
+
+def _read(file: Path | None) -> dict[str, dict[str, Any]]:
+    if file is None:
+        return {}
+    refuse_no_file("--config", file)
+    try:
+        sections = json.loads(file.read_text("utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"--config {file} is not JSON ({error}); correct it") from error
+    _refuse_unknown(file, "", sections, CONFIGS)
+    for section, values in sections.items():
+        kinds = get_type_hints(CONFIGS[section])
+        _refuse_unknown(file, f" in {section!r}", values, kinds)
+        for name, value in values.items():
+            if not _fits(value, kinds[name]):
+                raise ValueError(
+                    f"--config {file} has {json.dumps(value)} as {name!r} in {section!r}, which takes "
+                    f"{_describe(kinds[name])}; correct it"
+                )
+            if type(value) is int and float in (kinds[name], *get_args(kinds[name])):
+                values[name] = float(value)
+    return sections
+
+
+def _refuse_unknown(file: Path, place: str, found: object, known: Mapping[str, object]) -> None:
+    if not isinstance(found, dict):
+        raise ValueError(f"--config {file} has no object{place}; give one with any of {', '.join(known)}")
+    if unknown := [name for name in found if name not in known]:
+        raise ValueError(
+            f"--config {file} has {', '.join(map(repr, unknown))}{place}, which is unknown; "
+            f"choose from {', '.join(known)}"
+        )
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Return whether a value from JSON is of the type of a field."""
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if get_args(kind):  # a union
+        return any(_fits(value, one) for one in get_args(kind))
+    if kind is float and type(value) is int:
+        return abs(value) <= 2**53  # larger ones may not be exact
+    return type(value) is kind
+
+
+def _describe(kind: Any) -> str:
+    if get_origin(kind) is Literal:
+        return " or ".join(f'"{choice}"' for choice in get_args(kind))
+    return " or ".join(NAMES[one] for one in get_args(kind) or (kind,))

@@ -1,0 +1,17 @@
+"""Splitting of a long text into sentences, which is what the models translate: the chapter on decoding."""
+
+
+def split_sentences(text: str, language: str) -> list[str]:
+    """Return the sentences of a text, without the blanks between them; a single sentence stays as it is.
+
+    `language` is a code, such as `"en"`. Its abbreviations ("Dr.", "z. B.") do not end a sentence; an
+    unknown language has none. Text that is not valid Unicode stays whole.
+    """
+    from sentencex import segment  # only long texts need it
+
+    try:
+        sentences = [sentence.strip() for sentence in segment(language, text)]
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return [text]
+    found = [sentence for sentence in sentences if sentence]
+    return found if len(found) > 1 else [text]

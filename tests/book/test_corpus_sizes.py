@@ -1,0 +1,97 @@
+"""The table of corpus sizes: each number of the benchmark's result stands in its row."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annotated_transformer.book.corpus_sizes import HEAD, corpus_size_table
+from annotated_transformer.config import TINY
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.recipe import Recipe
+from benchmarks.own_sentences import CASES
+from benchmarks.record import RESULTS
+
+GUIDE = Path(__file__).parents[2] / "chapters" / "src" / "train_and_translate.md"
+SIGNATURE = "nrefs:1|tok:13a"
+
+
+def score(bleu: float) -> dict[str, Any]:
+    """Return the scores of a model, of which only the second is shown."""
+    scores = {"test, beam 1": 3.0, "test, beam 5": bleu}
+    return {name: {"bleu": value, "texts": 1009, "signature": SIGNATURE} for name, value in scores.items()}
+
+
+def trained(pairs: int, bleu: float, losses: list[float], **shape: object) -> dict[str, Any]:
+    """Return the result of a model as the benchmark writes it."""
+    recipe = Recipe(
+        shape=dataclasses.replace(TINY, **shape), training=TrainingConfig(steps=2003, batch_tokens=499)
+    )
+    epochs = [{"epoch": number, "validation_loss": loss} for number, loss in enumerate(losses, start=1)]
+    training = {"recipe": dataclasses.asdict(recipe), "training_pairs": pairs, "epochs": epochs}
+    return {"training": training | {"parameters": 1000 * pairs, "cpu_minutes": 7.6}, "scores": score(bleu)}
+
+
+def written(folder: Path) -> Path:
+    """Write a result file of three models, the last two in the other order."""
+    results = {
+        "multi30k_1013": trained(1013, 5.96, [3.0, 2.0, 2.5], vocab_size=701),
+        "tatoeba_997_fine_tuned": trained(997, 11.04, [1.0, 2.0], dropout=0.25),
+        "tatoeba_1201": trained(1201, 17.0, [2.0], vocab_size=1301, dropout=0.2),
+        "shipped, without fine-tuning": {"scores": score(9.04)},
+    }
+    record = {"seed": 11, "machine": {"processor": "an abacus"}, "results": results}
+    (folder / "own_sentences.json").write_text(json.dumps(record), encoding="utf-8")
+    return folder / "own_sentences.json"
+
+
+def test_law_each_number_stands_in_its_row(tmp_path: Path):
+    rows, about = corpus_size_table(written(tmp_path)).split("\n\n")
+    assert rows.startswith(HEAD)
+    assert rows.removeprefix(HEAD).split("\n")[1:] == [
+        "| Tatoeba | 1,201 | random | 1,301 | 0.2 | 2,003 (1) | 8 | after epoch 1 | 17.0 |",
+        "| Multi30k | 1,013 | random | 701 | 0.3 | 2,003 (3) | 8 | after epoch 2 | 6.0 |",
+        "| Tatoeba | 997 | `en-de` | 10,000 | 0.25 | 2,003 (2) | 8 | after epoch 1 | 11.0 |",
+        "| Multi30k | none | `en-de` | | | | | | 9.0 |",
+    ]
+    assert {row.count(" |") for row in rows.splitlines()} == {9}
+    for words in (
+        "seed 11",
+        "997,000 to 1,201,000 parameters",
+        "`--batch-tokens 499`",
+        "(an abacus)",
+        "1,009 test sentences",
+        f"`{SIGNATURE}`",
+    ):
+        assert words in about
+
+
+def test_law_without_a_result_the_page_says_how_to_measure_it(tmp_path: Path):
+    found = corpus_size_table(tmp_path / "own_sentences.json")
+    assert found.startswith("*Not measured yet: `python -m benchmarks.own_sentences` ")
+    assert "|" not in found
+
+
+def test_law_scores_of_two_protocols_are_not_in_one_table(tmp_path: Path):
+    path = written(tmp_path)
+    path.write_text(path.read_text("utf-8").replace(SIGNATURE, "nrefs:1|tok:char", 2), encoding="utf-8")
+    with pytest.raises(ValueError, match="too many values"):
+        corpus_size_table(path)
+
+
+def test_law_the_committed_result_has_a_row_for_each_case():
+    path = RESULTS / "own_sentences.json"
+    rows = [line for line in corpus_size_table(path).splitlines() if line.startswith("|")]
+    assert len(rows) == (2 + len(CASES) + 1 if path.is_file() else 0)
+
+
+def test_law_the_guides_command_has_the_settings_of_a_case():
+    (case,) = [case for case in CASES if case.fine_tuned and case.pairs == 5_000]
+    text = GUIDE.read_text("utf-8")
+    average = case.recipe().average
+    options = f"--steps {case.steps} --max-lr 1e-3 --dropout {case.dropout} --average {average} --out FOLDER"
+    assert case.max_lr == 1e-3
+    assert options in text
+    assert "the command has the settings of the one with 5,000 pairs" in text

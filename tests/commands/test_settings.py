@@ -1,0 +1,209 @@
+"""The settings of `train`: which of option, file and model counts, and files that are wrong."""
+
+import argparse
+import dataclasses
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer import __main__ as command_line
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.commands.settings import (
+    DEFAULT_SHAPE,
+    add_config_option,
+    model_config,
+    start_folder,
+    training_config,
+)
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.decoding.pretrained import pretrained_folder
+from annotated_transformer.training.config import TrainingConfig
+
+MODEL = {  # every field, with a value that is not its default
+    "vocab_size": 307,
+    "max_length": 61,
+    "num_layers": 3,
+    "d_model": 22,
+    "d_ff": 53,
+    "num_heads": 2,
+    "d_k": 5,
+    "d_v": 7,
+    "dropout": 0.0,
+    "norm": "pre",
+    "activation": "gelu",
+    "positions": "learned",
+    "attention": "fused",
+    "attention_bias": True,
+    "pad_id": 3,
+    "bos_id": 4,
+    "eos_id": 5,
+}
+TRAINING = {
+    "steps": 11,
+    "minutes": 1.5,
+    "batch_tokens": 101,
+    "warmup_steps": 13,
+    "max_lr": None,
+    "label_smoothing": 0.25,
+    "bf16": True,
+    "fast": True,
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Write a file with all settings."""
+    (tmp_path / "settings.json").write_text(json.dumps({"model": MODEL, "training": TRAINING}))
+    return tmp_path / "settings.json"
+
+
+def parsed(*arguments: str, **given: object) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    add_config_option(parser)
+    return argparse.Namespace(**vars(parser.parse_args(arguments)), **given)
+
+
+def test_law_a_file_can_give_every_field(file: Path):
+    for found, fields in (
+        (model_config(parsed("--config", str(file)), None), MODEL),
+        (training_config(parsed("--config", str(file)), fast=False), TRAINING),
+    ):
+        assert dataclasses.asdict(found) == fields
+        assert all(
+            getattr(type(found)(), name) != value for name, value in fields.items() if value is not None
+        )
+
+
+def test_law_a_number_may_be_whole(tmp_path: Path):
+    (tmp_path / "whole.json").write_text('{"model": {"dropout": 0}, "training": {"minutes": 2, "steps": 3}}')
+    options = parsed("--config", str(tmp_path / "whole.json"))
+    found = model_config(options, None).dropout, *vars(training_config(options, fast=False)).values()
+    assert found[:3] == (0.0, 3, 2.0)
+    assert [type(value) for value in found[:3]] == [float, int, float]
+
+
+def test_law_options_count_more_than_the_file(file: Path):
+    options = parsed("--config", str(file), d_ff=17, norm=None, steps=7, bf16=False, max_lr=None)
+    assert model_config(options, None) == TransformerConfig(**MODEL | {"d_ff": 17})
+    assert training_config(options, fast=False) == TrainingConfig(**TRAINING | {"steps": 7, "bf16": False})
+
+
+def test_law_without_a_file_there_are_defaults(tmp_path: Path):
+    assert model_config(parsed(d_ff=None), None) == DEFAULT_SHAPE
+    (tmp_path / "empty.json").write_text("{}")
+    for options in (parsed(minutes=2.0), parsed("--config", str(tmp_path / "empty.json"), minutes=2.0)):
+        found = training_config(options, fast=True)
+        assert (found.steps, found.minutes, found.fast, found.bf16) == (None, 2.0, True, False)
+
+
+def test_law_a_start_gives_its_shape_but_not_its_dropout(folder: Path):
+    found = checkpoint.load(folder)[0].config
+    assert found.dropout != 0.1
+    assert model_config(parsed(), folder) == dataclasses.replace(found, dropout=0.1)
+    given = parsed(d_model=20, num_layers=1, vocab_size=found.vocab_size, dropout=0.5)  # what it has
+    assert model_config(given, folder) == dataclasses.replace(found, dropout=0.5)
+
+
+def test_law_the_name_of_a_model_in_the_package_is_a_start(
+    pretrained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert start_folder(None) is None
+    assert start_folder(Path("en-de")) == pretrained_folder("en-de") == pretrained
+    assert start_folder(Path("en-fr")) == Path("en-fr")
+    Path("en-de").mkdir()  # the user's own
+    assert start_folder(Path("en-de")) == Path("en-de")
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_fine_tuning_a_model_of_the_package_needs_no_sizes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    for language, text in (("en", "Two dogs.\n"), ("de", "A child\n")):
+        (tmp_path / f"train.{language}").write_text(text * 3)
+    arguments = ["train", "--data", str(tmp_path), "--start", "en-de", "--steps", "2"]
+    assert command_line.main([*arguments, "--out", str(tmp_path / "out")]) == 0
+    ours, theirs = (checkpoint.load(place)[0] for place in (tmp_path / "out", pretrained_folder("en-de")))
+    assert ours.config == dataclasses.replace(theirs.config, dropout=0.1)
+    capsys.readouterr()
+    assert command_line.main([*arguments, "--out", str(tmp_path / "other"), "--d-model", "22"]) == 2
+    assert "has --d-model 20, not 22; leave these settings out, or train" in capsys.readouterr().err
+
+
+@pytest.mark.message
+def test_message_a_start_of_another_shape(folder: Path, file: Path):
+    found = checkpoint.load(folder)[0].config
+    expected = (
+        rf"has vocab_size={found.vocab_size}, not 4000 and num_layers=1, not 2; leave these settings out, or "
+        rf"train without --start"
+    )
+    with pytest.raises(ValueError, match=expected):
+        model_config(parsed(vocab_size=4000, num_layers=2, d_model=20), folder)
+    with pytest.raises(ValueError, match=r"has .*max_length=37, not 61 and .* leave these"):
+        model_config(parsed("--config", str(file)), folder)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "is not JSON (Expecting property name enclosed in double quotes: line 1 column 2"),
+        ("\udcff", "is not JSON ('utf-8' codec can't decode byte 0xff"),
+        ("[]", "has no object; give one with any of model, training"),
+        ('{"model": 3}', "has no object in 'model'; give one with any of vocab_size, max_length, num_l"),
+        ('{"modle": {}}', "has 'modle', which is unknown; choose from model, training"),
+        (
+            '{"training": {"lr": 1, "steps": 2, "momentum": 3}}',
+            "has 'lr', 'momentum' in 'training', which is unknown; choose from steps, minutes, batch_",
+        ),
+        ('{"model": {"d_ff": 2.0}}', "has 2.0 as 'd_ff' in 'model', which takes a whole number; correct"),
+        ('{"model": {"d_ff": true}}', "has true as 'd_ff' in 'model', which takes a whole number; corr"),
+        ('{"model": {"d_k": "7"}}', "has \"7\" as 'd_k' in 'model', which takes a whole number or null; "),
+        ('{"model": {"norm": "mid"}}', 'has "mid" as \'norm\' in \'model\', which takes "post" or "pre"; '),
+        ('{"training": {"bf16": 1}}', "has 1 as 'bf16' in 'training', which takes true or false; correct"),
+        (
+            '{"training": {"max_lr": 1' + "0" * 400 + "}}",
+            "has 1" + "0" * 400 + " as 'max_lr' in 'training', w",
+        ),
+        ('{"training": {"max_lr": true}}', "has true as 'max_lr' in 'training', which takes a number or n"),
+    ],
+)
+def test_message_a_file_that_is_not_as_it_should_be(tmp_path: Path, text: str, sentence: str):
+    file = tmp_path / "settings.json"
+    file.write_bytes(text.encode("utf-8", "surrogateescape"))
+    options = parsed("--config", str(file), steps=1)
+    with pytest.raises(ValueError, match=re.escape(f"--config {file} {sentence}")):
+        training_config(options, fast=False)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"training": {"warmup_steps": 0}}', "error: --warmup-steps 0 is not a positive whole number; give"),
+        ('{"model": {"d_model": 22}}', "error: --d-model 22 does not split into --num-heads 4 equal heads"),
+        ('{"model": {"pad_id": 3}}', "build the model with"),
+        (None, "settings.json is not a regular file; give another name"),
+    ],
+)
+def test_message_settings_that_do_not_fit(
+    tmp_path: Path, text: str | None, sentence: str, capsys: pytest.CaptureFixture[str]
+):
+    file = tmp_path / "settings.json"
+    file.mkdir() if text is None else file.write_text(text)
+    for language in ("en", "de"):
+        (tmp_path / f"train.{language}").write_text("A child\n")
+    arguments = [
+        "--config",
+        str(file),
+        "--data",
+        str(tmp_path),
+        "--out",
+        str(tmp_path / "out"),
+        "--steps",
+        "1",
+    ]
+    assert command_line.main(["train", *arguments]) == 2
+    assert sentence in capsys.readouterr().err
