@@ -70,18 +70,18 @@ def draw_lookup(
     tokens: Sequence[str],
 ) -> Figure:
     """Draw how a product with one-hot rows picks the rows of a matrix."""
-    fig, ax = new_canvas(14.0, 8.0)
-    size = (0.8, 0.9)
+    fig, ax = new_canvas(14.0, 7.5)
+    size = (0.72, 0.9)
     left = draw_matrix(
-        ax, 2.3, 2.6, one_hot, color=FIRST, rows=tokens, columns=words, size=size, name="one-hot"
+        ax, 2.3, 2.45, one_hot, color=FIRST, rows=tokens, columns=words, size=size, name="one-hot"
     )
     draw_operator(ax, left.right[0] + 0.4, left.center[1], "×")
     lit = [row(int(place)) for place in one_hot.argmax(dim=1)]
     y = left.center[1] - len(words) * size[1] / 2
-    middle = draw_matrix(ax, 7.1, y, table, color=NEUTRAL, size=size, highlight=lit)
+    middle = draw_matrix(ax, 6.8, y, table, color=NEUTRAL, size=size, highlight=lit)
     ax.text(middle.center[0], middle.y - 0.15, "$E$", ha="center", va="top", fontsize=15)
-    draw_operator(ax, middle.right[0] + 0.35, left.center[1], "=")
-    draw_matrix(ax, 11.0 - 0.05, 2.6, one_hot @ table, color=OUTPUT, size=(0.72, 0.9), name="rows")
+    draw_operator(ax, middle.right[0] + 0.45, left.center[1], "=")
+    draw_matrix(ax, middle.right[0] + 0.9, 2.45, one_hot @ table, color=OUTPUT, size=size, name="rows")
     return fig
 
 
@@ -133,11 +133,12 @@ def draw_turned(
     words: Sequence[str],
     limits: tuple[float, float, float, float],
 ) -> Figure:
-    """Draw words of two languages in a plane, each joined to its translation."""
+    """Draw words of two languages in a plane around its origin, each joined to its translation."""
     fig, ax = new_figure(height=4.6)
     for (x, y), (u, v), word in zip(english.tolist(), german.tolist(), words, strict=True):
         ax.plot([x, u], [y, v], color=NEUTRAL, lw=1, ls="-", marker="")
-        ax.text(x, y + 0.05 * (limits[3] - limits[2]), word, ha="center", va="center")
+        outward = 0.05 * (limits[3] - limits[2]) * (1 if y > 0 else -1)
+        ax.text(x, y + outward, word, ha="center", va="center")
     _dots(ax, english, FIRST, "o", "English")
     _dots(ax, german, SECOND, "s", "German")
     ax.set(xlim=limits[:2], ylim=limits[2:])
