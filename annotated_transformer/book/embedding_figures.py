@@ -137,7 +137,7 @@ def draw_turned(
     fig, ax = new_figure(height=4.6)
     for (x, y), (u, v), word in zip(english.tolist(), german.tolist(), words, strict=True):
         ax.plot([x, u], [y, v], color=NEUTRAL, lw=1, ls="-", marker="")
-        outward = 0.05 * (limits[3] - limits[2]) * (1 if y > 0 else -1)
+        outward = 0.045 * (limits[3] - limits[2]) * (1 if y > 0 else -1)
         ax.text(x, y + outward, word, ha="center", va="center")
     _dots(ax, english, FIRST, "o", "English")
     _dots(ax, german, SECOND, "s", "German")
