@@ -32,10 +32,10 @@ def check_ids(ids: object, name: str = "token ids") -> None:
 
 
 class TokenEmbedding(nn.Module):
-    r"""One matrix $E$: its rows embed tokens, its transpose scores them (section 3.4)."""
+    r"""One matrix $E$: rows embed tokens, its transpose scores them (section 3.4)."""
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
-        r"""Make the matrix, of deviation $1/\sqrt{d_\text{model}}$: unit variance below."""
+        r"""Draw the matrix with standard deviation $1/\sqrt{d_\text{model}}$."""
         super().__init__()
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         initialize_table(self.weight)
@@ -47,14 +47,15 @@ class TokenEmbedding(nn.Module):
 
         Raises:
             TypeError: If the ids are not a tensor of whole numbers.
-            ValueError: If an id lies outside the vocabulary, or the ids have not two dimensions.
+            ValueError: If an id lies outside the vocabulary, or the ids do not have two
+                dimensions.
         """
         check_ids(ids)
         vocab_size, d_model = self.weight.shape
         if ids.numel() > 0 and not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
             raise ValueError(
-                f"token ids {int(ids.min())} to {int(ids.max())} do not fit a vocabulary "
-                f"of {vocab_size}, 0 to {vocab_size - 1}; "
+                f"token ids {int(ids.min())} to {int(ids.max())} do not fit "
+                f"a vocabulary of {vocab_size}, 0 to {vocab_size - 1}; "
                 f"encode the text with this model's own tokenizer"
             )
         return F.embedding(ids, self.weight) * math.sqrt(d_model)
@@ -62,5 +63,5 @@ class TokenEmbedding(nn.Module):
     def logits(
         self, hidden: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch vocab"]:
-        r"""Return each token's score as the next one, $hE^\top$, by the shared matrix."""
+        r"""Return the logits $hE^\top$, the score of each token as the next one."""
         return F.linear(hidden, self.weight)

@@ -186,6 +186,7 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
     modules = {
         "05_multi_head_attention": "multi_head_attention",
         "06_masking": "masks",
+        "07_embeddings": "embeddings",
         "08_positional_encoding": "positional_encoding",
         "09_add_and_norm": "normalization",
         "10_feed_forward": "feed_forward",

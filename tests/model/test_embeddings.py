@@ -15,11 +15,36 @@ def ids():
     return torch.randint(VOCAB, (BATCH, TOKENS), generator=torch.Generator().manual_seed(0))
 
 
+@pytest.mark.equation("eq-embedding")
+def test_oracle_a_lookup_is_the_product_with_one_hot_rows(ids, randomized):
+    embedding = randomized(TokenEmbedding(VOCAB, D_MODEL))
+    one_hot = torch.zeros(BATCH, TOKENS, VOCAB).double().scatter_(-1, ids[..., None], 1)
+    torch.testing.assert_close(embedding(ids), D_MODEL**0.5 * one_hot @ embedding.weight, **EXACT)
+
+
+@pytest.mark.equation("eq-shared-gradient")
+def test_oracle_the_gradient_is_the_sum_of_a_sparse_and_a_dense_part(ids, draw, randomized):
+    embedding, labels = randomized(TokenEmbedding(VOCAB, D_MODEL)), ids.roll(1)
+    mix = draw(TOKENS, TOKENS)  # stands for the layers in between
+    x = embedding(ids)
+    hidden = mix @ x
+    logits = embedding.logits(hidden)
+    loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
+    by_loss, g = torch.autograd.grad(loss, (embedding.weight, x))
+    eye = torch.eye(VOCAB).double()
+    sparse = D_MODEL**0.5 * torch.einsum("btv,btd->vd", eye[ids], g)
+    dense = torch.einsum("btv,btd->vd", logits.softmax(dim=-1) - eye[labels], hidden)
+    torch.testing.assert_close(by_loss, sparse + dense, **EXACT)
+    assert min(sparse.norm(), dense.norm()) > 0.1
+    assert torch.equal((sparse != 0).any(dim=1), torch.isin(torch.arange(VOCAB), ids))
+
+
 def test_oracle_it_is_pytorchs_embedding_times_the_root_of_d_model(ids, randomized):
     embedding = randomized(TokenEmbedding(VOCAB, D_MODEL))
     torch.testing.assert_close(embedding(ids), F.embedding(ids, embedding.weight) * D_MODEL**0.5, **EXACT)
 
 
+@pytest.mark.equation("eq-shared-logits")
 def test_law_the_score_of_a_token_is_its_dot_product_with_the_hidden_vector(draw, randomized):
     embedding, hidden = randomized(TokenEmbedding(VOCAB, D_MODEL)), draw(BATCH, TOKENS, D_MODEL)
     scores = embedding.logits(hidden)

@@ -1,0 +1,171 @@
+"""The checks of the exercises on embeddings reject wrong answers."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.book.checks.embeddings import (
+    check_embed_and_score,
+    check_grow,
+    check_lookup_gradient,
+    check_ratio,
+    check_rows,
+    check_tie,
+)
+from annotated_transformer.model.embeddings import TokenEmbedding
+
+ROWS = {"source": 3, "target": 3, "output": 10, "shared": 10}
+
+
+def embed(ids, table):
+    return table[ids] * math.sqrt(table.size(1))
+
+
+def score(hidden, table):
+    return hidden @ table.T
+
+
+def lookup_gradient(ids, gradient, vocab):
+    return torch.zeros(vocab, gradient.size(1)).double().index_add_(0, ids, gradient)
+
+
+def last_one_wins(ids, gradient, vocab):
+    found = torch.zeros(vocab, gradient.size(1)).double()
+    found[ids] += gradient
+    return found
+
+
+def averaged(ids, gradient, vocab):
+    counts = torch.bincount(ids, minlength=vocab).clamp(min=1)
+    return lookup_gradient(ids, gradient, vocab) / counts[:, None]
+
+
+def tie(embedding, output):
+    output.weight = embedding.weight
+
+
+def copy(embedding, output):
+    output.weight.data = embedding.weight.data.clone()
+
+
+def share_memory(embedding, output):
+    output.weight.data = embedding.weight.data
+
+
+def tie_to_the_output(embedding, output):
+    embedding.weight = output.weight
+
+
+def ratio(std, d_model, factor):
+    return std * (math.sqrt(d_model) if factor else 1) * math.sqrt(2)
+
+
+def grown_with(new, *, parameter=True):
+    def grow(embedding, extra):
+        old = embedding.weight.detach()
+        grown = TokenEmbedding(len(old) + extra, old.size(1))
+        rows = torch.cat([old, new(old, extra)])
+        grown.weight = nn.Parameter(rows, requires_grad=parameter)
+        return grown
+
+    return grow
+
+
+def mean_rows(old, extra):
+    return old.mean(dim=0).expand(extra, -1)
+
+
+def grow_in_place(embedding, extra):
+    old = embedding.weight.detach()
+    embedding.weight = nn.Parameter(torch.cat([old, mean_rows(old, extra)]))
+    return embedding
+
+
+RIGHT = {
+    check_rows: (ROWS,),
+    check_embed_and_score: (embed, score),
+    check_lookup_gradient: (lookup_gradient,),
+    check_tie: (tie,),
+    check_ratio: (ratio,),
+    check_grow: (grown_with(mean_rows),),
+}
+
+
+@pytest.mark.parametrize(("check", "answer"), RIGHT.items())
+def test_law_the_right_answer_passes(check, answer):
+    assert check(*answer).passed, repr(check(*answer))
+
+
+WRONG = {
+    "rows: a repeated token counts twice": (check_rows, ROWS | {"source": 4}),
+    "rows: only the labels": (check_rows, ROWS | {"output": 3}),
+    "rows: shared, only what occurs": (check_rows, ROWS | {"shared": 5}),
+    "rows: empty": (check_rows, ROWS | {"target": ...}),
+    "embed: no factor": (check_embed_and_score, lambda ids, table: table[ids], score),
+    "embed: divided": (check_embed_and_score, lambda ids, table: table[ids] / table.size(1) ** 0.5, score),
+    "embed: the root of the vocabulary": (
+        check_embed_and_score,
+        lambda ids, table: table[ids] * len(table) ** 0.5,
+        score,
+    ),
+    "score: the factor again": (
+        check_embed_and_score,
+        embed,
+        lambda hidden, table: score(hidden, table) * table.size(1) ** 0.5,
+    ),
+    "score: a softmax": (
+        check_embed_and_score,
+        embed,
+        lambda hidden, table: score(hidden, table).softmax(dim=-1),
+    ),
+    "gradient: the last one wins": (check_lookup_gradient, last_one_wins),
+    "gradient: the mean": (check_lookup_gradient, averaged),
+    "gradient: of the rows": (check_lookup_gradient, lambda ids, gradient, vocab: gradient),
+    "tie: a copy": (check_tie, copy),
+    "tie: shared memory, two parameters": (check_tie, share_memory),
+    "tie: the wrong matrix is kept": (check_tie, tie_to_the_output),
+    "ratio: no positions": (check_ratio, lambda std, d, factor: ratio(std, d, factor) / math.sqrt(2)),
+    "ratio: divided by the root": (
+        check_ratio,
+        lambda std, d, factor: std / (math.sqrt(d) if factor else 1) * math.sqrt(2),
+    ),
+    "ratio: variances": (check_ratio, lambda std, d, factor: ratio(std, d, factor) ** 2),
+    "grow: zeros": (check_grow, grown_with(lambda old, extra: torch.zeros(extra, old.size(1)).double())),
+    "grow: in front": (
+        check_grow,
+        lambda embedding, extra: grown_with(
+            lambda old, extra: torch.cat([mean_rows(old, extra), old])[len(old) :]
+        )(embedding, extra),
+    ),
+    "grow: frozen": (check_grow, grown_with(mean_rows, parameter=False)),
+    "grow: in place": (check_grow, grow_in_place),
+}
+
+
+@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
+def test_law_a_wrong_answer_fails_with_a_sentence(case):
+    check, *wrong = case
+    verdict = check(*wrong)
+    assert not verdict.passed
+    assert len(verdict.message.split()) > 5
+
+
+def test_law_every_check_rejects_two_answers_or_more():
+    rejected = [check for check, *_ in WRONG.values()]
+    assert all(rejected.count(check) >= 2 for check in RIGHT)
+
+
+def test_law_an_empty_answer_fails_politely():
+    def stub(*_: object) -> object:
+        raise NotImplementedError("your turn")
+
+    for check, answers in RIGHT.items():
+        verdict = check(*({} if check is check_rows else stub for _ in answers))
+        assert not verdict.passed
+        assert "still empty" in verdict.message
+
+
+def test_law_shared_memory_is_seen_by_the_count_of_parameters():
+    assert "56 parameters" in check_tie(share_memory).message
