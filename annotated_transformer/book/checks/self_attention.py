@@ -37,7 +37,7 @@ def check_sizes(answer: Mapping[str, Any]) -> str:
             found == right,
             f"{name} is not {found}. Which sizes belong to the sentence, and which to the matrices?",
         )
-    return "the sentence sets the size of the weights, the matrices set everything else."
+    return "the weights grow with the sentence; the number of parameters does not."
 
 
 @judge
@@ -61,7 +61,7 @@ def check_two_sums(answer: Callable[[Tensor], Tensor]) -> str:
         wanted = F.scaled_dot_product_attention(x, x, x, scale=1.0)
         what = f"the output for {batch} sentences of {tokens} words"
         expect_close(answer(x), wanted, what=what, tolerance=1e-9)
-    return "each word now averages the vectors of the others, with weights that sum to 1."
+    return "each word now averages the vectors of all words, with weights that sum to 1."
 
 
 @judge
