@@ -10,7 +10,7 @@ from annotated_transformer.book.checks.embeddings import (
     check_embed_and_score,
     check_grow,
     check_lookup_gradient,
-    check_ratio,
+    check_rms_ratio,
     check_rows,
     check_tie,
 )
@@ -88,7 +88,7 @@ RIGHT = {
     check_embed_and_score: (embed, score),
     check_lookup_gradient: (lookup_gradient,),
     check_tie: (tie,),
-    check_ratio: (ratio,),
+    check_rms_ratio: (ratio,),
     check_grow: (grown_with(mean_rows),),
 }
 
@@ -126,12 +126,12 @@ WRONG = {
     "tie: a copy": (check_tie, copy),
     "tie: shared memory, two parameters": (check_tie, share_memory),
     "tie: the wrong matrix is kept": (check_tie, tie_to_the_output),
-    "ratio: no positions": (check_ratio, lambda std, d, factor: ratio(std, d, factor) / math.sqrt(2)),
+    "ratio: no positions": (check_rms_ratio, lambda std, d, factor: ratio(std, d, factor) / math.sqrt(2)),
     "ratio: divided by the root": (
-        check_ratio,
+        check_rms_ratio,
         lambda std, d, factor: std / (math.sqrt(d) if factor else 1) * math.sqrt(2),
     ),
-    "ratio: variances": (check_ratio, lambda std, d, factor: ratio(std, d, factor) ** 2),
+    "ratio: variances": (check_rms_ratio, lambda std, d, factor: ratio(std, d, factor) ** 2),
     "grow: zeros": (check_grow, grown_with(lambda old, extra: torch.zeros(extra, old.size(1)).double())),
     "grow: in front": (
         check_grow,

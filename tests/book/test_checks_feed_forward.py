@@ -12,7 +12,7 @@ from annotated_transformer.book.checks.feed_forward import (
     check_identities,
     check_largest_value,
     check_maximum,
-    check_ratio,
+    check_width,
 )
 
 
@@ -45,7 +45,7 @@ RIGHT = {
     check_identities: [True, False, False, True],
     check_feed_forward: network,
     check_convolutions: convolutions,
-    check_ratio: lambda share, a: 2 * a * share / (1 - share),
+    check_width: lambda share, a: 2 * a * share / (1 - share),
     check_maximum: weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0)),
     check_largest_value: largest,
 }
@@ -83,9 +83,9 @@ WRONG = {
     ),
     "convolutions: no ReLU": (check_convolutions, lambda x, e, c: c(e(x.transpose(1, 2))).transpose(1, 2)),
     "convolutions: not turned back": (check_convolutions, lambda x, e, c: c(e(x.transpose(1, 2)).relu())),
-    "ratio: one attention": (check_ratio, lambda share, a: 2 * share / (1 - share)),
-    "ratio: one matrix": (check_ratio, lambda share, a: 4 * a * share / (1 - share)),
-    "ratio: of the whole": (check_ratio, lambda share, a: 2 * a * share),
+    "ratio: one attention": (check_width, lambda share, a: 2 * share / (1 - share)),
+    "ratio: one matrix": (check_width, lambda share, a: 4 * a * share / (1 - share)),
+    "ratio: of the whole": (check_width, lambda share, a: 2 * a * share),
     "maximum: of positive numbers": (check_maximum, weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0))),
     "maximum: the sum": (check_maximum, weights((1.0, 0.0, 1.0), (0.0, 1.0, 1.0))),
     "maximum: the distance": (check_maximum, weights((1.0, -1.0, 1.0), (-1.0, 1.0, 1.0))),

@@ -9,10 +9,10 @@ from annotated_transformer.book.checks.self_attention import (
     SIZES,
     check_circle,
     check_pronouns,
-    check_ratio,
     check_self_attention,
     check_sizes,
     check_two_sums,
+    check_weight_ratio,
 )
 from annotated_transformer.model.self_attention import SelfAttention
 from annotated_transformer.text.toy.pronouns import PRONOUN_FEATURES
@@ -63,7 +63,7 @@ RIGHT = {
     check_sizes: dict(SIZES),
     check_self_attention: self_attention,
     check_two_sums: plain,
-    check_ratio: ratio,
+    check_weight_ratio: ratio,
     check_circle: circle,
     check_pronouns: two_layers,
 }
@@ -95,9 +95,9 @@ WRONG = {
     "debug: sums its own vector": (check_two_sums, lambda x: plain(x, sums="bij,bik->bik")),
     "debug: both": (check_two_sums, lambda x: plain(x, dim=1, sums="bij,bik->bik")),
     "debug: transposed weights": (check_two_sums, lambda x: plain(x, sums="bji,bjk->bik")),
-    "ratio: of the scores": (check_ratio, ratio_of_scores),
-    "ratio: not scaled": (check_ratio, lambda *inputs: ratio(*inputs, scaled=False)),
-    "ratio: upside down": (check_ratio, lambda *inputs: 1 / ratio(*inputs)),
+    "ratio: of the scores": (check_weight_ratio, ratio_of_scores),
+    "ratio: not scaled": (check_weight_ratio, lambda *inputs: ratio(*inputs, scaled=False)),
+    "ratio: upside down": (check_weight_ratio, lambda *inputs: 1 / ratio(*inputs)),
     "circle: one matrix": (check_circle, lambda: (10 * torch.eye(3), 10 * torch.eye(3))),
     "circle: the other way round": (check_circle, lambda: circle(back=True)),
     "circle: too flat": (check_circle, lambda: circle(scale=2.0)),

@@ -26,7 +26,13 @@ GUIDE = (CHAPTERS / "src" / "train_and_translate.md").read_text("utf-8")
 PLAN = yaml.safe_load((CHAPTERS / "planned.yml").read_text("utf-8"))
 SOURCES = {path.stem: path.read_text("utf-8") for path in sorted((CHAPTERS / "src").glob("[0-9]*.md"))}
 SHAPE = re.compile(r"""\b(?:Float|Int|Bool|Shaped)\[[\w.]+,\s*f?["']([^"']*)["']""")
-NUMBERS = dict(enumerate("zero one two three four five six seven eight nine ten".split()))
+NUMBERS = dict(
+    enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
+    )
+)
+    enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split())
+)
 
 
 def axes(code: str) -> set[str]:

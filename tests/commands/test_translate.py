@@ -19,7 +19,6 @@ from annotated_transformer.commands import translate as module
 from annotated_transformer.commands.signals import SIGNALS
 from annotated_transformer.commands.translate import PROMPT
 from annotated_transformer.decoding.length_penalty import PlainLength
-from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
 
 TOGETHER = 128  # lines that are translated before the first of them is printed
@@ -393,35 +392,6 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, capsys: pytest.
     found = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
     assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in found[0]]
     assert [line.split("\t")[-1] for line in out[::2]] == best
-
-
-@pytest.mark.usefixtures("pretrained")
-def test_law_samples_depend_on_the_seed(capsys: pytest.CaptureFixture[str]):
-    said = []
-    for options in ([], ["--seed", "0"], ["--seed", "1"], ["--seed", "1", "--temperature", "1e-9"]):
-        assert command_line.main(["translate", "--sample", *options, "Two dogs.", "A child"]) == 0
-        said.append(capsys.readouterr().out)
-    assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
-    assert said[0] == said[1] != said[2] != said[3] == capsys.readouterr().out
-    assert said[2].count("\n") == 2
-
-
-@pytest.mark.usefixtures("pretrained")
-def test_law_sampling_options_are_logits_processors(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
-    asked: list[dict[str, object]] = []
-
-    def sample(self: Translator, texts: list[str], **options: object) -> list[str]:
-        asked.append(options)
-        return texts
-
-    monkeypatch.setattr(Translator, "sample", sample)
-    options = ["--top-p", "0.5", "--temperature", "2", "--top-k", "3", "--batch-size", "7"]
-    assert command_line.main(["translate", "--sample", "A"]) == 0
-    assert command_line.main(["translate", "--sample", *options, "A"]) == 0
-    assert [one["logits_processors"] for one in asked] == [[], [Temperature(2.0), TopK(3), TopP(0.5)]]
-    assert [one["batch_size"] for one in asked] == [64, 7]
 
 
 class Terminal(io.TextIOWrapper):

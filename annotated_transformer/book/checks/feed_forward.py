@@ -86,7 +86,7 @@ def check_convolutions(answer: Convolutions) -> str:
 
 
 @judge
-def check_ratio(answer: Callable[[float, int], float]) -> str:
+def check_width(answer: Callable[[float, int], float]) -> str:
     """Judge `answer(share, attentions)`, exercise ex-share, by counting weights."""
     for d_model, d_ff, attentions in ((512, 2048, 1), (512, 2048, 2), (6, 9, 3), (5, 5, 1)):
         weights = attentions * 4 * d_model**2 + 2 * d_model * d_ff

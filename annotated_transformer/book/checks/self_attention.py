@@ -65,7 +65,7 @@ def check_two_sums(answer: Callable[[Tensor], Tensor]) -> str:
 
 
 @judge
-def check_ratio(answer: Callable[..., Any]) -> str:
+def check_weight_ratio(answer: Callable[..., Any]) -> str:
     """Judge `answer(asking, first, second, w_query, w_key)`, exercise ex-derive-ratio, inside sentences."""
     for seed, tokens, d_k in ((0, 3, 4), (1, 8, 4), (2, 5, 9)):
         x, w_query, w_key = _draw(seed, tokens, 6), _draw(seed + 10, 6, d_k), _draw(seed + 20, 6, d_k)
