@@ -73,7 +73,7 @@ def draw_step(
     total, size = len(tokens), 0.7
     ax.text(0.1, 13.4, f"Step {step}", ha="left", va="center", weight="bold")
     ax.text(0.1, 12.6, "goes in (rows) and may be read (columns)", ha="left", va="center", color=MUTED)
-    left, bottom = 2.75, 2.6
+    left, bottom = 2.75, 3.4
     blank = [[""] * step for _ in range(step)]
     y = bottom + (total - step) * size
     mask = torch.ones(step, step, dtype=torch.bool).tril()
@@ -85,35 +85,37 @@ def draw_step(
     ax.add_patch(whole)
     end = left + step * size
     draw_arrow(ax, (end, y + size / 2), (9.75, y + size / 2), color=QUERY)
-    ax.text(9.9, y + size / 2 + 4 * 1.05 + 0.3, "comes out", ha="left", va="center", color=MUTED)
+    ax.text(9.9, y + size / 2 + 2.1, "comes out", ha="left", va="center", color=MUTED)
     for place, (word, probability) in enumerate(candidates.items()):
-        height = y + size / 2 + (3 - place) * 1.05
+        height = y + size / 2 + (1 - place) * 1.05
         bar = {"facecolor": to_rgba(OUTPUT if place == 0 else NEUTRAL, 0.5), "edgecolor": INK, "lw": 0.6}
         ax.add_patch(Rectangle((9.9, height - 0.35), max(0.05, 4.0 * probability), 0.7, **bar))  # type: ignore[arg-type]
         weight = "bold" if place == 0 else "normal"
         ax.text(10.0, height, f"{word}  {100 * probability:.0f}%", ha="left", va="center", weight=weight)
     draw_box(ax, 0.1, 0.2, 13.8, 1.9, "", color=ENCODER)
-    ax.text(0.35, 1.6, f"also goes in, at each step: $z$, {source_tokens} source tokens", ha="left", va="center")
+    ax.text(
+        0.35, 1.6, f"also goes in, at each step: $z$, {source_tokens} source tokens", ha="left", va="center"
+    )
     ax.text(0.35, 0.75, source, ha="left", va="center", style="italic")
     return fig
 
 
 def draw_decoder_block() -> Figure:
-    """Draw the decoder from its input to the probabilities, one layer in full, and beside it the encoder's z."""
-    fig, ax = new_canvas(14.0, 26.0)
+    """Draw the decoder from its input to the probabilities, one layer in full, beside the encoder's z."""
+    fig, ax = new_canvas(14.0, 26.4)
     x, low, high = 10.4, 4.9, 21.5
     for offset in (0.4, 0.2):  # the layers behind
         edge = to_rgba(DECODER, 0.6)
-        ax.add_patch(Rectangle((3.2 + offset, low + offset), 10.2, high - low, fc=PAPER, ec=edge, lw=1))
-    ax.add_patch(Rectangle((3.2, low), 10.2, high - low, facecolor=PAPER, lw=0))
+        ax.add_patch(Rectangle((3.4 + offset, low + offset), 10.0, high - low, fc=PAPER, ec=edge, lw=1))
+    ax.add_patch(Rectangle((3.4, low), 10.0, high - low, facecolor=PAPER, lw=0))
     face = to_rgba(DECODER, 0.14)
-    ax.add_patch(Rectangle((3.2, low), 10.2, high - low, facecolor=face, edgecolor=DECODER, lw=1.5))
-    ax.text(3.5, high - 0.6, r"$N\,\times$", ha="left", va="center", fontsize=15)
+    ax.add_patch(Rectangle((3.4, low), 10.0, high - low, facecolor=face, edgecolor=DECODER, lw=1.5))
+    ax.text(3.7, high - 0.6, r"$N\,\times$", ha="left", va="center", fontsize=15)
     ids = draw_box(ax, x - 5.0, 0.15, 8.4, 0.95, "target ids, shifted right", color=NEUTRAL)
     table = draw_box(ax, x - 2.1, 1.95, 4.2, 0.95, "embedding", color=NEUTRAL)
     draw_arrow(ax, (x, ids.top[1]), table.bottom)
     _beside(ax, x, 1.5, "$n$")
-    ax.plot([x, x], [table.top[1], high + 0.75], color=FIRST, lw=5, ls="-", marker="", zorder=1)
+    ax.plot([x, x], [table.top[1], high + 1.25], color=FIRST, lw=5, ls="-", marker="", zorder=1)
     places = draw_box(ax, 3.9, 3.3, 3.9, 0.95, "positions", color=NEUTRAL)
     draw_arrow(ax, places.right, (x - 0.45, places.right[1]))
     _plus(ax, x, places.right[1])
@@ -121,7 +123,7 @@ def draw_decoder_block() -> Figure:
     encoder = draw_box(ax, 0.15, low + 0.6, 2.6, 3.2, "encoder", color=ENCODER)
     y = low + 0.2
     for label, inside, color, inputs in (
-        ("masked self-attention", r"weights $h \times n \times n$", VALUE, "$V$ $K$ $Q$"),
+        ("self-attention", r"masked, $h \times n \times n$", VALUE, "$V$ $K$ $Q$"),
         ("cross-attention", r"weights $h \times n \times m$", VALUE, "$Q$"),
         ("feed-forward", r"inside $n \times d_\mathrm{ff}$", QUERY, ""),
     ):
@@ -132,13 +134,13 @@ def draw_decoder_block() -> Figure:
             draw_arrow(ax, encoder, z)
             for shift, name in ((0.35, "$K$"), (-0.35, "$V$")):
                 draw_arrow(ax, (2.6, z.left[1] + shift), (box.x, z.left[1] + shift), color=KEY)
-                ax.text(3.25, z.left[1] + 1.75 * shift, name, ha="center", va="center")
+                ax.text(2.98, z.left[1] + 2.2 * shift, name, ha="center", va="center")
         y += 5.35
-    _beside(ax, x, high + 0.35, WIDE)
-    linear = draw_box(ax, x - 3.5, high + 0.75, 5.5, 0.95, "linear, softmax", color=OUTPUT)
-    out = draw_box(ax, x - 7.1, high + 3.15, 9.9, 1.1, "probabilities of the next word", color=OUTPUT)
+    _beside(ax, x, high + 0.83, WIDE)
+    linear = draw_box(ax, x - 3.5, high + 1.25, 5.5, 0.95, "linear, softmax", color=OUTPUT)
+    out = draw_box(ax, x - 7.1, high + 3.6, 9.9, 1.1, "probabilities of the next word", color=OUTPUT)
     draw_arrow(ax, (x, linear.top[1]), (x, out.y))
-    _beside(ax, x, high + 2.4, r"$n \times$ vocab")
+    _beside(ax, x, high + 2.9, r"$n \times$ vocab")
     return fig
 
 
@@ -147,7 +149,7 @@ def _draw_sublayer(
 ) -> Box:
     """Draw a sub-layer at the left of the stream at `x`, with its Add & Norm, and return its box."""
     line = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
-    fork, box = y + 0.55, draw_box(ax, 3.75, y + 1.15, 5.5, 1.7, "", color=color)
+    fork, box = y + 0.55, draw_box(ax, 3.95, y + 1.15, 5.3, 1.7, "", color=color)
     middle, end = box.center[0], y + 3.5
     ax.text(middle, box.y + 1.2, label, ha="center", va="center", weight="bold")
     ax.text(middle, box.y + 0.5, inside, ha="center", va="center", color=INK)

@@ -32,7 +32,9 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
     rng = torch.Generator().manual_seed(0)
     for n, m, width, inner in ((5, 3, 6, 7), (2, 7, 4, 11), (1, 1, 3, 2)):
         oracle = nn.TransformerDecoderLayer(width, 1, inner, dropout=0.0, batch_first=True).double()
-        names = [f"{part}_{name}" for part in ("self", "cross") for name in ("query", "key", "value", "output")]
+        names = [
+            f"{part}_{name}" for part in ("self", "cross") for name in ("query", "key", "value", "output")
+        ]
         shapes = {name: (width, width) for name in names}
         shapes |= {"expand": (width, inner), "contract": (inner, width)}
         w = {name: torch.randn(*s, generator=rng, dtype=torch.float64) for name, s in shapes.items()}
@@ -79,7 +81,9 @@ def check_write(answer: Callable[[Decode, int], Sequence[int]]) -> str:
         calls.clear()
         found = [int(token) for token in answer(decode, limit)]
         expect(bool(calls), "the decoder was not called.")
-        expect(calls[0].tolist() == [[BOS]], f"the first input is {calls[0].tolist()}, it should be [[{BOS}]].")
+        expect(
+            calls[0].tolist() == [[BOS]], f"the first input is {calls[0].tolist()}, it should be [[{BOS}]]."
+        )
         expect(found == right, f"with limit {limit} you wrote {found}, it should be {right}.")
         expect(len(calls) == len(right), f"the decoder ran {len(calls)} times for {len(right)} words.")
     return "each step reads all words so far, and writing ends with </s> or at the limit."
@@ -88,15 +92,26 @@ def check_write(answer: Callable[[Decode, int], Sequence[int]]) -> str:
 @judge
 def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -> str:
     """Judge `answer(tgt)`, exercise ex-debug-shift."""
-    for tgt in ([[1, 5, 6, 2], [1, 7, 2, 0]], [[1, 2]], [[1, 5, 2, 0], [1, 5, 6, 2], [1, 2, 0, 0], [1, 9, 9, 2]]):
+    for tgt in (
+        [[1, 5, 6, 2], [1, 7, 2, 0]],
+        [[1, 2]],
+        [[1, 5, 2, 0], [1, 5, 6, 2], [1, 2, 0, 0], [1, 9, 9, 2]],
+    ):
         batch = torch.tensor(tgt)
         inputs, labels = answer(batch)
         n = batch.size(1) - 1
-        expect(tuple(inputs.shape) == (len(tgt), n), f"for {tgt} the inputs have shape {tuple(inputs.shape)}.")
-        expect(tuple(labels.shape) == (len(tgt), n), f"for {tgt} the labels have shape {tuple(labels.shape)}.")
+        expect(
+            tuple(inputs.shape) == (len(tgt), n), f"for {tgt} the inputs have shape {tuple(inputs.shape)}."
+        )
+        expect(
+            tuple(labels.shape) == (len(tgt), n), f"for {tgt} the labels have shape {tuple(labels.shape)}."
+        )
         expect(bool((inputs[:, 0] == BOS).all()), "the first input is not <s> in each row.")
         ends = (labels == EOS).sum(dim=1).tolist()
-        expect(ends == [1] * len(tgt), f"for {tgt} the labels of the rows hold {ends} times </s>; each needs one.")
+        expect(
+            ends == [1] * len(tgt),
+            f"for {tgt} the labels of the rows hold {ends} times </s>; each needs one.",
+        )
         expect(torch.equal(inputs[:, 1:], labels[:, :-1]), "a label is not the input of the next slot.")
     return "one slot between input and label, and each </s> is a label."
 
