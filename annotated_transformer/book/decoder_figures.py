@@ -200,7 +200,7 @@ def draw_shift(targets: Sequence[Sequence[str]]) -> Figure:
 
 
 def draw_recovery(lines: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
-    """Draw for each name several runs of a probability over the number of words since the exchanged one."""
+    """Draw for each name several runs of a probability over the number of tokens since the replaced one."""
     fig, ax = new_figure(height=3.3)
     looks = ((FIRST, "-", "o"), (SECOND, "--", "s"))
     for (name, runs), (color, style, mark) in zip(lines.items(), looks, strict=True):
@@ -208,7 +208,7 @@ def draw_recovery(lines: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
             shown = [round(value, 2) for value in values]
             label = name if number == 0 else None
             ax.plot(range(1, len(values) + 1), shown, color=color, ls=style, marker=mark, lw=1.5, label=label)
-    ax.set(xlabel="words after the exchanged one", ylabel="probability", ylim=(0, 1))
+    ax.set(xlabel="tokens after the replaced one", ylabel="probability", ylim=(0, 1))
     ax.set_xticks(range(1, 1 + max(len(values) for runs in lines.values() for values in runs)))
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
     ax.legend(loc="lower right")
