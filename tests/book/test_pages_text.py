@@ -189,6 +189,7 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
         "09_add_and_norm": "normalization",
         "11_encoder": "encoder",
         "12_cross_attention": "decoder",
+        "13_decoder": "decoder",
     }
     for link in links:
         assert f"annotated_transformer.model.{modules.get(link, 'attention')} import" in SOURCES[link]
