@@ -180,7 +180,7 @@ def _beside(ax: Axes, x: float, y: float, shape: str) -> None:
     ax.text(x + 0.3, y, shape, ha="left", va="center", color=MUTED)
 
 
-def draw_shift(targets: Sequence[Sequence[str]]) -> Figure:
+def draw_inputs_and_labels(targets: Sequence[Sequence[str]]) -> Figure:
     """Draw a padded batch of targets twice: without its last column as input, without its first as labels."""
     count, width = len(targets), len(targets[0])
     size = (13.8 / width, 0.95)
