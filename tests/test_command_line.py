@@ -474,7 +474,7 @@ def test_message_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], 
     arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
     assert command_line.main(arguments) == 0
     assert command_line.main([*arguments, "--source", "de", "--target", "en", "--max-lr", "0.01"]) == 2
-    changes = r"corpus was \w+ and is \w+, .*--max-lr was 0\.003 and is 0\.01"
+    changes = r"corpus was \w+ and is \w+, .*--max-lr was 0\.006 and is 0\.01"
     assert re.search(f"is the state of another training run: {changes}", capsys.readouterr().err)
 
 

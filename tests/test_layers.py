@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
     "config": (),
     **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
-    "model.evaluation_mode": (),
+    **dict.fromkeys(("model.evaluation_mode", "model.pooling"), ()),
     "model.multi_head_attention": ("model.attention",),
     "model.initialization": ("model.multi_head_attention",),
     **dict.fromkeys(("model.embeddings", "model.positional_encoding"), ("model.initialization",)),
