@@ -69,11 +69,11 @@ def draw_step(
     `tokens` are all inputs of the decoder, `<s>` first; at `step`, the first `step` of them have been
     written. `candidates` are the most likely next tokens, the best first.
     """
-    fig, ax = new_canvas(14.0, 14.0)
+    fig, ax = new_canvas(14.0, 14.8)
     total, size = len(tokens), 0.7
-    ax.text(0.1, 13.4, f"Step {step}", ha="left", va="center", weight="bold")
-    ax.text(0.1, 12.6, "goes in (rows) and may be read (columns)", ha="left", va="center", color=MUTED)
-    left, bottom = 2.75, 3.4
+    ax.text(0.1, 14.3, f"Step {step}", ha="left", va="center", weight="bold")
+    ax.text(0.1, 13.5, "goes in (rows) and may be read (columns)", ha="left", va="center", color=MUTED)
+    left, bottom = 2.75, 4.4
     blank = [[""] * step for _ in range(step)]
     y = bottom + (total - step) * size
     mask = torch.ones(step, step, dtype=torch.bool).tril()
@@ -85,13 +85,14 @@ def draw_step(
     ax.add_patch(whole)
     end = left + step * size
     draw_arrow(ax, (end, y + size / 2), (9.75, y + size / 2), color=QUERY)
-    ax.text(9.9, y + size / 2 + 2.1, "comes out", ha="left", va="center", color=MUTED)
+    ax.text(9.9, y + size / 2 + 1.0, "comes out", ha="left", va="center", color=MUTED)
     for place, (word, probability) in enumerate(candidates.items()):
-        height = y + size / 2 + (1 - place) * 1.05
+        height = y + size / 2 - place * 1.05
         bar = {"facecolor": to_rgba(OUTPUT if place == 0 else NEUTRAL, 0.5), "edgecolor": INK, "lw": 0.6}
         ax.add_patch(Rectangle((9.9, height - 0.35), max(0.05, 4.0 * probability), 0.7, **bar))  # type: ignore[arg-type]
         weight = "bold" if place == 0 else "normal"
-        ax.text(10.0, height, f"{word}  {100 * probability:.0f}%", ha="left", va="center", weight=weight)
+        percent = f"{100 * probability:.0f}" if probability >= 0.005 else "<1"
+        ax.text(10.0, height, f"{word}  {percent}%", ha="left", va="center", weight=weight)
     draw_box(ax, 0.1, 0.2, 13.8, 1.9, "", color=ENCODER)
     ax.text(
         0.35, 1.6, f"also goes in, at each step: $z$, {source_tokens} source tokens", ha="left", va="center"

@@ -2,7 +2,7 @@
 
 import pytest
 from matplotlib.colors import to_rgba
-from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from annotated_transformer.book import decoder_figures as figures
 from annotated_transformer.book.figures import svg
@@ -28,15 +28,18 @@ def test_law_an_input_that_is_its_own_label_is_marked():
 
 @pytest.mark.parametrize("step", [1, 3, 4])
 def test_law_a_step_shows_its_tokens_the_triangle_and_the_probabilities(step):
-    chances = {"barks": 0.75, "sleeps": 0.25}
+    chances = {"barks": 0.75, "sleeps": 0.25, "is": 0.004}
     fig = figures.draw_step(TOKENS, step, chances, source="Der Hund bellt.", source_tokens=5)
     found = texts(fig)
     assert [found.count(token) for token in TOKENS] == [2] * step + [0] * (len(TOKENS) - step)
-    assert {f"Step {step}", "barks  75%", "sleeps  25%", "Der Hund bellt."} <= set(found)
+    assert {f"Step {step}", "barks  75%", "sleeps  25%", "is  <1%", "Der Hund bellt."} <= set(found)
     patches = [patch for patch in fig.axes[0].patches if isinstance(patch, Rectangle)]
     assert sum(patch.get_hatch() == "////" for patch in patches) == step * (step - 1) // 2
     bars = [patch.get_width() for patch in patches if patch.get_x() == 9.9]
-    assert bars == pytest.approx([3.0, 1.0])
+    assert bars == pytest.approx([3.0, 1.0, 0.05])
+    (arrow,) = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyArrowPatch)]
+    heights = {text.get_text(): text.get_position()[1] for text in fig.axes[0].texts}
+    assert arrow.get_path().vertices[:3, 1] == pytest.approx(heights["barks  75%"])  # to the best word
     svg(fig)
 
 
