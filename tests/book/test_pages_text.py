@@ -31,8 +31,6 @@ NUMBERS = dict(
         "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
     )
 )
-    enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split())
-)
 
 
 def axes(code: str) -> set[str]:
@@ -198,6 +196,7 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
         "10_feed_forward": "feed_forward",
         "11_encoder": "encoder",
         "12_cross_attention": "decoder",
+        "13_decoder": "decoder",
     }
     for link in links:
         assert f"annotated_transformer.model.{modules.get(link, 'attention')} import" in SOURCES[link]

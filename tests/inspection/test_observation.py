@@ -85,3 +85,21 @@ def test_message_attention_without_weights(stirred: Callable[..., Transformer], 
     plain = stirred(0, attention="scaled_dot_product")
     plain.load_state_dict(model.state_dict())  # the way out
     observe(plain, pad(sources), pad(TARGETS))
+
+
+@pytest.mark.equation("eq-chain-rule")
+def test_oracle_the_probability_of_a_target_is_the_product_over_its_words(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    model = stirred()
+    for source, target in zip(sources, TARGETS, strict=True):
+        probability, so_far = 1.0, [BOS_ID]
+        for token in target:
+            with evaluating(model):
+                logits = model(torch.tensor([source]), torch.tensor([so_far]))[0, -1]
+            logits[[PAD_ID, BOS_ID]] = -math.inf  # neither occurs within a target
+            probability *= logits.softmax(dim=-1)[token].item()
+            so_far.append(token)
+        log_prob = observe(model, torch.tensor([source]), torch.tensor([target])).log_probs.item()
+        assert math.exp(log_prob) == pytest.approx(probability, rel=1e-9)
+        assert 0 < probability < 1

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
@@ -171,3 +172,34 @@ def test_law_cross_attention_does_not_see_the_order_of_the_memory():
     moved = z[:, order]
     torch.testing.assert_close(attend(x, moved, moved, SRC_WORDS[:1, order]), before, **EXACT)
     assert (attend(x, moved, moved, SRC_WORDS[:1]) - before).abs().max() > 1e-3  # the mask moves, too
+
+
+@pytest.mark.equation("eq-decoder-layer")
+def test_oracle_the_layer_is_its_equation(inputs, randomized):
+    attentions = (MultiHeadAttention(D_MODEL, 1) for _ in range(2))
+    norms = [PostNorm(D_MODEL, 0.0) for _ in range(3)]
+    layer, (x, z) = randomized(DecoderLayer(*attentions, FeedForward(D_MODEL, D_FF), *norms)), inputs
+
+    def attend(part, x, read, mask):
+        query, key, value = part.to_query(x), part.to_key(read), part.to_value(read)
+        return part.to_output(F.scaled_dot_product_attention(query, key, value, attn_mask=mask))
+
+    def normed(number, x):
+        return F.layer_norm(x, (D_MODEL,), norms[number].norm.gain, norms[number].norm.bias)
+
+    a = normed(0, x + attend(layer.self_attention, x, x, CAUSAL))
+    b = normed(1, a + attend(layer.cross_attention, a, z, SRC_PADDING[:, 0]))
+    network = layer.feed_forward
+    wanted = normed(2, b + network.contract(network.expand(b).relu()))
+    torch.testing.assert_close(layer(x, z, CAUSAL, SRC_PADDING), wanted, **EXACT)
+
+
+@pytest.mark.equation("eq-prefix")
+@with_norms
+def test_law_the_first_rows_of_one_pass_are_those_of_the_prefix(inputs, randomized, add_norm):
+    decoder, (x, z) = randomized(Decoder(our_layer(add_norm) for _ in range(LAYERS))), inputs
+    whole, bare = decoder(x, z, CAUSAL), decoder(x, z)
+    for t in range(1, TGT):
+        prefix = decoder(x[:, :t], z, CAUSAL[:t, :t])
+        torch.testing.assert_close(whole[:, :t], prefix, **EXACT)
+        assert (bare[:, :t] - decoder(x[:, :t], z)).abs().max() > 1e-3  # without the mask

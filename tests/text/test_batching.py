@@ -85,6 +85,7 @@ def test_law_the_generator_decides_the_order(pairs: list[Pair]):
     assert lengths != sorted(lengths)  # else every epoch would go from short to long
 
 
+@pytest.mark.equation("eq-right-shift")
 def test_law_input_and_labels_are_the_target_shifted_by_one():
     tgt = pad([[BOS_ID, 5, 6, 7, EOS_ID], [BOS_ID, 5, EOS_ID], [BOS_ID, EOS_ID]])
     batch = Batch([0, 1, 2], tgt, tgt)

@@ -1,0 +1,72 @@
+"""The drawings of the chapter on the decoder show the words and numbers that they are given."""
+
+import pytest
+from matplotlib.colors import to_rgba
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+
+from annotated_transformer.book import decoder_figures as figures
+from annotated_transformer.book.figures import svg
+from annotated_transformer.book.palette import SECOND
+
+TOKENS = ["<s>", "The", "dog", "barks"]
+
+
+def texts(fig):
+    """Return what is written in a drawing, in its order."""
+    return [text.get_text() for ax in fig.axes for text in ax.texts]
+
+
+def test_law_an_input_that_is_its_own_label_is_marked():
+    lesson = figures.Lesson("Some", ["<s>", "dog", "barks"], ["dog", "dog", "</s>"], "0.3", "dog barks")
+    fig = figures.draw_lessons([lesson])
+    assert {"Some", "loss 0.3", "writes: dog barks"} <= set(texts(fig))
+    boxes = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyBboxPatch)]
+    marked = [box.get_edgecolor() == to_rgba(SECOND) for box in boxes]
+    assert marked == [False, False, True, True, False, False]
+    svg(fig)
+
+
+@pytest.mark.parametrize("step", [1, 3, 4])
+def test_law_a_step_shows_its_tokens_the_triangle_and_the_probabilities(step):
+    chances = {"barks": 0.75, "sleeps": 0.25, "is": 0.004}
+    fig = figures.draw_step(TOKENS, step, chances, source="Der Hund bellt.", source_tokens=5)
+    found = texts(fig)
+    assert [found.count(token) for token in TOKENS] == [2] * step + [0] * (len(TOKENS) - step)
+    assert {f"Step {step}", "barks  75%", "sleeps  25%", "is  <1%", "Der Hund bellt."} <= set(found)
+    patches = [patch for patch in fig.axes[0].patches if isinstance(patch, Rectangle)]
+    assert sum(patch.get_hatch() == "////" for patch in patches) == step * (step - 1) // 2
+    bars = [patch.get_width() for patch in patches if patch.get_x() == 9.9]
+    assert bars == pytest.approx([3.0, 1.0, 0.05])
+    (arrow,) = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyArrowPatch)]
+    heights = {text.get_text(): text.get_position()[1] for text in fig.axes[0].texts}
+    assert arrow.get_path().vertices[:3, 1] == pytest.approx(heights["barks  75%"])  # to the best word
+    svg(fig)
+
+
+def test_law_the_block_has_three_sublayers_three_norms_and_the_source_at_one_of_them():
+    fig = figures.draw_decoder_block()
+    found = texts(fig)
+    assert {"self-attention", "cross-attention", "feed-forward", "$z$", r"$N\,\times$"} <= set(found)
+    assert found.count("LayerNorm") == 3
+    assert [found.count(name) for name in ("$Q$", "$K$", "$V$")] == [2, 2, 2]
+    assert r"weights $h \times n \times m$" in found
+    svg(fig)
+
+
+def test_law_inputs_lack_the_last_column_and_labels_the_first():
+    fig = figures.draw_inputs_and_labels([["<s>", "a", "b", "</s>"], ["<s>", "a", "</s>", "<pad>"]])
+    assert texts(fig).count("</s>") == 4
+    cells = [p for p in fig.axes[0].patches if isinstance(p, Rectangle) and p.get_hatch()]
+    upper, lower = ([c for c in cells if (c.get_y() > 3) == above] for above in (True, False))
+    assert [cell.get_x() for cell in upper] == pytest.approx([0.1] * 2)
+    assert [cell.get_x() for cell in lower] == pytest.approx([0.1 + 13.8 * 3 / 4] * 2)
+    svg(fig)
+
+
+def test_law_each_run_starts_one_word_after_the_exchanged_one():
+    fig = figures.draw_recovery({"wrong": [[0.1, 0.8], [0.2, 0.7]], "plain": [[0.9, 0.9]]})
+    (ax,) = fig.axes
+    assert [list(line.get_ydata()) for line in ax.lines] == [[0.1, 0.8], [0.2, 0.7], [0.9, 0.9]]
+    assert [list(line.get_xdata()) for line in ax.lines] == [[1, 2]] * 3
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["wrong", "plain"]
+    svg(fig)
