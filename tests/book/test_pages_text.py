@@ -27,9 +27,7 @@ PLAN = yaml.safe_load((CHAPTERS / "planned.yml").read_text("utf-8"))
 SOURCES = {path.stem: path.read_text("utf-8") for path in sorted((CHAPTERS / "src").glob("[0-9]*.md"))}
 SHAPE = re.compile(r"""\b(?:Float|Int|Bool|Shaped)\[[\w.]+,\s*f?["']([^"']*)["']""")
 NUMBERS = dict(
-    enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
-    )
+    enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split())
 )
 
 
