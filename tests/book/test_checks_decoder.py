@@ -8,10 +8,10 @@ import torch.nn.functional as F
 
 from annotated_transformer.book.checks.decoder import (
     SHIFTED,
+    check_allowed,
     check_decoder_layer,
     check_inputs_and_labels,
     check_leak_test,
-    check_rows,
     check_shifted,
     check_write,
 )
@@ -83,7 +83,7 @@ RIGHT = {
     check_decoder_layer: varied(),
     check_write: writer(),
     check_inputs_and_labels: lambda tgt: (tgt[:, :-1], tgt[:, 1:]),
-    check_rows: pair_count,
+    check_allowed: pair_count,
     check_leak_test: leak_test,
 }
 
@@ -118,9 +118,15 @@ WRONG = {
     "debug: not shifted": (check_inputs_and_labels, lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
     "debug: shifted twice": (check_inputs_and_labels, lambda tgt: (tgt[:, :-2], tgt[:, 2:])),
     "debug: ends removed": (check_inputs_and_labels, without_ends),
-    "pairs: the whole square": (check_rows, lambda n, whole: n**2 if whole else pair_count(n, whole)),
-    "pairs: rows": (check_rows, lambda n, whole: n if whole else n * (n + 1) // 2),
-    "pairs: n passes of full length": (check_rows, lambda n, w: pair_count(n, True) * (1 if w else n)),
+    "pairs: the whole square": (
+        check_allowed,
+        lambda n, whole: n**2 if whole else pair_count(n, whole),
+    ),
+    "pairs: rows": (check_allowed, lambda n, whole: n if whole else n * (n + 1) // 2),
+    "pairs: n passes of full length": (
+        check_allowed,
+        lambda n, w: pair_count(n, True) * (1 if w else n),
+    ),
     "leak: the next slot only": (check_leak_test, lambda *given: leak_test(*given, reach=1)),
     "leak: the own slot, too": (check_leak_test, lambda *given: leak_test(*given, low=0)),
     "leak: always": (check_leak_test, lambda *given: True),

@@ -8,10 +8,10 @@ from torch import nn
 
 from annotated_transformer.book.checks.embeddings import (
     check_embed_and_score,
+    check_gradient_rows,
     check_grow,
     check_lookup_gradient,
     check_rms_ratio,
-    check_rows,
     check_tie,
 )
 from annotated_transformer.model.embeddings import TokenEmbedding
@@ -84,7 +84,7 @@ def grow_in_place(embedding, extra):
 
 
 RIGHT = {
-    check_rows: (ROWS,),
+    check_gradient_rows: (ROWS,),
     check_embed_and_score: (embed, score),
     check_lookup_gradient: (lookup_gradient,),
     check_tie: (tie,),
@@ -99,10 +99,10 @@ def test_law_the_right_answer_passes(check, answer):
 
 
 WRONG = {
-    "rows: a repeated token counts twice": (check_rows, ROWS | {"source": 4}),
-    "rows: only the labels": (check_rows, ROWS | {"output": 3}),
-    "rows: shared, only what occurs": (check_rows, ROWS | {"shared": 5}),
-    "rows: empty": (check_rows, ROWS | {"target": ...}),
+    "rows: a repeated token counts twice": (check_gradient_rows, ROWS | {"source": 4}),
+    "rows: only the labels": (check_gradient_rows, ROWS | {"output": 3}),
+    "rows: shared, only what occurs": (check_gradient_rows, ROWS | {"shared": 5}),
+    "rows: empty": (check_gradient_rows, ROWS | {"target": ...}),
     "embed: no factor": (check_embed_and_score, lambda ids, table: table[ids], score),
     "embed: divided": (check_embed_and_score, lambda ids, table: table[ids] / table.size(1) ** 0.5, score),
     "embed: the root of the vocabulary": (
@@ -162,7 +162,7 @@ def test_law_an_empty_answer_fails_politely():
         raise NotImplementedError("your turn")
 
     for check, answers in RIGHT.items():
-        verdict = check(*({} if check is check_rows else stub for _ in answers))
+        verdict = check(*({} if check is check_gradient_rows else stub for _ in answers))
         assert not verdict.passed
         assert "still empty" in verdict.message
 

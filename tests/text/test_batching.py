@@ -5,8 +5,8 @@ import itertools
 import pytest
 import torch
 
-from annotated_transformer.text.batching import Batch, Pair, make_batches, pad
-from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from annotated_transformer.text.batching import Batch, Pair, encode_pairs, make_batches, pad
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 BUDGET = 61
 
@@ -151,3 +151,11 @@ KINDS = [([4, 5], "int"), (torch.ones(2, 3), "Tensor"), ([b"a"], "bytes")]
 def test_message_sequences_that_are_not_lists(wrong: object, kind: str):
     with pytest.raises(TypeError, match=rf"takes a list of lists of ids, not of {kind}; .* give \[ids\]"):
         pad(wrong)
+
+
+def test_law_a_pair_is_source_and_target_in_this_order():
+    texts = [("A man.", "Ein Mann."), ("Two dogs.", "Zwei Hunde.")]
+    tokenizer = Tokenizer.train([text for pair in texts for text in pair], vocab_size=263)
+    pairs = encode_pairs(tokenizer, texts)
+    assert [tuple(tokenizer.decode(list(pair))) for pair in pairs] == texts
+    assert [(src[-1], tgt[0], tgt[-1]) for src, tgt in pairs] == [(EOS_ID, BOS_ID, EOS_ID)] * 2

@@ -117,7 +117,7 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
 
 
 @judge
-def check_rows(answer: Callable[[int, bool], int]) -> str:
+def check_allowed(answer: Callable[[int, bool], int]) -> str:
     """Judge `answer(n, whole)`, exercise ex-derive-pairs, by counting pairs."""
     for n in (1, 2, 3, 7, 12):
         for whole in (True, False):

@@ -30,7 +30,7 @@ def _moved_rows() -> dict[str, int]:
 
 
 @judge
-def check_rows(answer: Mapping[str, Any]) -> str:
+def check_gradient_rows(answer: Mapping[str, Any]) -> str:
     """Judge the predicted numbers of rows, exercise ex-predict-rows."""
     right = _moved_rows()
     for name in MATRICES:
