@@ -1,0 +1,1 @@
+"""The explorer: a shipped model that translates in the page, in plain JavaScript."""

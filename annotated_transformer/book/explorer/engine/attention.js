@@ -1,0 +1,20 @@
+// Scaled dot-product attention: equation 1 of the paper, annotated_transformer/model/attention.py.
+
+// softmax(q k^T / sqrt(d_k)) for each query; mask[i][j] is true where query i may attend to key j.
+function attentionScores(query, key, mask) {
+  const scale = Math.sqrt(query[0].length);
+  return query.map((q, i) =>
+    Float32Array.from(key, (k, j) => (!mask || mask[i][j] ? dot(q, k) / scale : -Infinity)),
+  );
+}
+
+// One weighted mean of the values for each query.
+function weightedMeans(weights, value) {
+  return weights.map((row) => {
+    const mean = new Float64Array(value[0].length);
+    row.forEach((weight, j) => {
+      for (let i = 0; i < mean.length; i++) mean[i] += weight * value[j][i];
+    });
+    return Float32Array.from(mean);
+  });
+}

@@ -1,0 +1,87 @@
+// Numbers as the model keeps them: a vector is a Float32Array, a matrix a list of vectors, one per token.
+// Sums are taken in double precision and stored in single precision.
+
+// Four sums take turns, because a processor need not wait for one addition before it starts another.
+function dot(a, b) {
+  let [s0, s1, s2, s3] = [0, 0, 0, 0];
+  let i = 0;
+  for (; i + 3 < a.length; i += 4) {
+    s0 += a[i] * b[i];
+    s1 += a[i + 1] * b[i + 1];
+    s2 += a[i + 2] * b[i + 2];
+    s3 += a[i + 3] * b[i + 3];
+  }
+  for (; i < a.length; i++) s0 += a[i] * b[i];
+  return s0 + s1 + s2 + s3;
+}
+
+// W x: the dot product of each row of W with x. Nearly all the time of a translation is spent here.
+function times(W, x) {
+  const product = new Float32Array(W.length);
+  for (let row = 0; row < W.length; row++) product[row] = dot(W[row], x);
+  return product;
+}
+
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+
+const add = (a, b) => a.map((value, i) => value + b[i]);
+
+const largest = (values) => values.reduce((best, value) => Math.max(best, value), -Infinity);
+
+// exp(x_j) / sum of exp(x): a score of minus infinity gives 0.
+function softmax(scores) {
+  const top = largest(scores);
+  const powers = Float64Array.from(scores, (score) => Math.exp(score - top));
+  const total = sum(powers);
+  return Float32Array.from(powers, (power) => power / total);
+}
+
+// log(exp(x_j) / sum of exp(x)), in double precision.
+function logSoftmax(scores) {
+  const top = largest(scores);
+  const logSum = top + Math.log(scores.reduce((total, score) => total + Math.exp(score - top), 0));
+  return Float64Array.from(scores, (score) => score - logSum);
+}
+
+// The indices of the k largest values, the largest first; of equal values, the first one.
+function topk(values, k) {
+  const best = [];
+  for (let i = 0; i < values.length; i++) {
+    if (best.length === k && values[i] <= values[best[k - 1]]) continue;
+    let place = best.length;
+    while (place > 0 && values[i] > values[best[place - 1]]) place--;
+    best.splice(place, 0, i);
+    if (best.length > k) best.pop();
+  }
+  return best;
+}
+
+// A number of 16 bits (IEEE 754 binary16) as JavaScript's number.
+function halfToNumber(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+// The tensors of a safetensors file by name: a length, a header in JSON, and the numbers.
+function readSafetensors(buffer) {
+  const length = Number(new DataView(buffer).getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+  delete header.__metadata__;
+  const halves = Float32Array.from({ length: 65536 }, (_, bits) => halfToNumber(bits));
+  const tensors = new Map();
+  for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(header)) {
+    if (dtype !== "F16") throw new Error(`${name} is stored as ${dtype}; this engine reads F16`);
+    const bits = new Uint16Array(buffer.slice(8 + length + start, 8 + length + end));
+    const numbers = Float32Array.from(bits, (bit) => halves[bit]);
+    const width = shape.at(-1);
+    const rows = Array.from({ length: numbers.length / width }, (_, row) =>
+      numbers.subarray(row * width, (row + 1) * width),
+    );
+    tensors.set(name, shape.length === 1 ? numbers : rows);
+  }
+  return tensors;
+}

@@ -1,0 +1,69 @@
+// Byte-pair encoding shared by both languages: annotated_transformer/text/tokenizer.py, cleaning.py.
+// It reads what the tokenizers library wrote, and computes the same.
+
+// White space as Python's str.split has it; JavaScript's \s lacks U+0085 and U+001C to U+001F.
+const WHITE_SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
+// GPT-2's words: letters, digits or other signs, each with the space before them.
+const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^ \p{L}\p{N}]+| +(?! )| +/gu;
+
+class Tokenizer {
+  constructor(json) {
+    const { model, normalizer } = json;
+    this.replacements = normalizer.normalizers.filter(({ pattern }) => pattern?.String);
+    this.ids = new Map(Object.entries(model.vocab));
+    this.vocabulary = [];
+    for (const [token, id] of this.ids) this.vocabulary[id] = token;
+    this.ranks = new Map(model.merges.map(([left, right], rank) => [`${left} ${right}`, rank]));
+    this.special = new Set(json.added_tokens.map(({ id }) => id));
+    this.characters = byteCharacters();
+    this.bytes = new Map(this.characters.map((character, byte) => [character, byte]));
+    const eos = json.added_tokens.find(({ content }) => content === "<eos>");
+    this.eosId = eos.id;
+  }
+
+  normalize(text) {
+    for (const { pattern, content } of this.replacements) text = text.replaceAll(pattern.String, content);
+    return text.normalize("NFC").replace(WHITE_SPACE, " ").replace(/^ | $/g, "");
+  }
+
+  // The ids of a text with EOS, which the encoder reads.
+  encodeSource(text) {
+    const normalized = this.normalize(text);
+    const words = (normalized ? ` ${normalized}` : "").match(WORDS) ?? [];
+    return [...words.flatMap((word) => this.encodeWord(word)), this.eosId];
+  }
+
+  // Merges the pair of the lowest rank, the leftmost of several, until none is left.
+  encodeWord(word) {
+    const parts = Array.from(new TextEncoder().encode(word), (byte) => this.characters[byte]);
+    for (;;) {
+      const ranks = parts.slice(1).map((part, i) => this.ranks.get(`${parts[i]} ${part}`) ?? Infinity);
+      const place = ranks.indexOf(Math.min(...ranks));
+      if (!Number.isFinite(ranks[place])) return parts.map((part) => this.ids.get(part));
+      parts.splice(place, 2, parts[place] + parts[place + 1]);
+    }
+  }
+
+  decode(ids) {
+    const text = this.show(ids.filter((id) => !this.special.has(id)));
+    return text.startsWith(" ") ? text.slice(1) : text;
+  }
+
+  // The text of each id; a part of a character is shown as U+FFFD.
+  tokens(ids) {
+    return ids.map((id) => (this.special.has(id) ? this.vocabulary[id] : this.show([id])));
+  }
+
+  show(ids) {
+    const bytes = ids.flatMap((id) => Array.from(this.vocabulary[id], (character) => this.bytes.get(character)));
+    return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
+  }
+}
+
+// GPT-2's alphabet: a printable character for each of the 256 bytes.
+function byteCharacters() {
+  const printable = (byte) =>
+    (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
+  let next = 256;
+  return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(printable(byte) ? byte : next++));
+}

@@ -1,0 +1,91 @@
+// Translation of sentences: annotated_transformer/decoding/translator.py, and what it observes.
+class Translator {
+  constructor({ config, tokenizer, weights }) {
+    this.model = new Transformer(config, readSafetensors(weights));
+    this.tokenizer = new Tokenizer(tokenizer);
+  }
+
+  // The ids of a text, or an error that says in Python's words why it cannot be translated.
+  encode(text) {
+    const shown = pythonRepr([...text].slice(0, 40).join(""));
+    if (/\p{Cs}/u.test(text)) {
+      throw new Error(
+        `text 0 of 1 is not valid Unicode: it has half of a surrogate pair (${shown}); decode it as UTF-8`,
+      );
+    }
+    const ids = this.tokenizer.encodeSource(text);
+    const { max_length } = this.model.config;
+    if (ids.length === 1) throw new Error(`text 0 of 1 is empty (${shown}); leave it out`);
+    if (ids.length > max_length) {
+      throw new Error(
+        `text 0 of 1 (${shown}…) has ${ids.length} tokens with EOS, and this model has ` +
+          `positions for ${max_length}; split it into sentences`,
+      );
+    }
+    return ids;
+  }
+
+  // Yields the ids found so far, and returns the whole target.
+  *search(src, { method = "greedy", beamSize = 4, temperature = 1, seed = 0, prefix = [] } = {}) {
+    if (method === "beam") {
+      const steps = beamSearch(this.model, src, beamSize, prefix);
+      for (let step = steps.next(); ; step = steps.next()) {
+        if (step.done) return step.value.target;
+        if (step.value.length) yield step.value[0].target;
+      }
+    }
+    if (!["greedy", "sample"].includes(method)) {
+      throw new Error(`method=${method} is no search; choose greedy, beam or sample`);
+    }
+    const choose = method === "greedy" ? greedy : sampler(temperature, seed);
+    const target = [];
+    for (const token of generate(this.model, src, choose, prefix)) {
+      target.push(token);
+      yield [...target];
+    }
+    return target;
+  }
+
+  // One pass over a whole target: log-probabilities, the likeliest tokens of each step, and every tensor.
+  observe(src, target) {
+    const tensors = new Map();
+    this.model.watch = (name, value) => tensors.set(name, value);
+    try {
+      const memory = this.model.encode(src);
+      const read = [this.model.config.bos_id, ...target.slice(0, -1)];
+      const hidden = this.model.decode(read, memory);
+      const logits = this.model.logits(hidden);
+      tensors.set("probabilities", logits.map(softmax));
+      const logProbs = logits.map((row, step) => logSoftmax(row)[target[step]]);
+      const top = logits.map((row) => this.likeliest(row));
+      return { ids: { encoder: src, decoder: read }, tensors, logProbs, logProb: sum(logProbs), top };
+    } finally {
+      this.model.watch = null;
+    }
+  }
+
+  likeliest(logits, k = 5) {
+    const probabilities = softmax(logits);
+    return topk(logits, k).map((id) => ({
+      id,
+      token: this.tokenizer.tokens([id])[0],
+      probability: probabilities[id],
+    }));
+  }
+}
+
+// A text as Python's repr shows it.
+function pythonRepr(text) {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escapes = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", [quote]: `\\${quote}` };
+  const hexadecimal = (code) => {
+    const digits = code.toString(16);
+    if (code < 0x100) return `\\x${digits.padStart(2, "0")}`;
+    return code < 0x10000 ? `\\u${digits.padStart(4, "0")}` : `\\U${digits.padStart(8, "0")}`;
+  };
+  const shown = Array.from(text, (character) => {
+    if (escapes[character]) return escapes[character];
+    return character !== " " && /[\p{C}\p{Z}]/u.test(character) ? hexadecimal(character.codePointAt(0)) : character;
+  });
+  return quote + shown.join("") + quote;
+}

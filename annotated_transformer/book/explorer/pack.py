@@ -1,0 +1,62 @@
+"""Scripts that the explorer loads: the engine as one file, and each shipped model as text.
+
+A page that is opened from a file can load scripts, but it cannot fetch files or start a worker from
+one. So the engine is the source of a function, from which the page makes its worker, and the weights
+are a string in a script.
+"""
+
+import base64
+import json
+from pathlib import Path
+
+from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
+
+HERE = Path(__file__).parent
+ENGINE = (  # in the order in which the files use each other
+    "tensors",
+    "module",
+    "attention",
+    "multi_head_attention",
+    "normalization",
+    "feed_forward",
+    "embeddings",
+    "encoder",
+    "decoder",
+    "transformer",
+    "kv_cache",
+    "search",
+    "tokenizer",
+    "translator",
+    "provenance",
+    "worker",
+)
+
+
+def engine_script() -> str:
+    """Return the script that defines `transformerEngine`, a function that returns the engine's parts."""
+    files = [(HERE / "engine" / f"{name}.js").read_text(encoding="utf-8") for name in ENGINE]
+    parts = "Translator, Tokenizer, provenance, serve, shapeOf"
+    body = "\n".join(files)
+    return f'"use strict";\nfunction transformerEngine() {{\n{body}\nreturn {{ {parts} }};\n}}\n'
+
+
+def weights_script(direction: str) -> str:
+    """Return the script that hands a shipped model to the page: settings, tokenizer, weights in base64."""
+    folder = pretrained_folder(direction)
+    model = {
+        "direction": direction,
+        "config": json.loads((folder / "config.json").read_text(encoding="utf-8")),
+        "tokenizer": json.loads((folder / "tokenizer.json").read_text(encoding="utf-8")),
+        "weights": base64.b64encode((folder / "model.safetensors").read_bytes()).decode(),
+    }
+    return f"receiveTransformer({json.dumps(model, separators=(',', ':'))});\n"
+
+
+def write(folder: Path) -> None:
+    """Write the engine, the client and the models into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    client = (HERE / "client.js").read_text(encoding="utf-8")
+    scripts = {"engine.js": engine_script() + client}
+    scripts |= {f"{direction}.js": weights_script(direction) for direction in pretrained_names()}
+    for name, script in scripts.items():
+        (folder / name).write_text(script, encoding="utf-8")
