@@ -31,13 +31,16 @@ ENGINE = (  # in the order in which the files use each other
     "worker",
 )
 
+EXPORTED = ("Translator", "serve", "readSafetensors", "bytesOf", "sampler", "generate", "greedy")
+
 
 def engine_script() -> str:
     """Return the script that defines `transformerEngine`, a function that returns the engine's parts."""
     files = [(HERE / "engine" / f"{name}.js").read_text(encoding="utf-8") for name in ENGINE]
-    parts = "Translator, Tokenizer, provenance, serve, shapeOf"
     body = "\n".join(files)
-    return f'"use strict";\nfunction transformerEngine() {{\n{body}\nreturn {{ {parts} }};\n}}\n'
+    return (
+        f'"use strict";\nfunction transformerEngine() {{\n{body}\nreturn {{ {", ".join(EXPORTED)} }};\n}}\n'
+    )
 
 
 def weights_script(direction: str) -> str:

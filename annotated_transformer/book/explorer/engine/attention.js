@@ -1,10 +1,10 @@
 // Scaled dot-product attention: equation 1 of the paper, annotated_transformer/model/attention.py.
 
-// softmax(q k^T / sqrt(d_k)) for each query; mask[i][j] is true where query i may attend to key j.
+// q k^T / sqrt(d_k), the softmax of which are the weights; mask[i][j] is true where query i may attend to key j.
 function attentionScores(query, key, mask) {
   const scale = Math.sqrt(query[0].length);
   return query.map((q, i) =>
-    Float32Array.from(key, (k, j) => (!mask || mask[i][j] ? dot(q, k) / scale : -Infinity)),
+    times(key, q).map((product, j) => (!mask || mask[i][j] ? product / scale : -Infinity)),
   );
 }
 

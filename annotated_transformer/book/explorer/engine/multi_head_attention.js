@@ -30,7 +30,7 @@ class MultiHeadAttention extends Module {
     );
     const seen = { query: queries, key: keys, value: values, scores, weights, heads: outputs };
     for (const [name, tensor] of Object.entries(seen)) this.see(name, tensor);
-    const sideBySide = query.map((_, token) => Float32Array.from(outputs.flatMap((head) => [...head[token]])));
+    const sideBySide = query.map((_, token) => concatenate(outputs.map((head) => head[token])));
     return this.see("output", this.to_output.forward(sideBySide));
   }
 

@@ -94,7 +94,7 @@ function product({ translator, observation, name, index: [token, feature] }) {
   const from = { output: `${parent}.heads`, contract: `${parent}.activation` }[kind] ?? inputOf(name, model.config.num_layers);
   const part = { output: `${parent}.to_output`, logits: "embedding" }[kind] ?? name;
   const read = observation.tensors.get(from);
-  const x = kind === "output" ? Float32Array.from(read.flatMap((head) => [...head[token]])) : read[token];
+  const x = kind === "output" ? concatenate(read.map((head) => head[token])) : read[token];
   const bias = model.tensors.get(`${part}.bias`)?.[feature];
   const made = sumOfProducts([from, `${part}.weight`], x, model.tensors.get(`${part}.weight`)[feature], { from });
   return bias === undefined ? made : { ...made, result: made.result + bias, aside: { bias } };

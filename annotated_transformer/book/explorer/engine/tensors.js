@@ -3,7 +3,10 @@
 
 // Four sums take turns, because a processor need not wait for one addition before it starts another.
 function dot(a, b) {
-  let [s0, s1, s2, s3] = [0, 0, 0, 0];
+  let s0 = 0;
+  let s1 = 0;
+  let s2 = 0;
+  let s3 = 0;
   let i = 0;
   for (; i + 3 < a.length; i += 4) {
     s0 += a[i] * b[i];
@@ -18,7 +21,8 @@ function dot(a, b) {
 // W x: the dot product of each row of W with x. Nearly all the time of a translation is spent here.
 function times(W, x) {
   const product = new Float32Array(W.length);
-  for (let row = 0; row < W.length; row++) product[row] = dot(W[row], x);
+  const wide = new Float64Array(x); // once, rather than once for each row
+  for (let row = 0; row < W.length; row++) product[row] = dot(W[row], wide);
   return product;
 }
 
@@ -26,21 +30,32 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 const add = (a, b) => a.map((value, i) => value + b[i]);
 
+// Vectors side by side, as one.
+function concatenate(vectors) {
+  const whole = new Float32Array(vectors.reduce((length, vector) => length + vector.length, 0));
+  let start = 0;
+  for (const vector of vectors) {
+    whole.set(vector, start);
+    start += vector.length;
+  }
+  return whole;
+}
+
 const largest = (values) => values.reduce((best, value) => Math.max(best, value), -Infinity);
 
 // exp(x_j) / sum of exp(x): a score of minus infinity gives 0.
 function softmax(scores) {
   const top = largest(scores);
-  const powers = Float64Array.from(scores, (score) => Math.exp(score - top));
+  const powers = new Float64Array(scores).map((score) => Math.exp(score - top));
   const total = sum(powers);
-  return Float32Array.from(powers, (power) => power / total);
+  return new Float32Array(powers.map((power) => power / total));
 }
 
 // log(exp(x_j) / sum of exp(x)), in double precision.
 function logSoftmax(scores) {
   const top = largest(scores);
   const logSum = top + Math.log(scores.reduce((total, score) => total + Math.exp(score - top), 0));
-  return Float64Array.from(scores, (score) => score - logSum);
+  return new Float64Array(scores).map((score) => score - logSum);
 }
 
 // The indices of the k largest values, the largest first; of equal values, the first one.
@@ -76,7 +91,8 @@ function readSafetensors(buffer) {
   for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(header)) {
     if (dtype !== "F16") throw new Error(`${name} is stored as ${dtype}; this engine reads F16`);
     const bits = new Uint16Array(buffer.slice(8 + length + start, 8 + length + end));
-    const numbers = Float32Array.from(bits, (bit) => halves[bit]);
+    const numbers = new Float32Array(bits.length);
+    for (let i = 0; i < bits.length; i++) numbers[i] = halves[bits[i]];
     const width = shape.at(-1);
     const rows = Array.from({ length: numbers.length / width }, (_, row) =>
       numbers.subarray(row * width, (row + 1) * width),

@@ -1,0 +1,472 @@
+"""The engine of the explorer in a browser, opened from a file, against the package: the same numbers."""
+
+import base64
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Browser, Page
+
+from annotated_transformer.book.explorer import pack
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.greedy import generate, greedy_search
+from annotated_transformer.decoding.sampling import Temperature
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.inspection.heads import KINDS, ablate_head, attention_maps
+from annotated_transformer.model.next_token import suppress_tokens
+from annotated_transformer.text.batching import Batch
+from benchmarks.serving import serving
+from tests.explorer_sentences import sentences, strings
+
+DIRECTIONS = ("de-en", "en-de")
+EACH = 150  # sentences of each direction
+LOGITS, ATTENTION = 1e-4, 1e-5  # how far single precision may lead apart
+
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>engine</title>
+<script src="engine.js"></script>"""
+
+# In the page: the engine by its door, as the explorer uses it, and its parts on the page's own thread.
+PREPARE = """async () => {
+  window.client = new EngineClient(".");
+  window.parts = transformerEngine();
+  window.models = {};
+  for (const direction of ["de-en", "en-de"]) {
+    const model = await client.fetchModel(direction);
+    models[direction] = new parts.Translator({ ...model, weights: parts.bytesOf(model.weights) });
+    client.models.set(direction, client.ask("load", model));
+  }
+  // Numbers travel as base64 of their bytes.
+  window.packed = (rows) => {
+    const bytes = new Uint8Array(Float32Array.from(rows.flat(9).flatMap((row) => Array.from(row))).buffer);
+    let text = "";
+    for (let i = 0; i < bytes.length; i += 4096) text += String.fromCharCode(...bytes.subarray(i, i + 4096));
+    return btoa(text);
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the packed scripts, and a page that loads the engine."""
+    folder = tmp_path_factory.mktemp("engine")
+    pack.write(folder)
+    (folder / "index.html").write_text(PAGE, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, folder: Path) -> Iterator[Page]:
+    """Open the page from a file, with both models loaded; it must not complain or ask for anything else."""
+    page = browser.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda said: faults.append(said.text))
+    page.on("request", lambda request: request.url.startswith("file:") or faults.append(request.url))
+    page.goto((folder / "index.html").as_uri())
+    page.evaluate(PREPARE)
+    yield page
+    page.close()
+    assert [fault for fault in faults if not fault.startswith("blob:")] == []
+
+
+@pytest.fixture(scope="module")
+def translators() -> dict[str, Translator]:
+    """Return the shipped models."""
+    return {direction: Translator.from_pretrained(direction) for direction in DIRECTIONS}
+
+
+def unpack(text: str, *shape: int) -> torch.Tensor:
+    """Return the numbers that the page packed."""
+    return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy()).view(*shape)
+
+
+def translated(page: Page, direction: str, texts: list[str], options: str = "{}") -> list[list[int]]:
+    """Return the ids that the engine finds for each text; `options` are in JavaScript, of the index i."""
+    return page.evaluate(
+        """([direction, texts, options]) => {
+          const [translator, optionsOf] = [models[direction], eval(options)];
+          return texts.map((text, i) => {
+            const steps = translator.search(translator.encode(text), optionsOf(i));
+            for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+          });
+        }""",
+        [direction, texts, f"(i) => ({options})"],
+    )
+
+
+def real(rows: torch.Tensor) -> list[list[int]]:
+    """Return rows of ids without their padding."""
+    return [[token for token in row if token != 0] for row in rows.tolist()]
+
+
+def sources(translator: Translator, texts: list[str]) -> Iterator[torch.Tensor]:
+    """Yield the ids of each text, as a batch of one."""
+    for ids in translator.encode(texts).ids:
+        yield torch.tensor([ids])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_the_tokenizer_is_pythons(page, translators, direction):
+    tokenizer, texts = translators[direction].tokenizer, strings(2000)
+    found = page.evaluate(
+        """([direction, texts]) => {
+          const { tokenizer } = models[direction];
+          return texts.map((text) => {
+            const ids = tokenizer.encodeSource(text);
+            return { ids, text: tokenizer.decode(ids), tokens: tokenizer.tokens(ids.slice(0, -1)) };
+          });
+        }""",
+        [direction, texts],
+    )
+    ids = tokenizer.encode_source(texts)
+    assert [one["ids"] for one in found] == ids
+    assert [one["text"] for one in found] == tokenizer.decode(ids)
+    assert [one["tokens"] for one in found] == [tokenizer.tokens(row[:-1]) for row in ids]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_any_ids_decode_as_in_python(page, translators, direction):
+    tokenizer = translators[direction].tokenizer
+    rows = torch.randint(tokenizer.vocab_size, (300, 7), generator=torch.Generator().manual_seed(0)).tolist()
+    decode = "([direction, rows]) => rows.map((ids) => models[direction].tokenizer.decode(ids))"
+    assert page.evaluate(decode, [direction, rows]) == tokenizer.decode(rows)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_greedy_search_its_logits_and_its_attention(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
+    model = translator.model
+    for text, src in zip(texts, sources(translator, texts), strict=True):
+        found = page.evaluate(
+            """async ([direction, text]) => {
+              const { source, target, attention, logProb } = await client.translate({ direction, text });
+              const logits = (await client.tensor("logits")).map((row) => row.map((x) => Math.max(x, -1e9)));
+              const kinds = Object.entries(attention).map(([kind, weights]) => [kind, packed(weights)]);
+              const maps = Object.fromEntries(kinds);
+              return { source, target, logProb, logits: packed(logits), attention: maps };
+            }""",
+            [direction, text],
+        )
+        tgt = greedy_search(model, src)
+        assert found["source"]["ids"] == src[0].tolist(), text
+        assert found["target"]["ids"] == tgt[0].tolist(), text
+        batch = Batch([0], src, torch.cat([torch.tensor([[1]]), tgt], dim=1))
+        with torch.inference_mode():
+            logits = suppress_tokens(model(batch.src, batch.decoder_input)[0], model.config)
+            maps = attention_maps(model, batch)
+        apart = unpack(found["logits"], *logits.shape) - logits.clamp(min=-1e9)
+        assert apart.abs().max() < LOGITS, text
+        for kind in KINDS:
+            weights = maps[kind][0]
+            apart = unpack(found["attention"][kind], *weights.shape) - weights
+            assert apart.abs().max() < ATTENTION, (text, kind)
+        expected = logits.log_softmax(dim=-1).gather(1, tgt[0][:, None]).sum()
+        assert found["logProb"] == pytest.approx(float(expected), abs=LOGITS * tgt.size(1)), text
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_beam_search(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
+    expected = [
+        real(beam_search(translator.model, src, beam_size=4).ids)[0] for src in sources(translator, texts)
+    ]
+    assert translated(page, direction, texts, '{ method: "beam", beamSize: 4 }') == expected
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_a_sentence_goes_on_from_forced_tokens(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
+    prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)]
+
+    def forced(src: torch.Tensor, prefix: list[int]) -> list[int]:
+        rest = iter(prefix)
+        choose = lambda logits: torch.tensor([next(rest, int(logits.argmax()))])  # noqa: E731
+        return generate(translator.model, src, choose)[0].tolist()
+
+    expected = list(map(forced, sources(translator, texts), prefixes))
+    assert translated(page, direction, texts, f"{{ prefix: {json.dumps(prefixes)}[i] }}") == expected
+    beam = translated(page, direction, texts[:5], f'{{ method: "beam", prefix: {json.dumps(prefixes)}[i] }}')
+    assert [ids[: len(prefix)] for ids, prefix in zip(beam, prefixes, strict=False)] == prefixes[:5]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_oracle_a_head_that_is_off_writes_zeros(page, translators, kind):
+    translator = translators["en-de"]
+    (text, *_), layer, head = sentences("en-de", EACH), 1, 3
+    (src,) = sources(translator, [text])
+    with ablate_head(translator.model, kind, layer, head), torch.inference_mode():
+        tgt = greedy_search(translator.model, src)
+        logits = translator.model(src, torch.cat([torch.tensor([[1]]), tgt[:, :-1]], dim=1))[0]
+    found = page.evaluate(
+        """async ([text, kind, layer, head]) => {
+          const translate = (ablated) => client.translate({ direction: "en-de", text, ablated });
+          const { target } = await translate([[kind, layer, head]]);
+          const off = packed((await client.tensor("logits")).map((row) => row.slice(2)));
+          await translate([]);
+          return { target, off, on: packed((await client.tensor("logits")).map((row) => row.slice(2))) };
+        }""",
+        [text, kind, layer, head],
+    )
+    assert found["target"]["ids"] == tgt[0].tolist()
+    assert (unpack(found["off"], -1, 5998) - logits[:, 2:]).abs().max() < LOGITS
+    assert (unpack(found["on"], -1, 5998)[0] - logits[0, 2:]).abs().max() > 1e-2
+
+
+def test_law_each_number_follows_from_those_it_says_it_was_computed_from(page):
+    found = page.evaluate(
+        """async (text) => {
+          const ablated = [["cross", 1, 2]];
+          const { tensors } = await client.translate({ direction: "en-de", text, ablated });
+          const found = [];
+          for (const { name, shape } of tensors) {
+            for (const part of [0, 0.31, 0.62, 0.999]) {
+              const index = shape.map((size, axis) => Math.floor(size * ((part * (axis + 1)) % 1)));
+              found.push(await client.provenance(name, index));
+            }
+          }
+          const infinite = ({ value, result }) => value === -Infinity && result === -Infinity;
+          return found.map(({ terms, ...one }) => ({ ...one, infinite: infinite(one) }));
+        }""",
+        "The old man sees it.",
+    )
+    for one in found:
+        assert one["infinite"] or one["result"] == pytest.approx(one["value"], abs=2e-6, rel=2e-6), one
+    kinds = {one["kind"] for one in found}
+    assert {
+        "embedding",
+        "positions",
+        "scores",
+        "weights",
+        "heads",
+        "add_norm",
+        "logits",
+        "probabilities",
+    } <= kinds
+    assert len(kinds) == 17
+
+
+def test_law_a_products_terms_add_up(page):
+    ask = """async (text) => {
+      await client.translate({ direction: "de-en", text });
+      return client.provenance("encoder.layers.0.feed_forward.expand", [1, 7]);
+    }"""
+    found = page.evaluate(ask, "Ein Mädchen sucht es!")
+    assert len(found["terms"]) == 160
+    assert all(
+        term["value"] == pytest.approx(term["factors"][0] * term["factors"][1]) for term in found["terms"]
+    )
+    total = sum(term["value"] for term in found["terms"]) + found["aside"]["bias"]
+    assert found["value"] == pytest.approx(total, abs=1e-6)
+    assert found["factors"] == ["encoder.layers.0.add_norm_1", "encoder.layers.0.feed_forward.expand.weight"]
+
+
+def test_law_the_cache_and_the_whole_pass_agree(page):
+    apart = page.evaluate(
+        """() => {
+          const translator = models["de-en"];
+          const src = translator.encode("Der alte Mann sieht zwei Bücher.");
+          const steps = [];
+          const keep = (logits) => steps.push(logits) && parts.greedy(logits);
+          const target = [...parts.generate(translator.model, src, keep)];
+          const whole = translator.observe(src, target).tensors.get("logits");
+          const apart = (row, t) => Array.from(row, (x, i) => (i < 2 ? 0 : Math.abs(x - whole[t][i])));
+          return Math.max(...steps.flatMap(apart));
+        }"""
+    )
+    assert apart < 1e-5
+
+
+def test_law_sampling_follows_the_distribution_and_the_seed(page):
+    logits = torch.tensor([2.0, 1.0, 0.0, -1.0, -torch.inf])
+    draw = """([tau, seed, count]) => {
+      const choose = parts.sampler(tau, seed);
+      return Array.from({ length: count }, () => choose(Float32Array.of(2, 1, 0, -1, -Infinity)));
+    }"""
+    for tau in (0.5, 1.0, 2.0):
+        drawn = torch.tensor(page.evaluate(draw, [tau, 1, 20_000])).bincount(minlength=5) / 20_000
+        expected = Temperature(tau)(logits[None]).softmax(dim=-1)[0]
+        assert (drawn - expected).abs().max() < 0.015  # four standard deviations at p = 1/2
+    assert page.evaluate(draw, [1, 7, 50]) == page.evaluate(draw, [1, 7, 50])
+    assert page.evaluate(draw, [1, 7, 50]) != page.evaluate(draw, [1, 8, 50])
+    assert set(page.evaluate(draw, [0.01, 1, 50])) == {0}
+
+
+def test_law_seeded_samples_are_translations_that_end(page):
+    options = '{ method: "sample", temperature: 0.7, seed: i }'
+    found = translated(page, "en-de", ["The dog sees the city."] * 5, options)
+    assert found == translated(page, "en-de", ["The dog sees the city."] * 5, options)
+    assert len({tuple(ids) for ids in found}) > 1
+    assert all(ids[-1] == 2 for ids in found)
+
+
+def test_law_it_tells_of_each_token_as_it_comes(page):
+    found = page.evaluate(
+        """async (text) => {
+          const heard = [];
+          const report = ({ tokens }) => heard.push(tokens);
+          const { target, source } = await client.translate({ direction: "en-de", text }, report);
+          return { heard, tokens: target.tokens, source: source.tokens };
+        }""",
+        "The dog sees it!",
+    )
+    tokens = found["tokens"]
+    assert found["heard"] == [tokens[: i + 1] for i in range(len(tokens))]
+    assert tokens[-1] == found["source"][-1] == "<eos>"
+
+
+def test_law_the_likeliest_five_are_pythons(page, translators):
+    translator = translators["en-de"]
+    found = page.evaluate(
+        'async () => (await client.translate({ direction: "en-de", text: "The dog sees it!" })).top[0]'
+    )
+    (src,) = sources(translator, ["The dog sees it!"])
+    with torch.inference_mode():
+        logits = suppress_tokens(translator.model(src, torch.tensor([[1]]))[0], translator.model.config)
+    likely, ids = logits.softmax(dim=-1)[0].topk(5)
+    assert [one["id"] for one in found] == ids.tolist()
+    assert [one["token"] for one in found] == translator.tokenizer.tokens(ids.tolist())
+    assert [one["probability"] for one in found] == pytest.approx(likely.tolist(), abs=1e-5)
+
+
+REFUSED = [
+    "",
+    "  \u00ad\t ",
+    "half a pair \ud800 here",
+    'it\'s \ud800 "both" \\ \x07\n\u2028\xa0',
+    "x y " * 200,
+    "it's \U0001d4d0 \U000e0001 " * 60,
+]
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=range(len(REFUSED)))
+def test_message_what_python_refuses_is_refused_in_its_words(page, translators, text):
+    with pytest.raises(ValueError, match="text 0 of 1") as refused:
+        translators["en-de"].translate([text])
+    attempt = f"""async () => client.translate({{ direction: "en-de", text: {json.dumps(text)} }})
+      .then(() => null, (error) => error.message)"""
+    assert page.evaluate(attempt) == str(refused.value)
+
+
+@pytest.mark.parametrize("tau", [0, -1])
+def test_message_a_temperature_that_is_none(page, tau):
+    with pytest.raises(ValueError, match="is not a temperature") as refused:
+        Temperature(tau)
+    attempt = "(tau) => { try { parts.sampler(tau, 0); } catch (error) { return error.message; } }"
+    assert page.evaluate(attempt, tau) == str(refused.value)
+
+
+@pytest.mark.parametrize("size", [0, 2.5])
+def test_message_a_beam_that_keeps_nothing(page, translators, size):
+    with pytest.raises(ValueError, match="keeps no hypothesis") as refused:
+        beam_search(translators["en-de"].model, torch.tensor([[5, 2]]), beam_size=size)
+    attempt = """(beamSize) => client.translate({ direction: "en-de", text: "Hi.", method: "beam", beamSize })
+      .then(() => null, (error) => error.message)"""
+    assert page.evaluate(attempt, size) == str(refused.value)
+
+
+def test_message_an_unknown_search(page):
+    attempt = """() => client.translate({ direction: "en-de", text: "Hi.", method: "dream" })
+      .then(() => null, (error) => error.message)"""
+    assert page.evaluate(attempt) == "method=dream is no search; choose greedy, beam or sample"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("norm", "pre"), ("activation", "gelu"), ("positions", "learned"), ("d_k", 16)]
+)
+def test_message_a_model_that_the_engine_does_not_compute(page, field, value):
+    attempt = """([field, value]) => {
+      const { config, tensors } = models["en-de"].model;
+      try { new models["en-de"].model.constructor({ ...config, [field]: value }, tensors); }
+      catch (error) { return error.message; }
+    }"""
+    assert page.evaluate(attempt, [field, value]).startswith(
+        f"the model has {field}={value}; this engine computes {field}="
+    )
+
+
+def stored(numbers: np.ndarray, dtype: str) -> str:
+    """Return a safetensors file with one tensor, as base64."""
+    header = {"x": {"dtype": dtype, "shape": list(numbers.shape), "data_offsets": [0, numbers.nbytes]}}
+    text = json.dumps(header).encode()
+    return base64.b64encode(struct.pack("<Q", len(text)) + text + numbers.tobytes()).decode()
+
+
+def test_law_each_number_of_16_bits_is_read_as_it_is(page):
+    numbers = np.arange(65536, dtype=np.uint16).view(np.float16)
+    read = """(file) => Array.from(parts.readSafetensors(parts.bytesOf(file)).get("x"), String)"""
+    found = np.array([float(text) for text in page.evaluate(read, stored(numbers, "F16"))], dtype=np.float32)
+    assert np.array_equal(found, numbers.astype(np.float32), equal_nan=True)
+
+
+def test_message_weights_of_another_precision(page):
+    attempt = """(file) => {
+      try { parts.readSafetensors(parts.bytesOf(file)); } catch (error) { return error.message; }
+    }"""
+    numbers = np.zeros(3, dtype=np.float32)
+    assert page.evaluate(attempt, stored(numbers, "F32")) == "x is stored as F32; this engine reads F16"
+
+
+def test_message_weights_that_lack_a_tensor(page):
+    attempt = """() => {
+      const { config, tensors } = models["en-de"].model;
+      const fewer = new Map([...tensors].filter(([name]) => name !== "embedding.weight"));
+      try { new models["en-de"].model.constructor(config, fewer); } catch (error) { return error.message; }
+    }"""
+    assert page.evaluate(attempt) == "the weights hold no embedding.weight"
+
+
+def test_message_a_model_that_is_not_there_can_be_asked_for_again(browser, folder):
+    page = browser.new_page()
+    page.goto((folder / "index.html").as_uri())
+    attempt = """(client = new EngineClient("."), [0, 1].map(() =>
+      client.load("fr-en").then(() => null, (error) => error.message)))"""
+    messages = page.evaluate(f"() => Promise.all({attempt})")
+    messages.append(page.evaluate('() => client.load("fr-en").then(() => null, (error) => error.message)'))
+    page.close()
+    assert len(messages) == 3
+    for message in messages:
+        assert message.startswith("the model could not be loaded from file:")
+        assert message.endswith("fr-en.js; try again")
+
+
+def test_law_it_also_runs_when_served(browser, folder, translators):
+    with serving(folder) as address:
+        page = browser.new_page()
+        page.goto(f"{address}index.html")
+        found = page.evaluate(
+            """async () => {
+              const client = new EngineClient(".");
+              const [german, english] = await Promise.all([
+                client.translate({ direction: "en-de", text: "The dog sees the city." }),
+                client.translate({ direction: "de-en", text: "Der Hund sieht die Stadt." }),
+              ]);
+              return [german.text, english.text];
+            }"""
+        )
+        page.close()
+    assert found == [
+        *translators["en-de"].translate(["The dog sees the city."]),
+        *translators["de-en"].translate(["Der Hund sieht die Stadt."]),
+    ]
+
+
+def test_law_the_script_has_each_file_of_the_engine_once():
+    names = {path.stem for path in (pack.HERE / "engine").glob("*.js")}
+    assert set(pack.ENGINE) == names
+    assert len(pack.ENGINE) == len(names)
+
+
+def test_law_a_model_is_packed_without_loss(translators):
+    for direction in DIRECTIONS:
+        script = pack.weights_script(direction)
+        assert script.startswith("receiveTransformer(")
+        model: dict[str, Any] = json.loads(script.removeprefix("receiveTransformer(").removesuffix(");\n"))
+        stored_bytes = base64.b64decode(model["weights"])
+        weights = Path(pack.pretrained_folder(direction), "model.safetensors")
+        assert stored_bytes == weights.read_bytes()
+        assert model["config"]["d_model"] == translators[direction].model.config.d_model

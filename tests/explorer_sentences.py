@@ -1,0 +1,43 @@
+"""Sentences to translate, made from a few words, and strings to encode, made from strange characters."""
+
+import itertools
+import random
+
+ENGLISH = (
+    ("The man", "She", "My sister", "The dog", "Nobody", "He", "Tom", "You"),
+    ("sees", "bought", "needs", "forgot", "didn't like", "will read", "can find"),
+    ("the red car.", "two books.", "a letter.", "the city.", "it!", "3 apples.", "my name?"),
+)
+GERMAN = (
+    ("Der Mann", "Sie", "Ein Mädchen", "Der Hund", "Niemand", "Er", "Tom"),
+    ("sieht", "kaufte", "sucht", "braucht", "mag", "liest", "findet", "schließt"),
+    ("das Auto.", "zwei Bücher.", "einen Brief.", "die Stadt.", "es!", "3 Äpfel.", "ihn?"),
+)
+OTHERS = {
+    "en-de": ["I gave the old man a book because he had asked for it.", "“Why?” she said.", "Hi.", "zzz qqq"],
+    "de-en": ["Ich gab dem alten Mann ein Buch, weil er darum gebeten hatte.", "„Warum?“", "Ja.", "zzz"],
+}
+CHARACTERS = "".join(
+    (
+        "aeinst ÄÖÜäöüß ÉéÅå 0123456789 .,;:!?-–—()[]{}<>/\\@#$%&*+='\"`´^~_| ",  # noqa: RUF001
+        "‘’‚„“”‟«» \u00ad\u200b\u2060\ufeff ",  # noqa: RUF001
+        "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u3000 \x00 \x07 \x7f ",
+        "e\u0301 a\u0308 \u1e9e \u0130 ﬁ ² ½ Ⅻ ٣ १ Ω ж Я א ع 中 文 日本 한글 ไทย ",
+        "😀 👩\u200d👩\u200d👧 🇩🇪 \U0001d4d0",
+    )
+)
+PIECES = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "<eos>", "<pad>", "<unk>", "  ", "don't", "I'd")
+
+
+def sentences(direction: str, count: int) -> list[str]:
+    """Return `count` sentences of the source language, spread over all that the words make."""
+    parts = ENGLISH if direction == "en-de" else GERMAN
+    made = [" ".join(words) for words in itertools.product(*parts)]
+    return [*OTHERS[direction], *random.Random(0).sample(made, count - len(OTHERS[direction]))]
+
+
+def strings(count: int) -> list[str]:
+    """Return `count` strings of up to 30 pieces: letters of many scripts, marks, white space, endings."""
+    draw = random.Random(0)
+    pieces = [*CHARACTERS, *PIECES]
+    return ["".join(draw.choices(pieces, k=draw.randint(0, 30))) for _ in range(count)]
