@@ -13,9 +13,9 @@ GERMAN = (
     ("sieht", "kaufte", "sucht", "braucht", "mag", "liest", "findet", "schließt"),
     ("das Auto.", "zwei Bücher.", "einen Brief.", "die Stadt.", "es!", "3 Äpfel.", "ihn?"),
 )
-OTHERS = {
-    "en-de": ["I gave the old man a book because he had asked for it.", "“Why?” she said.", "Hi.", "zzz qqq"],
-    "de-en": ["Ich gab dem alten Mann ein Buch, weil er darum gebeten hatte.", "„Warum?“", "Ja.", "zzz"],
+OTHERS = {  # the first of each needs the length penalty: without it, another translation ranks first
+    "en-de": ["He bought the red car.", "“Why?” she said, because he had asked for it.", "Hi.", "zzz qqq"],
+    "de-en": ["Der Hund liest es!", "„Warum?“, fragte sie, weil er darum gebeten hatte.", "Ja.", "zzz"],
 }
 CHARACTERS = "".join(
     (
@@ -26,13 +26,35 @@ CHARACTERS = "".join(
         "😀 👩\u200d👩\u200d👧 🇩🇪 \U0001d4d0",
     )
 )
-PIECES = ("'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "<eos>", "<pad>", "<unk>", "  ", "don't", "I'd")
+PIECES = (
+    "'s",
+    "'t",
+    "'re",
+    "'ve",
+    "'m",
+    "'ll",
+    "'d",
+    "'S",
+    "<eos>",
+    "<pad>",
+    "<unk>",
+    "  ",
+    "don't",
+    "I'd",
+    "sss",
+    "eeeee",
+    "...",
+    "!!!!!",
+    "ooo",
+    "lll",
+)
 
 
 def sentences(direction: str, count: int) -> list[str]:
     """Return `count` sentences of the source language, spread over all that the words make."""
     parts = ENGLISH if direction == "en-de" else GERMAN
     made = [" ".join(words) for words in itertools.product(*parts)]
+    made = [text for text in made if text not in OTHERS[direction]]
     return [*OTHERS[direction], *random.Random(0).sample(made, count - len(OTHERS[direction]))]
 
 

@@ -3,6 +3,7 @@
 import base64
 import json
 import struct
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from benchmarks.serving import serving
 from tests.explorer_sentences import sentences, strings
 
 DIRECTIONS = ("de-en", "en-de")
-EACH = 150  # sentences of each direction
+EACH, FEW = 150, 5  # sentences of each direction; the first few of them have a test of their own
+PARTS = {"few": slice(FEW), "many": slice(FEW, EACH)}
 LOGITS, ATTENTION = 1e-4, 1e-5  # how far single precision may lead apart
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>engine</title>
@@ -133,13 +135,15 @@ def test_oracle_the_tokenizer_is_pythons(page, translators, direction):
 def test_oracle_any_ids_decode_as_in_python(page, translators, direction):
     tokenizer = translators[direction].tokenizer
     rows = torch.randint(tokenizer.vocab_size, (300, 7), generator=torch.Generator().manual_seed(0)).tolist()
+    rows.append([*map(tokenizer._backend.token_to_id, "ï»¿"), 70])  # the three bytes of a byte order mark
     decode = "([direction, rows]) => rows.map((ids) => models[direction].tokenizer.decode(ids))"
     assert page.evaluate(decode, [direction, rows]) == tokenizer.decode(rows)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_oracle_greedy_search_its_logits_and_its_attention(page, translators, direction):
-    translator, texts = translators[direction], sentences(direction, EACH)
+@pytest.mark.parametrize("part", PARTS)
+def test_oracle_greedy_search_its_logits_and_its_attention(page, translators, part, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
     model = translator.model
     for text, src in zip(texts, sources(translator, texts), strict=True):
         found = page.evaluate(
@@ -170,8 +174,9 @@ def test_oracle_greedy_search_its_logits_and_its_attention(page, translators, di
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_oracle_beam_search(page, translators, direction):
-    translator, texts = translators[direction], sentences(direction, EACH)
+@pytest.mark.parametrize("part", PARTS)
+def test_oracle_beam_search(page, translators, part, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
     expected = [
         real(beam_search(translator.model, src, beam_size=4).ids)[0] for src in sources(translator, texts)
     ]
@@ -179,9 +184,10 @@ def test_oracle_beam_search(page, translators, direction):
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_oracle_a_sentence_goes_on_from_forced_tokens(page, translators, direction):
-    translator, texts = translators[direction], sentences(direction, EACH)
-    prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)]
+@pytest.mark.parametrize("part", PARTS)
+def test_oracle_a_sentence_goes_on_from_forced_tokens(page, translators, part, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
+    prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)][PARTS[part]]
 
     def forced(src: torch.Tensor, prefix: list[int]) -> list[int]:
         rest = iter(prefix)
@@ -213,8 +219,10 @@ def test_oracle_a_head_that_is_off_writes_zeros(page, translators, kind):
         [text, kind, layer, head],
     )
     assert found["target"]["ids"] == tgt[0].tolist()
-    assert (unpack(found["off"], -1, 5998) - logits[:, 2:]).abs().max() < LOGITS
-    assert (unpack(found["on"], -1, 5998)[0] - logits[0, 2:]).abs().max() > 1e-2
+    on, off = (unpack(found[name], -1, 5998) for name in ("on", "off"))
+    assert (off - logits[:, 2:]).abs().max() < LOGITS
+    steps = min(len(on), len(off))
+    assert (on[:steps] - off[:steps]).abs().max() > 1e-2
 
 
 def test_law_each_number_follows_from_those_it_says_it_was_computed_from(page):
@@ -304,6 +312,19 @@ def test_law_seeded_samples_are_translations_that_end(page):
     assert all(ids[-1] == 2 for ids in found)
 
 
+def test_law_the_beam_becomes_narrower_with_each_hypothesis_that_ends(page):
+    widths = page.evaluate(
+        """() => {
+          const { model } = models["en-de"];
+          const src = models["en-de"].encode("zzz qqq"); // some hypotheses end steps before others
+          return [...parts.beamSearch(model, src, 6)].map((growing) => growing.length);
+        }"""
+    )
+    assert widths[0] == 6
+    assert widths == sorted(widths, reverse=True)
+    assert set(widths) & {1, 2, 3, 4, 5}
+
+
 def test_law_it_tells_of_each_token_as_it_comes(page):
     found = page.evaluate(
         """async (text) => {
@@ -352,6 +373,7 @@ def test_message_what_python_refuses_is_refused_in_its_words(page, translators, 
     assert page.evaluate(attempt) == str(refused.value)
 
 
+@pytest.mark.message
 @pytest.mark.parametrize("tau", [0, -1])
 def test_message_a_temperature_that_is_none(page, tau):
     with pytest.raises(ValueError, match="is not a temperature") as refused:
@@ -360,6 +382,7 @@ def test_message_a_temperature_that_is_none(page, tau):
     assert page.evaluate(attempt, tau) == str(refused.value)
 
 
+@pytest.mark.message
 @pytest.mark.parametrize("size", [0, 2.5])
 def test_message_a_beam_that_keeps_nothing(page, translators, size):
     with pytest.raises(ValueError, match="keeps no hypothesis") as refused:
@@ -459,6 +482,18 @@ def test_law_the_script_has_each_file_of_the_engine_once():
     names = {path.stem for path in (pack.HERE / "engine").glob("*.js")}
     assert set(pack.ENGINE) == names
     assert len(pack.ENGINE) == len(names)
+
+
+def test_law_each_wrong_engine_is_still_a_program(page):
+    listed = Path(__file__).parents[1] / "mutation" / "mutants.toml"
+    mutants = tomllib.loads(listed.read_text(encoding="utf-8"))["mutant"]
+    ours = [mutant for mutant in mutants if "explorer/engine/" in mutant["file"]]
+    assert len(ours) >= 15
+    for mutant in ours:
+        source = Path(pack.HERE, "engine", Path(mutant["file"]).name).read_text(encoding="utf-8")
+        changed = source.replace(mutant["old"], mutant["new"])
+        assert changed != source, mutant["name"]
+        page.evaluate("(source) => { new Function(source); }", changed)
 
 
 def test_law_a_model_is_packed_without_loss(translators):

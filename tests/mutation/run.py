@@ -79,7 +79,10 @@ class Mutant:
         return CHAPTER if chapter else MESSAGE if self.message else SHAPES
 
     def applied(self, source: str) -> str:
-        """Return the file's text with the mutation in it; it must still be a Python program."""
+        """Return the file's text with the mutation in it; it must still be a program.
+
+        That of a script is seen in a browser, by `tests/book/test_explorer_engine.py`.
+        """
         found = source.count(self.old)
         if found != 1:
             raise ValueError(f"the old text occurs {found} times in {self.file}, not once: {self.old!r}")
@@ -87,7 +90,8 @@ class Mutant:
             raise ValueError(f"old and new text are the same: {self.old!r}")
         text = source.replace(self.old, self.new)
         try:
-            compile(text, self.file, "exec")
+            if self.file.endswith(".py"):
+                compile(text, self.file, "exec")
         except SyntaxError as error:
             raise ValueError(f"the mutant is no Python program: {error}") from error
         return text

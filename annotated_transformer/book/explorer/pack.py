@@ -31,7 +31,7 @@ ENGINE = (  # in the order in which the files use each other
     "worker",
 )
 
-EXPORTED = ("Translator", "serve", "readSafetensors", "bytesOf", "sampler", "generate", "greedy")
+EXPORTED = ("Translator", "serve", "readSafetensors", "bytesOf", "sampler", "generate", "greedy", "beamSearch")
 
 
 def engine_script() -> str:
