@@ -7,15 +7,18 @@ from pathlib import Path
 
 import pytest
 from sphinx.errors import ExtensionError
+from sphinx.testing.util import SphinxTestApp
 
 from annotated_transformer.book.front.chapters import read_chapters
 from annotated_transformer.book.front.corrections import (
     KINDS,
     Correction,
     Place,
+    Statement,
     claims,
     places,
     read_corrections,
+    sections,
     shown_in,
     table,
 )
@@ -29,7 +32,7 @@ COPIED = 8  # as many words in a row are a quotation
 
 
 def anchors(notebook: str) -> set[str]:
-    """Return what a notebook offers as targets of links: claims, figures, labels, and its sections' names."""
+    """Return what a notebook offers as targets of links: claims, figures and labels."""
     cells = json.loads(notebook)["cells"]
     printed = "\n".join(
         "".join(text)
@@ -42,14 +45,14 @@ def anchors(notebook: str) -> set[str]:
     found = set(re.findall(r'id="((?:claim|figure)-[a-z0-9-]+)"', printed))
     for pattern in (r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"):
         found |= set(re.findall(pattern, written, re.MULTILINE))
-    titles = re.findall(r"^##+ (.+)$", written, re.MULTILINE)
-    return found | {re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") for title in titles}
+    return found
 
 
-OFFERED = {n: anchors((ROOT / f"{c.file}.ipynb").read_text("utf-8")) for n, c in CHAPTERS.items() if c.file}
+NOTEBOOKS = {number: ROOT / f"{chapter.file}.ipynb" for number, chapter in CHAPTERS.items() if chapter.file}
+OFFERED = {n: {*anchors(path.read_text("utf-8")), *sections(path)} for n, path in NOTEBOOKS.items()}
 
 
-def faults(row: Correction) -> list[str]:
+def faults(row: Correction | Statement) -> list[str]:
     """Return what is wrong with where a row leads."""
     found = []
     for place in row.shown:
@@ -120,6 +123,63 @@ def test_law_places_are_grouped_by_chapter_and_a_planned_one_is_named():
         "Chapter 4: equation {eq}`eq-ratio`; [a map](/chapters/04_self_attention.ipynb#figure-4-1). "
         "Chapter 3: {ref}`why-sqrt`. Why attention (chapter 99, planned)."
     )
+
+
+SMALL = """
+- number: 2
+  topic: stars
+  kind: wrong
+  statement: Stars are *fixed*.
+  right: They move by $v$.
+  shown: [1#claim-moves, "1#figure-1-1 a map", 1#eq-star]
+- {number: 1, topic: stars, kind: missing, statement: Stars., right: They burn., planned: 2}
+- {number: 3, topic: moons, kind: missing, statement: A moon., right: Ours., planned: 2}
+"""
+STARS = """
+- {number: 1, part: P, title: Looking, question: "Why?", file: chapters/01_looking}
+- {number: 2, part: P, title: Later, question: "When?", terms: []}
+"""
+
+
+def test_law_a_topic_renders_as_a_table_with_links(tmp_path: Path):
+    chapters = tmp_path / "chapters"
+    (chapters / "src").mkdir(parents=True)
+    (chapters / "src" / "01_looking.md").write_text("# Looking\n", encoding="utf-8")
+    (chapters / "planned.yml").write_text(STARS, encoding="utf-8")
+    (chapters / "corrections.yml").write_text(SMALL, encoding="utf-8")
+    (chapters / "corrections.md").write_text("# Notes\n\n```{corrections} stars\n```\n", encoding="utf-8")
+    text = '<a class="at-claim" id="claim-moves"></a>✓ a star, moved: **2** (claimed: above 1)'
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": text}}
+    equation = {"cell_type": "markdown", "metadata": {}, "source": "# Looking\n\n$$\nx\n$$ (eq-star)"}
+    cell = {"cell_type": "code", "metadata": {}, "source": "", "execution_count": 1, "outputs": [output]}
+    notebook = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [equation, cell]}
+    (chapters / "01_looking.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    (tmp_path / "index.md").write_text(
+        "# Cover\n\n```{toctree}\nchapters/01_looking\nchapters/corrections\n```\n", encoding="utf-8"
+    )
+    (tmp_path / "conf.py").write_text(
+        "extensions = ['myst_nb', 'annotated_transformer.book.sphinx_cover']\nnb_execution_mode = 'off'\n"
+        "exclude_patterns = ['chapters/src', '_build']\nmyst_enable_extensions = ['dollarmath']\n"
+        "html_theme = 'basic'\nsuppress_warnings = ['myst.xref_missing']\n",
+        encoding="utf-8",
+    )
+    app = SphinxTestApp(srcdir=tmp_path, freshenv=True)
+    try:
+        app.build()
+        assert app.warning.getvalue() == ""
+        page = (Path(app.outdir) / "chapters" / "corrections.html").read_text("utf-8")
+    finally:
+        app.cleanup()
+    links = re.findall(r'href="(01_looking\.html#[^"]+)"[^>]*>(.*?)</a>', page)
+    assert [(link, re.sub("<[^>]+>", "", text)) for link, text in links] == [
+        ("01_looking.html#claim-moves", "a star, moved"),
+        ("01_looking.html#figure-1-1", "a map"),
+        ("01_looking.html#equation-eq-star", "(1)"),
+    ]
+    assert page.count("<tr") == 3  # the head, and two rows
+    assert page.index("They burn.") < page.index("They move by")
+    assert "Later (chapter 2, planned)." in page
+    assert "A moon." not in page
 
 
 @pytest.mark.parametrize("number", OFFERED)
