@@ -13,9 +13,10 @@ from sphinx.transforms import SphinxTransform
 
 from annotated_transformer.book.front import preview
 from annotated_transformer.book.front.chapters import read_chapters, source_of
-from annotated_transformer.book.front.corrections import Corrections, Syllabus
+from annotated_transformer.book.front.corrections import Corrections
 from annotated_transformer.book.front.directives import Cards, Picture, Terms, chapter_cards, write_cards
 from annotated_transformer.book.front.sidebar import add_planned
+from annotated_transformer.book.front.syllabus import Syllabus
 
 STATIC = Path(__file__).parent / "static"
 SEARCH_NEEDS = {"doctools.js", "sphinx_highlight.js"}
