@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.book.front.chapters import source_of
 from annotated_transformer.book.front.corrections import KINDS, correction_table, read_corrections
 from tests.small_book import render, write_book
 from tests.targets import CHAPTERS, HTML, ROOT, faults, rendered_faults, words_in_a_row
@@ -15,6 +16,12 @@ ROWS = read_corrections(ROOT)
 IDS = [f"row-{row.number}" for row in ROWS]
 PAGE = (ROOT / "chapters" / "corrections.md").read_text("utf-8")
 TOPICS = re.findall(r"^```\{corrections\} (\S+)$", PAGE, re.MULTILINE)
+
+
+def linked_topics(source: str) -> set[str]:
+    """Return the groups of the appendix that a chapter's common mistakes link."""
+    mistakes = source.partition("\n## Common mistakes\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"\]\(corrections\.md#notes-([a-z-]+)\)", mistakes))
 
 
 def test_law_each_of_the_66_has_a_row():
@@ -34,6 +41,7 @@ def test_law_a_row_says_what_is_right_and_leads_to_a_place_that_is_there(row):
 
 def test_law_the_page_has_each_topic_once():
     assert Counter(TOPICS) == Counter({row.topic for row in ROWS})
+    assert re.findall(r"^\(notes-([a-z-]+)\)=\n## ", PAGE, re.MULTILINE) == TOPICS
     assert f"{len(ROWS)} statements" in PAGE
     assert "chapters/corrections" in (ROOT / "_toc.yml").read_text("utf-8")
 
@@ -98,13 +106,41 @@ def test_law_each_row_of_the_rendered_page_leads_to_its_places():
     assert rendered_faults(page, sorted(ROWS, key=lambda row: TOPICS.index(row.topic)), HTML) == []
 
 
-# Beside the notes, and beside the chapters.
+# Beside the chapters.
+
+WRITTEN = {n: source_of(ROOT, chapter.name) for n, chapter in CHAPTERS.items() if chapter.file}
+LINKED = {number: linked_topics(path.read_text("utf-8")) for number, path in WRITTEN.items()}
+
+
+@pytest.mark.parametrize("number", WRITTEN)
+def test_law_a_chapter_links_its_groups_of_the_appendix(number):
+    groups = {row.topic for row in ROWS for target in row.shown if target.chapter == number}
+    assert groups
+    assert LINKED[number], (
+        f"chapter {number}: end Common mistakes with “See also [what notes get wrong about …]"
+        f"(corrections.md#notes-TOPIC), in the appendix.”, where TOPIC is one of {sorted(groups)}"
+    )
+    assert LINKED[number] <= groups
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_law_a_row_is_linked_from_a_chapter_that_shows_it(row):
+    chapters = {target.chapter for target in row.shown} | {row.planned} - {0}
+    linking = {number for number in chapters if row.topic in LINKED.get(number, {row.topic})}
+    assert linking, f"none of the chapters {sorted(chapters)} links the group {row.topic}"
+
+
+def test_law_links_to_groups_count_where_mistakes_are_listed():
+    link = "[masks](corrections.md#notes-masks)"
+    assert linked_topics(f"\n## Common mistakes\n\nSee {link}.\n\n## Exercises\n") == {"masks"}
+    assert linked_topics(f"## Why not?\n\n{link}\n\n## Common mistakes\n\n## Exercises\n\n{link}\n") == set()
+
+
+# Beside the notes.
 
 
 def test_law_no_row_copies_the_notes(notes: list[str]):
-    assert words_in_a_row("One: two three four five six seven eight") & words_in_a_row(
-        "one two $x$ three four five six seven eight"
-    )
+    assert words_in_a_row("One: two three four five six") & words_in_a_row("one two $x$ three four five six")
     written = {run for note in notes for run in words_in_a_row(note)}
     assert len(written) > 1000
     copied = {row.number: words_in_a_row(f"{row.statement}\n{row.right}") & written for row in ROWS}
