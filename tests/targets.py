@@ -14,7 +14,7 @@ from annotated_transformer.book.front.targets import sections
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html" / "chapters"
 CHAPTERS = {chapter.number: chapter for chapter in read_chapters(ROOT)}
-COPIED = 8  # as many words in a row are a quotation
+COPIED = 6  # as many words in a row are a quotation
 Row = Correction | Statement
 
 

@@ -56,7 +56,8 @@ def link_all(targets: Sequence[Target], chapters: dict[int, Chapter], root: Path
     for number in dict.fromkeys(target.chapter for target in targets):
         if chapters[number].file:
             found = [link(target, chapters[number], root) for target in targets if target.chapter == number]
-            parts.append(f"Chapter {number}: {'; '.join(found)}.")
+            stop = "" if found[-1].partition("](")[0].endswith("?") else "."
+            parts.append(f"Chapter {number}: {'; '.join(found)}{stop}")
         else:
             parts.append(_announced(chapters[number]))
     return " ".join([*parts, _announced(chapters[planned])] if planned else parts)
