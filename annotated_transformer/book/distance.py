@@ -1,4 +1,4 @@
-"""How far an output is from its inputs: the gradient over the distance, and the longest chain of operations."""
+"""How far an output is from its inputs: the gradient, and the longest chain of operations."""
 
 import torch
 from jaxtyping import Float
@@ -6,12 +6,15 @@ from torch import Tensor
 
 
 def gradient_by_distance(
-    output: Float[Tensor, "batch width"], inputs: Float[Tensor, "batch tokens d_model"], *, rng: torch.Generator
+    output: Float[Tensor, "batch width"],
+    inputs: Float[Tensor, "batch tokens d_model"],
+    *,
+    rng: torch.Generator,
 ) -> Float[Tensor, " tokens"]:
-    """Return the size of the gradient of `output` with respect to each token, the last token first.
+    """Return the size of the gradient with respect to each token, the last token first.
 
-    The gradient is that of a random direction of the output. Its size is the root of the mean squared norm over
-    the batch.
+    The gradient is that of a random direction of `output`. Its size is the root of the
+    squared norm's mean over the batch.
 
     Raises:
         ValueError: `inputs` does not require a gradient.

@@ -48,7 +48,7 @@ def _draw_chain(ax: Axes, y: float, words: Sequence[str], title: str) -> list[Bo
 
 
 def draw_gradients(lines: Mapping[str, Sequence[float]]) -> Figure:
-    """Draw the size of gradients over the distance on a logarithmic scale; very small ones lie on its edge."""
+    """Draw the size of gradients over the distance, logarithmically; very small ones lie on the edge."""
     fig, ax = new_figure(height=4.4)
     for (name, values), (color, style, _) in zip(lines.items(), LOOKS, strict=False):
         logs = [max(round(math.log10(max(value, 1e-99)), 1), LOWEST) for value in values]
@@ -61,7 +61,7 @@ def draw_gradients(lines: Mapping[str, Sequence[float]]) -> Figure:
 
 
 def draw_copies(lines: Mapping[str, Sequence[Sequence[float]]], lengths: Sequence[int]) -> Figure:
-    """Draw the share of words repeated correctly over the length: a line for each model, a mark for each seed."""
+    """Draw the share of words repeated correctly: a line for each model, a mark for each seed."""
     fig, ax = new_figure(height=3.9)
     places = range(len(lengths))
     for (name, runs), (color, style, mark) in zip(lines.items(), LOOKS, strict=False):
@@ -83,9 +83,8 @@ def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> 
     for (name, counts), (color, style, mark) in zip(depths.items(), LOOKS, strict=False):
         ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, clip_on=False)
         ax.annotate(
-            f"{name} {counts[-1]:,}", (lengths[-1], counts[-1]), (-2, 8), textcoords="offset points",
-            ha="right", va="bottom", color=INK,
-        )  # fmt: skip
+            name, (lengths[-1], counts[-1]), (-2, 8), textcoords="offset points", ha="right", va="bottom"
+        )
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set(xlabel="words in the sentence", ylabel="operations in a row")

@@ -1,4 +1,4 @@
-"""Two models that repeat a sentence: from one vector, and from one vector per word (chapter 1 of the book)."""
+"""Two models that repeat a sentence: from one vector, and from one per word (chapter 1 of the book)."""
 
 import math
 
@@ -14,12 +14,18 @@ class VectorCopier(nn.Module):
     except by its size: there is no recurrence, and each word is one step from the vector.
     """
 
-    def __init__(self, vocab: int, tokens: int, size: int, *, rng: torch.Generator) -> None:
+    def __init__(
+        self, vocab: int, tokens: int, size: int, *, rng: torch.Generator
+    ) -> None:
         super().__init__()
         self.codes = nn.Parameter(torch.randn(tokens, vocab, size, generator=rng))
-        self.to_words = nn.Parameter(torch.randn(tokens, size, vocab, generator=rng) / math.sqrt(size))
+        self.to_words = nn.Parameter(
+            torch.randn(tokens, size, vocab, generator=rng) / math.sqrt(size)
+        )
 
-    def forward(self, words: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
+    def forward(
+        self, words: Int[Tensor, "batch tokens"]
+    ) -> Float[Tensor, "batch tokens vocab"]:
         """Return logits for each position of the sentence."""
         tokens = words.size(1)
         codes = self.codes[torch.arange(tokens), words]
@@ -34,17 +40,23 @@ class AverageCopier(nn.Module):
     in attention, they are computed from the states.
     """
 
-    def __init__(self, vocab: int, tokens: int, size: int, *, rng: torch.Generator) -> None:
+    def __init__(
+        self, vocab: int, tokens: int, size: int, *, rng: torch.Generator
+    ) -> None:
         super().__init__()
         self.codes = nn.Parameter(torch.randn(vocab, size, generator=rng))
         self.scores = nn.Parameter(torch.zeros(tokens, tokens))
-        self.to_words = nn.Parameter(torch.randn(size, vocab, generator=rng) / math.sqrt(size))
+        self.to_words = nn.Parameter(
+            torch.randn(size, vocab, generator=rng) / math.sqrt(size)
+        )
 
     def weights(self) -> Float[Tensor, "tokens tokens"]:
         """Return how much each output reads from each state; a row sums to 1."""
         return self.scores.softmax(dim=-1)
 
-    def forward(self, words: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens vocab"]:
+    def forward(
+        self, words: Int[Tensor, "batch tokens"]
+    ) -> Float[Tensor, "batch tokens vocab"]:
         """Return logits for each position of the sentence."""
         states = self.codes[words]
         averages = self.weights() @ states

@@ -54,7 +54,10 @@ def test_law_the_right_answer_passes(check, answer):
 WRONG = {
     "predictions: added": (check_gradient_predictions, PREDICTIONS | {"weight 0.5, 10 words back": 0.05}),
     "predictions: vanishes": (check_gradient_predictions, PREDICTIONS | {"weight 2, 10 words back": 2**-10}),
-    "predictions: distance": (check_gradient_predictions, PREDICTIONS | {"average of 10 words, each": 0.1**10}),
+    "predictions: distance": (
+        check_gradient_predictions,
+        PREDICTIONS | {"average of 10 words, each": 0.1**10},
+    ),
     "predictions: none": (check_gradient_predictions, {"weight 0.5, 10 words back": "?"}),
     "rnn: no memory": (check_rnn, other_rnn(reset=True)),
     "rnn: transposed": (check_rnn, other_rnn(transposed=True)),

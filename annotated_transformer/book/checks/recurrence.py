@@ -33,7 +33,7 @@ def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
     """Judge the predicted gradients of a network with one number as its state, exercise ex-predict-gradient."""
     for case, right in PREDICTIONS.items():
         found = answer.get(case)
-        expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number there.")
+        expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number in.")
         close = abs(float(found or 0.0) - right) <= 0.02 * right
         expect(close, f"for {case!r} the gradient is not {found}. {TRAPS[case]}")
     return "a chain multiplies the gradient by the same weight at each step, an average does not."
@@ -86,21 +86,21 @@ def check_last_state(answer: Function) -> str:
 
 @judge
 def check_half_life(answer: Function) -> str:
-    """Judge `answer(distance)`, the weight that halves a gradient over a distance, exercise ex-derive-weight."""
+    """Judge `answer(distance)`, the weight that halves a gradient, exercise ex-derive-weight."""
     for distance in (1, 2, 10, 60):
         found = answer(distance)
         expect(isinstance(found, int | float), f"the weight is a number, not {type(found).__name__}.")
         left = float(found) ** distance
         expect(
             0 < found < 1 and abs(left - 0.5) < 1e-6,
-            f"with your weight {found:.4f}, a share of {left:.4f} is left after {distance} steps, not one half.",
+            f"your weight {found:.4f} leaves a share of {left:.4f} after {distance} steps, not one half.",
         )
     return "the weight approaches 1 as the distance grows."
 
 
 @judge
 def check_capacity(answer: Function) -> str:
-    """Judge `answer(vocab, numbers, bits)`, the longest sentence a state can hold, exercise ex-capacity."""
+    """Judge `answer(vocab, numbers, bits)`, the longest sentence in a state, exercise ex-capacity."""
     for vocab, numbers, bits in ((2, 1, 8), (10, 1, 53), (8, 4, 16), (37000, 512, 32), (3, 1, 1)):
         found, wanted = answer(vocab, numbers, bits), 0
         while vocab ** (wanted + 1) <= 2 ** (numbers * bits):
