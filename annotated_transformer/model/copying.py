@@ -10,8 +10,8 @@ from torch import Tensor, nn
 class VectorCopier(nn.Module):
     """Repeat a sentence that was summed up in one vector of `size` numbers.
 
-    Each word at each position has a learned code, so no information is lost on the way into the vector
-    except by its size: there is no recurrence, and each word is one step from the vector.
+    Each word at each position has a learned code, and the vector is the sum of the codes.
+    There is no recurrence: each word is one step from the vector.
     """
 
     def __init__(
@@ -36,8 +36,8 @@ class VectorCopier(nn.Module):
 class AverageCopier(nn.Module):
     r"""Repeat a sentence by one weighted average per word, $c_t = \sum_i w_{ti} h_i$.
 
-    All states are kept, `size` numbers for each word. The weights are learned for each pair of positions;
-    in attention, they are computed from the states.
+    All states are kept, `size` numbers for each word. The weights are learned for each pair
+    of positions; in attention, they are computed from the states.
     """
 
     def __init__(

@@ -30,10 +30,10 @@ def _draw(seed: int, *shape: int) -> Tensor:
 
 @judge
 def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
-    """Judge the predicted gradients of a network with one number as its state, exercise ex-predict-gradient."""
+    """Judge the predicted gradients of a memory of one number, exercise ex-predict-gradient."""
     for case, right in PREDICTIONS.items():
         found = answer.get(case)
-        expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number in.")
+        expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number.")
         close = abs(float(found or 0.0) - right) <= 0.02 * right
         expect(close, f"for {case!r} the gradient is not {found}. {TRAPS[case]}")
     return "a chain multiplies the gradient by the same weight at each step, an average does not."
@@ -108,7 +108,7 @@ def check_capacity(answer: Function) -> str:
         expect(isinstance(found, int), f"the length is a whole number, not {type(found).__name__}.")
         expect(
             found == wanted,
-            f"{numbers} numbers of {bits} bits hold {wanted} words of {vocab}, not {found}: compare the number "
-            "of sentences with the number of states.",
+            f"{numbers} numbers of {bits} bits hold {wanted} words of {vocab}, not {found}: compare the "
+            "number of sentences with the number of states.",
         )
     return "no code can do better: with one more word, there are more sentences than states."
