@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
 from annotated_transformer.book.figures import new_canvas, new_figure
-from annotated_transformer.book.palette import FIRST, INK, MUTED, NEUTRAL, OUTPUT, SECOND, VALUE
+from annotated_transformer.book.palette import FIRST, NEUTRAL, OUTPUT, SECOND, VALUE
 
 LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (VALUE, "-.", "^"), (NEUTRAL, ":", "D"))
 LOWEST = -12.0  # of the logarithms that are drawn
@@ -16,11 +16,11 @@ LOWEST = -12.0  # of the logarithms that are drawn
 
 def draw_two_ways(words: Sequence[str], weights: Sequence[float], *, output: str) -> Figure:
     """Draw a sentence that reaches its translation through the last state, and through a weighted average."""
-    fig, ax = new_canvas(14.0, 12.6)
-    above = _draw_chain(ax, 7.2, words, "Through one vector")
-    goal = draw_box(ax, 9.6, 10.3, 3.9, 1.0, "translation", color=OUTPUT)
+    fig, ax = new_canvas(14.0, 12.9)
+    above = _draw_chain(ax, 7.8, words, "Through one vector", 4.6)
+    goal = draw_box(ax, 9.6, 10.9, 3.9, 1.0, "translation", color=OUTPUT)
     draw_arrow(ax, above[-1].top, (above[-1].top[0], goal.y))
-    below = _draw_chain(ax, 0.5, words, "Through a weighted average")
+    below = _draw_chain(ax, 0.5, words, "Through a weighted average", 5.8)
     goal = draw_box(ax, 5.05, 4.4, 3.9, 1.0, output, color=OUTPUT)
     for state, weight in zip(below, weights, strict=True):
         end = goal.bottom
@@ -31,11 +31,11 @@ def draw_two_ways(words: Sequence[str], weights: Sequence[float], *, output: str
     return fig
 
 
-def _draw_chain(ax: Axes, y: float, words: Sequence[str], title: str) -> list[Box]:
-    """Draw a row of words at height `y` and above it a row of states, each made from the one before."""
+def _draw_chain(ax: Axes, y: float, words: Sequence[str], title: str, above: float) -> list[Box]:
+    """Draw words at height `y` and a state over each, made from the one before; the title is `above`."""
     step = 13.6 / len(words)
     states: list[Box] = []
-    ax.text(0.1, y + 4.5, title, ha="left", va="center", weight="bold")
+    ax.text(0.1, y + above, title, ha="left", va="center", weight="bold")
     for number, word in enumerate(words):
         middle = 0.2 + step * (number + 0.5)
         ax.text(middle, y, word, ha="center", va="center")
@@ -81,15 +81,12 @@ def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> 
     """Draw how many operations have to wait for each other over the length, both on logarithmic scales."""
     fig, ax = new_figure(height=3.3)
     for (name, counts), (color, style, mark) in zip(depths.items(), LOOKS, strict=False):
-        ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, clip_on=False)
-        ax.annotate(
-            name, (lengths[-1], counts[-1]), (-2, 8), textcoords="offset points", ha="right", va="bottom"
-        )
+        ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set(xlabel="words in the sentence", ylabel="operations in a row")
     ax.set_xticks(list(lengths), [f"{length}" for length in lengths])
     ax.set_yticks([10, 100, 1000, 10000], ["10", "100", "1,000", "10,000"])
     ax.minorticks_off()
-    ax.tick_params(colors=INK, labelcolor=MUTED)
+    ax.legend(loc="upper left", handlelength=1.8)
     return fig

@@ -33,6 +33,7 @@ def test_law_a_line_is_the_mean_of_its_marks():
 
 def test_law_each_line_of_depths_has_its_name():
     fig = figures.draw_depths({"one": [10, 1000], "two": [5, 5]}, [1, 16])
-    assert texts(fig) == ["one", "two"]
+    assert [line.get_label() for line in fig.axes[0].lines] == ["one", "two"]
+    assert fig.axes[0].get_legend() is not None
     assert [list(line.get_ydata()) for line in fig.axes[0].lines] == [[10, 1000], [5, 5]]
     svg(fig)
