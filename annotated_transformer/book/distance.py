@@ -20,9 +20,7 @@ def gradient_by_distance(
         ValueError: `inputs` does not require a gradient.
     """
     if not inputs.requires_grad:
-        raise ValueError(
-            "inputs have no gradient; call inputs.requires_grad_() before the model"
-        )
+        raise ValueError("inputs have no gradient: call inputs.requires_grad_()")
     direction = torch.randn(output.shape, generator=rng, dtype=output.dtype)
     (gradient,) = torch.autograd.grad((output * direction).sum(), inputs)
     return gradient.square().sum(dim=-1).mean(dim=0).sqrt().flip(0)
@@ -32,14 +30,13 @@ def graph_depth(output: Tensor) -> int:
     """Count the operations on the longest path to `output` in autograd's graph.
 
     Operations on one path have to run one after another, whatever the hardware.
+    A fused kernel counts as one operation, even if it has steps inside.
 
     Raises:
         ValueError: `output` was computed without gradients, so there is no graph.
     """
     if output.grad_fn is None:
-        raise ValueError(
-            "output has no graph; compute it from a tensor that requires a gradient"
-        )
+        raise ValueError("output has no graph: no input required a gradient")
     depth: dict[object, int] = {}
     stack = [output.grad_fn]
     while stack:

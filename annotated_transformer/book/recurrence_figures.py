@@ -47,7 +47,7 @@ def _draw_chain(ax: Axes, y: float, words: Sequence[str], title: str, above: flo
     return states
 
 
-def draw_gradients(lines: Mapping[str, Sequence[float]]) -> Figure:
+def draw_decay(lines: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the size of gradients over the distance, logarithmically; very small ones lie on the edge."""
     fig, ax = new_figure(height=4.4)
     for (name, values), (color, style, _) in zip(lines.items(), LOOKS, strict=False):

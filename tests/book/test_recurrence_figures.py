@@ -17,7 +17,7 @@ def test_law_lines_are_as_wide_as_the_weights():
 
 
 def test_law_gradients_are_drawn_as_logarithms_down_to_the_edge():
-    fig = figures.draw_gradients({"one": [1.0, 0.01, 1e-30, 0.0], "two": [1e3, 1.0, 1.0, 1.0]})
+    fig = figures.draw_decay({"one": [1.0, 0.01, 1e-30, 0.0], "two": [1e3, 1.0, 1.0, 1.0]})
     lines = [list(line.get_ydata()) for line in fig.axes[0].lines]
     assert lines == [[0.0, -2.0, -12.0, -12.0], [3.0, 0.0, 0.0, 0.0]]
     svg(fig)

@@ -45,10 +45,9 @@ def check_rnn(answer: Function) -> str:
     for tokens in (1, 2, 7):
         theirs = nn.RNN(3, 5, batch_first=True).double().requires_grad_(False)
         w, u, b = _draw(1, 5, 3), _draw(2, 5, 5), _draw(3, 5)
-        theirs.weight_ih_l0.copy_(w)
-        theirs.weight_hh_l0.copy_(u)
-        theirs.bias_ih_l0.copy_(b)
-        theirs.bias_hh_l0.zero_()
+        theirs.load_state_dict(
+            {"weight_ih_l0": w, "weight_hh_l0": u, "bias_ih_l0": b, "bias_hh_l0": torch.zeros_like(b)}
+        )
         x = _draw(4, 2, tokens, 3)
         found = answer(x, w, u, b)
         expect_close(found, theirs(x)[0], what=f"the states of {tokens} words", tolerance=1e-9)
