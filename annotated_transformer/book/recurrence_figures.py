@@ -25,7 +25,13 @@ def draw_two_ways(words: Sequence[str], weights: Sequence[float], *, output: str
     for state, weight in zip(below, weights, strict=True):
         end = goal.bottom
         ax.plot(
-            [state.top[0], end[0]], [state.top[1], end[1]], color=VALUE, lw=10 * weight, ls="-", marker=""
+            [state.top[0], end[0]],
+            [state.top[1], end[1]],
+            color=VALUE,
+            lw=10 * weight,
+            ls="-",
+            marker="",
+            solid_capstyle="butt",
         )
         ax.text(state.center[0], state.center[1], f"{weight:.1f}", ha="center", va="center", weight="bold")
     return fig
@@ -60,7 +66,9 @@ def draw_decay(lines: Mapping[str, Sequence[float]]) -> Figure:
     return fig
 
 
-def draw_copies(lines: Mapping[str, Sequence[Sequence[float]]], lengths: Sequence[int]) -> Figure:
+def draw_copies(
+    lines: Mapping[str, Sequence[Sequence[float]]], lengths: Sequence[int], *, guess: float
+) -> Figure:
     """Draw the share of words repeated correctly: a line for each model, a mark for each seed."""
     fig, ax = new_figure(height=3.9)
     places = range(len(lengths))
@@ -70,6 +78,8 @@ def draw_copies(lines: Mapping[str, Sequence[Sequence[float]]], lengths: Sequenc
         ax.plot(places, means, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
         for place, seeds in zip(places, shown, strict=True):
             ax.plot([place] * len(seeds), seeds, color=color, linestyle="", marker=mark, clip_on=False)
+    ax.axhline(guess, color=NEUTRAL, linestyle="-", linewidth=1.0)
+    ax.text(0, guess - 0.02, "a guess", ha="left", va="top")
     ax.set(xlabel="words in the sentence", ylabel="words repeated correctly", ylim=(0, 1.04))
     ax.set_xticks(list(places), [str(length) for length in lengths])
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])

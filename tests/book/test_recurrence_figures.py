@@ -24,10 +24,12 @@ def test_law_gradients_are_drawn_as_logarithms_down_to_the_edge():
 
 
 def test_law_a_line_is_the_mean_of_its_marks():
-    fig = figures.draw_copies({"one": [[1.0, 0.5], [0.2, 0.4]]}, [4, 8])
-    line, *marks = fig.axes[0].lines
+    fig = figures.draw_copies({"one": [[1.0, 0.5], [0.2, 0.4]]}, [4, 8], guess=0.125)
+    line, *marks, level = fig.axes[0].lines
     assert [round(float(y), 6) for y in line.get_ydata()] == [0.75, 0.3]
     assert [list(mark.get_ydata()) for mark in marks] == [[1.0, 0.5], [0.2, 0.4]]
+    assert set(level.get_ydata()) == {0.125}
+    assert texts(fig) == ["a guess"]
     svg(fig)
 
 
