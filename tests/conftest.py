@@ -28,21 +28,28 @@ TRAINED = TransformerConfig(
     vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3, dropout=0.3
 )
 SEARCHED = {"vocab_size": 11, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
-MAY_LACK = {"browser": "no Chromium on this machine", "corpora": "no corpora in ../shared/data"}
+MAY_LACK = {
+    "browser": "no Chromium on this machine",
+    "corpora": "no corpora in ../shared/data",
+    "notes": "no notes in ../shared/notes",
+}
 NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
 
 
 def refused(reason: str) -> bool:
-    """Return whether REQUIRE_ALL makes a failure of a skip: 1 of every skip, but-NAME of all but that one.
+    """Return whether REQUIRE_ALL makes a failure of a skip: 1 of every skip, but-NAME,NAME of all but those.
 
     Raises:
         pytest.UsageError: REQUIRE_ALL has another value, such as a misspelt name.
     """
     value = os.environ.get("REQUIRE_ALL", "")
-    allowed = {f"but-{name}": text for name, text in MAY_LACK.items()}
-    if value not in {"", "1", *allowed}:
-        raise pytest.UsageError(f"REQUIRE_ALL={value} means nothing; give 1 or {' or '.join(allowed)}")
-    return bool(value) and reason.removeprefix("Skipped: ") != allowed.get(value)
+    names = value.removeprefix("but-").split(",") if value.startswith("but-") else []
+    if value not in {"", "1"} and (not names or set(names) - set(MAY_LACK)):
+        choices = ", ".join(MAY_LACK)
+        raise pytest.UsageError(
+            f"REQUIRE_ALL={value} means nothing; give 1, or but- and names from {choices}, as in but-corpora"
+        )
+    return bool(value) and reason.removeprefix("Skipped: ") not in {MAY_LACK[name] for name in names}
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -102,6 +109,15 @@ def shared_data() -> Path:
     if not path.is_dir():
         pytest.skip("no corpora in ../shared/data")
     return path
+
+
+@pytest.fixture(scope="session")
+def notes() -> list[str]:
+    """Return the notes that the book began with, which lie beside the project and not in it."""
+    path = ROOT.parent / "shared" / "notes"
+    if not path.is_dir():
+        pytest.skip("no notes in ../shared/notes")
+    return [file.read_text("utf-8") for file in sorted(path.glob("*.txt"))]
 
 
 @contextmanager

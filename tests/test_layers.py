@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
     "config": (),
     **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
-    **dict.fromkeys(("model.evaluation_mode", "model.pooling"), ()),
+    **dict.fromkeys(("model.copying", "model.evaluation_mode", "model.pooling"), ()),
     **dict.fromkeys(
         ("model.lookup", "model.multi_head_attention", "model.self_attention"), ("model.attention",)
     ),
@@ -68,6 +68,7 @@ TESTED_IN: dict[str, str] = {
     "book.model_map": "book/test_masking_figures.py",
     "book.checks.verdict": "book/test_verdict.py",
     "book.checks.*": "book/test_checks_{name}.py",
+    **{f"book.front.{name}": f"book/test_{name}.py" for name in ("corrections", "syllabus", "targets")},
     "book.front.*": "book/test_cover.py",
     "book.rendering.fonts": "book/test_vendored.py",
     "book.rendering.vendored": "book/test_vendored.py",

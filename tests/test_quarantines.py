@@ -89,7 +89,13 @@ def test_law_what_may_be_lacking_is_what_is_listed():
 
 
 @pytest.mark.parametrize(
-    ("value", "allowed"), [("", {*LISTED, "no moon"}), ("1", set()), ("but-corpora", {ROWS["corpora"]})]
+    ("value", "allowed"),
+    [
+        ("", {*LISTED, "no moon"}),
+        ("1", set()),
+        ("but-corpora", {ROWS["corpora"]}),
+        ("but-corpora,notes", {ROWS["corpora"], ROWS["notes"]}),
+    ],
 )
 def test_law_require_all_allows_what_it_names(value: str, allowed: set[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("REQUIRE_ALL", value)
@@ -98,9 +104,9 @@ def test_law_require_all_allows_what_it_names(value: str, allowed: set[str], mon
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("value", ["0", "but-corpus", "corpora"])
+@pytest.mark.parametrize("value", ["0", "but-", "but-corpus", "but-corpora,", "but-corpora,note", "corpora"])
 def test_message_require_all_knows_its_values(value: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("REQUIRE_ALL", value)
-    sentence = f"^REQUIRE_ALL={value} means nothing; give 1 or but-browser or but-corpora$"
+    sentence = f"^REQUIRE_ALL={value} means nothing; give 1, or but- and names from browser, corpora, notes"
     with pytest.raises(pytest.UsageError, match=sentence):
         CONFTEST["refused"]("")

@@ -64,9 +64,9 @@ def test_law_a_job_has_its_tools_a_limit_and_no_way_to_hide_a_failure(job: dict)
 
 
 @pytest.mark.parametrize("flow", WORKFLOWS.values(), ids=WORKFLOWS)
-def test_law_a_workflow_may_only_read_and_skips_only_for_want_of_the_corpora(flow: dict):
+def test_law_a_workflow_may_only_read_and_skips_only_for_want_of_corpora_and_notes(flow: dict):
     assert flow["permissions"] == {"contents": "read"}
-    assert flow["env"] == {"PIP_ARGS": "${{ vars.PIP_ARGS }}", "REQUIRE_ALL": "but-corpora"}
+    assert flow["env"] == {"PIP_ARGS": "${{ vars.PIP_ARGS }}", "REQUIRE_ALL": "but-corpora,notes"}
 
 
 def test_law_the_tests_run_on_the_oldest_and_on_a_newer_python():

@@ -88,7 +88,7 @@ def draw_lookup(
 def draw_scales(
     widths: Sequence[int], sizes: Mapping[str, Sequence[float]], *, places: Sequence[Point]
 ) -> Figure:
-    """Draw the size of scaled embeddings over the width, a line for each way to start, beside the positions'.
+    """Draw the size of scaled embeddings over the width, a line per initialization, beside that of positions.
 
     `places` says where the name of each line stands, in units of the axes.
     """
@@ -108,17 +108,17 @@ def draw_scales(
 
 
 def draw_gradients(rows: Mapping[str, tuple[float, float]], *, names: tuple[str, str]) -> Figure:
-    """Draw for some tokens how long the gradient of their row is, by the input and by the output."""
-    fig, axes = new_figure(1, 2, height=0.42 * len(rows) + 0.9)
+    """Draw the length of the gradient of some tokens' rows, from the input and from the output."""
+    fig, axes = new_figure(1, 2, height=0.42 * len(rows) + 1.2)
     for side, (ax, name, (color, _, _)) in enumerate(zip(axes, names, LOOKS, strict=False)):
         values = [pair[side] for pair in rows.values()]
         ax.barh(range(len(rows)), values, color=color, hatch="//" * side, edgecolor=INK, linewidth=0.6)
         for place, value in enumerate(values):
             if value == 0:
-                ax.text(0.0, place, " 0", ha="left", va="center")
+                ax.annotate("0", (0.0, place), xytext=(4, 0), textcoords="offset points", va="center")
         ax.set_title(name, loc="left", weight="normal")
         ax.set_xscale("symlog", linthresh=1e-4)
-        ax.set(xlim=(0, 10), ylim=(len(rows) - 0.5, -0.5))
+        ax.set(xlim=(0, 10), ylim=(len(rows) - 0.5, -0.5), xlabel="gradient length")
         ax.set_xticks([1e-3, 1e-1, 10], ["0.001", "0.1", "10"])
         ax.minorticks_off()
         ax.set_yticks(range(len(rows)), list(rows) if side == 0 else [])
@@ -133,12 +133,15 @@ def draw_turned(
     words: Sequence[str],
     limits: tuple[float, float, float, float],
 ) -> Figure:
-    """Draw words of two languages in a plane around its origin, each joined to its translation."""
+    """Draw words of two languages in a plane, each joined to its translation.
+
+    The labels stand outside: to the left of the English words with a negative x, to the right of the others.
+    """
     fig, ax = new_figure(height=4.6)
     for (x, y), (u, v), word in zip(english.tolist(), german.tolist(), words, strict=True):
         ax.plot([x, u], [y, v], color=NEUTRAL, lw=1, ls="-", marker="")
-        outward = 0.045 * (limits[3] - limits[2]) * (1 if y > 0 else -1)
-        ax.text(x, y + outward, word, ha="center", va="center")
+        outward = 0.025 * (limits[1] - limits[0]) * (1 if x > 0 else -1)
+        ax.text(x + outward, y, word, ha="left" if x > 0 else "right", va="center")
     _dots(ax, english, FIRST, "o", "English")
     _dots(ax, german, SECOND, "s", "German")
     ax.set(xlim=limits[:2], ylim=limits[2:])

@@ -13,8 +13,10 @@ from sphinx.transforms import SphinxTransform
 
 from annotated_transformer.book.front import preview
 from annotated_transformer.book.front.chapters import read_chapters, source_of
+from annotated_transformer.book.front.corrections import Corrections
 from annotated_transformer.book.front.directives import Cards, Picture, Terms, chapter_cards, write_cards
 from annotated_transformer.book.front.sidebar import add_planned
+from annotated_transformer.book.front.syllabus import Syllabus
 
 STATIC = Path(__file__).parent / "static"
 SEARCH_NEEDS = {"doctools.js", "sphinx_highlight.js"}
@@ -113,6 +115,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("attention-picture", Picture)
     app.add_directive("chapter-cards", Cards)
     app.add_directive("chapter-terms", Terms)
+    app.add_directive("corrections", Corrections)
+    app.add_directive("syllabus", Syllabus)
     app.add_transform(IndexTerms)
     app.connect("html-page-context", enliven_cover, priority=100)  # before the list of scripts is copied
     app.connect("html-page-context", show_planned, priority=900)  # after the theme's

@@ -54,21 +54,28 @@ def test_law_each_start_has_its_line_and_positions_theirs():
 
 def test_law_a_row_without_gradient_has_a_zero_and_no_bar():
     rows = {"dog": (1.0, 0.5), "cat": (0.0, 0.25)}
-    fig = figures.draw_gradients(rows, names=("by the input", "by the output"))
+    fig = figures.draw_gradients(rows, names=("from the input", "from the output"))
     widths = [[bar.get_width() for bar in ax.patches] for ax in fig.axes]
     assert widths == [[1.0, 0.0], [0.5, 0.25]]
-    assert texts(fig) == [" 0"]
+    assert texts(fig) == ["0"]
+    (zero,) = fig.axes[0].texts
+    assert zero.xy == (0.0, 1)  # in the row of cat
+    assert zero.get_position()[0] > 0  # beside the axis, not on it
     assert [bool(ax.patches[0].get_hatch()) for ax in fig.axes] == [False, True]
     svg(fig)
 
 
 def test_law_each_word_is_joined_to_its_translation():
-    english, german = torch.tensor([[0.1, 0.2], [0.3, 0.4]]), torch.tensor([[0.5, 0.6], [0.7, 0.8]])
-    fig = figures.draw_turned(english, german, words=["dog", "cat"], limits=(0.0, 1.0, 0.0, 1.0))
+    english, german = torch.tensor([[0.1, 0.2], [-0.3, 0.4]]), torch.tensor([[0.5, 0.6], [0.7, 0.8]])
+    fig = figures.draw_turned(english, german, words=["dog", "cat"], limits=(-1.0, 1.0, 0.0, 1.0))
     *joins, first, second = fig.axes[0].lines
     ends = [[*line.get_xdata(), *line.get_ydata()] for line in joins]
-    assert ends == [pytest.approx([0.1, 0.5, 0.2, 0.6]), pytest.approx([0.3, 0.7, 0.4, 0.8])]
+    assert ends == [pytest.approx([0.1, 0.5, 0.2, 0.6]), pytest.approx([-0.3, 0.7, 0.4, 0.8])]
     assert (first.get_color(), second.get_color()) == (FIRST, SECOND)
     assert list(second.get_xdata()) == pytest.approx([0.5, 0.7])
     assert texts(fig) == ["dog", "cat"]
+    right, left = fig.axes[0].texts
+    assert right.get_position()[0] > 0.1
+    assert left.get_position()[0] < -0.3
+    assert (right.get_ha(), left.get_ha()) == ("left", "right")
     svg(fig)

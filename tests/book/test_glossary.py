@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from sphinx.testing.util import SphinxTestApp
 
 from annotated_transformer.book.front.chapters import defined_terms, read_chapters
 from annotated_transformer.book.front.directives import NO_TERMS
+from tests.small_book import render, write_book
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = """
@@ -23,37 +23,14 @@ TERMS = """terms:
 
 def small_book(folder: Path, terms: str) -> Path:
     """Write a book of one finished chapter, one planned chapter and the glossary."""
-    (folder / "chapters" / "src").mkdir(parents=True)
-    (folder / "chapters" / "planned.yml").write_text(LIST, encoding="utf-8")
     chapter = f"---\njupytext: {{}}\n{terms}---\n\n# Looking around\n\nA sentence about zebras.\n"
-    (folder / "chapters" / "src" / "01_looking.md").write_text(chapter, encoding="utf-8")
-    (folder / "chapters" / "01_looking.md").write_text("# Looking around\n\nText.\n", encoding="utf-8")
-    (folder / "chapters" / "glossary.md").write_text(
-        (ROOT / "chapters" / "glossary.md").read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    (folder / "index.md").write_text(
-        "# Cover\n\n```{toctree}\nchapters/01_looking\nchapters/glossary\n```\n", encoding="utf-8"
-    )
-    (folder / "conf.py").write_text(
-        "extensions = ['myst_parser', 'annotated_transformer.book.sphinx_cover']\n"
-        "exclude_patterns = ['chapters/src', '_build']\nmyst_enable_extensions = ['dollarmath']\n"
-        "html_theme = 'basic'\nnitpicky = True\n",
-        encoding="utf-8",
-    )
-    return folder
-
-
-def render(folder: Path) -> tuple[dict[str, str], str]:
-    """Render a book; return its pages and its warnings."""
-    app = SphinxTestApp(srcdir=folder, freshenv=True)
-    try:
-        app.build()
-        pages = {str(p.relative_to(app.outdir)): p.read_text("utf-8") for p in app.outdir.rglob("*.html")}
-        return pages | {
-            "searchindex.js": (app.outdir / "searchindex.js").read_text("utf-8")
-        }, app.warning.getvalue()
-    finally:
-        app.cleanup()
+    pages = {
+        "planned.yml": LIST,
+        "src/01_looking": chapter,
+        "01_looking": "# Looking around\n\nText.\n",
+        "glossary": (ROOT / "chapters" / "glossary.md").read_text(encoding="utf-8"),
+    }
+    return write_book(folder, pages)
 
 
 def test_law_front_matter_defines_terms_and_a_chapter_without_has_none():

@@ -20,7 +20,7 @@ def _draw(seed: int, *shape: int) -> Tensor:
 
 
 def _moved_rows() -> dict[str, int]:
-    """Count the rows with a gradient in a small model: the mean of the source, added to each target row."""
+    """Count the rows with a gradient in a small model: the mean source row is added to each target row."""
     source, target, output = (_draw(seed, VOCAB, 6).requires_grad_() for seed in range(3))
     hidden = source[list(SOURCE)].mean(dim=0) + target[list(TARGET)]
     F.cross_entropy(hidden @ output.T, torch.tensor(LABELS)).backward()
@@ -41,10 +41,12 @@ def check_gradient_rows(answer: Mapping[str, Any]) -> str:
         )
         expect(
             found == right[name],
-            f"in the matrix called {name}, not {found} rows get a gradient. "
-            "Which tokens are read from it, and which are scored by it?",
+            f"{found} is not the number of rows with a gradient in the {name} matrix. "
+            "Which tokens are read from it, and which are scored with it?",
         )
-    return "a lookup reaches the tokens that were read, each once; the softmax reaches the whole vocabulary."
+    return (
+        "a lookup gives a gradient to each distinct token that was read, the softmax to the whole vocabulary."
+    )
 
 
 @judge
@@ -62,7 +64,7 @@ def check_embed_and_score(
         )
         wanted = torch.stack([(hidden * row).sum(dim=-1) for row in table], dim=-1)
         expect_close(score(hidden, table), wanted, what=f"the logits {what}", tolerance=1e-9)
-    return "rows times the root of the width go in, dot products with the rows come out."
+    return "embeddings are rows times the root of the width, logits are dot products with the rows."
 
 
 @judge
@@ -114,10 +116,10 @@ def check_rms_ratio(answer: Callable[[float, int, bool], float]) -> str:
             found = answer(std, d_model, factor)
             expect(
                 abs(found / right - 1) < 0.02,
-                f"for std={std:g}, d_model={d_model}, factor={factor}, drawing gives {right:.2f}, "
-                f"your formula {found:.2f}.",
+                f"for std={std:g}, d_model={d_model}, factor={factor}, random draws give {right:.2f}, "
+                f"your formula gives {found:.2f}.",
             )
-    return "the formula agrees with words and positions that were drawn."
+    return "the formula agrees with randomly drawn words and positions."
 
 
 @judge
@@ -130,7 +132,7 @@ def check_grow(answer: Callable[[TokenEmbedding, int], TokenEmbedding]) -> str:
     logits = (hidden @ before.T).detach()
     grown = answer(old, 2)
     expect(isinstance(grown, TokenEmbedding), f"return a TokenEmbedding, not {type(grown).__name__}.")
-    expect(torch.equal(old.weight, before), "the old matrix has changed, or grown.")
+    expect(torch.equal(old.weight, before), "the old matrix has changed; leave it as it was.")
     shape = tuple(grown.weight.shape)
     expect(shape == (9, 4), f"the new matrix has shape {shape}; 7 + 2 tokens of width 4 need (9, 4).")
     expect(
@@ -142,4 +144,4 @@ def check_grow(answer: Callable[[TokenEmbedding, int], TokenEmbedding]) -> str:
     with torch.no_grad():
         grown.weight.add_(1)
     expect(torch.equal(old.weight, before), "an update of the new matrix changes the old one.")
-    return "old tokens keep their logits, and the new ones start at the mean."
+    return "old tokens keep their logits, and the new ones start with the mean logit."

@@ -1,0 +1,82 @@
+"""Where the rows of the appendices lead: what the chapters offer as targets, and what is wrong with a row."""
+
+import json
+import re
+from pathlib import Path
+
+from bs4 import BeautifulSoup
+
+from annotated_transformer.book.front.chapters import read_chapters
+from annotated_transformer.book.front.corrections import Correction
+from annotated_transformer.book.front.syllabus import Statement
+from annotated_transformer.book.front.targets import sections
+
+ROOT = Path(__file__).resolve().parents[1]
+HTML = ROOT / "_build" / "html" / "chapters"
+CHAPTERS = {chapter.number: chapter for chapter in read_chapters(ROOT)}
+COPIED = 6  # as many words in a row are a quotation
+Row = Correction | Statement
+
+
+def anchors(notebook: str) -> set[str]:
+    """Return what a notebook offers as targets of links: claims, figures and labels."""
+    cells = json.loads(notebook)["cells"]
+    printed = "\n".join(
+        "".join(text)
+        for cell in cells
+        for output in cell.get("outputs", [])
+        for text in output.get("data", {}).values()
+        if isinstance(text, str | list)
+    )
+    written = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    found = set(re.findall(r'id="((?:claim|figure)-[a-z0-9-]+)"', printed))
+    for pattern in (r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"):
+        found |= set(re.findall(pattern, written, re.MULTILINE))
+    return found
+
+
+NOTEBOOKS = {number: ROOT / f"{chapter.file}.ipynb" for number, chapter in CHAPTERS.items() if chapter.file}
+OFFERED = {n: {*anchors(path.read_text("utf-8")), *sections(path)} for n, path in NOTEBOOKS.items()}
+
+
+def faults(row: Row) -> list[str]:
+    """Return what is wrong with where a row leads; the targets in a planned chapter are not there yet."""
+    found = []
+    for target in row.shown:
+        if target.chapter not in CHAPTERS:
+            found.append(f"there is no chapter {target.chapter}")
+        elif target.anchor not in OFFERED.get(target.chapter, {target.anchor}):
+            found.append(f"chapter {target.chapter} has no {target.anchor}")
+    if row.planned and (row.planned not in CHAPTERS or CHAPTERS[row.planned].file):
+        found.append(f"chapter {row.planned} is not planned any more; link what shows this row")
+    if not row.shown and not row.planned:
+        found.append("neither shown nor planned")
+    return found
+
+
+def words_in_a_row(text: str, words: int = COPIED) -> set[tuple[str, ...]]:
+    """Return each run of so many words in a text; formulas, which there is one way to write, do not count."""
+    said = re.findall(r"[a-z]+", re.sub(r"\$[^$]+\$", " ", text.lower()))
+    return {tuple(said[i : i + words]) for i in range(len(said) - words + 1)}
+
+
+def rendered_faults(page: str, rows: list[Row], folder: Path) -> list[str]:
+    """Return what is wrong with rows as a page shows them: too few links, or a link to what is not there."""
+    lines = BeautifulSoup(page, "html.parser").select("article tbody tr, body > table tbody tr")
+    if len(lines) != len(rows):
+        return [f"{len(lines)} rows instead of {len(rows)}"]
+    found = []
+    for row, line in zip(rows, lines, strict=True):
+        order = [target.chapter for target in row.shown]  # by chapter, as they come
+        shown = sorted(row.shown, key=lambda target: order.index(target.chapter))
+        wanted = [target for target in shown if target.chapter in OFFERED]
+        links = [str(link["href"]) for link in line.select("td:last-child a[href]")]
+        if len(links) != len(wanted):
+            found.append(f"{row}: {len(links)} links instead of {len(wanted)}")
+        for target, link in zip(wanted, links, strict=False):
+            name, _, anchor = link.partition("#")
+            if name != f"{CHAPTERS[target.chapter].name}.html" or not anchor:
+                found.append(f"{link} leads to another page than {target}")
+            elif f'id="{anchor}"' not in (folder / name).read_text("utf-8"):
+                found.append(f"{link} leads to nothing")
+    return found
