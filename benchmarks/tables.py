@@ -87,11 +87,32 @@ def multi30k_table(records: list[Record]) -> str:
     return "\n".join([*lines, "", about, "", *(f"{origin(record)}\n" for record in records)]).rstrip()
 
 
+def explorer_table(records: list[Record]) -> str:
+    """Return, for each processor, how long a sentence takes in a browser, and where that comes from."""
+    parts = []
+    for record in records:
+        found = record["results"]
+        lines = [
+            row(["milliseconds per sentence", "median", "lowest to highest"]),
+            row(["---", "--:", "--:"]),
+        ]
+        for case, times in found["ms"].items():
+            spread = f"{min(times):,.0f} to {max(times):,.0f}"
+            lines.append(row([case, f"{statistics.median(times):,.0f}", spread]))
+        about = (
+            f"Chromium {found['browser']}; the model is there {found['load_ms']:,.0f} ms after it was asked "
+            f"for, and the page holds {found['megabytes']:.0f} MB then."
+        )
+        parts += ["\n".join(lines), about, origin(record)]
+    return "\n\n".join(parts)
+
+
 PARTS = ("bidirectional", "forward", "backward", "student")
 TABLES: dict[str, Callable[[list[Record]], str]] = {
     "train": train_table,
     "decode": decode_table,
     "multi30k": multi30k_table,
+    "explorer": explorer_table,
 }
 
 

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import jaxtyping
 import pytest
@@ -100,6 +101,17 @@ def chromium() -> str:
     if path is None:
         pytest.skip("no Chromium on this machine")
     return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    """Start a browser for the page tests of a module."""
+    from playwright.sync_api import sync_playwright  # here, so that the other tests do not wait for it
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

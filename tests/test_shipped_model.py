@@ -88,7 +88,7 @@ def test_law_the_card_says_terms_score_and_command(folder: Path, results: dict):
     assert "Attribution: www.manythings.org/anki and tatoeba.org\n" in card
     assert "Licence: CC BY 2.0, https://creativecommons.org/licenses/by/2.0\n" in card
     assert f"| {results['scores']['test, beam 5']['bleu']:.2f} |" in card
-    assert "\npython -m annotated_transformer evaluate --corpus tatoeba --data data " in card
+    assert "\nannotated-transformer evaluate --corpus tatoeba --data data " in card
 
 
 def test_law_every_file_of_it_goes_into_the_wheel(root: Path, folder: Path):

@@ -1,0 +1,88 @@
+"""How fast the explorer's engine is in a browser: `python -m benchmarks.explorer [--rounds N]`.
+
+Chromium translates sentences of 12 words with the shipped English–German model: as fast as the machine is,
+and slowed down 4 and 6 times, as cheap laptops and phones are. It does so on the page's own thread, because
+Chromium's slowdown does not reach workers. Measured: milliseconds per sentence for greedy search and for a
+beam of 4, the time from asking for the model to having it, and the memory that the page holds then.
+"""
+
+import argparse
+import shutil
+import statistics
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import CDPSession, Page, sync_playwright
+
+from annotated_transformer.book.explorer import pack
+from benchmarks.record import describe_code, result_file, write_result
+from benchmarks.serving import serving
+
+SLOWDOWNS = (1, 4, 6)
+SENTENCES = (
+    "I gave the old man a book because he had asked for it.",
+    "She has never been to the city where her parents were born.",
+    "The children did not want to go home before it was dark.",
+    "We would like to know what you think about the new house.",
+)
+PAGE = '<!doctype html><title>engine</title><script src="engine.js"></script>'
+LOAD = """async () => {
+  const start = performance.now();
+  const model = await new EngineClient(".").fetchModel("en-de");
+  const parts = transformerEngine();
+  window.translator = new parts.Translator({ ...model, weights: parts.bytesOf(model.weights) });
+  return performance.now() - start;
+}"""
+TRANSLATE = """([text, method]) => {
+  const start = performance.now();
+  const steps = translator.search(translator.encode(text), { method });
+  while (!steps.next().done);
+  return performance.now() - start;
+}"""
+
+
+def measure(page: Page, address: str, rounds: int, slowdowns: Sequence[int] = SLOWDOWNS) -> dict[str, Any]:
+    """Return what the page measured; the first round of each kind is not counted."""
+    devtools = page.context.new_cdp_session(page)
+    page.goto(f"{address}index.html")
+    found: dict[str, Any] = {"load_ms": page.evaluate(LOAD), "megabytes": megabytes(devtools), "ms": {}}
+    for slowdown in slowdowns:
+        devtools.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
+        for method in ("greedy", "beam"):
+            times = [
+                page.evaluate(TRANSLATE, [text, method]) for _ in range(rounds + 1) for text in SENTENCES
+            ]
+            found["ms"][f"{method}, {slowdown} ×"] = times[len(SENTENCES) :]
+    return found
+
+
+def megabytes(devtools: CDPSession) -> float:
+    """Return how much memory the page's objects and arrays occupy, once what is not needed is gone."""
+    devtools.send("HeapProfiler.collectGarbage")
+    usage = devtools.send("Runtime.getHeapUsage")
+    return sum(usage.get(part, 0) for part in ("usedSize", "backingStorageSize")) / 1e6
+
+
+def main() -> None:
+    """Measure, write the result, and print it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5, help="rounds over the four sentences (5)")
+    rounds = parser.parse_args().rounds
+    describe_code()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        pack.write(Path(folder))
+        Path(folder, "index.html").write_text(PAGE, encoding="utf-8")
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        with serving(Path(folder)) as address:
+            found = {"browser": browser.version, **measure(browser.new_page(), address, rounds)}
+        browser.close()
+    write_result(result_file("explorer"), seed=0, results=found)
+    for case, times in found["ms"].items():
+        print(f"{case:12} {statistics.median(times):6.0f} ms")
+    print(f"load {found['load_ms']:.0f} ms, {found['megabytes']:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
