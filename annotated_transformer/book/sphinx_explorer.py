@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -21,6 +22,54 @@ class Explorer(SphinxDirective):
         """Return its first frame; the script does the rest."""
         self.env.note_dependency(str(first_frame.FILE))
         return [nodes.raw("", explorer_page(), format="html")]
+
+
+class TensorTable(SphinxDirective):
+    """`{tensor-table}`: each kind of tensor with its formula, function, test and chapter.
+
+    The explorer takes the formulas from this table.
+    """
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table."""
+        self.env.note_dependency(str(bundle.HERE / "provenance.json"))
+        titles = ("Tensor", "Formula", "Function and test", "Chapter")
+        group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (4, 3, 4, 3)), cols=len(titles))
+        head = nodes.row("", *(nodes.entry("", nodes.paragraph("", title)) for title in titles))
+        group += nodes.thead("", head)
+        group += nodes.tbody("", *(self._row(kind, entry) for kind, entry in bundle.kinds().items()))
+        return [nodes.table("", group)]
+
+    def _row(self, kind: str, entry: dict[str, Any]) -> nodes.row:
+        title = entry["title"][0].upper() + entry["title"][1:]
+        formula = nodes.inline("", "", nodes.math(entry["tex"], entry["tex"]), ids=[f"formula-{kind}"])
+        function = entry["function"].removeprefix("annotated_transformer.")
+        code = self._link("py", "obj", entry["function"], nodes.literal("", function))
+        test = nodes.literal("", entry["test"].rpartition("/")[2].replace("::", " "))
+        cells = [
+            nodes.paragraph("", "", nodes.strong("", title), nodes.Text(f". {entry['words']}")),
+            nodes.paragraph("", "", formula),
+            nodes.paragraph("", "", code, nodes.Text(" "), test),
+            nodes.paragraph("", "", self._chapter(entry["chapter"])),
+        ]
+        return nodes.row("", *(nodes.entry("", cell) for cell in cells))
+
+    def _chapter(self, number: int) -> nodes.Node:
+        chapter = next(chapter for chapter in self.config.at_chapters if chapter.number == number)
+        words = nodes.inline("", f"{number}. {chapter.title}")
+        return self._link("std", "doc", f"/{chapter.file}", words) if chapter.file else words
+
+    def _link(self, domain: str, kind: str, target: str, words: nodes.Node) -> addnodes.pending_xref:
+        return addnodes.pending_xref(
+            "",
+            words,
+            refdomain=domain,
+            reftype=kind,
+            reftarget=target,
+            refexplicit=True,
+            refdoc=self.env.docname,
+            refwarn=True,
+        )
 
 
 def write_explorer(app: Sphinx) -> None:
@@ -46,6 +95,7 @@ def load_explorer(app: Sphinx, page: str, template: str, context: dict[str, Any]
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the above with Sphinx; `sphinx_cover`, which reads the list of chapters, comes before."""
     app.add_directive("explorer", Explorer)
+    app.add_directive("tensor-table", TensorTable)
     app.connect("builder-inited", write_explorer)
     app.connect("html-page-context", load_explorer, priority=100)  # before the list of scripts is copied
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -15,8 +15,16 @@ UI = (  # in the order in which the files use each other
     "state",
     "session",
     "sentence",
+    "names",
     "stage",
+    "choose",
     "why",
+    "heads_off",
+    "searches",
+    "model_map",
+    "heat",
+    "number",
+    "tour",
     "explorer",
 )
 EXAMPLES = {  # the last of each direction is translated wrongly: look why
@@ -57,10 +65,23 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
         "shape": {
             "layers": config["num_layers"],
             "heads": config["num_heads"],
+            "width": config["d_model"],
             "vocabulary": config["vocab_size"],
         },
+        "kinds": {kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()},
+        "tour": json.loads((HERE / "tour.json").read_text(encoding="utf-8")),
         "chapters": {c.number: {"title": c.title, "page": c.file} for c in chapters},
     }
+
+
+def kinds() -> dict[str, Any]:
+    """Return, for each kind of tensor: title, words, formula, and its function, test and chapter."""
+    return dict(json.loads((HERE / "provenance.json").read_text(encoding="utf-8")))
+
+
+def reference_page(function: str) -> str:
+    """Return the page of the reference that describes a function of the package."""
+    return f"chapters/api/{function.split('.')[1]}"
 
 
 def megabytes(size: int) -> str:

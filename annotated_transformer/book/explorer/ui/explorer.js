@@ -17,7 +17,9 @@ class Explorer {
     this.state = this.frameState;
     this.result = { ...frame, frame: true };
     this.live = h("p", { class: "at-hidden", role: "status" });
-    this.parts = [(this.stage = new Stage(this)), (this.why = new Why(this))];
+    this.stage = new Stage(this);
+    this.parts = [this.stage, new Why(this), new Choose(this)];
+    if (this.whole) this.addInstruments();
     this.sentence = new Sentence(this);
     if (this.linked) this.sentence.show(this.linked);
     this.compose();
@@ -25,18 +27,69 @@ class Explorer {
     if (this.whole) addEventListener("hashchange", () => this.follow());
   }
 
+  // What only the page of the explorer has, not its parts in chapters.
+  addInstruments() {
+    this.heat = new Heat(this);
+    this.number = new NumberPanel(this);
+    this.map = new ModelMap(this);
+    this.tour = new Tour(this);
+    const [heads, searches] = [new HeadsOff(this), new Searches(this)];
+    this.parts.push(heads, searches, this.map, this.heat, this.number, this.tour);
+    this.sections = {
+      heads: section("Switch heads off", heads.element),
+      searches: section("Compare greedy search, beam search and sampling", searches.element),
+      tensors: section("Open any tensor, and any number in it", this.map.element, this.heat.element, this.number.element),
+    };
+  }
+
   compose() {
+    const [stage, why, choose] = this.parts;
     this.translation = h("p", { class: "at-x-translation" });
-    this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, this.stage.element), this.why.element);
-    fill(this.host, this.sentence.element, this.main, this.live);
+    this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, stage.element, choose.element), why.element);
+    fill(this.host, this.sentence.element, this.tour?.opener, this.main, Object.values(this.sections ?? {}), this.tour?.element, this.live);
   }
 
   render() {
     const { result } = this;
     const language = languages(result.direction)[1];
     fill(this.translation, h("q", { lang: language }, result.text), h("span", {}, ` log-probability ${number(result.logProb, 3)}`));
+    for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
     for (const part of this.parts) part.render();
     this.sentence.render();
+  }
+
+  // Opens a tensor at one of its numbers.
+  openTensor(name, index = this.firstIndex(name)) {
+    this.sections.tensors.open = true;
+    this.change({ tensor: name, at: index });
+    this.reveal("heat");
+    this.say(`${tensorTitle(name)}, ${shapeWords(this.shapeOf(name))}.`);
+  }
+
+  shapeOf(name) {
+    return this.result.tensors.find((tensor) => tensor.name === name)?.shape;
+  }
+
+  // The number to begin with: that of the token in focus.
+  firstIndex(name) {
+    const { state, result } = this;
+    const { stack } = parsed(name);
+    const row = stack === "encoder" ? state.word : state.step;
+    return this.fitting(name, [state.head ?? 0, row, stack === "output" ? result.target.ids[state.step] : 0]);
+  }
+
+  // An index that the tensor has.
+  fitting(name, index) {
+    const shape = this.shapeOf(name);
+    return shape.map((count, axis) => Math.min(index.at(axis - shape.length) ?? 0, count - 1));
+  }
+
+  // Brings a part of the page into sight.
+  reveal(part) {
+    const places = { stage: this.main, heat: this.heat?.element, number: this.number?.element, ...this.sections };
+    if (this.sections && part in this.sections) this.sections[part].open = true;
+    if (["heat", "number"].includes(part)) this.sections.tensors.open = true;
+    show(places[part]);
   }
 
   // What the token in focus reads, in words.
@@ -67,8 +120,9 @@ class Explorer {
     const linked = this.linked;
     this.linked = null;
     if (linked && linked.text === text && linked.direction === direction) return this.compute(linked);
-    const { view, layer, head, ablated } = this.state;
-    return this.compute({ ...START, view, layer, head, ablated, direction, text });
+    const { view, layer, head, ablated, step } = this.state;
+    const same = text === this.state.text && direction === this.state.direction;
+    return this.compute({ ...START, view, layer, head, ablated, direction, text, step: same ? step : 0 });
   }
 
   // Forces a token at a step, or frees the step again.
@@ -87,15 +141,25 @@ class Explorer {
       this.sentence.render();
       const result = await this.watch({ direction, text, prefix, ablated }, prefix.length);
       this.result = { ...result, direction };
-      this.state = { ...state, step: Math.min(state.step, result.target.ids.length - 1), word: Math.min(state.word, result.source.ids.length - 1) };
+      this.state = this.possible(state);
       this.sentence.refuse("");
       this.say(`Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`);
     } catch (error) {
       this.sentence.refuse(sentenceOf(error.message));
     }
     this.busy = false;
+    if (this.state.tensor) this.sections.tensors.open = true;
     this.render();
     this.keepAddress();
+  }
+
+  // The same places in another translation, which may be shorter.
+  possible(state) {
+    const { source, target } = this.result;
+    const within = (place, tokens) => Math.min(place, tokens.length - 1);
+    const tensor = this.shapeOf(state.tensor) ? state.tensor : "";
+    const at = tensor ? this.fitting(tensor, state.at) : [];
+    return { ...state, step: within(state.step, target.tokens), word: within(state.word, source.tokens), tensor, at };
   }
 
   // Shows tokens as they are computed, one at a time.
@@ -135,7 +199,10 @@ class Explorer {
 // The engine's sentence, for someone who typed one sentence.
 const sentenceOf = (message) => message.replace(/^text 0 of 1/, "The sentence");
 
+const section = (title, ...children) => h("details", { class: "at-x-section" }, h("summary", {}, h("h3", {}, title)), children);
+
 const FOLDER = document.currentScript.src.replace(/\/[^/]*$/, "");
+const ROOT = FOLDER.replace(/_static\/explorer$/, "");
 const start = () => document.querySelectorAll("[data-explorer]").forEach((host) => new Explorer(host));
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();

@@ -35,8 +35,9 @@ const READ = {
 };
 
 function toFragment(state) {
-  const fields = Object.keys(START).map((name) => [name, (WRITE[name] ?? String)(state[name])]);
-  return `#${new URLSearchParams(fields.filter(([name, text]) => ["direction", "text"].includes(name) || String(text) !== ""))}`;
+  const text = (name, from) => String((WRITE[name] ?? String)(from[name]));
+  const told = Object.keys(START).filter((name) => ["direction", "text"].includes(name) || text(name, state) !== text(name, START));
+  return `#${new URLSearchParams(told.map((name) => [name, text(name, state)]))}`;
 }
 
 // The state that a fragment holds, or null where it holds none, or one that cannot be.
