@@ -40,7 +40,7 @@ def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int 
         "target": {"ids": ids, "tokens": found.target_tokens},
         "logProb": round(found.log_prob, 2),
         "logProbs": [round(math.log(row[0]), 4) for row in shares],
-        "attention": [[round(float(weight), 3) for weight in row] for row in found.attention[-1].mean(dim=0)],
+        "attention": [[round(float(weight), 4) for weight in row] for row in found.attention[-1].mean(dim=0)],
         "top": [
             [
                 {"id": token, "token": name, "probability": round(share, 4)}

@@ -40,7 +40,7 @@ def _stage(frame: dict[str, Any]) -> str:
     lit = frame["attention"][frame["step"]]
     lines = max(len(source), len(target))
     keys = "".join(
-        f'<li style="--weight:{weight:g}"{" class=at-active" if weight >= LEAST else ""}>'
+        f'<li style="--weight:{weight if weight >= LEAST else 0:g}"{" class=at-active" if weight >= LEAST else ""}>'
         f"<i>{_percent(weight) if weight >= LEAST else ''}</i><b>{_token(token, from_)}</b></li>"
         for token, weight in zip(source, lit, strict=True)
     )
@@ -93,8 +93,8 @@ def _why(frame: dict[str, Any]) -> str:
     return (
         f'<div class="at-x-why"><h3>Why <q lang="de">{_word(frame)}</q>?</h3>'
         f'<p>After <q lang="de">{escape(before)}</q>, the model gives <b><q lang="de">{_word(frame)}</q></b> a '
-        f"probability of {_share(best)}, more than any other token. To decide, it read "
-        f"{reads(names, frame['attention'][step])}.</p>"
+        f"probability of {_share(best)}, more than any other token. Before it chose, it "
+        f"read {reads(names, frame['attention'][step])} (layer 4, mean of its heads).</p>"
         f'<p class="at-x-label">The five likeliest next tokens</p><ol class="at-x-top" role="list">{bars}</ol></div>'
     )
 

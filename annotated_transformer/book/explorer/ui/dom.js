@@ -45,4 +45,4 @@ function choices({ key, legend, options, value, pick }) {
 const button = (words, onclick, attributes = {}) => h("button", { type: "button", onclick, ...attributes }, words);
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-const show = (element) => element.scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth", block: "nearest" });
+const show = (element, block = "start") => element.scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth", block });

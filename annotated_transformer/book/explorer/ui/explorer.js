@@ -54,15 +54,15 @@ class Explorer {
     const language = languages(result.direction)[1];
     fill(this.translation, h("q", { lang: language }, result.text), h("span", {}, ` log-probability ${number(result.logProb, 3)}`));
     for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
-    for (const part of this.parts) part.render();
+    for (const part of this.parts) part.drawn = part.render();
     this.sentence.render();
   }
 
   // Opens a tensor at one of its numbers.
-  openTensor(name, index = this.firstIndex(name)) {
+  openTensor(name, index = this.firstIndex(name), part = "heat") {
     this.sections.tensors.open = true;
     this.change({ tensor: name, at: index });
-    this.reveal("heat");
+    this.reveal(part);
     this.say(`${tensorTitle(name)}, ${shapeWords(this.shapeOf(name))}.`);
   }
 
@@ -84,11 +84,14 @@ class Explorer {
     return shape.map((count, axis) => Math.min(index.at(axis - shape.length) ?? 0, count - 1));
   }
 
-  // Brings a part of the page into sight.
-  reveal(part) {
+  // Brings a part of the page into sight, once it is drawn.
+  async reveal(part) {
     const places = { stage: this.main, heat: this.heat?.element, number: this.number?.element, ...this.sections };
     if (this.sections && part in this.sections) this.sections[part].open = true;
-    if (["heat", "number"].includes(part)) this.sections.tensors.open = true;
+    if (["heat", "number"].includes(part)) {
+      this.sections.tensors.open = true;
+      await Promise.all([this.heat.drawn, this.number.drawn]);
+    }
     show(places[part]);
   }
 
@@ -96,6 +99,13 @@ class Explorer {
   readWords() {
     const { keys, rows, active } = Stage.parts(this);
     return reads(keys.tokens, rows[active]) || "all words a little";
+  }
+
+  // Whose attention is meant: "layer 4, mean of its heads".
+  placeWords() {
+    const { layer, head } = this.state;
+    const which = head === null ? "mean of its heads" : `head ${head + 1}`;
+    return layer === null ? `mean of all layers, ${head === null ? "all heads" : which}` : `layer ${layer + 1}, ${which}`;
   }
 
   isForced(step) {
@@ -112,7 +122,9 @@ class Explorer {
     this.state = { ...this.state, ...patch };
     this.render();
     this.keepAddress();
-    if (aloud) this.say(`${spoken(this.result.target.tokens[this.state.step])} reads ${this.readWords()}`);
+    if (!aloud) return;
+    const { queries, active } = Stage.parts(this);
+    this.say(`${spoken(queries.tokens[active])} reads ${this.readWords()}`);
   }
 
   // The button of the sentence: a new sentence, or the state of the link that led here.

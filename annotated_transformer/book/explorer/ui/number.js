@@ -57,7 +57,7 @@ class NumberPanel {
   // A number that has a place in a tensor leads there.
   operand({ value, name, index }) {
     if (!name) return number(value);
-    return button(number(value), () => this.explorer.openTensor(name, index), {
+    return button(number(value), () => this.explorer.openTensor(name, index, "number"), {
       class: "at-x-link",
       "data-key": `operand ${name} ${index}`,
       "aria-label": `${number(value)}, from ${tensorTitle(name)}`,

@@ -71,10 +71,10 @@ class Stage {
     this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
     this.curves.forEach(({ path, query: own }) => path.classList.toggle("at-active", own === query));
     this.keyItems.forEach((item, key) => {
-      const weight = this.rows[query][key] ?? 0;
+      const weight = this.rows[query][key] >= LEAST ? this.rows[query][key] : 0;
       item.style.setProperty("--weight", weight);
-      item.classList.toggle("at-active", weight >= LEAST);
-      item.querySelector("i").textContent = weight >= LEAST ? percent(weight) : "";
+      item.classList.toggle("at-active", weight > 0);
+      item.querySelector("i").textContent = weight ? percent(weight) : "";
     });
   }
 

@@ -18,9 +18,16 @@ class Tour {
     const move = (to, words) => button(words, () => this.go(to), { "data-key": words, disabled: to < 0 || to >= steps.length });
     fill(
       this.element,
-      h("h3", { tabindex: -1, "data-key": "tour step" }, h("span", {}, `${this.now + 1} of ${steps.length} `), step.title),
-      h("p", {}, step.words, " ", chapterLink(step.chapter)),
-      h("p", { class: "at-x-tour-moves" }, move(this.now - 1, "Back"), move(this.now + 1, "Next"), button("End the tour", () => this.end(), { "data-key": "end" })),
+      h("h3", {}, h("span", {}, `${this.now + 1} of ${steps.length} `), step.title),
+      h("p", {}, step.words),
+      h(
+        "div",
+        { class: "at-x-tour-moves" },
+        move(this.now - 1, "Back"),
+        move(this.now + 1, "Next"),
+        button("End the tour", () => this.end(), { "data-key": "end" }),
+        chapterLink(step.chapter),
+      ),
     );
   }
 
@@ -36,9 +43,10 @@ class Tour {
     if (same) explorer.change(wanted);
     else await explorer.compute(wanted);
     if (explorer.result.frame) this.now = null; // the model could not be loaded
-    explorer.reveal(step.part);
     this.render();
-    focusOn(this.element, "tour step");
+    await explorer.reveal(step.part);
+    if (!this.element.contains(document.activeElement)) focusOn(this.element, to + 1 < steps.length ? "Next" : "end");
+    explorer.say(`${to + 1} of ${steps.length}: ${step.title}. ${step.words}`);
   }
 
   end() {

@@ -19,7 +19,7 @@ class Why {
     const name = h("q", { lang: language }, plain(token, step));
     fill(
       this.element,
-      this.steps(step, result.target.tokens.length),
+      this.steps("step", step, result.target.tokens.length),
       h("h3", {}, "Why ", name.cloneNode(true), "?"),
       h(
         "p",
@@ -28,7 +28,7 @@ class Why {
         h("b", {}, name),
         ` a probability of ${exactPercent(probability)}`,
         best ? ", more than any other token. " : `; its own choice was “${plain(top[0].token, step)}”. You forced this one. `,
-        `To decide, it read ${this.explorer.readWords()}.`,
+        `Before it chose, it read ${this.explorer.readWords()} (${this.explorer.placeWords()}).`,
       ),
       h("p", { class: "at-x-label" }, "The five likeliest next tokens", result.frame ? "" : ": choose one to go on from there"),
       h("ol", { class: "at-x-top", role: "list" }, top.map((entry) => h("li", {}, this.bar(entry, step, chosen, language)))),
@@ -47,9 +47,9 @@ class Why {
     return button(parts, () => this.explorer.force(step, id), { class: "at-x-option", "data-key": `option ${id}`, "aria-pressed": String(id === chosen) });
   }
 
-  steps(step, count) {
+  steps(place, step, count) {
     const go = (to, words, sign) =>
-      button([h("span", { "aria-hidden": "true" }, sign), h("span", { class: "at-hidden" }, words)], () => this.explorer.change({ step: to }, true), {
+      button([h("span", { "aria-hidden": "true" }, sign), h("span", { class: "at-hidden" }, words)], () => this.explorer.change({ [place]: to }, true), {
         "data-key": words,
         disabled: to < 0 || to >= count,
       });
@@ -69,9 +69,10 @@ class Why {
     const name = h("q", { lang: language }, plain(result.source.tokens[word], word));
     fill(
       this.element,
+      this.steps("word", word, result.source.tokens.length),
       h("h3", {}, "What does ", name, " read?"),
-      h("p", {}, `It reads ${this.explorer.readWords()}.`),
-      h("p", {}, "In the encoder, each word reads all words of its own sentence, later ones included. After four layers, its vector describes the word in this sentence."),
+      h("p", {}, `It reads ${this.explorer.readWords()} (${this.explorer.placeWords()}).`),
+      h("p", {}, "In the encoder, each word reads all words of its own sentence, later ones included."),
     );
   }
 }
