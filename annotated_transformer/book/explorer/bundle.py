@@ -56,7 +56,9 @@ def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
 
 def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, Any]:
     """Return what the script knows about the models and the chapters."""
-    config = json.loads((pretrained_folder(pretrained_names()[0]) / "config.json").read_text(encoding="utf-8"))
+    config = json.loads(
+        (pretrained_folder(pretrained_names()[0]) / "config.json").read_text(encoding="utf-8")
+    )
     return {
         "models": {
             direction: {"size": size, "examples": EXAMPLES[direction]}
@@ -68,7 +70,9 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
             "width": config["d_model"],
             "vocabulary": config["vocab_size"],
         },
-        "kinds": {kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()},
+        "kinds": {
+            kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()
+        },
         "tour": json.loads((HERE / "tour.json").read_text(encoding="utf-8")),
         "chapters": {c.number: {"title": c.title, "page": c.file} for c in chapters},
     }

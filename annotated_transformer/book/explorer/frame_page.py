@@ -37,11 +37,11 @@ def _stage(frame: dict[str, Any]) -> str:
     """Return both columns of tokens and the curves between them, as stage.js draws them."""
     source, target = frame["source"]["tokens"], frame["target"]["tokens"]
     from_, to = frame["direction"].split("-")
-    lit = frame["attention"][frame["step"]]
+    lit = [weight if weight >= LEAST else 0 for weight in frame["attention"][frame["step"]]]
     lines = max(len(source), len(target))
     keys = "".join(
-        f'<li style="--weight:{weight if weight >= LEAST else 0:g}"{" class=at-active" if weight >= LEAST else ""}>'
-        f"<i>{_percent(weight) if weight >= LEAST else ''}</i><b>{_token(token, from_)}</b></li>"
+        f'<li{" class=at-active" if weight else ""} style="--weight:{weight:g}">'
+        f"<i>{_percent(weight) if weight else ''}</i><b>{_token(token, from_)}</b></li>"
         for token, weight in zip(source, lit, strict=True)
     )
     names = [token.strip() for token in source]
@@ -51,7 +51,7 @@ def _stage(frame: dict[str, Any]) -> str:
         for query, (token, row) in enumerate(zip(target, frame["attention"], strict=True))
     )
     curves = "".join(
-        f'<path{" class=at-active" if query == frame["step"] else ""} '
+        f"<path{' class=at-active' if query == frame['step'] else ''} "
         f'd="M0 {10 * key + 5}C50 {10 * key + 5} 50 {10 * query + 5} 100 {10 * query + 5}" '
         f'stroke-width="{1 + 7 * weight:.1f}"/>'
         for query, row in enumerate(frame["attention"])
@@ -60,14 +60,15 @@ def _stage(frame: dict[str, Any]) -> str:
     )
     alt = (
         f"The English tokens of “{frame['sentence']}” and the German tokens of its translation, one on each "
-        f"line, joined by curves as wide as the attention weights. The translation’s “{_word(frame)}” is lit: it reads "
+        f"line, joined by curves as wide as the attention weights. “{_word(frame)}” is lit: it reads "
         f"{reads(names, lit)}."
     )
     return (
         f'<div class="at-x-stage" style="--rows:{lines}">'
-        f'<div class="at-x-keys"><p>{NAMES[from_]} <span class="at-key">keys</span></p><ul role="list">{keys}</ul></div>'
-        f'<svg viewBox="0 0 100 {10 * lines}" preserveAspectRatio="none" role="img" aria-label="{escape(alt)}">'
-        f"{curves}</svg>"
+        f'<div class="at-x-keys"><p>{NAMES[from_]} <span class="at-key">keys</span></p>'
+        f'<ul role="list">{keys}</ul></div>'
+        f'<svg viewBox="0 0 100 {10 * lines}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(alt)}">{curves}</svg>'
         f'<div class="at-x-queries"><p>{NAMES[to]} <span class="at-query">queries</span></p>'
         f'<ul role="list">{queries}</ul></div></div>'
     )
@@ -92,10 +93,11 @@ def _why(frame: dict[str, Any]) -> str:
     )
     return (
         f'<div class="at-x-why"><h3>Why <q lang="de">{_word(frame)}</q>?</h3>'
-        f'<p>After <q lang="de">{escape(before)}</q>, the model gives <b><q lang="de">{_word(frame)}</q></b> a '
-        f"probability of {_share(best)}, more than any other token. Before it chose, it "
+        f'<p>After <q lang="de">{escape(before)}</q>, the model gives <b><q lang="de">{_word(frame)}</q></b> '
+        f"a probability of {_share(best)}, more than any other token. Before it chose, it "
         f"read {reads(names, frame['attention'][step])} (layer 4, mean of its heads).</p>"
-        f'<p class="at-x-label">The five likeliest next tokens</p><ol class="at-x-top" role="list">{bars}</ol></div>'
+        '<p class="at-x-label">The five likeliest next tokens</p>'
+        f'<ol class="at-x-top" role="list">{bars}</ol></div>'
     )
 
 

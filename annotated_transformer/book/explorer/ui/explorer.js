@@ -5,17 +5,14 @@ const PACE = 45; // milliseconds between two tokens, so that one can see them ar
 let session = null; // one engine for a page
 
 class Explorer {
-  constructor(host) {
-    const { view, direction, text } = JSON.parse(host.dataset.explorer);
-    const frame = JSON.parse(host.querySelector("script.at-x-frame").textContent);
-    session ??= new Session(FOLDER);
+  // `whole` is the page of the explorer, not a part of it in a chapter.
+  constructor(host, { state, result, whole }) {
     this.session = session;
     this.host = host;
-    this.whole = view === "all"; // the page of the explorer, not a part of it in a chapter
-    this.frameState = { ...START, direction, text, view: this.whole ? "cross" : view, step: frame.step };
-    this.linked = this.whole ? fromFragment(location.hash) : null;
-    this.state = this.frameState;
-    this.result = { ...frame, frame: true };
+    this.whole = whole;
+    this.state = state;
+    this.result = result;
+    this.linked = whole ? fromFragment(location.hash) : null;
     this.live = h("p", { class: "at-hidden", role: "status" });
     this.stage = new Stage(this);
     this.parts = [this.stage, new Why(this), new Choose(this)];
@@ -46,7 +43,8 @@ class Explorer {
     const [stage, why, choose] = this.parts;
     this.translation = h("p", { class: "at-x-translation" });
     this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, stage.element, choose.element), why.element);
-    fill(this.host, this.sentence.element, this.tour?.opener, this.main, Object.values(this.sections ?? {}), this.tour?.element, this.live);
+    this.more = h("p", { class: "at-x-label" });
+    fill(this.host, this.sentence.element, this.tour?.opener, this.main, Object.values(this.sections ?? {}), this.tour?.element, this.whole ? null : this.more, this.live);
   }
 
   render() {
@@ -54,6 +52,7 @@ class Explorer {
     const language = languages(result.direction)[1];
     fill(this.translation, h("q", { lang: language }, result.text), h("span", {}, ` log-probability ${number(result.logProb, 3)}`));
     for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
+    fill(this.more, h("a", { href: `${ROOT}explorer.html${toFragment(this.state)}` }, "Open this in the explorer"), ", with every tensor and number.");
     for (const part of this.parts) part.drawn = part.render();
     this.sentence.render();
   }
@@ -215,6 +214,46 @@ const section = (title, ...children) => h("details", { class: "at-x-section" }, 
 
 const FOLDER = document.currentScript.src.replace(/\/[^/]*$/, "");
 const ROOT = FOLDER.replace(/_static\/explorer$/, "");
-const start = () => document.querySelectorAll("[data-explorer]").forEach((host) => new Explorer(host));
+// The page of the explorer begins with a frame that was computed when the book was built.
+function beginWhole(host, { direction, text }) {
+  const frame = JSON.parse(host.querySelector("script.at-x-frame").textContent);
+  new Explorer(host, { state: { ...START, direction, text, step: frame.step }, result: { ...frame, frame: true }, whole: true });
+}
+
+// A figure of a chapter gets a button; the explorer takes the place of the drawing when the model has translated.
+function beginFigure(figure, options) {
+  const state = { ...START, ...options };
+  const { direction, text } = state;
+  const words = () => `Run this model in the page${session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`}`;
+  const error = h("p", { class: "at-x-error", role: "alert" });
+  const run = button(words(), async () => {
+    run.disabled = true;
+    run.textContent = "Loading the model…";
+    try {
+      await session.load(direction);
+      const result = await session.translate({ direction, text, prefix: [], ablated: [] });
+      figure.querySelectorAll(":scope > :is(svg, img, .at-figure-tools)").forEach((still) => still.remove());
+      const live = h("div", { class: "at-x" });
+      host.replaceWith(live);
+      new Explorer(live, { state, result: { ...result, direction }, whole: false });
+      focusOn(live, `query ${state[state.view === "encoder" ? "word" : "step"]}`);
+    } catch (problem) {
+      fill(error, sentenceOf(problem.message));
+      run.disabled = false;
+      run.textContent = words();
+    }
+  });
+  const host = h("div", { class: "at-x at-x-run" }, run, error);
+  figure.querySelector("figcaption").before(host);
+}
+
+function start() {
+  session = new Session(FOLDER);
+  document.querySelectorAll("[data-explorer]").forEach((host) => {
+    const { view, ...options } = JSON.parse(host.dataset.explorer);
+    if (view === "all") beginWhole(host, options);
+    else beginFigure(host, { view, ...options });
+  });
+}
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
 else start();
