@@ -45,14 +45,14 @@ class TensorTable(SphinxDirective):
         formula = nodes.inline("", "", nodes.math(entry["tex"], entry["tex"]), ids=[f"formula-{kind}"])
         function = entry["function"].removeprefix("annotated_transformer.")
         code = self._link("py", "obj", entry["function"], nodes.literal("", function))
-        test = nodes.literal("", entry["test"].rpartition("/")[2].replace("::", " "))
+        test = nodes.inline("", entry["test"].partition("::")[2], classes=["at-x-test"])
         cells = [
-            nodes.paragraph("", "", nodes.strong("", title), nodes.Text(f". {entry['words']}")),
-            nodes.paragraph("", "", formula),
-            nodes.paragraph("", "", code, nodes.Text(" "), test),
-            nodes.paragraph("", "", self._chapter(entry["chapter"])),
+            [nodes.paragraph("", "", nodes.strong("", title), nodes.Text(f". {entry['words']}"))],
+            [nodes.paragraph("", "", formula)],
+            [nodes.paragraph("", "", code), nodes.paragraph("", "", test)],
+            [nodes.paragraph("", "", self._chapter(entry["chapter"]))],
         ]
-        return nodes.row("", *(nodes.entry("", cell) for cell in cells))
+        return nodes.row("", *(nodes.entry("", *cell) for cell in cells))
 
     def _chapter(self, number: int) -> nodes.Node:
         chapter = next(chapter for chapter in self.config.at_chapters if chapter.number == number)

@@ -68,7 +68,7 @@ class HeadsOff {
           {},
           line("all on", whole.text, whole.logProb),
           line(`${ablated.length} off`, same ? text : marked(whole.text, text), logProb),
-          !same && line(`${ablated.length} off, first translation forced`, whole.text, keptLogProb),
+          !same && line(`${ablated.length} off, the first forced`, whole.text, keptLogProb),
         ),
       ),
       h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.compute({ ...this.explorer.state, ablated: [] }), { "data-key": "all on" })),
