@@ -30,7 +30,8 @@ def picture() -> str:
         f'<div><p id="at-queries">German <span class="at-query">queries</span></p>'
         f'<ul role="list" class="at-alignment-queries" aria-labelledby="at-queries">{queries}</ul></div>'
         "</div>"
-        f"<figcaption>{_caption(data)}</figcaption></figure>"
+        f"<figcaption>{_caption(data)}</figcaption>"
+        '<p class="at-alignment-more"><a href="explorer.html">Translate your own sentence</a></p></figure>'
     )
 
 

@@ -1,0 +1,93 @@
+"""The explorer's own script: the files of `ui`, and what they need to know about the book."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.book.front.chapters import Chapter
+from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
+
+HERE = Path(__file__).parent
+UI = (  # in the order in which the files use each other
+    "dom",
+    "words",
+    "state",
+    "session",
+    "sentence",
+    "names",
+    "stage",
+    "choose",
+    "why",
+    "heads_off",
+    "searches",
+    "model_map",
+    "heat",
+    "number",
+    "tour",
+    "explorer",
+)
+EXAMPLES = {  # the last of each direction is translated wrongly: look why
+    "en-de": [
+        "I hope that you can come tomorrow.",
+        "The old man did not want to sell his house.",
+        "If it rains tomorrow, we will stay at home.",
+        "The bank by the river was wet.",
+    ],
+    "de-en": [
+        "Ich hoffe, dass du morgen kommen kannst.",
+        "Gestern habe ich ein altes Buch gekauft.",
+        "Das Buch, das du mir gegeben hast, liegt auf dem Tisch.",
+        "Er hat den Zug verpasst, weil er zu spät aufgestanden ist.",
+    ],
+}
+
+
+def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
+    """Return the script of the pages that show the explorer.
+
+    `models` maps each direction to the size of its script, which the button says.
+    """
+    data = json.dumps(book_data(models, chapters), ensure_ascii=False, indent=1)
+    files = [(HERE / "ui" / f"{name}.js").read_text(encoding="utf-8") for name in UI]
+    body = "\n".join(files)
+    return f'(() => {{\n"use strict";\nconst BOOK = {data};\n\n{body}}})();\n'
+
+
+def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, Any]:
+    """Return what the script knows about the models and the chapters."""
+    config = json.loads(
+        (pretrained_folder(pretrained_names()[0]) / "config.json").read_text(encoding="utf-8")
+    )
+    return {
+        "models": {
+            direction: {"size": size, "examples": EXAMPLES[direction]}
+            for direction, size in sorted(models.items(), key=lambda item: item[0] != "en-de")
+        },
+        "shape": {
+            "layers": config["num_layers"],
+            "heads": config["num_heads"],
+            "width": config["d_model"],
+            "vocabulary": config["vocab_size"],
+        },
+        "kinds": {
+            kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()
+        },
+        "tour": json.loads((HERE / "tour.json").read_text(encoding="utf-8")),
+        "chapters": {c.number: {"title": c.title, "page": c.file} for c in chapters},
+    }
+
+
+def kinds() -> dict[str, Any]:
+    """Return, for each kind of tensor: title, words, formula, and its function, test and chapter."""
+    return dict(json.loads((HERE / "provenance.json").read_text(encoding="utf-8")))
+
+
+def reference_page(function: str) -> str:
+    """Return the page of the reference that describes a function of the package."""
+    return f"chapters/api/{function.split('.')[1]}"
+
+
+def megabytes(size: int) -> str:
+    """Return a number of bytes as one reads it on a button: 9.6 MB."""
+    return f"{size / 1e6:.1f} MB"

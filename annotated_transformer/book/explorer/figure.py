@@ -1,0 +1,246 @@
+"""A part of the explorer as a figure of a chapter: a drawing that its page can bring to life."""
+
+import json
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.path import Path
+from torch import Tensor
+
+from annotated_transformer.book.explorer.first_frame import DIRECTION, SENTENCE, likeliest_tokens
+from annotated_transformer.book.figures import anchor, check_words, heading, image, new_canvas, svg
+from annotated_transformer.book.page import Page
+from annotated_transformer.book.palette import (
+    INK,
+    KEY,
+    KEY_TEXT,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    PAPER,
+    QUERY,
+    QUERY_TEXT,
+)
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.inspection.heads import Kind, attention_maps
+from annotated_transformer.text.batching import Batch
+
+VIEWS: dict[str, Kind] = {"encoder": "encoder", "cross-attention": "cross", "decoder": "decoder"}
+TITLES = {
+    "encoder": "Each word of a sentence reads the others",
+    "cross-attention": "Each word of the translation reads the sentence",
+    "decoder": "The decoder writes one token at a time",
+}
+LANGUAGES = {"en": "English", "de": "German"}
+SHORT = {"<eos>": "end", "<bos>": "start"}
+DRAWN = 3  # curves of each query: a fixed number, because a limit is crossed earlier on some processors
+ROW = 0.82
+
+
+class Reading(NamedTuple):
+    """What an attention reads: keys, queries, a row of weights for each query, the lit query."""
+
+    keys: list[str]
+    queries: list[str]
+    weights: Float[Tensor, "queries keys"]
+    lit: int
+    names: tuple[str, str]
+
+
+def show_explorer(
+    *,
+    number: str,
+    view: str = "cross-attention",
+    sentence: str = SENTENCE,
+    direction: str = DIRECTION,
+    step: int = 0,
+    layer: int | None = None,
+    head: int | None = None,
+    title: str = "",
+    caption: str = "",
+) -> Page:
+    """Show what a shipped model reads while it translates `sentence`; in the book, a button runs the model.
+
+    `view` is "encoder", "cross-attention" or "decoder". `step` counts the tokens from 0: the one that is lit,
+    of the source in the view of the encoder, of the translation in the others. `layer` and `head` count from
+    0, too; unless given, the weights are those of the last layer, averaged over its heads. `number`, `title`
+    and `caption` are those of `show_figure`.
+
+    Raises:
+        ValueError: There is no such view, token, layer or head.
+    """
+    if view not in VIEWS:
+        raise ValueError(f"view={view!r} is no view of the explorer; choose from {', '.join(VIEWS)}")
+    translator = Translator.from_pretrained(direction)
+    config = translator.model.config
+    layer = config.num_layers - 1 if layer is None else layer
+    if layer not in range(config.num_layers) or head not in (None, *range(config.num_heads)):
+        raise ValueError(
+            f"layer={layer}, head={head} is no place in {config.num_layers} layers of {config.num_heads} "
+            "heads; count both from 0"
+        )
+    ids, shares, likeliest = likeliest_tokens(translator, sentence)
+    reading = _read(translator, view, sentence, ids, direction, step, layer, head)
+    fig = draw_curves(reading, below=1 + len(likeliest[0]) if view == "decoder" else 0)
+    if view == "decoder":
+        words = [_short(token) for token in translator.tokenizer.tokens(likeliest[step])]
+        _draw_likeliest(fig.axes[0], words, shares[step])
+    title = title or TITLES[view]
+    alt, caption = _alt(view, reading, sentence), caption or _caption(view, reading, layer, head)
+    check_words(number, title, alt, caption)
+    place = "word" if view == "encoder" else "step"
+    options = {
+        "view": VIEWS[view],
+        "direction": direction,
+        "text": sentence,
+        place: step,
+        "layer": layer,
+        "head": head,
+    }
+    return Page(
+        f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
+        f'<figure class="at-figure at-x-figure" id="{anchor(number)}" '
+        f'data-explorer="{escape(json.dumps(options))}">'
+        f"{heading(number, title)}{image(svg(fig), alt)}<figcaption>{escape(caption)}</figcaption></figure>",
+    )
+
+
+def _read(
+    translator: Translator,
+    view: str,
+    sentence: str,
+    ids: list[int],
+    direction: str,
+    step: int,
+    layer: int,
+    head: int | None,
+) -> Reading:
+    """Return what a head, or the mean of a layer's heads, reads in this view."""
+    tokenizer, config = translator.tokenizer, translator.model.config
+    src = translator.encode([sentence]).ids[0]
+    batch = Batch([0], torch.tensor([src]), torch.tensor([[config.bos_id, *ids]]))
+    with torch.no_grad():
+        heads = attention_maps(translator.model, batch)[VIEWS[view]][0, layer]
+    source, target = (list(map(_short, tokenizer.tokens(tokens))) for tokens in (src, ids))
+    from_, to = (LANGUAGES[code] for code in direction.split("-"))
+    keys, queries, names = {
+        "encoder": (source, source, (from_, from_)),
+        "cross-attention": (source, target, (from_, to)),
+        "decoder": (["start", *target[:-1]], target, (to, to)),
+    }[view]
+    if not 0 <= step < len(queries):
+        raise ValueError(f"step={step} is no token of {queries}; choose one from 0 to {len(queries) - 1}")
+    return Reading(keys, queries, heads.mean(dim=0) if head is None else heads[head], step, names)
+
+
+def _short(token: str) -> str:
+    return SHORT.get(token, token.strip())
+
+
+def draw_curves(reading: Reading, *, below: int = 0) -> Figure:
+    """Draw keys and queries in two columns, joined by curves as wide as the weights.
+
+    `below` rows stay free under them.
+    """
+    rows = max(len(reading.keys), len(reading.queries))
+    fig, ax = new_canvas(14.0, ROW * (rows + 1.4 + below))
+    top = ROW * (rows + 0.9 + below)
+    left, right = 4.9, 9.1
+
+    def line(row: int) -> float:
+        return top - ROW * (row + 1)
+
+    for x, side, name, role, color in (
+        (left, "right", reading.names[0], "keys", KEY_TEXT),
+        (right, "left", reading.names[1], "queries", QUERY_TEXT),
+    ):
+        ax.text(x, top, f"{name} {role}", ha=side, va="center", color=color)
+    for query, row in enumerate(reading.weights):
+        for key in row.argsort(descending=True)[:DRAWN].tolist():
+            ends = (left + 0.2, line(key)), (right - 0.2, line(query))
+            _draw_curve(ax, *ends, float(row[key]), lit=query == reading.lit)
+    lit = reading.weights[reading.lit]
+    for key, word in enumerate(reading.keys):
+        share = float(lit[key])
+        bar = Rectangle((left + 0.1, line(key) - 0.3), -4.6 * share, 0.6, facecolor=KEY, alpha=0.35, lw=0)
+        ax.add_patch(bar)
+        ax.text(left, line(key), word, ha="right", va="center", color=INK)
+    for query, word in enumerate(reading.queries):
+        now = query == reading.lit
+        color = PAPER if now else MUTED if below and query > reading.lit else INK
+        weight = "bold" if now else "normal"
+        ax.text(right, line(query), word, ha="left", va="center", color=color, weight=weight)
+        if now:
+            _draw_plate(ax, word, right, line(query))
+    return fig
+
+
+def _draw_plate(ax: Axes, word: str, x: float, y: float) -> None:
+    """Lay a plate in the colour of queries under the lit word."""
+    plate = FancyBboxPatch(
+        (x - 0.1, y - 0.28),
+        0.34 * len(word) + 0.3,
+        0.56,
+        boxstyle="round,pad=0.05",
+        facecolor=QUERY_TEXT,
+        lw=0,
+        zorder=2,
+    )
+    ax.add_patch(plate)
+
+
+def _draw_curve(
+    ax: Axes, start: tuple[float, float], end: tuple[float, float], weight: float, *, lit: bool
+) -> None:
+    middle = (start[0] + end[0]) / 2
+    path = Path(
+        [start, (middle, start[1]), (middle, end[1]), end],
+        [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
+    )
+    look = {"edgecolor": QUERY, "alpha": 0.9, "zorder": 1.5} if lit else {"edgecolor": NEUTRAL, "alpha": 0.35}
+    ax.add_patch(PathPatch(path, facecolor="none", lw=0.4 + 6 * round(weight, 2), capstyle="butt", **look))
+
+
+def _draw_likeliest(ax: Axes, words: Sequence[str], shares: Sequence[float]) -> None:
+    """Draw the likeliest next tokens as bars, below the columns."""
+    ax.text(4.9, ROW * (len(words) + 0.6), "likeliest next", ha="right", va="center", color=MUTED)
+    for row, (word, share) in enumerate(zip(words, shares, strict=True)):
+        y = ROW * (len(words) - row - 0.4)
+        ax.text(4.9, y, word, ha="right", va="center", color=INK)
+        ax.add_patch(Rectangle((5.1, y - 0.22), 6.0, 0.44, facecolor=NEUTRAL, alpha=0.2, lw=0))
+        ax.add_patch(Rectangle((5.1, y - 0.22), 6.0 * round(share, 2), 0.44, facecolor=OUTPUT, lw=0))
+        ax.text(13.6, y, f"{100 * share:.0f} %", ha="right", va="center", color=INK)
+
+
+def _most(reading: Reading) -> str:
+    return reading.keys[int(reading.weights[reading.lit].argmax())]
+
+
+def _alt(view: str, reading: Reading, sentence: str) -> str:
+    """Describe the drawing in words that can be listened to."""
+    word, most = reading.queries[reading.lit], _most(reading)
+    what = {
+        "encoder": "The tokens of the sentence are in two columns",
+        "cross-attention": "The sentence’s tokens are at the left, those of its translation at the right",
+        "decoder": "The tokens that the decoder reads are at the left, those that it writes at the right",
+    }[view]
+    return (
+        f"“{sentence}” {what}, joined by curves as wide as the attention weights. The token “{word}” is lit: "
+        f"its widest curve leads to “{most}”."
+    )
+
+
+def _caption(view: str, reading: Reading, layer: int, head: int | None) -> str:
+    said = f"“{reading.queries[reading.lit]}” reads “{_most(reading)}” most."
+    share = " The bars are the likeliest tokens at this step." if view == "decoder" else ""
+    which = "mean of its heads" if head is None else f"head {head + 1}"
+    return (
+        f"{said}{share} Attention of layer {layer + 1}, {which}, in a model of this package; the three "
+        "widest curves of each token."
+    )

@@ -1,0 +1,76 @@
+"""What the explorer shows before its model is loaded: one translation, computed in Python.
+
+`python -m annotated_transformer.book.explorer.first_frame` writes `first_frame.json`; a test recomputes it.
+The page shows it as HTML, without a script and in print. With a script, `ui/explorer.js` begins with it.
+"""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.next_token import first_tokens, suppress_tokens
+
+DIRECTION = "en-de"
+SENTENCE = "I hope that you can come tomorrow."  # as on the cover
+STEP = 5  # "morgen"
+FILE = Path(__file__).with_name("first_frame.json")
+LIKELIEST = 5
+
+
+def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int = STEP) -> dict[str, Any]:
+    """Return a greedy translation with the weights and the likeliest tokens of each step, rounded.
+
+    `attention` is the cross-attention of the last decoder layer, averaged over its heads.
+    """
+    translator = Translator.from_pretrained(direction)
+    found = translator.explain([sentence])[0]
+    ids, shares, tokens = likeliest_tokens(translator, sentence)
+    return {
+        "direction": direction,
+        "sentence": sentence,
+        "text": found.text,
+        "step": step,
+        "source": {"tokens": found.source_tokens},
+        "target": {"ids": ids, "tokens": found.target_tokens},
+        "logProb": round(found.log_prob, 2),
+        "logProbs": [round(math.log(row[0]), 4) for row in shares],
+        "attention": [[round(float(weight), 4) for weight in row] for row in found.attention[-1].mean(dim=0)],
+        "top": [
+            [
+                {"id": token, "token": name, "probability": round(share, 4)}
+                for token, name, share in zip(row, translator.tokenizer.tokens(row), own, strict=True)
+            ]
+            for row, own in zip(tokens, shares, strict=True)
+        ],
+    }
+
+
+def likeliest_tokens(
+    translator: Translator, sentence: str
+) -> tuple[list[int], list[list[float]], list[list[int]]]:
+    """Return the greedy translation's ids, and for each step the largest probabilities and their ids."""
+    model = translator.model
+    src = torch.tensor([translator.encode([sentence]).ids[0]])
+    tgt = greedy_search(model, src)
+    read = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
+    with evaluating(model), torch.no_grad():
+        logits = suppress_tokens(model(src, read)[0], model.config)
+    top = logits.softmax(dim=-1).topk(LIKELIEST)
+    return tgt[0].tolist(), top.values.tolist(), top.indices.tolist()
+
+
+def write_first_frame(file: Path = FILE) -> None:
+    """Write the first frame as JSON, an entry on a line."""
+    frame = first_frame().items()
+    lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in frame]
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_first_frame()

@@ -1,0 +1,119 @@
+"""The explorer's first frame as HTML: what is read without a script, and printed."""
+
+import json
+from html import escape
+from typing import Any
+
+from annotated_transformer.book.explorer.first_frame import FILE
+from annotated_transformer.book.front.picture import LEAST, reads
+
+NAMES = {"en": "English", "de": "German"}
+WORDS = {"<eos>": "end", "<bos>": "start"}
+
+
+def explorer_page() -> str:
+    """Return the element that the explorer's script takes over, with the first frame in it."""
+    frame = json.loads(FILE.read_text(encoding="utf-8"))
+    options = {"view": "all", "direction": frame["direction"], "text": frame["sentence"]}
+    data = json.dumps(frame, ensure_ascii=False).replace("</", "<\\/")
+    return (
+        f'<div class="at-x" data-explorer="{escape(json.dumps(options))}">'
+        f'<script type="application/json" class="at-x-frame">{data}</script>'
+        f'<p class="at-x-translation"><q lang="en">{escape(frame["sentence"])}</q></p>'
+        f'<div class="at-x-main"><div>{_translation(frame)}{_stage(frame)}</div>{_why(frame)}</div>'
+        "<noscript><p>With JavaScript, you can type a sentence of your own here.</p></noscript></div>"
+    )
+
+
+def _translation(frame: dict[str, Any]) -> str:
+    log_prob = f"{frame['logProb']:g}".replace("-", "−")
+    return (
+        f'<p class="at-x-translation"><q lang="de">{escape(frame["text"])}</q> '
+        f"<span>log-probability {log_prob}</span></p>"
+    )
+
+
+def _stage(frame: dict[str, Any]) -> str:
+    """Return both columns of tokens and the curves between them, as stage.js draws them."""
+    source, target = frame["source"]["tokens"], frame["target"]["tokens"]
+    from_, to = frame["direction"].split("-")
+    lit = [weight if weight >= LEAST else 0 for weight in frame["attention"][frame["step"]]]
+    lines = max(len(source), len(target))
+    keys = "".join(
+        f'<li{" class=at-active" if weight else ""} style="--weight:{weight:g}">'
+        f"<i>{_percent(weight) if weight else ''}</i><b>{_token(token, from_)}</b></li>"
+        for token, weight in zip(source, lit, strict=True)
+    )
+    names = [token.strip() for token in source]
+    queries = "".join(
+        f'<li{_query_class(query, frame["step"])}><span class="at-x-word">{_token(token, to)}'
+        f'<span class="at-hidden"> reads {escape(reads(names, row))}</span></span></li>'
+        for query, (token, row) in enumerate(zip(target, frame["attention"], strict=True))
+    )
+    curves = "".join(
+        f"<path{' class=at-active' if query == frame['step'] else ''} "
+        f'd="M0 {10 * key + 5}C50 {10 * key + 5} 50 {10 * query + 5} 100 {10 * query + 5}" '
+        f'stroke-width="{1 + 7 * weight:.1f}"/>'
+        for query, row in enumerate(frame["attention"])
+        for key, weight in enumerate(row)
+        if weight >= LEAST
+    )
+    alt = (
+        f"The English tokens of “{frame['sentence']}” and the German tokens of its translation, one on each "
+        f"line, joined by curves as wide as the attention weights. “{_word(frame)}” is lit: it reads "
+        f"{reads(names, lit)}."
+    )
+    return (
+        f'<div class="at-x-stage" style="--rows:{lines}">'
+        f'<div class="at-x-keys"><p>{NAMES[from_]} <span class="at-key">keys</span></p>'
+        f'<ul role="list">{keys}</ul></div>'
+        f'<svg viewBox="0 0 100 {10 * lines}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(alt)}">{curves}</svg>'
+        f'<div class="at-x-queries"><p>{NAMES[to]} <span class="at-query">queries</span></p>'
+        f'<ul role="list">{queries}</ul></div></div>'
+    )
+
+
+def _query_class(query: int, step: int) -> str:
+    name = "at-active" if query == step else "at-x-later" if query > step else ""
+    return f' class="{name}"' if name else ""
+
+
+def _why(frame: dict[str, Any]) -> str:
+    """Return the five likeliest tokens of the step in focus, as why.js shows them."""
+    step = frame["step"]
+    before = "".join(frame["target"]["tokens"][:step]).strip()
+    names = [token.strip() for token in frame["source"]["tokens"]]
+    best = frame["top"][step][0]["probability"]
+    bars = "".join(
+        f'<li><span class="at-x-option"><span class="at-x-bar-token">{_token(entry["token"], "de")}</span>'
+        f'<span class="at-x-bar" style="--share:{entry["probability"]:g}"></span>'
+        f'<span class="at-x-bar-number">{_share(entry["probability"])}</span></span></li>'
+        for entry in frame["top"][step]
+    )
+    return (
+        f'<div class="at-x-why"><h3>Why <q lang="de">{_word(frame)}</q>?</h3>'
+        f'<p>After <q lang="de">{escape(before)}</q>, the model gives <b><q lang="de">{_word(frame)}</q></b> '
+        f"a probability of {_share(best)}, more than any other token. Before it chose, it "
+        f"read {reads(names, frame['attention'][step])} (layer 4, mean of its heads).</p>"
+        '<p class="at-x-label">The five likeliest next tokens</p>'
+        f'<ol class="at-x-top" role="list">{bars}</ol></div>'
+    )
+
+
+def _word(frame: dict[str, Any]) -> str:
+    return escape(frame["target"]["tokens"][frame["step"]].strip())
+
+
+def _token(token: str, language: str) -> str:
+    if token in WORDS:
+        return f'<span class="at-x-special">{WORDS[token]}</span>'
+    return f'<span lang="{language}">{escape(token.strip())}</span>'
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _share(share: float) -> str:
+    return "< 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"

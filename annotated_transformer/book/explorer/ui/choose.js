@@ -1,0 +1,23 @@
+// Which attention is drawn: of which kind, layer and head.
+class Choose {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.element = h("div", { class: "at-x-choose" });
+  }
+
+  render() {
+    const { state, result, whole } = this.explorer;
+    this.element.hidden = Boolean(result.frame);
+    const { layers, heads } = BOOK.shape;
+    const numbers = (count) => [...Array.from({ length: count }, (_, i) => [i, String(i + 1)]), [null, "mean"]];
+    const pick = (field) => (value) => this.explorer.change({ [field]: value });
+    fill(
+      this.element,
+      whole && choices({ key: "view", legend: "Attention", options: Object.entries(VIEWS), value: state.view, pick: pick("view") }),
+      choices({ key: "layer", legend: "Layer", options: numbers(layers), value: state.layer, pick: pick("layer") }),
+      choices({ key: "head", legend: "Head", options: numbers(heads), value: state.head, pick: pick("head") }),
+    );
+  }
+}
+
+const VIEWS = { cross: "cross", encoder: "encoder", decoder: "decoder" };

@@ -1,0 +1,95 @@
+// Heads that are switched off: which, and what becomes of the translation.
+class HeadsOff {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.element = h("div", { class: "at-x-off" });
+  }
+
+  render() {
+    const { state, result } = this.explorer;
+    if (result.frame) return;
+    fill(
+      this.element,
+      h("p", {}, "A weight shows what a head read, not whether it mattered. Switch heads off: their output becomes zero, and the sentence is translated again. The name of a layer switches all its heads."),
+      h("div", { class: "at-x-kinds" }, Object.entries(KINDS_OF_ATTENTION).map(([kind, title]) => this.kind(kind, title, state.ablated))),
+      state.ablated.length ? this.comparison(result, state) : h("p", { class: "at-x-label" }, "All heads are on."),
+    );
+  }
+
+  kind(kind, title, off) {
+    const { layers, heads } = BOOK.shape;
+    const has = (layer, head) => off.some((other) => String(other) === String([kind, layer, head]));
+    const all = Array.from({ length: heads }, (_, head) => head);
+    return h(
+      "div",
+      { class: "at-x-kind", role: "group", "aria-label": `Heads of ${title}` },
+      h("p", {}, title),
+      Array.from({ length: layers }, (_, layer) =>
+        h(
+          "div",
+          {},
+          button(`Layer ${layer + 1}`, () => this.toggle(all.map((head) => [kind, layer, head])), {
+            class: "at-x-link",
+            "data-key": `layer ${kind} ${layer}`,
+            "aria-label": `Layer ${layer + 1} of ${title}: all heads`,
+          }),
+          all.map((head) =>
+            button(String(head + 1), () => this.toggle([[kind, layer, head]]), {
+              class: "at-x-head",
+              "data-key": `head ${kind} ${layer} ${head}`,
+              "aria-pressed": String(has(layer, head)),
+              "aria-label": `${head + 1}: switch off this head of layer ${layer + 1}, ${title}`,
+            }),
+          ),
+        ),
+      ),
+    );
+  }
+
+  // All off, unless they are already: then all on.
+  toggle(heads) {
+    const { state } = this.explorer;
+    const rest = state.ablated.filter((other) => !heads.some((head) => String(head) === String(other)));
+    const off = state.ablated.length - rest.length === heads.length ? rest : [...rest, ...heads];
+    this.explorer.compute({ ...state, ablated: off });
+  }
+
+  comparison({ whole, text, logProb, keptLogProb, direction }, { ablated }) {
+    const language = languages(direction)[1];
+    const same = whole.text === text;
+    const line = (words, sentence, value) => h("tr", {}, h("th", { scope: "row" }, words), h("td", { lang: language }, sentence), h("td", {}, number(value, 3)));
+    return [
+      h(
+        "table",
+        { class: "at-x-table" },
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "heads"), h("th", { scope: "col" }, "translation"), h("th", { scope: "col" }, "log-probability"))),
+        h(
+          "tbody",
+          {},
+          line("all on", whole.text, whole.logProb),
+          line(`${ablated.length} off`, same ? text : marked(whole.text, text), logProb),
+          !same && line(`${ablated.length} off, the first forced`, whole.text, keptLogProb),
+        ),
+      ),
+      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.compute({ ...this.explorer.state, ablated: [] }), { "data-key": "all on" })),
+    ];
+  }
+}
+
+const KINDS_OF_ATTENTION = { encoder: "encoder self-attention", decoder: "decoder self-attention", cross: "cross-attention" };
+
+// The words of `after`; those that are not of `before`, in order, are marked.
+function marked(before, after) {
+  const [a, b] = [before.split(" "), after.split(" ")];
+  const common = Array.from({ length: a.length + 1 }, () => Array(b.length + 1).fill(0)); // of the words from here on
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) common[i][j] = a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+  }
+  const words = [];
+  for (let i = 0, j = 0; j < b.length; ) {
+    if (a[i] === b[j]) [i, j] = [i + 1, (words.push(`${b[j]} `), j + 1)];
+    else if (i < a.length && common[i + 1][j] >= common[i][j + 1]) i += 1;
+    else words.push(h("ins", {}, b[j]), " "), (j += 1);
+  }
+  return words;
+}

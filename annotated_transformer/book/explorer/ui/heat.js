@@ -1,0 +1,215 @@
+// A tensor as a heat map of numbers. Only the cells in sight exist, so a tensor may have thousands of columns.
+
+const CELL = { width: 62, height: 34, side: 116 }; // as in explorer.css
+const AROUND = 3; // cells beyond the edge, for quick scrolling
+const FROM_0_TO_1 = ["weights", "probabilities"];
+
+class Heat {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.head = h("div", { class: "at-x-heat-head" });
+    this.overview = h("canvas", { class: "at-x-overview", "aria-hidden": "true" });
+    this.overview.addEventListener("click", (event) => this.jump(event));
+    this.grid = h("div", { class: "at-x-grid", role: "grid" });
+    this.grid.addEventListener("scroll", () => this.drawCells());
+    this.grid.addEventListener("keydown", (event) => this.arrow(event));
+    new ResizeObserver(() => this.drawCells()).observe(this.grid);
+    new MutationObserver(() => this.drawOverview()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    this.element = h("div", { class: "at-x-heat" }, this.head, this.overview, this.grid);
+  }
+
+  async render() {
+    const { state, result, session } = this.explorer;
+    this.element.hidden = !state.tensor;
+    if (!state.tensor) return;
+    if (this.name !== state.tensor || this.result !== result) {
+      const tensor = await session.tensor(state.tensor);
+      if (this.explorer.result !== result || this.explorer.state.tensor !== state.tensor) return; // overtaken
+      Object.assign(this, { tensor, name: state.tensor, result, slice: null });
+    }
+    this.draw();
+  }
+
+  draw() {
+    const { at } = this.explorer.state;
+    const { name, tensor } = this;
+    const { kind } = parsed(name);
+    const deep = Array.isArray(tensor[0]);
+    const slice = deep ? tensor[at[0]] : tensor;
+    const fresh = slice !== this.slice;
+    this.slice = slice;
+    this.axes = axes(name, this.result);
+    this.scale = FROM_0_TO_1.includes(kind) ? 1 : largestFinite(tensor.flat());
+    this.sequential = FROM_0_TO_1.includes(kind);
+    const [row, column] = at.slice(-2);
+    this.cell = { row, column };
+    const shape = [...(deep ? [tensor.length] : []), slice.length, slice[0].length];
+    const counted = [deep && `${tensor.length} heads`, `${slice.length} rows: ${this.axes.rows.name}`, `${slice[0].length} columns: ${this.axes.columns.name}`];
+    const info = BOOK.kinds[kind];
+    fill(
+      this.head,
+      h("h4", { tabindex: -1, "data-key": "tensor" }, tensorTitle(name)),
+      h("p", {}, info.words, " ", chapterLink(info.chapter)),
+      h("p", { class: "at-x-label" }, h("b", {}, shapeWords(shape)), ` (${counted.filter(Boolean).join(", ")}). `, this.legend()),
+      deep &&
+        choices({
+          key: "slice",
+          legend: "Head",
+          options: tensor.map((_, head) => [head, String(head + 1)]),
+          value: at[0],
+          pick: (head) => this.explorer.change({ at: [head, row, column] }),
+        }),
+    );
+    this.grid.setAttribute("aria-label", tensorTitle(name));
+    this.grid.setAttribute("aria-rowcount", slice.length + 1);
+    this.grid.setAttribute("aria-colcount", slice[0].length + 1);
+    this.bring(fresh);
+    this.drawCells();
+    if (fresh) this.drawOverview();
+  }
+
+  legend() {
+    if (this.sequential) return "Numbers in the map are rounded to three digits.";
+    return `Violet is positive, amber negative; full colour is ±${number(this.scale, 3)}.`;
+  }
+
+  // Scrolls until the chosen cell is in sight, in the middle if the map is new.
+  bring(fresh) {
+    const { row, column } = this.cell;
+    const { grid } = this;
+    const spacer = grid.firstChild ?? grid.appendChild(h("div"));
+    spacer.style.cssText = `width: ${CELL.side + this.slice[0].length * CELL.width}px; height: ${CELL.height * (this.slice.length + 1)}px`;
+    const [left, top] = [column * CELL.width, row * CELL.height];
+    const [width, height] = [grid.clientWidth - CELL.side, grid.clientHeight - CELL.height];
+    if (fresh || left < grid.scrollLeft || left + CELL.width > grid.scrollLeft + width) {
+      grid.scrollLeft = fresh ? left - width / 2 : left < grid.scrollLeft ? left : left + CELL.width - width;
+    }
+    if (fresh || top < grid.scrollTop || top + CELL.height > grid.scrollTop + height) {
+      grid.scrollTop = fresh ? top - height / 2 : top < grid.scrollTop ? top : top + CELL.height - height;
+    }
+  }
+
+  drawCells() {
+    if (!this.slice || !this.grid.clientWidth) return;
+    const { grid, slice } = this;
+    const inSight = (offset, room, size, count) => {
+      const first = Math.max(0, Math.floor(offset / size) - AROUND);
+      return Array.from({ length: Math.min(count, Math.ceil((offset + room) / size) + AROUND) - first }, (_, i) => first + i);
+    };
+    const columns = inSight(grid.scrollLeft, grid.clientWidth, CELL.width, slice[0].length);
+    const rows = inSight(grid.scrollTop, grid.clientHeight, CELL.height, slice.length);
+    const place = (column) => `left: ${CELL.side + column * CELL.width}px`;
+    const corner = h("span", { role: "columnheader", class: "at-x-side", "aria-colindex": 1 }, h("span", { class: "at-hidden" }, this.axes.rows.name));
+    const names = columns.map((column) => h("span", { role: "columnheader", class: "at-x-top-name", "aria-colindex": column + 2, style: place(column) }, this.columnName(column)));
+    fill(
+      grid.firstChild,
+      h("div", { role: "row", class: "at-x-row at-x-row-names", "aria-rowindex": 1 }, corner, names),
+      rows.map((row) =>
+        h(
+          "div",
+          { role: "row", class: "at-x-row", "aria-rowindex": row + 2, style: `top: ${CELL.height * (row + 1)}px` },
+          h("span", { role: "rowheader", class: "at-x-side", "aria-colindex": 1 }, this.rowName(row)),
+          columns.map((column) => this.drawCell(row, column, place(column))),
+        ),
+      ),
+    );
+  }
+
+  drawCell(row, column, place) {
+    const value = this.slice[row][column];
+    const here = row === this.cell.row && column === this.cell.column;
+    const share = Math.min(1, Math.abs(value) / this.scale) || 0;
+    const look = this.sequential ? `at-x-heat-cell ${share > 0.595 ? "at-x-high" : "at-x-low"}` : value < 0 ? "at-x-negative" : "at-x-positive";
+    return h(
+      "span",
+      {
+        role: "gridcell",
+        class: Number.isFinite(value) ? look : "at-x-masked",
+        tabindex: here ? 0 : -1,
+        "aria-colindex": column + 2,
+        "aria-selected": String(here),
+        "data-key": `cell ${row} ${column}`,
+        style: `${place}; --share: ${share.toFixed(3)}`,
+        onclick: () => this.go(row, column),
+      },
+      this.sequential ? value.toFixed(3) : number(value, 3),
+    );
+  }
+
+  rowName(row) {
+    const { tokens, next, language } = this.axes.rows;
+    if (!next) return tokenElement(tokens[row], row, language);
+    return h("span", { class: "at-x-two" }, "reads ", tokenElement(tokens[row], row, language), h("br"), " writes ", tokenElement(next[row], row, language));
+  }
+
+  columnName(column) {
+    const { tokens, language, name } = this.axes.columns;
+    if (tokens) return tokenElement(tokens[column], column, language);
+    return name === "features" ? String(column) : h("span", {}, this.explorer.session.tokenName(this.result.direction, column).trim() || "␣");
+  }
+
+  // The names of a place, for sentences.
+  placeWords(index) {
+    const [row, column] = index.slice(-2);
+    const head = index.length > 2 ? `head ${index[0] + 1}, ` : "";
+    const name = this.columnName(column);
+    const what = this.axes.columns.tokens ? "key" : this.axes.columns.name === "features" ? "feature" : "token";
+    return `${head}row “${this.rowName(row).textContent}”, ${what} ${name.textContent ?? name}`;
+  }
+
+  go(row, column) {
+    const { at } = this.explorer.state;
+    this.explorer.change({ at: [...at.slice(0, -2), row, column] });
+    focusOn(this.grid, `cell ${row} ${column}`);
+  }
+
+  arrow(event) {
+    const { row, column } = this.cell;
+    const [lastRow, lastColumn] = [this.slice.length - 1, this.slice[0].length - 1];
+    const page = Math.max(1, Math.floor((this.grid.clientWidth - CELL.side) / CELL.width) - 1);
+    const to = {
+      ArrowRight: [row, column + 1],
+      ArrowLeft: [row, column - 1],
+      ArrowDown: [row + 1, column],
+      ArrowUp: [row - 1, column],
+      Home: [row, 0],
+      End: [row, lastColumn],
+      PageDown: [row, column + page],
+      PageUp: [row, column - page],
+    }[event.key];
+    if (!to) return;
+    event.preventDefault();
+    this.go(Math.min(Math.max(to[0], 0), lastRow), Math.min(Math.max(to[1], 0), lastColumn));
+  }
+
+  // The whole slice in little; of the numbers that share a point, the largest is drawn.
+  drawOverview() {
+    if (!this.slice) return;
+    const { overview, slice, scale } = this;
+    const [rows, columns] = [slice.length, slice[0].length];
+    overview.hidden = CELL.side + columns * CELL.width <= this.grid.clientWidth;
+    if (overview.hidden) return;
+    const width = Math.min(columns, 960);
+    Object.assign(overview, { width, height: rows });
+    const brush = overview.getContext("2d");
+    const heat = getComputedStyle(document.documentElement).getPropertyValue("--at-heat");
+    const [positive, negative] = this.sequential ? [heat, heat] : ["#7a68c4", "#e69f00"];
+    slice.forEach((numbers, row) => {
+      for (let x = 0; x < width; x++) {
+        const own = Array.from(numbers.subarray(Math.floor((x * columns) / width), Math.ceil(((x + 1) * columns) / width)));
+        const most = own.filter(Number.isFinite).reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
+        brush.globalAlpha = Math.abs(most) / scale;
+        brush.fillStyle = most < 0 ? negative : positive;
+        brush.fillRect(x, row, 1, 1);
+      }
+    });
+  }
+
+  jump(event) {
+    const box = this.overview.getBoundingClientRect();
+    this.grid.scrollLeft = ((event.clientX - box.left) / box.width) * this.slice[0].length * CELL.width - this.grid.clientWidth / 2;
+  }
+}
+
+const largestFinite = (rows) =>
+  rows.reduce((best, row) => row.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), best), 0) || 1;

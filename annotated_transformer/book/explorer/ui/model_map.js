@@ -1,0 +1,59 @@
+// The model in the reading order of figure 1, with every tensor of the translation: a press opens one.
+class ModelMap {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.layers = { encoder: 0, decoder: 0 };
+    this.element = h("div", { class: "at-x-map" });
+  }
+
+  render() {
+    const { result, state } = this.explorer;
+    if (result.frame) return;
+    const open = state.tensor && parsed(state.tensor);
+    if (state.tensor !== this.open && open?.layer !== undefined) this.layers[open.stack] = open.layer;
+    this.open = state.tensor;
+    fill(this.element, ["encoder", "decoder"].map((stack) => this.stack(stack)), this.box("Output", this.named("output")));
+  }
+
+  stack(stack) {
+    const { num_layers: count = BOOK.shape.layers } = {};
+    const layer = this.layers[stack];
+    const own = this.named(stack).filter(({ place }) => place.layer === layer);
+    const modules = [...new Set(own.map(({ place }) => place.module))];
+    return h(
+      "section",
+      { class: `at-x-stack at-x-${stack}` },
+      h("h4", {}, capital(stack)),
+      this.box("Input", this.named(stack).filter(({ place }) => place.layer === undefined)),
+      choices({
+        key: `map ${stack}`,
+        legend: "Layer",
+        options: Array.from({ length: count }, (_, i) => [i, String(i + 1)]),
+        value: layer,
+        pick: (chosen) => {
+          this.layers[stack] = chosen;
+          this.render();
+        },
+      }),
+      modules.map((module) => this.box(capital(moduleTitle({ stack, module })), own.filter(({ place }) => place.module === module))),
+    );
+  }
+
+  named(stack) {
+    return this.explorer.result.tensors.map((tensor) => ({ ...tensor, place: parsed(tensor.name) })).filter(({ place }) => place.stack === stack);
+  }
+
+  box(title, tensors) {
+    return h(
+      "div",
+      { class: "at-x-box" },
+      h("p", {}, title),
+      tensors.map(({ name, shape, place }) =>
+        button([BOOK.kinds[place.kind].title, " ", h("span", { class: "at-x-shape" }, shapeWords(shape))], () => this.explorer.openTensor(name), {
+          "data-key": name,
+          "aria-pressed": String(name === this.explorer.state.tensor),
+        }),
+      ),
+    );
+  }
+}

@@ -1,0 +1,48 @@
+// What a tensor is, from its name: "decoder.layers.3.cross_attention.weights".
+
+const MODULES = { self_attention: "self-attention", cross_attention: "cross-attention", feed_forward: "feed-forward network", add_norm: "Add & Norm" };
+const kindOfTensor = (name) => name.split(".").at(-1).replace(/_\d$/, "");
+
+function parsed(name) {
+  const [stack, layers, layer, module] = name.split(".");
+  const kind = kindOfTensor(name);
+  if (layers !== "layers") return { kind, stack: layers ? stack : "output" };
+  return { kind, stack, layer: Number(layer), module };
+}
+
+function moduleTitle({ stack, module }) {
+  const words = MODULES[module.replace(/_\d$/, "")];
+  return stack === "decoder" && module === "self_attention" ? `masked ${words}` : words;
+}
+
+// "Decoder layer 4, cross-attention: attention weights"
+function tensorTitle(name) {
+  const place = parsed(name);
+  const { title } = BOOK.kinds[place.kind];
+  if (place.stack === "output") return capital(title);
+  const stack = capital(place.stack);
+  return place.layer === undefined ? `${stack}: ${title}` : `${stack} layer ${place.layer + 1}, ${moduleTitle(place)}: ${title}`;
+}
+
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+// Who stands at the rows and columns of a tensor: { name, tokens } where they are tokens, else { name }.
+// A row of the decoder reads one token and predicts the `next`.
+function axes(name, result) {
+  const { kind, stack, module } = parsed(name);
+  const [from, to] = languages(result.direction);
+  const source = { name: `${LANGUAGES[from]} tokens`, tokens: result.source.tokens, language: from };
+  const read = { name: `${LANGUAGES[to]} tokens`, tokens: ["<bos>", ...result.target.tokens.slice(0, -1)], next: result.target.tokens, language: to };
+  const own = stack === "encoder" ? source : read;
+  const memory = module === "cross_attention" ? source : own;
+  if (stack === "output") return { rows: read, columns: { name: "the vocabulary" } };
+  if (["scores", "weights"].includes(kind)) return { rows: own, columns: memory };
+  return { rows: ["key", "value"].includes(kind) ? memory : own, columns: { name: "features" } };
+}
+
+// The chapter that explains something, as a link where it is written.
+function chapterLink(number) {
+  const { title, page } = BOOK.chapters[number];
+  const words = `Chapter ${number}: ${title}`;
+  return page ? h("a", { href: `${ROOT}${page}.html` }, words) : h("span", {}, `${words} (planned)`);
+}

@@ -1,0 +1,140 @@
+// Where the chosen number comes from: its formula, with the numbers that went into it.
+class NumberPanel {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.element = h("section", { class: "at-x-number", "aria-label": "Where the number comes from" });
+  }
+
+  async render() {
+    const { state, result, session, heat } = this.explorer;
+    this.element.hidden = !state.tensor;
+    if (!state.tensor) return;
+    const wanted = `${state.tensor} ${state.at}`;
+    if (this.wanted === wanted && this.result === result) return;
+    Object.assign(this, { wanted, result });
+    const found = await session.provenance(state.tensor, state.at);
+    if (this.wanted !== wanted || this.result !== result) return; // overtaken
+    const info = BOOK.kinds[found.kind];
+    const formula = document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
+    const where = heat.axes ? heat.placeWords(found.index) : "";
+    fill(
+      this.element,
+      h("h4", {}, "Where does ", h("b", {}, number(found.value)), " come from?"),
+      h("p", { class: "at-x-label" }, `${tensorTitle(found.name)}; ${where}.`),
+      formula && h("p", { class: "at-x-formula" }, formula),
+      this.steps(found),
+      this.verdict(found),
+      h(
+        "dl",
+        {},
+        h("dt", {}, "computed by"),
+        h("dd", {}, h("a", { href: `${ROOT}${info.page}.html#${info.function}` }, h("code", {}, info.function.replace("annotated_transformer.", "")))),
+        h("dt", {}, "guarded by"),
+        h("dd", {}, h("code", {}, info.test.split("::")[1]), ` in ${info.test.split("::")[0]}`),
+        h("dt", {}, "explained in"),
+        h("dd", {}, chapterLink(info.chapter)),
+      ),
+    );
+  }
+
+  steps(found) {
+    const lines = found.terms.length ? sumLines(found) : plainLines(found);
+    return h(
+      "table",
+      { class: "at-x-sum" },
+      h("tbody", {}, lines.map(({ words, factors = [], value, total }) =>
+        h(
+          "tr",
+          { class: total ? "at-x-total" : null },
+          h("th", { scope: "row" }, words),
+          h("td", {}, factors.length > 1 && factors.map((factor, i) => [i > 0 && " × ", this.operand(factor)])),
+          h("td", {}, factors.length === 1 ? this.operand(factors[0]) : value === undefined ? "" : number(value)),
+        ),
+      )),
+    );
+  }
+
+  // A number that has a place in a tensor leads there.
+  operand({ value, name, index }) {
+    if (!name) return number(value);
+    return button(number(value), () => this.explorer.openTensor(name, index, "number"), {
+      class: "at-x-link",
+      "data-key": `operand ${name} ${index}`,
+      "aria-label": `${number(value)}, from ${tensorTitle(name)}`,
+    });
+  }
+
+  verdict({ value, result }) {
+    const same = Object.is(value, result) || Math.abs(value - result) <= 1e-5 * Math.max(1, Math.abs(value));
+    return same
+      ? h("p", { class: "at-x-same" }, "✓ The formula gives ", h("b", {}, number(result)), ", the number in the tensor.")
+      : h("p", { class: "at-x-error" }, `The formula gives ${number(result)}, but the tensor holds ${number(value)}.`);
+  }
+}
+
+const SHOWN = 5; // products written out; the others are added up
+
+function sumLines(found) {
+  const { terms, aside = {} } = found;
+  const order = terms.map((term, i) => ({ ...term, i })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const rest = order.slice(SHOWN);
+  const lines = order.slice(0, SHOWN).map(({ factors, value, from, i }) => ({
+    words: from ? tensorTitle(from) : termName(found, i),
+    factors: factors.map((factor, place) => ({ value: factor, ...address(found, place, i, from) })),
+    value,
+  }));
+  if (rest.length) lines.push({ words: `the other ${rest.length} products`, value: rest.reduce((total, { value }) => total + value, 0) });
+  if (aside.bias !== undefined) lines.push({ words: "bias", value: aside.bias });
+  const sum = terms.reduce((total, { value }) => total + value, 0);
+  if (aside.divisor) lines.push({ words: "sum", value: sum, total: true }, { words: `divided by √d_k = ${number(aside.divisor)}`, value: found.result });
+  else if (aside.off) lines.push({ words: "this head is switched off", value: 0, total: true });
+  else if (lines.length > 1) lines.push({ words: "sum", value: found.result, total: true });
+  return lines;
+}
+
+const termName = ({ kind }, i) => (kind === "heads" ? `key ${i + 1}` : kind === "embedding" ? "entry × scale" : `feature ${i}`);
+
+// Where a factor stands: of the first factors those that a tensor holds, of the second those of keys and values.
+function address({ kind, name, from, index }, place, i, own) {
+  const parent = name.split(".").slice(0, -1).join(".");
+  const [row, column] = index.slice(-2);
+  if (own) return { name: own, index };
+  if (kind === "scores") return place === 0 ? { name: `${parent}.query`, index: [index[0], row, i] } : { name: `${parent}.key`, index: [index[0], column, i] };
+  if (kind === "heads") return place === 0 ? { name: `${parent}.weights`, index: [index[0], row, i] } : { name: `${parent}.value`, index: [index[0], i, column] };
+  if (place === 1 || !from) return {};
+  const { heads, width } = BOOK.shape;
+  const each = width / heads;
+  return kind === "output" ? { name: from, index: [Math.floor(i / each), row, i % each] } : { name: from, index: [row, i] };
+}
+
+// The kinds that are no sum of products.
+function plainLines({ kind, from, index, result, aside }) {
+  const factor = (value) => [{ value, name: from, index }];
+  if ("later" in aside) return [{ words: "The key comes later than the query, so the causal mask makes the score −∞." }];
+  if ("forbidden" in aside) return [{ words: "Padding and the start token occur in no translation, so their logits are −∞." }];
+  if (kind === "positions") {
+    return [
+      { words: "position", value: aside.position },
+      { words: "divided by", value: aside.divisor },
+      { words: index.at(-1) % 2 ? "cosine of the quotient" : "sine of the quotient", value: result, total: true },
+    ];
+  }
+  if (kind === "activation") return [{ words: "hidden unit", factors: factor(aside.x), value: aside.x }, { words: "the larger of it and 0", value: result, total: true }];
+  if (kind === "add_norm") {
+    return [
+      { words: "sum", factors: factor(aside.x), value: aside.x },
+      { words: "minus the mean of its token", value: aside.mean },
+      { words: "divided by √(variance + 10⁻⁵)", value: Math.sqrt(aside.variance + 1e-5) },
+      { words: "times the gain", value: aside.gain },
+      { words: "plus the bias", value: aside.bias },
+      { words: "result", value: result, total: true },
+    ];
+  }
+  return [
+    { words: kind === "weights" ? "score" : "logit", factors: factor(aside.score), value: aside.score },
+    { words: "minus the largest of its row", value: aside.largest },
+    { words: "e to the power of the difference", value: Math.exp(aside.score - aside.largest) },
+    { words: "divided by the sum over the row", value: aside.total },
+    { words: "result", value: result, total: true },
+  ];
+}

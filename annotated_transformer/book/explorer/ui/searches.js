@@ -1,0 +1,64 @@
+// The same sentence by greedy search, beam search and sampling, side by side.
+class Searches {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.temperature = 1;
+    this.seed = 1;
+    this.element = h("div", { class: "at-x-searches" });
+    this.table = h("div");
+    const id = `at-x-temperature-${(groups += 1)}`;
+    const output = h("output", { for: id }, "1.0");
+    const temperature = h("input", { type: "range", id, min: 0.2, max: 2, step: 0.1, value: 1, oninput: () => (output.textContent = Number(temperature.value).toFixed(1)) });
+    const seed = h("input", { type: "number", id: `${id}-seed`, min: 0, max: 9999, step: 1, value: 1 });
+    this.run = button("Compare", () => {
+      this.temperature = Number(temperature.value);
+      this.seed = Number(seed.value);
+      this.compare();
+    });
+    this.element.append(
+      h("p", {}, "Greedy search takes the likeliest token at each step. Beam search keeps the four best beginnings. Sampling draws each token by its probability; a temperature above 1 makes unlikely tokens more likely."),
+      h("div", { class: "at-x-controls" }, h("label", { for: id }, "Temperature ", output), temperature, h("label", { for: `${id}-seed` }, "Seed"), seed, this.run),
+      this.table,
+    );
+  }
+
+  render() {
+    if (this.result !== this.explorer.result) fill(this.table);
+  }
+
+  async compare() {
+    const { explorer } = this;
+    const { result } = explorer;
+    this.run.disabled = true;
+    const { temperature, seed } = this;
+    try {
+      const found = await explorer.session.searches([{ method: "greedy" }, { method: "beam", beamSize: 4 }, { method: "sample", temperature, seed }]);
+      this.result = result;
+      if (explorer.result === result) this.fillTable(found);
+    } finally {
+      this.run.disabled = false;
+    }
+  }
+
+  fillTable(found) {
+    const language = languages(this.result.direction)[1];
+    const names = ["greedy", "beam 4", `sampling, temperature ${this.temperature.toFixed(1)}, seed ${this.seed}`];
+    fill(
+      this.table,
+      h(
+        "table",
+        { class: "at-x-table" },
+        h("thead", {}, h("tr", {}, ["search", "translation", "log-probability"].map((name) => h("th", { scope: "col" }, name)))),
+        h(
+          "tbody",
+          {},
+          found.map(({ text, logProb }, i) =>
+            h("tr", {}, h("th", { scope: "row" }, names[i]), h("td", { lang: language }, i ? marked(found[0].text, text) : text), h("td", {}, number(logProb, 3))),
+          ),
+        ),
+      ),
+      h("p", { class: "at-x-label" }, "Log-probabilities are the model’s own, at temperature 1. Underlined words differ from greedy search."),
+    );
+    this.explorer.say(found.map(({ text, logProb }, i) => `${names[i]}: ${text} ${number(logProb, 3)}.`).join(" "));
+  }
+}

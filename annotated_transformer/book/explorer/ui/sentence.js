@@ -1,0 +1,85 @@
+// The sentence and its direction: what is typed here becomes the state when the button is pressed.
+class Sentence {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.direction = explorer.state.direction;
+    const id = `at-x-sentence-${(groups += 1)}`;
+    this.input = h("input", { type: "text", id, autocomplete: "off", spellcheck: "false", value: explorer.state.text, "aria-describedby": `${id}-error` });
+    this.error = h("p", { class: "at-x-error", id: `${id}-error`, role: "alert" });
+    this.submit = h("button", { type: "submit", class: "at-x-go" });
+    this.examples = h("div", { class: "at-x-examples" });
+    this.directions = h("div");
+    this.note = h("p", { class: "at-x-note" });
+    this.element = h(
+      "form",
+      { class: "at-x-form", onsubmit: (event) => this.send(event) },
+      this.directions,
+      h("div", { class: "at-x-field" }, h("label", { for: id }, "Sentence"), this.input, this.submit),
+      this.error,
+      this.examples,
+      this.note,
+    );
+    this.show(explorer.state);
+  }
+
+  // Takes over another sentence, from a link or an example.
+  show({ direction, text }) {
+    this.direction = direction;
+    this.input.value = text;
+    this.render();
+  }
+
+  render() {
+    const { session, busy, linked } = this.explorer;
+    const { size } = BOOK.models[this.direction];
+    this.input.lang = languages(this.direction)[0];
+    fill(
+      this.directions,
+      choices({
+        key: "direction",
+        legend: "Direction",
+        options: Object.keys(BOOK.models).map((direction) => [direction, directionName(direction)]),
+        value: this.direction,
+        pick: (direction) => this.turn(direction),
+      }),
+    );
+    const loaded = session.loaded.has(this.direction);
+    fill(this.submit, busy ? (loaded ? "Translating…" : "Loading the model…") : loaded ? "Translate" : `Load the model (${size}) and translate`);
+    this.submit.disabled = Boolean(busy);
+    fill(
+      this.examples,
+      h("span", {}, "Try: "),
+      BOOK.models[this.direction].examples.map((text) => button(text, () => this.choose(text), { lang: languages(this.direction)[0], "data-key": text })),
+    );
+    const waiting = linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
+    const once = loaded ? "" : "The model runs on your own device: it is loaded once, and nothing you type leaves this page.";
+    fill(this.note, waiting + once);
+  }
+
+  // An example of the other language would be nonsense, so it is exchanged too.
+  turn(direction) {
+    const { examples } = BOOK.models[this.direction];
+    if (examples.includes(this.input.value)) this.input.value = BOOK.models[direction].examples[examples.indexOf(this.input.value)];
+    this.direction = direction;
+    this.refuse("");
+    this.render();
+  }
+
+  choose(text) {
+    this.input.value = text;
+    this.refuse("");
+    if (this.explorer.session.loaded.has(this.direction)) this.element.requestSubmit();
+    else this.submit.focus();
+  }
+
+  send(event) {
+    event.preventDefault();
+    this.refuse("");
+    this.explorer.open(this.direction, this.input.value);
+  }
+
+  refuse(message) {
+    fill(this.error, message);
+    this.input.setAttribute("aria-invalid", String(message !== ""));
+  }
+}

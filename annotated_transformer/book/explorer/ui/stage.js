@@ -1,0 +1,113 @@
+// Two columns of tokens, joined by curves as wide as the attention weights. The right one holds the queries.
+class Stage {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.element = h("div", { class: "at-x-stage" });
+    this.element.addEventListener("pointerleave", () => this.light(this.active));
+  }
+
+  // What the chosen attention joins: keys, queries, and a row of weights for each query.
+  static parts({ result, state }) {
+    const [from, to] = languages(result.direction);
+    const source = { name: LANGUAGES[from], language: from, tokens: result.source.tokens };
+    const target = { name: LANGUAGES[to], language: to, tokens: result.target.tokens };
+    const read = { ...target, tokens: ["<bos>", ...target.tokens.slice(0, -1)] };
+    const [keys, queries] = { encoder: [source, source], decoder: [read, target], cross: [source, target] }[state.view];
+    const place = state.view === "encoder" ? "word" : "step";
+    return { keys, queries, place, rows: meanWeights(result, state), active: Math.min(state[place], queries.tokens.length - 1) };
+  }
+
+  render() {
+    const { explorer } = this;
+    const { keys, queries, place, rows, active } = Stage.parts(explorer);
+    const lines = Math.max(keys.tokens.length, queries.tokens.length);
+    this.element.style.setProperty("--rows", lines);
+    this.rows = rows;
+    const later = (query) => place === "step" && query > active;
+    this.keyItems = keys.tokens.map((token, i) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, keys.language))));
+    this.queryItems = queries.tokens.map((token, i) =>
+      h(
+        "li",
+        { class: later(i) ? "at-x-later" : null, onpointerenter: (event) => event.pointerType === "mouse" && this.light(i) },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "at-x-word",
+            tabindex: i === active ? 0 : -1,
+            "aria-pressed": String(i === active),
+            "data-key": `query ${i}`,
+            onclick: () => this.go(place, i),
+            onkeydown: (event) => this.arrow(event, place, i, queries.tokens.length),
+          },
+          tokenElement(token, i, queries.language),
+          h("span", { class: "at-hidden" }, ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}reads ${reads(keys.tokens, rows[i])}`),
+          explorer.isForced?.(i) && place === "step" && h("small", {}, "forced"),
+        ),
+      ),
+    );
+    this.curves = rows.flatMap((row, query) =>
+      Array.from(row, (weight, key) => ({ weight, key, query })).filter(({ weight }) => weight >= LEAST),
+    );
+    for (const curve of this.curves) curve.path = Stage.curve(curve);
+    const box = { viewBox: `0 0 100 ${10 * lines}`, preserveAspectRatio: "none", "aria-hidden": "true" };
+    fill(
+      this.element,
+      h("div", { class: "at-x-keys" }, h("p", {}, `${keys.name} `, h("span", { class: "at-key" }, "keys")), h("ul", { role: "list" }, this.keyItems)),
+      h("svg", box, this.curves.map(({ path }) => path)),
+      h("div", { class: "at-x-queries" }, h("p", {}, `${queries.name} `, h("span", { class: "at-query" }, "queries")), h("ul", { role: "list" }, this.queryItems)),
+    );
+    this.active = active;
+    this.light(active);
+  }
+
+  static curve({ weight, key, query }) {
+    const [left, right] = [10 * key + 5, 10 * query + 5];
+    return h("path", { d: `M0 ${left}C50 ${left} 50 ${right} 100 ${right}`, "stroke-width": (1 + 7 * weight).toFixed(1) });
+  }
+
+  // Lights what one query reads.
+  light(query) {
+    this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
+    this.curves.forEach(({ path, query: own }) => path.classList.toggle("at-active", own === query));
+    this.keyItems.forEach((item, key) => {
+      const weight = this.rows[query][key] >= LEAST ? this.rows[query][key] : 0;
+      item.style.setProperty("--weight", weight);
+      item.classList.toggle("at-active", weight > 0);
+      item.querySelector("i").textContent = weight ? percent(weight) : "";
+    });
+  }
+
+  go(place, to) {
+    this.explorer.change({ [place]: to });
+    focusOn(this.element, `query ${to}`);
+  }
+
+  arrow(event, place, now, count) {
+    const step = { ArrowDown: now + 1, ArrowRight: now + 1, ArrowUp: now - 1, ArrowLeft: now - 1, Home: 0, End: count - 1 };
+    if (!(event.key in step)) return;
+    event.preventDefault();
+    this.go(place, Math.min(Math.max(step[event.key], 0), count - 1));
+  }
+
+  // The translation so far, without curves, while it is computed.
+  grow(source, tokens, [from, to]) {
+    const lines = Math.max(source.length, tokens.length);
+    this.element.style.setProperty("--rows", lines);
+    const item = (token, i, language) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, language)));
+    fill(
+      this.element,
+      h("div", { class: "at-x-keys" }, h("p", {}, LANGUAGES[from]), h("ul", { role: "list" }, source.map((token, i) => item(token, i, from)))),
+      h("svg", { viewBox: `0 0 100 ${10 * lines}`, "aria-hidden": "true" }),
+      h("div", { class: "at-x-queries" }, h("p", {}, LANGUAGES[to]), h("ul", { role: "list" }, tokens.map((token, i) => item(token, i, to)))),
+    );
+  }
+}
+
+// The weights of the chosen layer and head, or their mean: a row for each query.
+function meanWeights({ frame, attention }, { view, layer, head }) {
+  if (frame) return attention;
+  const layers = layer === null ? attention[view] : [attention[view][layer]];
+  const maps = layers.flatMap((heads) => (head === null ? heads : [heads[head]]));
+  return maps[0].map((row, query) => Array.from(row, (_, key) => maps.reduce((total, map) => total + map[query][key], 0) / maps.length));
+}

@@ -1,0 +1,66 @@
+// What the explorer shows, and the same as the fragment of an address.
+
+const START = {
+  direction: "en-de",
+  text: "",
+  prefix: [], // ids that the target must begin with
+  ablated: [], // heads that are switched off: [kind, layer, head]
+  view: "cross", // whose attention is drawn: "encoder", "decoder" or "cross"
+  layer: 3, // null: the mean of all
+  head: null, // null: the mean of all
+  step: 0, // the target token in focus
+  word: 0, // the source token in focus, where the encoder is drawn
+  tensor: "", // the tensor that is open
+  at: [], // the number in it
+};
+
+const list = (text, separator) => (text ? text.split(separator) : []);
+const whole = (text) => (text === "mean" ? null : Number(text));
+
+const WRITE = {
+  prefix: (ids) => ids.join("."),
+  ablated: (heads) => heads.map((head) => head.join(".")).join("_"),
+  layer: (layer) => layer ?? "mean",
+  head: (head) => head ?? "mean",
+  at: (index) => index.join("."),
+};
+const READ = {
+  prefix: (text) => list(text, ".").map(Number),
+  ablated: (text) => list(text, "_").map((head) => head.split(".")).map(([kind, ...place]) => [kind, ...place.map(Number)]),
+  layer: whole,
+  head: whole,
+  step: Number,
+  word: Number,
+  at: (text) => list(text, ".").map(Number),
+};
+
+function toFragment(state) {
+  const text = (name, from) => String((WRITE[name] ?? String)(from[name]));
+  const told = Object.keys(START).filter((name) => ["direction", "text"].includes(name) || text(name, state) !== text(name, START));
+  return `#${new URLSearchParams(told.map((name) => [name, text(name, state)]))}`;
+}
+
+// The state that a fragment holds, or null where it holds none, or one that cannot be.
+function fromFragment(fragment) {
+  const fields = Object.fromEntries(new URLSearchParams(fragment.slice(1)));
+  if (!fields.text || !fields.direction) return null;
+  const state = { ...START };
+  for (const name of Object.keys(START)) if (name in fields) state[name] = (READ[name] ?? String)(fields[name]);
+  return possible(state) ? state : null;
+}
+
+function possible({ direction, prefix, ablated, view, layer, head, step, word, at }) {
+  const count = (value) => Number.isInteger(value) && value >= 0;
+  const below = (value, limit) => count(value) && value < limit;
+  const { layers, heads, vocabulary } = BOOK.shape;
+  const kinds = ["encoder", "decoder", "cross"];
+  return (
+    direction in BOOK.models &&
+    kinds.includes(view) &&
+    (layer === null || below(layer, layers)) &&
+    (head === null || below(head, heads)) &&
+    [step, word, ...at].every(count) &&
+    prefix.every((id) => below(id, vocabulary)) &&
+    ablated.every(([kind, layer, head]) => kinds.includes(kind) && below(layer, layers) && below(head, heads))
+  );
+}

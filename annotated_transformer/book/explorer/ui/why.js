@@ -1,0 +1,78 @@
+// Why this word: what was written before it, what it read, and which other tokens were likely.
+class Why {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.element = h("div", { class: "at-x-why" });
+  }
+
+  render() {
+    if (this.explorer.state.view === "encoder") return this.renderEncoder();
+    const { result, state } = this.explorer;
+    const language = languages(result.direction)[1];
+    const step = Math.min(state.step, result.target.tokens.length - 1);
+    const chosen = result.target.ids[step];
+    const top = result.top[step];
+    const best = top[0].id === chosen;
+    const before = result.target.tokens.slice(0, step).join("").trim();
+    const probability = Math.exp(result.logProbs[step]);
+    const token = result.target.tokens[step];
+    const name = h("q", { lang: language }, plain(token, step));
+    fill(
+      this.element,
+      this.steps("step", step, result.target.tokens.length),
+      h("h3", {}, "Why ", name.cloneNode(true), "?"),
+      h(
+        "p",
+        {},
+        before ? ["After ", h("q", { lang: language }, before), ", the model gives "] : ["To begin with, the model gives "],
+        h("b", {}, name),
+        ` a probability of ${exactPercent(probability)}`,
+        best ? ", more than any other token. " : `; its own choice was “${plain(top[0].token, step)}”. You forced this one. `,
+        `Before it chose, it read ${this.explorer.readWords()} (${this.explorer.placeWords()}).`,
+      ),
+      h("p", { class: "at-x-label" }, "The five likeliest next tokens", result.frame ? "" : ": choose one to go on from there"),
+      h("ol", { class: "at-x-top", role: "list" }, top.map((entry) => h("li", {}, this.bar(entry, step, chosen, language)))),
+      !best && h("p", {}, button("Let the model choose again", () => this.explorer.force(step, null), { "data-key": "free" })),
+      this.numberLink(step, chosen),
+    );
+  }
+
+  bar({ id, token, probability }, step, chosen, language) {
+    const parts = [
+      h("span", { class: "at-x-bar-token" }, tokenElement(token, step, language), id === chosen && h("span", { class: "at-x-chosen" }, " ✓", h("span", { class: "at-hidden" }, " written"))),
+      h("span", { class: "at-x-bar", "aria-hidden": "true", style: `--share:${probability.toFixed(4)}` }),
+      h("span", { class: "at-x-bar-number" }, exactPercent(probability)),
+    ];
+    if (this.explorer.result.frame) return h("span", { class: "at-x-option" }, parts);
+    return button(parts, () => this.explorer.force(step, id), { class: "at-x-option", "data-key": `option ${id}`, "aria-pressed": String(id === chosen) });
+  }
+
+  steps(place, step, count) {
+    const go = (to, words, sign) =>
+      button([h("span", { "aria-hidden": "true" }, sign), h("span", { class: "at-hidden" }, words)], () => this.explorer.change({ [place]: to }, true), {
+        "data-key": words,
+        disabled: to < 0 || to >= count,
+      });
+    return h("div", { class: "at-x-steps" }, go(step - 1, "One token back", "◀"), h("span", {}, `Token ${step + 1} of ${count}`), go(step + 1, "One token on", "▶"));
+  }
+
+  numberLink(step, chosen) {
+    const { explorer } = this;
+    if (explorer.result.frame || !explorer.heat) return null;
+    return h("p", {}, button("See where this probability comes from", () => explorer.openTensor("probabilities", [step, chosen]), { class: "at-x-link", "data-key": "why number" }));
+  }
+
+  renderEncoder() {
+    const { result, state } = this.explorer;
+    const [language] = languages(result.direction);
+    const word = Math.min(state.word, result.source.tokens.length - 1);
+    const name = h("q", { lang: language }, plain(result.source.tokens[word], word));
+    fill(
+      this.element,
+      this.steps("word", word, result.source.tokens.length),
+      h("h3", {}, "What does ", name, " read?"),
+      h("p", {}, `It reads ${this.explorer.readWords()} (${this.explorer.placeWords()}).`),
+      h("p", {}, "In the encoder, each word reads all words of its own sentence, later ones included."),
+    );
+  }
+}

@@ -1,0 +1,44 @@
+// How numbers and tokens are written and said.
+
+const LANGUAGES = { en: "English", de: "German" };
+const languages = (direction) => direction.split("-");
+const directionName = (direction) => languages(direction).map((code) => LANGUAGES[code]).join(" to ");
+
+const SPECIAL = { "<eos>": "end", "<bos>": "start", "<pad>": "padding" };
+const SIGNS = { ".": "full stop", ",": "comma", "?": "question mark", "!": "exclamation mark", "<eos>": "end of sentence", "<bos>": "start of sentence" };
+
+// A token that continues the word before it is marked by a plus.
+const continues = (token, place) => place > 0 && /^[\p{L}\p{N}]/u.test(token);
+const plain = (token, place = 0) => SPECIAL[token] ?? (continues(token, place) ? `+${token}` : token.trim() || "space");
+const spoken = (token) => SIGNS[token.trim()] ?? (token.trim() || "space");
+
+// A token as an element, in its language.
+function tokenElement(token, place, language) {
+  if (token in SPECIAL) return h("span", { class: "at-x-special" }, SPECIAL[token]);
+  const mark = continues(token, place) && h("span", { class: "at-x-plus" }, "+");
+  return h("span", { lang: language }, mark, token.trim() || "␣");
+}
+
+const LEAST = 0.03; // smaller weights are neither drawn nor said; first_frame.py has the same limit
+
+// "tomorrow 88 %, come 5 %"
+function reads(keys, row) {
+  const order = [...row.keys()].sort((a, b) => row[b] - row[a]).filter((key) => row[key] >= LEAST);
+  return order.map((key) => `${spoken(keys[key])} ${percent(row[key])}`).join(", ");
+}
+
+const percent = (share) => `${Math.round(100 * share)} %`;
+const exactPercent = (share) => (share < 0.0005 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
+
+const minus = (text) => text.replace("-", "−");
+
+// A number in at most `digits` significant digits: −0.5342, 3.1·10⁻⁵, −∞.
+function number(value, digits = 4) {
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "−∞" : "not a number";
+  if (value === 0) return "0";
+  if (Math.abs(value) >= 1e-3) return minus(String(Number(value.toPrecision(digits))));
+  const [digitsOf, exponent] = value.toExponential(Math.min(digits, 3) - 1).split("e");
+  return minus(`${Number(digitsOf)}·10`) + [...exponent].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]).join("");
+}
+
+const shapeWords = (shape) => shape.join(" × ");
