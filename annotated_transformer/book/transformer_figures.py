@@ -58,7 +58,9 @@ def draw_transformer() -> Figure:
     z = draw_box(ax, 1.8, top + 1.5, 3.4, 1.0, "$z$", color=KEY)
     draw_arrow(ax, (3.5, top), z.bottom)
     ax.text(3.8, top + 0.75, SOURCE_SHAPE, ha="left", va="center", color=MUTED)
-    top = _draw_stack(ax, 7.3, low, DECODER_PARTS, DECODER, "Decoder", "target, shifted", ("$n$", TARGET_SHAPE))
+    top = _draw_stack(
+        ax, 7.3, low, DECODER_PARTS, DECODER, "Decoder", "target, shifted", ("$n$", TARGET_SHAPE)
+    )
     cross = low + 4.05 + 2.2
     ax.plot([z.right[0], 6.95, 6.95], [z.right[1], z.right[1], cross], **{**LINE, "color": KEY})  # type: ignore[arg-type]
     draw_arrow(ax, (6.95, cross), (8.35, cross), color=KEY)
@@ -69,12 +71,21 @@ def draw_transformer() -> Figure:
     ax.text(11.2, top + 0.75, TARGET_SHAPE, ha="left", va="center", color=MUTED)
     draw_arrow(ax, linear, softmax)
     ax.text(11.2, top + 3.15, r"$n \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED)
-    ax.text(8.1, softmax.center[1], "probabilities\nof each\nnext token", ha="right", va="center", weight="bold")
+    ax.text(
+        8.1, softmax.center[1], "probabilities\nof each\nnext token", ha="right", va="center", weight="bold"
+    )
     return fig
 
 
 def _draw_stack(
-    ax: Axes, x: float, low: float, parts: Sequence[Part], color: str, title: str, ids: str, shapes: tuple[str, str]
+    ax: Axes,
+    x: float,
+    low: float,
+    parts: Sequence[Part],
+    color: str,
+    title: str,
+    ids: str,
+    shapes: tuple[str, str],
 ) -> float:
     """Draw one stack from its ids to its result, its panel from `low` on, and return where the panel ends."""
     pitch, middle = 4.05, x + 3.6
@@ -216,7 +227,16 @@ def draw_intervals(
     inside = [max(low, common[0]) <= min(high, common[1]) for low, high in intervals.values()]
     for row, ((low, high), fits) in enumerate(zip(intervals.values(), inside, strict=True)):
         color, hatch = (FIRST, "") if fits else (SECOND, "///")
-        ax.barh(row, (high - low) / 1000, left=low / 1000, height=0.6, color=color, hatch=hatch, edgecolor=INK, lw=0.6)
+        ax.barh(
+            row,
+            (high - low) / 1000,
+            left=low / 1000,
+            height=0.6,
+            color=color,
+            hatch=hatch,
+            edgecolor=INK,
+            lw=0.6,
+        )
     ax.axvspan(common[0] / 1000, common[1] / 1000, facecolor=to_rgba(OUTPUT, 0.6), edgecolor="none", zorder=0)
     for name, value in marks.items():
         ax.axvline(value / 1000, color=INK, linestyle=":", linewidth=1.5)

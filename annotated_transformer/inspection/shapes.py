@@ -37,7 +37,9 @@ STATIONS = (
     Station("z, the memory", "encoder", ("m", "d_model")),
     Station("target embeddings", "embedding", ("n", "d_model"), 1),
     Station("plus positions", "positions", ("n", "d_model"), 1),
-    Station("masked self-attention weights", f"{DECODER_LAYER}.self_attention.attention.weights", ("h", "n", "n")),
+    Station(
+        "masked self-attention weights", f"{DECODER_LAYER}.self_attention.attention.weights", ("h", "n", "n")
+    ),
     Station("cross-attention: queries", f"{DECODER_LAYER}.cross_attention.to_query", ("n", "h d_k")),
     Station("cross-attention: keys", f"{DECODER_LAYER}.cross_attention.to_key", ("m", "h d_k")),
     Station("cross-attention weights", f"{DECODER_LAYER}.cross_attention.attention.weights", ("h", "n", "m")),

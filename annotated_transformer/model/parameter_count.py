@@ -1,4 +1,4 @@
-"""The number of parameters of a Transformer by arithmetic, part by part: table 3 of the paper, chapter 14 of the book."""
+"""The number of parameters of a Transformer part by part: table 3 of the paper, chapter 14 of the book."""
 
 from annotated_transformer.config import TransformerConfig
 
@@ -8,7 +8,12 @@ def parameter_counts(config: TransformerConfig) -> dict[str, int]:
 
     One matrix embeds source and target and scores the output, so it counts once.
     """
-    d, h, d_ff, layers = config.d_model, config.num_heads, config.d_ff, config.num_layers
+    d, h, d_ff, layers = (
+        config.d_model,
+        config.num_heads,
+        config.d_ff,
+        config.num_layers,
+    )
     d_k = d // h if config.d_k is None else config.d_k
     d_v = d // h if config.d_v is None else config.d_v
     attention = 2 * d * h * d_k + 2 * d * h * d_v

@@ -78,7 +78,8 @@ class Transformer(nn.Module):
         check_ids(tgt, "target ids")
         if len(src) != len(tgt):
             raise ValueError(
-                f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
+                f"{len(src)} sources but {len(tgt)} targets; "
+                f"give one target for each source"
             )
         src_mask = padding_mask(src, self.config.pad_id)
         empty = ~src_mask.flatten(1).any(dim=1)

@@ -52,7 +52,9 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
         for layer in decoder:
             y = layer(y, z)
         found = answer(src, tgt, embed, encoder, decoder, table)
-        expect_close(found, (y @ table.T).softmax(dim=-1), what=f"the result for m={m}, n={n}", tolerance=1e-9)
+        expect_close(
+            found, (y @ table.T).softmax(dim=-1), what=f"the result for m={m}, n={n}", tolerance=1e-9
+        )
     return "the encoder is finished before the decoder begins, and each decoder layer reads z."
 
 
@@ -82,7 +84,10 @@ def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
         for size, fits in ((low - 1, False), (low, True), (high, True), (high + 1, False)):
             total = rest + size * d
             inside = 1e6 * millions - 5e5 <= total < 1e6 * millions + 5e5
-            expect(inside == fits, f"{size:,} tokens make {total:,} parameters: that {'fits' if inside else 'does not fit'}.")
+            expect(
+                inside == fits,
+                f"{size:,} tokens make {total:,} parameters: that {'fits' if inside else 'does not fit'}.",
+            )
     return "the interval is a million parameters wide, divided by d_model."
 
 
@@ -97,5 +102,3 @@ def check_decoder_only(answer: Callable[[int, int, int, int], int]) -> str:
         found = answer(vocab, positions, layers, d)
         expect(found == right, f"for {(vocab, positions, layers, d)} it should be {right:,}, not {found:,}.")
     return "with GPT-2's sizes it is 124,439,808."
-
-
