@@ -41,7 +41,7 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
             return lambda x: (x @ turn).tanh()
 
         def decoder_layer(turn: Tensor, cross: Tensor) -> Layer:
-            return lambda y, z: (y @ turn + (z @ cross).mean(dim=0)).tanh()
+            return lambda below, memory: (below @ turn + (memory @ cross).mean(dim=0)).tanh()
 
         encoder = [encoder_layer(turn) for turn in turns[:layers]]
         decoder = [decoder_layer(*turns[layers + 2 * i : layers + 2 * i + 2]) for i in range(layers)]
@@ -86,7 +86,7 @@ def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
             inside = 1e6 * millions - 5e5 <= total < 1e6 * millions + 5e5
             expect(
                 inside == fits,
-                f"{size:,} tokens make {total:,} parameters: that {'fits' if inside else 'does not fit'}.",
+                f"{size:,} tokens make {total:,} parameters: {'that fits' if inside else 'too far off'}.",
             )
     return "the interval is a million parameters wide, divided by d_model."
 
