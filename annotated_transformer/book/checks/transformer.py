@@ -86,7 +86,7 @@ def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
             inside = 1e6 * millions - 5e5 <= total < 1e6 * millions + 5e5
             expect(
                 inside == fits,
-                f"{size:,} tokens make {total:,} parameters: {'that fits' if inside else 'too far off'}.",
+                f"{size:,} tokens make {total:,} parameters: is it inside? {inside}.",
             )
     return "the interval is a million parameters wide, divided by d_model."
 
