@@ -77,7 +77,7 @@ fresh: $(READY)  ## each chapter's cells are its source's cells
 
 chapters-run: $(READY)  ## execute every chapter again and compare its outputs (nbval)
 	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist loadfile --nbval \
-	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=120 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
+	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
 mutate: $(READY)  ## break the package in each listed way; every one must turn a test red
 	$(RUN) tests/mutation/run.py

@@ -62,7 +62,7 @@ def execute(source: Path) -> str:
         log = Path(folder, "opened")
         client = NotebookClient(
             notebook,
-            timeout=120,
+            timeout=600,
             record_timing=False,
             extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={WATCH.format(log=str(log))}"],
             resources={"metadata": {"path": str(HERE)}},

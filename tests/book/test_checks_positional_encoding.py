@@ -16,6 +16,7 @@ from annotated_transformer.book.checks.positional_encoding import (
 )
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.positional_encoding import rotation, sinusoids
+from tests.answers import assert_refused, assert_refused_as_empty, unanswered
 
 ORIGIN = {
     "first row": [0, 1, 0, 1, 0, 1],
@@ -139,20 +140,13 @@ def test_law_a_right_positional_answer_passes(check, answer):
 
 @pytest.mark.parametrize(("check", "wrong"), WRONG.values(), ids=WRONG)
 def test_law_a_wrong_positional_answer_fails_with_a_sentence(check, wrong):
-    verdict = check(wrong)
-    assert not verdict.passed
-    assert len(verdict.message.split()) > 5
+    verdict = assert_refused(check, wrong)
     assert "stopped with" not in verdict.message
 
 
 def test_law_an_empty_positional_answer_fails_politely():
-    def stub(*_):
-        raise NotImplementedError("your turn")
-
     for check in RIGHT:
-        verdict = check(dict.fromkeys(ORIGIN, ...) if check is check_origin else stub)
-        assert not verdict.passed
-        assert "still empty" in verdict.message
+        assert_refused_as_empty(check, dict.fromkeys(ORIGIN, ...) if check is check_origin else unanswered)
 
 
 def test_law_the_verdict_names_the_entry_that_is_wrong():

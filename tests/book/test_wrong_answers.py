@@ -57,6 +57,13 @@ def test_law_every_check_rejects_two_plausible_wrong_answers():
     assert {name: total[name] for name in checks() if total[name] < NEEDED} == {}
 
 
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
+def test_law_the_checks_that_refuse_are_those_that_accept(module):
+    found = runpy.run_path(str(module))
+    if "RIGHT" in found:
+        assert {check for check, *_ in found["WRONG"].values()} == set(found["RIGHT"])
+
+
 def test_law_every_exercise_has_a_check_of_the_package():
     used = set()
     for path in sorted((ROOT / "chapters" / "src").glob("*.md")):

@@ -104,7 +104,7 @@ def check_tie(answer: Callable[[nn.Embedding, nn.Linear], object]) -> str:
 
 @judge
 def check_rms_ratio(answer: Callable[[float, int, bool], float]) -> str:
-    """Judge `answer(std, d_model, factor)`, exercise ex-derive-ratio, by drawing words and positions."""
+    """Judge `answer(std, d_model, factor)`, exercise ex-derive-rms-ratio, by drawing words and positions."""
     for std, d_model in ((1.0, 512), (0.1, 256), (64**-0.5, 64)):
         angles = 50 * _draw(1, 500, d_model // 2)
         positions = torch.cat([angles.sin(), angles.cos()], dim=1)
