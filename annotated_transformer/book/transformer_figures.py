@@ -3,11 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 
+from annotated_transformer.book.attention_map import draw_attention
 from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
 from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import Numbers, draw_matrix
@@ -55,25 +57,26 @@ def draw_transformer() -> Figure:
     fig, ax = new_canvas(14.0, 26.2)
     low = 5.6
     top = _draw_stack(ax, 0.15, low, ENCODER_PARTS, ENCODER, "Encoder", "source ids", ("$m$", SOURCE_SHAPE))
-    z = draw_box(ax, 1.8, top + 1.5, 3.4, 1.0, "$z$", color=KEY)
-    draw_arrow(ax, (3.5, top), z.bottom)
-    ax.text(3.8, top + 0.75, SOURCE_SHAPE, ha="left", va="center", color=MUTED)
+    z = draw_box(ax, 2.05, top + 1.5, 3.4, 1.0, "$z$", color=KEY)
+    draw_arrow(ax, (3.75, top), z.bottom)
+    ax.text(4.05, top + 0.75, SOURCE_SHAPE, ha="left", va="center", color=MUTED)
     top = _draw_stack(
         ax, 7.3, low, DECODER_PARTS, DECODER, "Decoder", "target, shifted", ("$n$", TARGET_SHAPE)
     )
     cross = low + 4.05 + 2.2
     ax.plot([z.right[0], 6.95, 6.95], [z.right[1], z.right[1], cross], **{**LINE, "color": KEY})  # type: ignore[arg-type]
     draw_arrow(ax, (6.95, cross), (8.35, cross), color=KEY)
-    ax.text(7.7, cross + 0.15, "$K$ $V$", ha="center", va="bottom")
-    linear = draw_box(ax, 8.4, top + 1.4, 5.0, 1.0, r"linear, $E^\top$", color=NEUTRAL)
+    ax.text(6.2, z.right[1] + 0.15, "$K$ $V$", ha="center", va="bottom")
+    linear = draw_box(ax, 8.4, top + 1.4, 5.0, 1.0, r"linear, $E^\top$", color=FIRST)
     softmax = draw_box(ax, 8.4, top + 3.9, 5.0, 1.0, "softmax", color=OUTPUT)
     draw_arrow(ax, (10.9, top), linear.bottom)
     ax.text(11.2, top + 0.75, TARGET_SHAPE, ha="left", va="center", color=MUTED)
     draw_arrow(ax, linear, softmax)
     ax.text(11.2, top + 3.15, r"$n \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED)
-    ax.text(
-        8.1, softmax.center[1], "probabilities\nof each\nnext token", ha="right", va="center", weight="bold"
-    )
+    draw_arrow(ax, softmax.top, (softmax.top[0], softmax.top[1] + 0.9))
+    ax.text(softmax.top[0], softmax.top[1] + 1.0, "next token", ha="center", va="bottom", weight="bold")
+    matrix = draw_box(ax, 0.15, softmax.y, 2.2, 1.0, "$E$", color=FIRST)
+    ax.text(2.65, matrix.center[1], "one matrix,\nused three times", ha="left", va="center")
     return fig
 
 
@@ -96,7 +99,7 @@ def _draw_stack(
     ax.text(x + 0.3, top - 0.55, title, ha="left", va="center", weight="bold")
     ax.text(x + 5.8, top - 0.55, r"$N\,\times$", ha="right", va="center")
     words = draw_box(ax, x + 1.0, 0.15, 5.2, 0.95, ids, color=NEUTRAL)
-    table = draw_box(ax, x + 1.0, 2.05, 5.2, 0.95, r"embedding $E$", color=NEUTRAL)
+    table = draw_box(ax, x + 1.0, 2.05, 5.2, 0.95, r"embedding $E$", color=FIRST)
     draw_arrow(ax, words, table)
     _write_shape(ax, middle, 1.57, shapes[0])
     ax.plot([middle, middle], [table.top[1], top], **LINE)  # type: ignore[arg-type]
@@ -147,7 +150,7 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
     draw_arrow(ax, words, encoder)
     z = draw_box(ax, 0.15, pitch * steps - 1.15, 3.9, 1.0, "$z$", color=KEY)
     draw_arrow(ax, encoder, z)
-    ax.plot([z.right[0], 4.6, 4.6], [z.right[1], z.right[1], pitch * 0.5 + 0.1], **{**LINE, "color": KEY})  # type: ignore[arg-type]
+    ax.plot([z.right[0], 4.6, 4.6], [z.right[1], z.right[1], 0.625], **{**LINE, "color": KEY})  # type: ignore[arg-type]
     start = draw_box(ax, 11.2, height - 0.95, 2.65, 0.95, "<s>", color=NEUTRAL)
     ax.plot([start.left[0], 10.2], [start.left[1]] * 2, **LINE)  # type: ignore[arg-type]
     draw_arrow(ax, (10.2, start.left[1]), (10.2, pitch * (steps - 1) + 1.1))
@@ -172,7 +175,7 @@ class Stop(NamedTuple):
     shape: str
     numbers: Numbers
     rows: Sequence[str]
-    columns: Sequence[str] = ()
+    columns: Sequence[str] = ()  # only of attention weights
     note: str = ""
 
 
@@ -192,13 +195,28 @@ def draw_route(stops: Sequence[Stop], place: int) -> Figure:
         ax.text(*boxes[-1].center, stop.name, ha="center", va="center", weight=weight)
     here = stops[place]
     ax.text(5.6, height - 0.6, here.shape, ha="left", va="center", weight="bold")
-    ax.text(5.6, height - 1.45, here.note, ha="left", va="center", color=MUTED)
-    columns = len(here.numbers[0])
-    size = min(1.6, 5.7 / columns), 0.95
-    y = height - 3.6 - 0.95 * len(here.numbers) - (1.2 if here.columns else 0.0)
+    ax.text(5.6, height - 1.2, here.note, ha="left", va="top", color=MUTED)
+    if here.columns:
+        _draw_weights(fig, here, height)
+        return fig
+    size = min(1.6, 5.7 / len(here.numbers[0])), 0.95
+    y = height - 3.6 - 0.95 * len(here.numbers)
     color = KEY if here.side == "source" else OUTPUT
-    draw_matrix(ax, 8.1, y, here.numbers, color=color, rows=here.rows, columns=here.columns, size=size)
+    draw_matrix(ax, 8.1, y, here.numbers, color=color, rows=here.rows, size=size)
     return fig
+
+
+def _draw_weights(fig: Figure, stop: Stop, height: float) -> None:
+    """Draw weights as a map at the right, of which the note names the axes."""
+    weights = torch.tensor(stop.numbers, dtype=torch.float64)
+    width = 5.3
+    tall = width * len(stop.rows) / len(stop.columns)
+    low = height - 6.2 - tall
+    inset = fig.add_axes((8.6 / 14, low / height, width / 14, tall / height))
+    hidden = weights > 0 if list(stop.rows) == list(stop.columns) else None
+    draw_attention(inset, weights, stop.rows, stop.columns, mask=hidden, print_values=False)
+    inset.set(xlabel="", ylabel="")
+    inset.tick_params(axis="x", rotation=90)
 
 
 def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
@@ -242,6 +260,7 @@ def draw_intervals(
         ax.axvline(value / 1000, color=INK, linestyle=":", linewidth=1.5)
         ax.text(value / 1000 + 0.1, -1.0, name, ha="center", va="bottom")
     ax.set_yticks(range(len(intervals)), list(intervals))
+    ax.margins(x=0.05)
     ax.set(ylim=(len(intervals) - 0.5, -0.9), xlabel="tokens in the vocabulary, thousands")
     ax.tick_params(axis="y", length=0)
     return fig

@@ -18,7 +18,7 @@ PREDICTED = {
 
 @judge
 def check_shapes(answer: Mapping[str, object]) -> str:
-    """Judge the predicted shapes, exercise ex-predict-shapes."""
+    """Judge the predicted shapes, exercise ex-predict-pass."""
     for name, wanted in PREDICTED.items():
         found = answer.get(name, ...)
         expect(found is not ..., f"{name!r} is still empty.")
