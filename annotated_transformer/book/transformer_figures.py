@@ -46,7 +46,7 @@ ENCODER_PARTS = (
     Part("feed-forward", r"$m \times d_\mathrm{ff}$", QUERY),
 )
 DECODER_PARTS = (
-    Part("masked self-att.", r"$h \times n \times n$", VALUE),
+    Part("self-attention", r"masked, $h \times n \times n$", VALUE),
     Part("cross-attention", r"$h \times n \times m$", VALUE, source=True),
     Part("feed-forward", r"$n \times d_\mathrm{ff}$", QUERY),
 )
@@ -74,7 +74,7 @@ def draw_transformer() -> Figure:
     draw_arrow(ax, linear, softmax)
     ax.text(11.2, top + 3.15, r"$n \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED)
     draw_arrow(ax, softmax.top, (softmax.top[0], softmax.top[1] + 0.9))
-    ax.text(softmax.top[0], softmax.top[1] + 1.0, "next token", ha="center", va="bottom", weight="bold")
+    ax.text(softmax.top[0], softmax.top[1] + 1.0, "probabilities", ha="center", va="bottom", weight="bold")
     matrix = draw_box(ax, 0.15, softmax.y, 2.2, 1.0, "$E$", color=FIRST)
     ax.text(2.65, matrix.center[1], "one matrix,\nused three times", ha="left", va="center")
     return fig
@@ -238,7 +238,7 @@ def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
 
 
 def draw_intervals(
-    intervals: Mapping[str, tuple[float, float]], *, common: tuple[float, float], marks: Mapping[str, float]
+    intervals: Mapping[str, tuple[int, int]], *, common: tuple[int, int], marks: Mapping[str, int]
 ) -> Figure:
     """Draw for each row of a table which vocabularies fit it, the part that is common, and some marks."""
     fig, ax = new_figure(height=0.36 * len(intervals) + 1.3)
