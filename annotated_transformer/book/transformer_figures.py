@@ -167,7 +167,7 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
     return fig
 
 
-class Stop(NamedTuple):
+class RouteStop(NamedTuple):
     """A place on the way of a sentence pair: its name, where it belongs, its shape, some of its numbers."""
 
     name: str
@@ -179,7 +179,7 @@ class Stop(NamedTuple):
     note: str = ""
 
 
-def draw_route(stops: Sequence[Stop], place: int) -> Figure:
+def draw_route(stops: Sequence[RouteStop], place: int) -> Figure:
     """Draw the names of all stops, bottom up, with one lit, and beside them its shape and numbers."""
     pitch = 1.05
     height = max(pitch * len(stops) + 0.4, 14.0)
@@ -206,7 +206,7 @@ def draw_route(stops: Sequence[Stop], place: int) -> Figure:
     return fig
 
 
-def _draw_weights(fig: Figure, stop: Stop, height: float) -> None:
+def _draw_weights(fig: Figure, stop: RouteStop, height: float) -> None:
     """Draw weights as a map at the right, of which the note names the axes."""
     weights = torch.tensor(stop.numbers, dtype=torch.float64)
     width = 5.3

@@ -7,10 +7,10 @@ import pytest
 from annotated_transformer.book.checks.transformer import (
     PREDICTED,
     check_assembled,
-    check_count,
+    check_unique_count,
     check_decoder_only,
     check_interval,
-    check_shapes,
+    check_pass_shapes,
 )
 
 
@@ -46,9 +46,9 @@ def gpt(vocab, positions, layers, d, *, matrices=1, vectors=13, final=2):
 
 
 RIGHT = {
-    check_shapes: PREDICTED,
+    check_pass_shapes: PREDICTED,
     check_assembled: assembler(),
-    check_count: count,
+    check_unique_count: count,
     check_interval: interval,
     check_decoder_only: gpt,
 }
@@ -60,14 +60,14 @@ def test_law_the_right_answer_passes(check, answer):
 
 
 WRONG = {
-    "shapes: z has the target's rows": (check_shapes, PREDICTED | {"z": (5, 512)}),
-    "shapes: keys first": (check_shapes, PREDICTED | {"cross-attention weights": (8, 7, 5)}),
+    "shapes: z has the target's rows": (check_pass_shapes, PREDICTED | {"z": (5, 512)}),
+    "shapes: keys first": (check_pass_shapes, PREDICTED | {"cross-attention weights": (8, 7, 5)}),
     "assemble: layer by layer": (check_assembled, assembler(paired=True)),
     "assemble: the embeddings are read": (check_assembled, assembler(embedded=True)),
     "assemble: the target reads itself": (check_assembled, assembler(raw=True)),
     "assemble: logits": (check_assembled, assembler(logits=True)),
-    "count: buffers": (check_count, lambda model: count(model) + sum(b.numel() for b in model.buffers())),
-    "count: each name": (check_count, lambda model: sum(t.numel() for t in model.state_dict().values())),
+    "count: buffers": (check_unique_count, lambda model: count(model) + sum(b.numel() for b in model.buffers())),
+    "count: each name": (check_unique_count, lambda model: sum(t.numel() for t in model.state_dict().values())),
     "interval: rounded down": (check_interval, lambda *given: interval(*given, down=True)),
     "interval: one number": (check_interval, lambda *given: (interval(*given)[0],) * 2),
     "gpt: two matrices": (check_decoder_only, lambda *given: gpt(*given, matrices=2)),

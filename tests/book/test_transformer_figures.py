@@ -1,5 +1,6 @@
 """The drawings of the chapter on the Transformer show the words, shapes and numbers that they are given."""
 
+import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
@@ -46,16 +47,20 @@ def test_law_what_comes_out_of_a_step_goes_into_the_next_and_each_step_reads_z()
     heights = {round(text.get_position()[1], 2) for text in fig.axes[0].texts if text.get_text() == "decoder"}
     from_z = [(start, end) for start, end in arrows(fig) if start[0] == 4.6]
     assert {end[1] for _, end in from_z} == heights
-    line = min(fig.axes[0].lines, key=lambda line: line.get_xdata()[0])  # from z down to the last step
+    line = min(fig.axes[0].lines, key=lambda line: float(np.asarray(line.get_xdata())[0]))
     assert line.get_ydata()[-1] == pytest.approx(min(heights), abs=0.01)
     assert sum(start[0] == 10.2 for start, _ in arrows(fig)) == 3  # the start token, and two that come out
     svg(fig)
 
 
 STOPS = [
-    figures.Stop("ids", "source", "2", [["7"], ["2"]], ["Hund", "</s>"], note="integers"),
-    figures.Stop("masked", "target", "3 × 2 × 2", [[1.0, 0.0], [0.3, 0.7]], ["<s>", "dog"], ["<s>", "dog"]),
-    figures.Stop("cross", "target", "3 × 2 × 3", [[0.1, 0.2, 0.7]] * 2, ["<s>", "dog"], ["Der", "Hund", "."]),
+    figures.RouteStop("ids", "source", "2", [["7"], ["2"]], ["Hund", "</s>"], note="integers"),
+    figures.RouteStop(
+        "masked", "target", "3 × 2 × 2", [[1.0, 0.0], [0.3, 0.7]], ["<s>", "dog"], ["<s>", "dog"]
+    ),
+    figures.RouteStop(
+        "cross", "target", "3 × 2 × 3", [[0.1, 0.2, 0.7]] * 2, ["<s>", "dog"], ["Der", "Hund", "."]
+    ),
 ]
 
 

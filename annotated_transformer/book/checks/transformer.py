@@ -17,7 +17,7 @@ PREDICTED = {
 
 
 @judge
-def check_shapes(answer: Mapping[str, object]) -> str:
+def check_pass_shapes(answer: Mapping[str, object]) -> str:
     """Judge the predicted shapes, exercise ex-predict-pass."""
     for name, wanted in PREDICTED.items():
         found = answer.get(name, ...)
@@ -59,7 +59,7 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
 
 
 @judge
-def check_count(answer: Callable[[nn.Module], int]) -> str:
+def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
     """Judge `answer(model)`, exercise ex-debug-count: a number of unique parameters."""
     tied = nn.Sequential(nn.Embedding(11, 4), nn.Linear(4, 11, bias=False))
     tied[1].weight = tied[0].weight
