@@ -7,10 +7,10 @@ import pytest
 from annotated_transformer.book.checks.transformer import (
     PREDICTED,
     check_assembled,
-    check_unique_count,
     check_decoder_only,
     check_interval,
     check_pass_shapes,
+    check_unique_count,
 )
 
 
@@ -66,8 +66,14 @@ WRONG = {
     "assemble: the embeddings are read": (check_assembled, assembler(embedded=True)),
     "assemble: the target reads itself": (check_assembled, assembler(raw=True)),
     "assemble: logits": (check_assembled, assembler(logits=True)),
-    "count: buffers": (check_unique_count, lambda model: count(model) + sum(b.numel() for b in model.buffers())),
-    "count: each name": (check_unique_count, lambda model: sum(t.numel() for t in model.state_dict().values())),
+    "count: buffers": (
+        check_unique_count,
+        lambda model: count(model) + sum(b.numel() for b in model.buffers()),
+    ),
+    "count: each name": (
+        check_unique_count,
+        lambda model: sum(t.numel() for t in model.state_dict().values()),
+    ),
     "interval: rounded down": (check_interval, lambda *given: interval(*given, down=True)),
     "interval: one number": (check_interval, lambda *given: (interval(*given)[0],) * 2),
     "gpt: two matrices": (check_decoder_only, lambda *given: gpt(*given, matrices=2)),
