@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.encoder", "model.decoder"),
         ("model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
-    "model.next_token": ("config",),
+    **dict.fromkeys(("model.next_token", "model.parameter_count"), ("config",)),
     "model.transformer": ("config", "model.*"),
     "model": ("model.*",),
     **dict.fromkeys(TEXT, TEXT),

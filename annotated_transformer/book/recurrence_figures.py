@@ -54,7 +54,7 @@ def _draw_chain(ax: Axes, y: float, words: Sequence[str], title: str, above: flo
 
 
 def draw_decay(lines: Mapping[str, Sequence[float]]) -> Figure:
-    """Draw the size of gradients over the distance, logarithmically; very small ones lie on the edge."""
+    """Draw the size of gradients over the distance on a log scale; very small ones lie on the lower edge."""
     fig, ax = new_figure(height=4.4)
     for (name, values), (color, style, _) in zip(lines.items(), LOOKS, strict=False):
         logs = [max(round(math.log10(max(value, 1e-99)), 1), LOWEST) for value in values]
@@ -69,7 +69,7 @@ def draw_decay(lines: Mapping[str, Sequence[float]]) -> Figure:
 def draw_copies(
     lines: Mapping[str, Sequence[Sequence[float]]], lengths: Sequence[int], *, guess: float
 ) -> Figure:
-    """Draw the share of words repeated correctly: a line for each model, a mark for each seed."""
+    """Draw the share of words repeated correctly, with a line per model and a mark per seed."""
     fig, ax = new_figure(height=3.9)
     places = range(len(lengths))
     for (name, runs), (color, style, mark) in zip(lines.items(), LOOKS, strict=False):
@@ -88,7 +88,7 @@ def draw_copies(
 
 
 def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> Figure:
-    """Draw how many operations have to wait for each other over the length, both on logarithmic scales."""
+    """Draw the number of operations in a row over the sentence length, both on logarithmic scales."""
     fig, ax = new_figure(height=3.3)
     for (name, counts), (color, style, mark) in zip(depths.items(), LOOKS, strict=False):
         ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, label=name, clip_on=False)

@@ -78,11 +78,11 @@ class Transformer(nn.Module):
         check_ids(tgt, "target ids")
         if len(src) != len(tgt):
             raise ValueError(
-                f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
+                f"{len(src)} sources but {len(tgt)} targets; "
+                f"give one target for each source"
             )
         src_mask = padding_mask(src, self.config.pad_id)
-        empty = ~src_mask.flatten(1).any(dim=1)
-        if empty.any():
+        if (empty := ~src_mask.flatten(1).any(dim=1)).any():
             raise ValueError(
                 f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds "
                 f"nothing but padding (pad_id={self.config.pad_id}); "

@@ -52,7 +52,16 @@ def test_law_the_right_answer_passes(check, answer):
     assert check(answer).passed, repr(check(answer))
 
 
+def test_law_rounded_predictions_pass():
+    rounded = {"weight 0.5, 10 words back": 0.001, "weight 2, 10 words back": 1000}
+    assert check_gradient_predictions(PREDICTIONS | rounded).passed
+
+
 WRONG = {
+    "predictions: one step less": (
+        check_gradient_predictions,
+        PREDICTIONS | {"weight 0.5, 10 words back": 0.5**9},
+    ),
     "predictions: added": (check_gradient_predictions, PREDICTIONS | {"weight 0.5, 10 words back": 0.05}),
     "predictions: vanishes": (check_gradient_predictions, PREDICTIONS | {"weight 2, 10 words back": 2**-10}),
     "predictions: distance": (

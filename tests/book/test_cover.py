@@ -245,7 +245,8 @@ def test_law_planned_chapters_stand_among_the_finished_ones():
         "Back matter",
     ]
     lines = [line.get_text() for line in made.select("li")]
-    assert lines == ["A (planned)", "B", "C (planned)", "D", "E (planned)", "F (planned)", "Notation"]
+    planned = ["1. A (planned)", "B", "3. C (planned)", "D", "5. E (planned)", "6. F (planned)"]
+    assert lines == [*planned, "Notation"]
     assert [link.get_text() for link in made.select("a")] == ["B", "D", "Notation"]
 
 
@@ -457,7 +458,9 @@ def test_law_the_front_is_accessible_by_day_and_by_night(browser: Browser, site:
 def test_law_the_sidebar_of_each_page_lists_all_chapters_in_order(name: str):
     page = soup((HTML / f"{name}.html").read_text(encoding="utf-8"))
     lines = [line.get_text().strip() for line in page.select(".bd-sidebar-primary li.toctree-l1")]
-    wanted = [chapter.title + (" (planned)" if not chapter.file else "") for chapter in CHAPTERS]
+    wanted = [
+        f"{chapter.number}. {chapter.title}{'' if chapter.file else ' (planned)'}" for chapter in CHAPTERS
+    ]
     assert [line for line in lines if line in wanted] == wanted
     assert page.select(".bd-sidebar-primary li.at-planned a") == []
     parts = dict.fromkeys(chapter.part for chapter in CHAPTERS)
@@ -479,7 +482,7 @@ def test_law_every_page_says_how_it_is_shared():
         titles.append(said["og:title"])
     named = [title for title in titles if title != "The Annotated Transformer"]  # the cover, the indexes
     assert len(set(named)) == len(named) > 10
-    assert "Masking decides which query may attend to which key" in titles
+    assert "6. Masking decides which query may attend to which key" in titles
 
 
 @pytest.mark.page

@@ -196,6 +196,7 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
         "11_encoder": "encoder",
         "12_cross_attention": "decoder",
         "13_decoder": "decoder",
+        "14_transformer": "transformer",
     }
     for link in links:
         assert f"annotated_transformer.model.{modules.get(link, 'attention')} import" in SOURCES[link]

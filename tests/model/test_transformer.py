@@ -386,3 +386,14 @@ def test_message_what_is_no_batch_of_ids(ids, place, wrong, error, sentence):
         model(wrong, tgt) if place == "source" else model(src, wrong)
     with pytest.raises(error, match=f"^token ids {sentence}"):
         model.encode(wrong)
+
+
+@pytest.mark.equation("eq-transformer")
+def test_law_the_model_is_encoder_then_decoder_then_the_shared_matrix():
+    config = TransformerConfig(vocab_size=17, max_length=9, num_layers=2, d_model=6, d_ff=13, num_heads=2)
+    model = Transformer(config).eval()
+    src, tgt = torch.tensor([[5, 6, 2]]), torch.tensor([[1, 7, 8, 9]])
+    z = model.encoder(model.embed(src))
+    causal = torch.ones(4, 4, dtype=torch.bool).tril()
+    rows = model.decoder(model.embed(tgt), z, causal) @ model.embedding.weight.T
+    torch.testing.assert_close(model(src, tgt), rows)

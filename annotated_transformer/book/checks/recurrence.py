@@ -17,8 +17,8 @@ PREDICTIONS = {
 }
 TRAPS = {
     "weight 0.5, 10 words back": "Each step multiplies the gradient by the weight.",
-    "weight 1, 10 words back": "A weight of 1 leaves a number as it is.",
-    "weight 2, 10 words back": "Each step multiplies the gradient by the weight, also where it is above 1.",
+    "weight 1, 10 words back": "Multiplying by 1 changes nothing, however often.",
+    "weight 2, 10 words back": "Each step multiplies the gradient by the weight, and this one is above 1.",
     "average of 10 words, each": "The distance does not occur in the formula of an average.",
 }
 Function = Callable[..., Any]
@@ -34,7 +34,7 @@ def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
     for case, right in PREDICTIONS.items():
         found = answer.get(case)
         expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number.")
-        close = abs(float(found or 0.0) - right) <= 0.02 * right
+        close = abs(float(found or 0.0) - right) <= 0.05 * right  # 0.001 and 1000 are right, too
         expect(close, f"for {case!r} the gradient is not {found}. {TRAPS[case]}")
     return "a chain multiplies the gradient by the same weight at each step, an average does not."
 

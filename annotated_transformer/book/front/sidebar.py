@@ -44,7 +44,7 @@ def _new_part(navigation: BeautifulSoup, part: str, after: Tag) -> Tag:
 def _planned_line(navigation: BeautifulSoup, chapter: Chapter) -> Tag:
     item = navigation.new_tag("li", attrs={"class": "toctree-l1 at-planned"})
     words = navigation.new_tag("span", attrs={"title": "planned"})
-    words.string = chapter.title
+    words.string = f"{chapter.number}. {chapter.title}"
     said = navigation.new_tag("span", attrs={"class": "at-hidden"})
     said.string = " (planned)"
     words.append(said)

@@ -1,0 +1,94 @@
+"""The shape of each tensor on the way from token ids to scores: chapter 14 of the book."""
+
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from jaxtyping import Int
+from torch import Tensor, nn
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.transformer import Transformer
+
+
+class Station(NamedTuple):
+    """A place on the way through the model: which call of which module, and the axes of what it returns.
+
+    The axes are names of `axis_sizes`; the axis of the batch, which stands before them, is left out.
+    """
+
+    what: str
+    module: str
+    axes: tuple[str, ...]
+    call: int = 0  # the embedding runs twice: for the source, then for the target
+
+
+ENCODER_LAYER, DECODER_LAYER = "encoder.layers.0", "decoder.layers.0"
+STATIONS = (
+    Station("source embeddings", "embedding", ("m", "d_model")),
+    Station("plus positions", "positions", ("m", "d_model")),
+    Station("queries, all heads", f"{ENCODER_LAYER}.self_attention.to_query", ("m", "h d_k")),
+    Station("self-attention weights", f"{ENCODER_LAYER}.self_attention.attention.weights", ("h", "m", "m")),
+    Station("heads", f"{ENCODER_LAYER}.self_attention.attention", ("h", "m", "d_v")),
+    Station("self-attention", f"{ENCODER_LAYER}.self_attention", ("m", "d_model")),
+    Station("after Add & Norm", f"{ENCODER_LAYER}.add_norm_1", ("m", "d_model")),
+    Station("inside the feed-forward network", f"{ENCODER_LAYER}.feed_forward.expand", ("m", "d_ff")),
+    Station("encoder layer 1", ENCODER_LAYER, ("m", "d_model")),
+    Station("z, the memory", "encoder", ("m", "d_model")),
+    Station("target embeddings", "embedding", ("n", "d_model"), 1),
+    Station("plus positions", "positions", ("n", "d_model"), 1),
+    Station(
+        "masked self-attention weights", f"{DECODER_LAYER}.self_attention.attention.weights", ("h", "n", "n")
+    ),
+    Station("cross-attention: queries", f"{DECODER_LAYER}.cross_attention.to_query", ("n", "h d_k")),
+    Station("cross-attention: keys", f"{DECODER_LAYER}.cross_attention.to_key", ("m", "h d_k")),
+    Station("cross-attention weights", f"{DECODER_LAYER}.cross_attention.attention.weights", ("h", "n", "m")),
+    Station("cross-attention", f"{DECODER_LAYER}.cross_attention", ("n", "d_model")),
+    Station("decoder layer 1", DECODER_LAYER, ("n", "d_model")),
+    Station("decoder output", "decoder", ("n", "d_model")),
+    Station("logits", "", ("n", "vocab")),
+)
+"""The shape table of the whole model, in the order of its computation."""
+
+
+def axis_sizes(config: TransformerConfig, *, m: int, n: int) -> dict[str, int]:
+    """Return the size of each axis of `STATIONS` for m source and n target tokens."""
+    d_head = config.d_model // config.num_heads
+    d_k = d_head if config.d_k is None else config.d_k
+    d_v = d_head if config.d_v is None else config.d_v
+    return {
+        "m": m,
+        "n": n,
+        "h": config.num_heads,
+        "d_k": d_k,
+        "d_v": d_v,
+        "h d_k": config.num_heads * d_k,
+        "d_model": config.d_model,
+        "d_ff": config.d_ff,
+        "vocab": config.vocab_size,
+    }
+
+
+def record_outputs(
+    model: Transformer,
+    src: Int[Tensor, "batch src_tokens"],
+    tgt: Int[Tensor, "batch tgt_tokens"],
+) -> dict[str, list[Tensor]]:
+    """Return what each module returns in one pass, by its name in `model.named_modules()`, call by call.
+
+    The model itself has the name "". Dropout is off.
+    """
+    found: dict[str, list[Tensor]] = {}
+
+    def keep(name: str, output: Tensor) -> None:
+        found.setdefault(name, []).append(output.detach())
+
+    def watch(name: str, module: nn.Module) -> None:
+        hook = module.register_forward_hook(lambda _, args, output: keep(name, output))
+        hooks.enter_context(hook)
+
+    with ExitStack() as hooks, evaluating(model):
+        for name, module in model.named_modules():
+            watch(name, module)
+        model(src, tgt)
+    return found
