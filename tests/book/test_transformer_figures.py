@@ -48,10 +48,8 @@ def test_law_the_keys_and_values_reach_cross_attention_without_crossing_another_
     (box,) = [text for text in fig.axes[0].texts if text.get_text() == "cross-attention"]
     assert start[1] == end[1] == pytest.approx(box.get_position()[1], abs=0.5)
     boxes = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyBboxPatch)]
-    assert any(
-        (patch.get_x(), patch.get_y() + patch.get_height() / 2) == pytest.approx(end, abs=0.25)
-        for patch in boxes
-    )
+    sides = [(patch.get_x(), patch.get_y() + patch.get_height() / 2) for patch in boxes]
+    assert any(side == pytest.approx(end, abs=0.25) for side in sides)
     for points in lines:
         for (x_1, y_1), (x_2, y_2) in pairwise(points):
             across = min(x_1, x_2) <= end[0] and max(x_1, x_2) >= start[0]
