@@ -61,18 +61,26 @@ def draw_transformer() -> Figure:
     draw_arrow(ax, (3.75, top), z.bottom)
     ax.text(4.05, top + 0.75, SOURCE_SHAPE, ha="left", va="center", color=MUTED)
     top = _draw_stack(
-        ax, 7.3, low, DECODER_PARTS, DECODER, "Decoder", "target, shifted", ("$n$", TARGET_SHAPE)
+        ax,
+        7.3,
+        low,
+        DECODER_PARTS,
+        DECODER,
+        "Decoder",
+        "target, shifted",
+        ("$n$", TARGET_SHAPE),
+        mirrored=True,  # so that K and V arrive without crossing a residual connection
     )
     cross = low + 4.05 + 2.2
     ax.plot([z.right[0], 6.95, 6.95], [z.right[1], z.right[1], cross], **{**LINE, "color": KEY})  # type: ignore[arg-type]
-    draw_arrow(ax, (6.95, cross), (8.35, cross), color=KEY)
+    draw_arrow(ax, (6.95, cross), (7.5, cross), color=KEY)
     ax.text(6.2, z.right[1] + 0.15, "$K$ $V$", ha="center", va="bottom")
-    linear = draw_box(ax, 8.4, top + 1.4, 5.0, 1.0, r"linear, $E^\top$", color=FIRST)
-    softmax = draw_box(ax, 8.4, top + 3.9, 5.0, 1.0, "softmax", color=OUTPUT)
-    draw_arrow(ax, (10.9, top), linear.bottom)
-    ax.text(11.2, top + 0.75, TARGET_SHAPE, ha="left", va="center", color=MUTED)
+    linear = draw_box(ax, 7.3, top + 1.4, 5.0, 1.0, r"linear, $E^\top$", color=FIRST)
+    softmax = draw_box(ax, 7.3, top + 3.9, 5.0, 1.0, "softmax", color=OUTPUT)
+    draw_arrow(ax, (9.8, top), linear.bottom)
+    ax.text(10.1, top + 0.75, TARGET_SHAPE, ha="left", va="center", color=MUTED)
     draw_arrow(ax, linear, softmax)
-    ax.text(11.2, top + 3.15, r"$n \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED)
+    ax.text(10.1, top + 3.15, r"$n \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED)
     draw_arrow(ax, softmax.top, (softmax.top[0], softmax.top[1] + 0.9))
     ax.text(softmax.top[0], softmax.top[1] + 1.0, "probabilities", ha="center", va="bottom", weight="bold")
     matrix = draw_box(ax, 0.15, softmax.y, 2.2, 1.0, "$E$", color=FIRST)
@@ -89,17 +97,26 @@ def _draw_stack(
     title: str,
     ids: str,
     shapes: tuple[str, str],
+    *,
+    mirrored: bool = False,
 ) -> float:
-    """Draw one stack from its ids to its result, its panel from `low` on, and return where the panel ends."""
-    pitch, middle = 4.05, x + 3.6
+    """Draw one stack from its ids to its result, its panel from `low` on, and return where the panel ends.
+
+    The residual connections run at the left of the boxes, or at the right if `mirrored`.
+    """
+    pitch = 4.05
+    left, middle, side = (x + 0.2, x + 2.5, x + 5.65) if mirrored else (x + 1.0, x + 3.6, x + 0.45)
+    edge = left + 4.9 if mirrored else left
+    outer, inner = (x + 0.3, "left"), (x + 5.8, "right")
+    name, times = (inner, outer) if mirrored else (outer, inner)
     top = low + pitch * len(parts) + 1.2
     for offset in (0.3, 0.15, 0.0):  # the layers behind
         ax.add_patch(Rectangle((x + offset, low + offset), 6.1, top - low, fc=PAPER, ec=color, lw=1))
     ax.add_patch(Rectangle((x, low), 6.1, top - low, facecolor=to_rgba(color, 0.14), edgecolor=color, lw=1.5))
-    ax.text(x + 0.3, top - 0.55, title, ha="left", va="center", weight="bold")
-    ax.text(x + 5.8, top - 0.55, r"$N\,\times$", ha="right", va="center")
-    words = draw_box(ax, x + 1.0, 0.15, 5.2, 0.95, ids, color=NEUTRAL)
-    table = draw_box(ax, x + 1.0, 2.05, 5.2, 0.95, r"embedding $E$", color=FIRST)
+    ax.text(name[0], top - 0.55, title, ha=name[1], va="center", weight="bold")
+    ax.text(times[0], top - 0.55, r"$N\,\times$", ha=times[1], va="center")
+    words = draw_box(ax, middle - 2.6, 0.15, 5.2, 0.95, ids, color=NEUTRAL)
+    table = draw_box(ax, middle - 2.6, 2.05, 5.2, 0.95, r"embedding $E$", color=FIRST)
     draw_arrow(ax, words, table)
     _write_shape(ax, middle, 1.57, shapes[0])
     ax.plot([middle, middle], [table.top[1], top], **LINE)  # type: ignore[arg-type]
@@ -108,19 +125,19 @@ def _draw_stack(
     _write_shape(ax, middle, 4.85, shapes[1])
     for place, part in enumerate(parts):
         y = low + pitch * place
-        side = x + 0.45
         ax.plot([middle, side, side], [y + 0.6, y + 0.6, y + 3.75], **LINE)  # type: ignore[arg-type]
-        draw_arrow(ax, (side, y + 3.75), (x + 1.0, y + 3.75))
+        draw_arrow(ax, (side, y + 3.75), (edge, y + 3.75))
         inputs = "$Q$" if part.source else "$Q$ $K$ $V$"
         if part.color == VALUE:
-            ax.text(middle + 0.25, y + 1.0, inputs, ha="left", va="center")
-        ax.add_patch(Rectangle((x + 1.0, y + 1.4), 4.9, 1.6, facecolor=PAPER, lw=0, zorder=1.5))
-        box = draw_box(ax, x + 1.0, y + 1.4, 4.9, 1.6, "", color=part.color)
+            gap, align = (-0.25, "right") if mirrored else (0.25, "left")
+            ax.text(middle + gap, y + 1.0, inputs, ha=align, va="center")
+        ax.add_patch(Rectangle((left, y + 1.4), 4.9, 1.6, facecolor=PAPER, lw=0, zorder=1.5))
+        box = draw_box(ax, left, y + 1.4, 4.9, 1.6, "", color=part.color)
         ax.patches[-1].set_zorder(2)
         ax.text(box.center[0], box.y + 1.1, part.label, ha="center", va="center", weight="bold", zorder=3)
         ax.text(box.center[0], box.y + 0.45, part.inside, ha="center", va="center", zorder=3)
-        ax.add_patch(Rectangle((x + 1.0, y + 3.3), 4.9, 0.9, facecolor=PAPER, lw=0, zorder=1.5))
-        norm = draw_box(ax, x + 1.0, y + 3.3, 4.9, 0.9, "", color=SECOND)
+        ax.add_patch(Rectangle((left, y + 3.3), 4.9, 0.9, facecolor=PAPER, lw=0, zorder=1.5))
+        norm = draw_box(ax, left, y + 3.3, 4.9, 0.9, "", color=SECOND)
         ax.patches[-1].set_zorder(2)
         ax.text(*norm.center, "Add & Norm", ha="center", va="center", zorder=3)
     return top
@@ -260,6 +277,7 @@ def draw_intervals(
         ax.axvline(value / 1000, color=INK, linestyle=":", linewidth=1.5)
         ax.text(value / 1000 + 0.1, -1.0, name, ha="center", va="bottom")
     ax.set_yticks(range(len(intervals)), list(intervals))
+    ax.use_sticky_edges = False  # the first bar keeps its distance from the axis
     ax.margins(x=0.05)
     ax.set(ylim=(len(intervals) - 0.5, -0.9), xlabel="tokens in the vocabulary, thousands")
     ax.tick_params(axis="y", length=0)

@@ -75,6 +75,13 @@ WRONG = {
         lambda model: sum(t.numel() for t in model.state_dict().values()),
     ),
     "interval: rounded down": (check_interval, lambda *given: interval(*given, down=True)),
+    "interval: one too high below": (
+        check_interval,
+        lambda rest, d, millions: (
+            (10**6 * millions - 500_000 - rest) // d + 1,
+            interval(rest, d, millions)[1],
+        ),
+    ),
     "interval: one number": (check_interval, lambda *given: (interval(*given)[0],) * 2),
     "gpt: two matrices": (check_decoder_only, lambda *given: gpt(*given, matrices=2)),
     "gpt: no biases": (check_decoder_only, lambda *given: gpt(*given, vectors=4)),

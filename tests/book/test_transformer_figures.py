@@ -1,5 +1,7 @@
 """The drawings of the chapter on the Transformer show the words, shapes and numbers that they are given."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
@@ -37,6 +39,21 @@ def test_law_the_model_has_five_sublayers_five_norms_and_one_matrix_at_three_pla
     boxes = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyBboxPatch)]
     assert sum(box.get_edgecolor() == to_rgba(FIRST) for box in boxes) == 4  # with the key
     svg(fig)
+
+
+def test_law_the_keys_and_values_reach_cross_attention_without_crossing_another_line():
+    fig = figures.draw_transformer()
+    lines = [np.asarray(line.get_xydata()) for line in fig.axes[0].lines if line.get_color() == INK]
+    ((start, end),) = [(a, b) for a, b in arrows(fig) if a[0] != b[0] and a[0] == 6.95]
+    (box,) = [text for text in fig.axes[0].texts if text.get_text() == "cross-attention"]
+    assert start[1] == end[1] == pytest.approx(box.get_position()[1], abs=0.5)
+    boxes = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyBboxPatch)]
+    sides = [(patch.get_x(), patch.get_y() + patch.get_height() / 2) for patch in boxes]
+    assert any(side == pytest.approx(end, abs=0.25) for side in sides)
+    for points in lines:
+        for (x_1, y_1), (x_2, y_2) in pairwise(points):
+            across = min(x_1, x_2) <= end[0] and max(x_1, x_2) >= start[0]
+            assert not (across and min(y_1, y_2) <= start[1] <= max(y_1, y_2))
 
 
 def test_law_what_comes_out_of_a_step_goes_into_the_next_and_each_step_reads_z():

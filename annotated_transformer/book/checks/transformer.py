@@ -22,13 +22,14 @@ def check_pass_shapes(answer: Mapping[str, object]) -> str:
     for name, wanted in PREDICTED.items():
         found = answer.get(name, ...)
         expect(found is not ..., f"{name!r} is still empty.")
-        expect(found == wanted, f"{name!r} is not {found}. Rows are queries, columns are keys.")
+        hint = "Rows are queries, columns are keys." if "weights" in name else "There is one row per token."
+        expect(found == wanted, f"{name!r} is not {found}. {hint}")
     return "the two lengths meet in the weights of cross-attention."
 
 
 @judge
 def check_assembled(answer: Callable[..., Tensor]) -> str:
-    """Judge `answer(src, tgt, embed, encoder, decoder, table)`, exercise ex-assemble, by layers of order."""
+    """Judge `answer(src, tgt, embed, encoder, decoder, table)`, exercise ex-assemble: order matters."""
     rng = torch.Generator().manual_seed(0)
     for m, n, d, vocab, layers in ((4, 3, 6, 11, 2), (2, 5, 4, 7, 3)):
         table = torch.randn(vocab, d, generator=rng, dtype=torch.float64)
@@ -60,7 +61,7 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
 
 @judge
 def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
-    """Judge `answer(model)`, exercise ex-debug-count: a number of unique parameters."""
+    """Judge `answer(model)`, exercise ex-debug-count: the number of unique parameters."""
     tied = nn.Sequential(nn.Embedding(11, 4), nn.Linear(4, 11, bias=False))
     tied[1].weight = tied[0].weight
     layer = nn.Linear(3, 3)
@@ -78,22 +79,23 @@ def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
 
 @judge
 def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
-    """Judge `answer(rest, d, millions)`, exercise ex-derive-interval: which vocabularies fit?"""
-    for rest, d, millions in ((44_101_632, 512, 65), (7_357_440, 256, 28), (10, 3, 2)):
+    """Judge `answer(rest, d, millions)`, exercise ex-derive-interval, also where both ends divide evenly."""
+    for rest, d, millions in ((44_101_632, 512, 65), (7_357_440, 256, 28), (10, 3, 2), (10**6, 250, 2)):
         low, high = answer(rest, d, millions)
         for size, fits in ((low - 1, False), (low, True), (high, True), (high + 1, False)):
             total = rest + size * d
             inside = 1e6 * millions - 5e5 <= total < 1e6 * millions + 5e5
             expect(
                 inside == fits,
-                f"{size:,} tokens make {total:,} parameters: is it inside? {inside}.",
+                f"{size:,} tokens make {total:,} parameters, which "
+                f"{'rounds' if inside else 'does not round'} to {millions} million.",
             )
-    return "the interval is a million parameters wide, divided by d_model."
+    return "the interval is a million parameters wide, so about a million / d tokens."
 
 
 @judge
 def check_decoder_only(answer: Callable[[int, int, int, int], int]) -> str:
-    """Judge `answer(vocab, positions, layers, d)`, exercise ex-extend-gpt, by PyTorch's layers."""
+    """Judge `answer(vocab, positions, layers, d)`, exercise ex-extend-gpt, against PyTorch's layers."""
     for vocab, positions, layers, d in ((11, 5, 2, 4), (50_257, 1024, 12, 768), (7, 3, 1, 8)):
         with torch.device("meta"):
             layer = nn.TransformerEncoderLayer(d, 1, 4 * d)
