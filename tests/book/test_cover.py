@@ -82,7 +82,7 @@ def test_law_the_cover_shows_the_translation_that_the_model_makes():
 
 def test_law_the_weights_are_written_as_they_are_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cover, "alignment", lambda: dict(DATA))
-    cover.write(tmp_path / "cover.json")
+    cover.write_cover(tmp_path / "cover.json")
     assert (tmp_path / "cover.json").read_text(encoding="utf-8") == cover.FILE.read_text(encoding="utf-8")
 
 

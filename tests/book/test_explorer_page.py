@@ -438,6 +438,11 @@ def test_law_heads_can_be_switched_off_and_on(fresh: Page):
     fresh.click("[data-key='all on']")
     ready(fresh)
     assert translation(fresh) == FRAME["text"]
+    fresh.evaluate(
+        "[1, 2, 3].forEach(i => document.querySelector(`[data-key='head encoder 0 ${i}']`).click())"
+    )  # faster than it translates
+    ready(fresh)
+    assert "ablated=encoder.0.1_encoder.0.2_encoder.0.3" in fresh.url
 
 
 @pages
@@ -451,7 +456,9 @@ def test_law_searches_stand_side_by_side_and_leave_the_translation(fresh: Page):
     assert [row[0] for row in rows] == ["greedy", "beam 4", "sampling, temperature 1.0, seed 1"]
     assert rows[0][1] == FRAME["text"]
     assert [float(row[2].replace("−", "-")) < 0 for row in rows] == [True] * 3
-    number_opens(fresh, "encoder.embedding")  # the engine holds the shown translation again
+    fresh.click("[data-key='why number']")  # the engine holds the shown translation again
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    assert fresh.inner_text(".at-x-number h4 b").startswith("0.96")
 
 
 def number_opens(page: Page, name: str) -> None:

@@ -87,7 +87,7 @@ def show_explorer(
         )
     ids, shares, likeliest = likeliest_tokens(translator, sentence)
     reading = _read(translator, view, sentence, ids, direction, step, layer, head)
-    fig = draw_curves(reading, below=1 + len(likeliest[0]) if view == "decoder" else 0)
+    fig = draw_attention_curves(reading, below=1 + len(likeliest[0]) if view == "decoder" else 0)
     if view == "decoder":
         words = [_short(token) for token in translator.tokenizer.tokens(likeliest[step])]
         _draw_likeliest(fig.axes[0], words, shares[step])
@@ -143,7 +143,7 @@ def _short(token: str) -> str:
     return SHORT.get(token, token.strip())
 
 
-def draw_curves(reading: Reading, *, below: int = 0) -> Figure:
+def draw_attention_curves(reading: Reading, *, below: int = 0) -> Figure:
     """Draw keys and queries in two columns, joined by curves as wide as the weights.
 
     `below` rows stay free under them.

@@ -36,7 +36,7 @@ def alignment() -> dict[str, Any]:
     }
 
 
-def write(file: Path = FILE) -> None:
+def write_cover(file: Path = FILE) -> None:
     """Write the alignment as JSON, a row of weights on a line."""
     data = alignment()
     rows = ",\n  ".join(json.dumps(row) for row in data.pop("weights"))
@@ -45,4 +45,4 @@ def write(file: Path = FILE) -> None:
 
 
 if __name__ == "__main__":
-    write()
+    write_cover()

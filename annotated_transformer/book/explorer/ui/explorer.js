@@ -144,21 +144,26 @@ class Explorer {
 
   // Translates what a state asks for, and shows it.
   async compute(state) {
+    const turn = (this.turn = (this.turn ?? 0) + 1);
     this.busy = true;
+    this.asked = state;
     this.sentence.render();
     const { direction, text, prefix, ablated } = state;
     try {
       await this.session.load(direction);
       this.sentence.render();
       const result = await this.watch({ direction, text, prefix, ablated }, prefix.length);
+      if (turn !== this.turn) return; // something else was asked for meanwhile
       this.result = { ...result, direction };
       this.state = this.possible(state);
       this.sentence.refuse("");
       this.say(`Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`);
     } catch (error) {
+      if (turn !== this.turn) return;
       this.sentence.refuse(sentenceOf(error.message));
     }
     this.busy = false;
+    this.asked = null;
     if (this.state.tensor) this.sections.tensors.open = true;
     this.render();
     this.keepAddress();

@@ -48,7 +48,7 @@ class HeadsOff {
 
   // All off, unless they are already: then all on.
   toggle(heads) {
-    const { state } = this.explorer;
+    const state = this.explorer.asked ?? this.explorer.state; // one may press faster than the model translates
     const rest = state.ablated.filter((other) => !heads.some((head) => String(head) === String(other)));
     const off = state.ablated.length - rest.length === heads.length ? rest : [...rest, ...heads];
     this.explorer.compute({ ...state, ablated: off });
