@@ -16,7 +16,6 @@ class ModelMap {
   }
 
   stack(stack) {
-    const { num_layers: count = BOOK.shape.layers } = {};
     const layer = this.layers[stack];
     const own = this.named(stack).filter(({ place }) => place.layer === layer);
     const modules = [...new Set(own.map(({ place }) => place.module))];
@@ -28,7 +27,7 @@ class ModelMap {
       choices({
         key: `map ${stack}`,
         legend: "Layer",
-        options: Array.from({ length: count }, (_, i) => [i, String(i + 1)]),
+        options: Array.from({ length: BOOK.shape.layers }, (_, i) => [i, String(i + 1)]),
         value: layer,
         pick: (chosen) => {
           this.layers[stack] = chosen;
