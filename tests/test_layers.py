@@ -74,6 +74,7 @@ TESTED_IN: dict[str, str] = {
     "book.rendering.vendored": "book/test_vendored.py",
     "book.rendering.*": "book/test_render.py",
     "book.explorer.pack": "book/test_explorer_engine.py",
+    "book.explorer.*": "book/test_explorer_page.py",
     "book.page": "book/test_render.py",
     "book.sphinx_*": "book/test_render.py",
     "__main__": "test_command_line.py",
