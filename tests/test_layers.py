@@ -68,7 +68,10 @@ TESTED_IN: dict[str, str] = {
     "book.model_map": "book/test_masking_figures.py",
     "book.checks.verdict": "book/test_verdict.py",
     "book.checks.*": "book/test_checks_{name}.py",
-    **{f"book.front.{name}": f"book/test_{name}.py" for name in ("corrections", "syllabus", "targets")},
+    **{
+        f"book.front.{name}": f"book/test_{name}.py"
+        for name in ("corrections", "indexes", "syllabus", "targets")
+    },
     "book.front.*": "book/test_cover.py",
     "book.rendering.fonts": "book/test_vendored.py",
     "book.rendering.vendored": "book/test_vendored.py",

@@ -15,6 +15,7 @@ from annotated_transformer.book.front import preview
 from annotated_transformer.book.front.chapters import read_chapters, source_of
 from annotated_transformer.book.front.corrections import Corrections
 from annotated_transformer.book.front.directives import Cards, Picture, Terms, chapter_cards, write_cards
+from annotated_transformer.book.front.indexes import EquationIndex, FigureIndex
 from annotated_transformer.book.front.sidebar import add_planned
 from annotated_transformer.book.front.syllabus import Syllabus
 
@@ -116,6 +117,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("chapter-cards", Cards)
     app.add_directive("chapter-terms", Terms)
     app.add_directive("corrections", Corrections)
+    app.add_directive("equation-index", EquationIndex)
+    app.add_directive("figure-index", FigureIndex)
     app.add_directive("syllabus", Syllabus)
     app.add_transform(IndexTerms)
     app.connect("html-page-context", enliven_cover, priority=100)  # before the list of scripts is copied
