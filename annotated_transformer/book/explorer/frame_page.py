@@ -37,7 +37,7 @@ def _stage(frame: dict[str, Any]) -> str:
     """Return both columns of tokens and the curves between them, as stage.js draws them."""
     source, target = frame["source"]["tokens"], frame["target"]["tokens"]
     from_, to = frame["direction"].split("-")
-    lit = [weight if weight >= LEAST else 0 for weight in frame["attention"][frame["step"]]]
+    lit = [weight if weight >= LEAST else 0.0 for weight in frame["attention"][frame["step"]]]
     lines = max(len(source), len(target))
     keys = "".join(
         f'<li{" class=at-active" if weight else ""} style="--weight:{weight:g}">'

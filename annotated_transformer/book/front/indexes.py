@@ -103,10 +103,10 @@ class EquationIndex(TargetTable):
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the table as Markdown."""
         tests = marked_tests(root / "tests")
-        lines = [_row(["", "Equation", "Tests"]), _row(["---", "---", "---"])]
+        lines = [_row(["", "Equation and tests"]), _row(["---", "---"])]
         for chapter in chapters.values():
             for found in equations_of(root / f"{chapter.file}.ipynb", tests) if chapter.file else ():
                 formula = found.formula.replace("\n", " ").replace("|", r"\vert ")
-                names = "; ".join(f"`{name}` in `{file}`" for file, name in found.tests)
-                lines.append(_row([f"{{eq}}`{found.label}`", f"$\\displaystyle {formula}$", names]))
+                names = "".join(f"<br>`{name}` in `{file}`" for file, name in found.tests)
+                lines.append(_row([f"{{eq}}`{found.label}`", f"$\\displaystyle {formula}$ {names}"]))
         return "".join(lines)
