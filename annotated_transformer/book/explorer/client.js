@@ -1,6 +1,10 @@
 // What the script of a model calls, by direction.
 const receivers = new Map();
-window.receiveTransformer = (model) => receivers.get(model.direction)(model);
+window.receiveTransformer = (model) => {
+  const receive = receivers.get(model.direction);
+  receivers.delete(model.direction); // or the model's text would stay in memory
+  receive(model);
+};
 
 // The page's side of the engine: starts the worker, loads a model when asked to, and answers with promises.
 class EngineClient {
@@ -12,6 +16,7 @@ class EngineClient {
     this.waiting = new Map();
     this.models = new Map();
     this.worker.onmessage = ({ data }) => this.answer(data);
+    this.worker.onerror = ({ message }) => this.fail(`the engine stopped: ${message ?? "it could not start"}`);
   }
 
   // Loads the model of a direction, "en-de" or "de-en", once.
@@ -49,10 +54,17 @@ class EngineClient {
   }
 
   answer({ id, partial, result, error }) {
-    const { resolve, reject, report } = this.waiting.get(id);
+    const { resolve, reject, report } = this.waiting.get(id) ?? {};
+    if (!resolve) return; // it was given up
     if (partial) return report?.(partial);
     this.waiting.delete(id);
     return error === undefined ? resolve(result) : reject(new Error(error));
+  }
+
+  // Nothing more will come, so nobody shall wait for it.
+  fail(reason) {
+    for (const { reject } of this.waiting.values()) reject(new Error(reason));
+    this.waiting.clear();
   }
 
   // A script is what a page that is opened from a file can load.
@@ -62,7 +74,10 @@ class EngineClient {
       receivers.set(direction, resolve);
       script.src = `${this.folder}/${direction}.js`;
       script.onerror = () => reject(new Error(`the model could not be loaded from ${script.src}; try again`));
-      script.onload = () => script.remove();
+      script.onload = () => {
+        script.remove();
+        reject(new Error(`${script.src} holds no model; try again`)); // where it did, this changes nothing
+      };
       document.head.append(script);
     });
   }

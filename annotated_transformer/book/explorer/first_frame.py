@@ -54,9 +54,16 @@ def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int 
 def likeliest_tokens(
     translator: Translator, sentence: str
 ) -> tuple[list[int], list[list[float]], list[list[int]]]:
-    """Return the greedy translation's ids, and for each step the largest probabilities and their ids."""
+    """Return the greedy translation's ids, and for each step the largest probabilities and their ids.
+
+    Raises:
+        ValueError: The sentence is empty, too long or not valid Unicode.
+    """
     model = translator.model
-    src = torch.tensor([translator.encode([sentence]).ids[0]])
+    ids = translator.encode([sentence]).ids[0]
+    if not ids:
+        translator.translate([sentence])  # says why it cannot be translated
+    src = torch.tensor([ids])
     tgt = greedy_search(model, src)
     read = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
     with evaluating(model), torch.no_grad():

@@ -37,9 +37,12 @@ class Tokenizer {
   encodeWord(word) {
     const parts = Array.from(new TextEncoder().encode(word), (byte) => this.characters[byte]);
     for (;;) {
-      const ranks = parts.slice(1).map((part, i) => this.ranks.get(`${parts[i]} ${part}`) ?? Infinity);
-      const place = ranks.indexOf(Math.min(...ranks));
-      if (!Number.isFinite(ranks[place])) return parts.map((part) => this.ids.get(part));
+      let [place, lowest] = [null, Infinity];
+      for (let i = 0; i + 1 < parts.length; i++) {
+        const rank = this.ranks.get(`${parts[i]} ${parts[i + 1]}`);
+        if (rank < lowest) [place, lowest] = [i, rank];
+      }
+      if (place === null) return parts.map((part) => this.ids.get(part));
       parts.splice(place, 2, parts[place] + parts[place + 1]);
     }
   }
