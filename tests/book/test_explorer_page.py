@@ -19,6 +19,8 @@ from annotated_transformer.book.explorer import bundle, first_frame
 from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
 from annotated_transformer.book.explorer.frame_page import explorer_page
 from annotated_transformer.book.front.chapters import read_chapters
+from annotated_transformer.book.front.picture import LEAST
+from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,17 +103,15 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     label = page.select_one("svg")["aria-label"]
     assert 8 <= len(label.split()) <= 80
     assert FRAME["sentence"] in label
-    assert len(page.select("path")) == sum(
-        weight >= first_frame_least() for row in FRAME["attention"] for weight in row
-    )
+    assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
 
 
-def first_frame_least() -> float:
-    """Return the smallest weight that the page draws, which script and frame share."""
-    words = (bundle.HERE / "ui" / "words.js").read_text(encoding="utf-8")
-    found = re.search(r"const LEAST = ([\d.]+);", words)
+@pytest.mark.parametrize("file", ["explorer/ui/words.js", "static/cover.js"])
+def test_law_script_and_drawing_leave_out_the_same_weights(file: str):
+    script = (bundle.HERE.parent / file).read_text(encoding="utf-8")
+    found = re.search(r"const LEAST = ([\d.]+);", script)
     assert found
-    return float(found[1])
+    assert float(found[1]) == LEAST
 
 
 # A part of the explorer in a chapter.
@@ -461,6 +461,31 @@ def test_law_searches_stand_side_by_side_and_leave_the_translation(fresh: Page):
     assert fresh.inner_text(".at-x-number h4 b").startswith("0.96")
 
 
+@pages
+def test_law_searches_go_on_after_a_refused_sentence_and_say_what_fails(fresh: Page):
+    fresh.locator("summary", has_text="Compare greedy").click()
+    fresh.fill(".at-x-field input", " ")
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_function("document.querySelector('.at-x-form .at-x-error').textContent")
+    fresh.evaluate(
+        """() => {
+          const prototype = Worker.prototype;
+          const { postMessage } = prototype;
+          prototype.postMessage = function () {
+            prototype.postMessage = postMessage; // the next call works
+            throw new Error("the engine is away; try again");
+          };
+        }"""
+    )
+    compare = fresh.locator(".at-x-searches button")
+    compare.click()
+    fresh.wait_for_selector(".at-x-searches [role=alert]")
+    assert fresh.inner_text(".at-x-searches [role=alert]") == "the engine is away; try again"
+    compare.click()
+    fresh.wait_for_selector(".at-x-searches tbody tr")
+    assert fresh.inner_text(".at-x-searches tbody td") == FRAME["text"]
+
+
 def number_opens(page: Page, name: str) -> None:
     """Open a tensor of layer 1 or without a layer, and see that its number is explained."""
     if not page.locator("details.at-x-section").last.get_attribute("open") == "":
@@ -522,6 +547,109 @@ def as_number(text: str) -> float:
 
 
 @pages
+def test_law_a_small_number_that_differs_from_its_formula_is_told(fresh: Page):
+    index = f"5.{FRAME['top'][5][1]['id']}"  # a probability of a few thousandths
+    fresh.evaluate(
+        """() => {
+          const { prototype } = EngineClient;
+          const { provenance } = prototype;
+          prototype.provenance = async function (...place) {
+            const found = await provenance.apply(this, place);
+            return { ...found, result: found.result * 1.0001 };
+          };
+          window.mend = () => { prototype.provenance = provenance; };
+        }"""
+    )
+    try:
+        sentence = first_frame.SENTENCE.replace(" ", "+")
+        go(fresh, f"#direction=en-de&text={sentence}&tensor=probabilities&at={index}")
+        fresh.wait_for_selector(".at-x-number .at-x-error")
+        assert fresh.locator(".at-x-number .at-x-same").count() == 0
+    finally:
+        fresh.evaluate("mend()")
+
+
+@pages
+def test_law_a_letter_of_several_tokens_is_shown_whole(fresh: Page):
+    go(fresh, "#direction=en-de&text=The+café+is+closed.&step=99")
+    assert "Café" in why(fresh)
+    assert "\ufffd" not in why(fresh)
+
+
+PRESS = "keys => keys.forEach(key => document.querySelector(`[data-key='${key}']`).click())"
+COUNT = """() => {
+  window.asked = 0;
+  const { prototype } = EngineClient;
+  const { translate } = prototype;
+  prototype.translate = function (...options) {
+    asked += 1;
+    return translate.apply(this, options);
+  };
+  window.mend = () => { prototype.translate = translate; };
+}"""
+
+
+@pages
+def test_law_what_is_chosen_while_the_model_translates_is_kept_and_computed_once(fresh: Page):
+    fresh.evaluate(COUNT)
+    try:
+        heads = [f"head encoder 0 {head}" for head in (1, 2)]
+        fresh.evaluate(PRESS, [*heads, "option 584", "layer 0"])  # faster than it translates
+        ready(fresh)
+        assert "ablated=encoder.0.1_encoder.0.2&layer=0&" in fresh.url
+        assert re.search(r"prefix=[\d.]+\.584&", fresh.url)
+        assert "layer 1, mean of its heads" in why(fresh)
+        assert fresh.evaluate("asked") == 3  # with all heads, the same forced, and what was chosen last
+        fresh.evaluate(PRESS, ["head encoder 0 3"])
+        ready(fresh)
+        assert fresh.evaluate("asked") == 5  # the one with all heads is known
+        fresh.evaluate(PRESS, ["all on", "head 2"])
+        ready(fresh)
+        assert "ablated" not in fresh.url
+        assert "layer 1, head 3" in why(fresh)
+    finally:
+        fresh.evaluate("mend()")
+
+
+@pages
+def test_law_an_address_that_cannot_be_written_stops_nothing(fresh: Page):
+    fresh.evaluate("() => { history.replaceState = () => { throw new Error('too often'); }; }")
+    fresh.get_by_role("group", name="Layer").first.get_by_label("1").check(force=True)
+    assert "layer 1" in why(fresh)
+    fresh.evaluate("() => { delete history.replaceState; }")
+
+
+@pages
+def test_law_arrows_with_a_modifier_belong_to_the_browser(fresh: Page):
+    fresh.click("[data-key='why number']")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    address = fresh.url
+    for place in (".at-x-grid [aria-selected=true]", "[data-key='query 5']"):
+        for modifier in ("altKey", "ctrlKey", "metaKey"):
+            assert fresh.evaluate(
+                """([place, modifier]) => document.querySelector(place).dispatchEvent(new KeyboardEvent(
+                  "keydown", { key: "ArrowLeft", bubbles: true, cancelable: true, [modifier]: true }))""",
+                [place, modifier],
+            )  # not cancelled
+    assert fresh.url == address
+
+
+@pages
+def test_law_columns_of_the_vocabulary_can_be_told_apart(fresh: Page):
+    names = dict(enumerate(Translator.from_pretrained("en-de").tokenizer.tokens([*range(320)])))
+    assert names[263] == names[319].strip() == "in"
+    for token, shown in ((263, "+in"), (319, "in")):
+        sentence = first_frame.SENTENCE.replace(" ", "+")
+        go(fresh, f"#direction=en-de&text={sentence}&tensor=logits&at=5.{token}")
+        fresh.wait_for_selector(f".at-x-top-name [title='token {token}']")
+        assert fresh.inner_text(f".at-x-top-name [title='token {token}']") == shown
+        fresh.wait_for_function(
+            "name => document.querySelector('.at-x-number .at-x-label').textContent.includes(name)",
+            arg=f"token {shown}.",
+        )
+
+
+@pages
 def test_law_numbers_are_followed_by_keyboard_to_what_they_are_made_of(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(".at-x-number .at-x-same")
@@ -579,11 +707,23 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         "#direction=xx-de&text=Hi.",
         "#direction=en-de&text=Hi.&layer=9",
         "#direction=en-de&text=Hi.&ablated=cross.9.9",
+        "#direction=constructor&text=Hi.",
+        "#direction=en-de&text=Hi.&prefix=2.5.7&view=encoder",
+        "#direction=en-de&text=Hi.&prefix=0",
+        "#direction=en-de&text=Hi.&ablated=cross.1.2_cross.1.2",
+        "#direction=en-de&text=Hi.&ablated=cross.1.2.9",
+        f"#direction=en-de&text={'a' * 1001}",
     ],
 )
 def test_law_a_link_that_cannot_be_is_ignored(fresh: Page, fragment: str):
     go(fresh, fragment)
     assert translation(fresh) == FRAME["text"]
+    assert fresh.input_value(".at-x-field input") == FRAME["sentence"]
+
+
+@pages
+def test_law_a_sentence_has_at_most_a_thousand_characters(fresh: Page):
+    assert fresh.get_attribute(".at-x-field input", "maxlength") == "1000"
 
 
 @pages
@@ -629,6 +769,16 @@ def test_law_the_tour_leads_from_the_whole_model_to_one_number(fresh: Page):
     assert fresh.inner_text(".at-x-number h4").startswith("Where does 1.6")
     fresh.click("[data-key=end]")
     assert fresh.locator(".at-x-tour").is_hidden()
+
+
+@pages
+def test_law_a_step_of_the_tour_that_was_left_is_not_said(fresh: Page):
+    fresh.click("[data-key=tour]")
+    fresh.wait_for_function("document.querySelector('.at-x [role=status]').textContent.startsWith('1 of ')")
+    fresh.evaluate(PRESS, ["Next", "Next", "end"])
+    fresh.wait_for_timeout(200)
+    assert fresh.inner_text(".at-x [role=status]").startswith("1 of ")
+    assert fresh.evaluate("document.activeElement.dataset.key") == "tour"
 
 
 @pages
@@ -726,12 +876,77 @@ def test_law_reduced_motion_and_motion_end_in_the_same_page(fresh: Page, browser
         assert page.locator(".at-x-stage").text_content() == fresh.locator(".at-x-stage").text_content()
 
 
+@pytest.fixture(scope="module")
+def moving(browser: Browser, faults: list[str]) -> Iterator[Page]:
+    """Return a page on which the translation grows token by token."""
+    with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
+        page = watched(context.new_page(), faults)
+        page.goto(ADDRESS)
+        page.click(".at-x-go")
+        ready(page)
+        yield page
+
+
+GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
+
+
+@pages
+def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, faults: list[str]):
+    sentence = first_frame.SENTENCE.replace(" ", "+")
+    name = "decoder.layers.3.cross_attention.heads"
+    go(moving, f"#direction=en-de&text={sentence}&tensor={name}&at=0.1.1")
+    moving.wait_for_selector(".at-x-number .at-x-same")
+    moving.evaluate(PRESS, ["head cross 3 0"])
+    moving.wait_for_function(GROWING)
+    moving.evaluate(PRESS, ["cell 1 2"])  # the engine has another translation now
+    shown = moving.wait_for_function(
+        """() => document.querySelector(".at-x-number .at-x-label").textContent.includes("feature 2") && [
+          document.querySelector(".at-x-number h4 b").textContent,
+          document.querySelector(".at-x-grid [aria-selected=true]").textContent,
+        ]"""
+    ).json_value()
+    assert as_number(shown[0]) == pytest.approx(as_number(shown[1]), rel=1e-2)
+    ready(moving)
+    moving.wait_for_function("document.querySelector('.at-x-number h4 b').textContent === '0'")
+    assert faults == []
+
+
+@pages
+def test_law_a_translation_that_was_overtaken_is_drawn_no_further(moving: Page, faults: list[str]):
+    go(moving, "#x")
+    moving.fill(".at-x-field input", "If it rains tomorrow, we will stay at home and read an old book.")
+    moving.keyboard.press("Enter")
+    moving.wait_for_function("document.querySelectorAll('.at-x-queries li').length === 2")
+    go(moving, "#direction=en-de&text=No.")
+    moving.wait_for_timeout(400)
+    assert moving.locator(".at-x-queries li button").count() == moving.locator(".at-x-queries li").count() > 0
+    assert translation(moving) == "Keines."
+    assert faults == []
+
+
+@pages
+def test_law_a_word_may_be_the_name_of_something_in_javascript(moving: Page, faults: list[str]):
+    moving.evaluate(
+        """() => {
+          window.seen = [];
+          new MutationObserver(() => seen.push(document.querySelector(".at-x-keys").textContent))
+            .observe(document.querySelector(".at-x-stage"), { childList: true });
+        }"""
+    )
+    go(moving, "#direction=en-de&text=constructor")
+    seen = moving.evaluate("seen")
+    assert "Englishconstructor" in seen
+    assert not [text for text in seen if "function" in text]
+    assert faults == []
+
+
 @pages
 def test_law_a_model_that_is_missing_is_said_and_can_be_tried_again(browser: Browser):
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
         page = context.new_page()
         page.route("**/en-de.js", lambda route: route.abort())
-        page.goto(ADDRESS)
+        state = "#direction=en-de&text=I+hope+that+you+can+come+tomorrow.&step=3"
+        page.goto(ADDRESS + state)
         page.click(".at-x-go")
         page.wait_for_function("document.querySelector('.at-x-error').textContent")
         assert "the model could not be loaded" in page.inner_text(".at-x-form .at-x-error").lower()
@@ -739,6 +954,34 @@ def test_law_a_model_that_is_missing_is_said_and_can_be_tried_again(browser: Bro
         page.click(".at-x-go")
         ready(page)
         assert translation(page) == FRAME["text"]
+        assert page.evaluate("location.hash") == state  # what the link holds is shown
+        assert "Token 4 of 10" in why(page)
+
+
+@pages
+def test_law_an_engine_that_stopped_is_started_again(browser: Browser, faults: list[str]):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = watched(context.new_page(), faults)
+        page.add_init_script(
+            """window.started = [];
+            window.Worker = class extends Worker {
+              constructor(...address) {
+                super(...address);
+                started.push(this);
+              }
+            };"""
+        )
+        page.goto(ADDRESS)
+        page.click(".at-x-go")
+        ready(page)
+        page.evaluate("started[0].dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))")
+        page.get_by_label("1", exact=True).first.check(force=True)  # draws the button anew
+        page.click(".at-x-go")
+        page.wait_for_function("started.length === 2")
+        ready(page)
+        assert translation(page) == FRAME["text"]
+        assert page.locator("script[src*='engine.js']").count() == 1
+        assert faults == []
 
 
 FIGURES = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Figures</title>
@@ -762,6 +1005,7 @@ def test_law_figures_of_a_chapter_come_to_life(browser: Browser, tmp_path: Path,
                 f"document.querySelectorAll('.at-x-stage').length === {number + 1}", timeout=60_000
             )
         assert page.locator("figure img").count() == 0
+        assert page.locator("figure figcaption").count() == 0  # they describe the drawings
         heads = page.eval_on_selector_all(".at-x-stage > div > p", "all => all.map(x => x.textContent)")
         english, german = ["English keys", "English queries"], ["German keys", "German queries"]
         assert heads == [*english, english[0], german[1], *german]

@@ -69,6 +69,7 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
             "heads": config["num_heads"],
             "width": config["d_model"],
             "vocabulary": config["vocab_size"],
+            "special": {name: config[f"{name}_id"] for name in ("pad", "bos", "eos")},
         },
         "kinds": {
             kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()

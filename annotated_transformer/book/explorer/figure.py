@@ -13,7 +13,13 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 from torch import Tensor
 
-from annotated_transformer.book.explorer.first_frame import DIRECTION, SENTENCE, likeliest_tokens
+from annotated_transformer.book.explorer.first_frame import (
+    DIRECTION,
+    LANGUAGES,
+    SENTENCE,
+    SPECIAL,
+    likeliest_tokens,
+)
 from annotated_transformer.book.figures import anchor, check_words, heading, image, new_canvas, svg
 from annotated_transformer.book.page import Page
 from annotated_transformer.book.palette import (
@@ -37,8 +43,6 @@ TITLES = {
     "cross-attention": "Each word of the translation reads the sentence",
     "decoder": "The decoder writes one token at a time",
 }
-LANGUAGES = {"en": "English", "de": "German"}
-SHORT = {"<eos>": "end", "<bos>": "start"}
 DRAWN = 3  # curves of each query: a fixed number, because a limit is crossed earlier on some processors
 ROW = 0.82
 
@@ -140,7 +144,7 @@ def _read(
 
 
 def _short(token: str) -> str:
-    return SHORT.get(token, token.strip())
+    return SPECIAL.get(token, token.strip())
 
 
 def draw_attention_curves(reading: Reading, *, below: int = 0) -> Figure:

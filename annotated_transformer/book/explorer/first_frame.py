@@ -21,6 +21,8 @@ SENTENCE = "I hope that you can come tomorrow."  # as on the cover
 STEP = 5  # "morgen"
 FILE = Path(__file__).with_name("first_frame.json")
 LIKELIEST = 5
+LANGUAGES = {"en": "English", "de": "German"}  # as in ui/words.js
+SPECIAL = {"<eos>": "end", "<bos>": "start"}
 
 
 def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int = STEP) -> dict[str, Any]:

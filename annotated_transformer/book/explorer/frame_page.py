@@ -4,11 +4,8 @@ import json
 from html import escape
 from typing import Any
 
-from annotated_transformer.book.explorer.first_frame import FILE
+from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPECIAL
 from annotated_transformer.book.front.picture import LEAST, reads
-
-NAMES = {"en": "English", "de": "German"}
-WORDS = {"<eos>": "end", "<bos>": "start"}
 
 
 def explorer_page() -> str:
@@ -65,11 +62,11 @@ def _stage(frame: dict[str, Any]) -> str:
     )
     return (
         f'<div class="at-x-stage" style="--rows:{lines}">'
-        f'<div class="at-x-keys"><p>{NAMES[from_]} <span class="at-key">keys</span></p>'
+        f'<div class="at-x-keys"><p>{LANGUAGES[from_]} <span class="at-key">keys</span></p>'
         f'<ul role="list">{keys}</ul></div>'
         f'<svg viewBox="0 0 100 {10 * lines}" preserveAspectRatio="none" role="img" '
         f'aria-label="{escape(alt)}">{curves}</svg>'
-        f'<div class="at-x-queries"><p>{NAMES[to]} <span class="at-query">queries</span></p>'
+        f'<div class="at-x-queries"><p>{LANGUAGES[to]} <span class="at-query">queries</span></p>'
         f'<ul role="list">{queries}</ul></div></div>'
     )
 
@@ -106,8 +103,8 @@ def _word(frame: dict[str, Any]) -> str:
 
 
 def _token(token: str, language: str) -> str:
-    if token in WORDS:
-        return f'<span class="at-x-special">{WORDS[token]}</span>'
+    if token in SPECIAL:
+        return f'<span class="at-x-special">{SPECIAL[token]}</span>'
     return f'<span lang="{language}">{escape(token.strip())}</span>'
 
 

@@ -1,7 +1,7 @@
 /* The cover's picture: a German word that is hovered, tapped or focused shows what it reads. */
 (() => {
   "use strict";
-  const LEAST = 0.03; // as in cover_picture.py
+  const LEAST = 0.03; // as in front/picture.py
 
   const enliven = (figure) => {
     const keys = [...figure.querySelectorAll(".at-alignment-keys li")];

@@ -84,14 +84,14 @@ class Explorer {
   }
 
   // Brings a part of the page into sight, once it is drawn.
-  async reveal(part) {
+  async reveal(part, wanted = () => true) {
     const places = { stage: this.main, heat: this.heat?.element, number: this.number?.element, ...this.sections };
     if (this.sections && part in this.sections) this.sections[part].open = true;
     if (["heat", "number"].includes(part)) {
       this.sections.tensors.open = true;
       await Promise.all([this.heat.drawn, this.number.drawn]);
     }
-    show(places[part]);
+    if (wanted()) show(places[part]);
   }
 
   // What the token in focus reads, in words.
@@ -119,6 +119,7 @@ class Explorer {
   // Shows another part of the same translation.
   change(patch, aloud = false) {
     this.state = { ...this.state, ...patch };
+    if (this.asked) this.asked = { ...this.asked, ...patch };
     this.render();
     this.keepAddress();
     if (!aloud) return;
@@ -128,38 +129,42 @@ class Explorer {
 
   // The button of the sentence: a new sentence, or the state of the link that led here.
   open(direction, text) {
-    const linked = this.linked;
-    this.linked = null;
+    const { linked } = this;
     if (linked && linked.text === text && linked.direction === direction) return this.compute(linked);
-    const { view, layer, head, ablated, step } = this.state;
-    const same = text === this.state.text && direction === this.state.direction;
+    const state = this.asked ?? this.state;
+    const { view, layer, head, ablated, step } = state;
+    const same = text === state.text && direction === state.direction;
     return this.compute({ ...START, view, layer, head, ablated, direction, text, step: same ? step : 0 });
   }
 
   // Forces a token at a step, or frees the step again.
   force(step, id) {
     const before = this.result.target.ids.slice(0, step);
-    return this.compute({ ...this.state, step, prefix: id === null ? before : [...before, id] });
+    return this.compute({ ...(this.asked ?? this.state), step, prefix: id === null ? before : [...before, id] });
   }
 
-  // Translates what a state asks for, and shows it.
+  // Translates what a state asks for, and shows it; false where that did not happen.
   async compute(state) {
+    const { linked } = this;
     const turn = (this.turn = (this.turn ?? 0) + 1);
     this.busy = true;
     this.asked = state;
     this.sentence.render();
     const { direction, text, prefix, ablated } = state;
+    let shown = false;
     try {
       await this.session.load(direction);
       this.sentence.render();
-      const result = await this.watch({ direction, text, prefix, ablated }, prefix.length);
-      if (turn !== this.turn) return; // something else was asked for meanwhile
+      const result = await this.watch({ direction, text, prefix, ablated }, prefix.length, turn);
+      if (turn !== this.turn) return false; // something else was asked for meanwhile
       this.result = { ...result, direction };
-      this.state = this.possible(state);
+      this.state = this.fitted(this.asked); // with what was chosen meanwhile
+      if (this.linked === linked) this.linked = null;
       this.sentence.refuse("");
       this.say(`Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`);
+      shown = true;
     } catch (error) {
-      if (turn !== this.turn) return;
+      if (turn !== this.turn) return false;
       this.sentence.refuse(sentenceOf(error.message));
     }
     this.busy = false;
@@ -167,10 +172,11 @@ class Explorer {
     if (this.state.tensor) this.sections.tensors.open = true;
     this.render();
     this.keepAddress();
+    return shown;
   }
 
   // The same places in another translation, which may be shorter.
-  possible(state) {
+  fitted(state) {
     const { source, target } = this.result;
     const within = (place, tokens) => Math.min(place, tokens.length - 1);
     const tensor = this.shapeOf(state.tensor) ? state.tensor : "";
@@ -179,15 +185,16 @@ class Explorer {
   }
 
   // Shows tokens as they are computed, one at a time.
-  async watch(options, known) {
+  async watch(options, known, turn) {
     let latest = [];
     let done = false;
     let drawn = known;
-    const answer = this.session.translate(options, ({ tokens }) => (latest = tokens));
+    const wanted = () => turn === this.turn;
+    const answer = this.session.translate(options, ({ tokens }) => (latest = tokens), wanted);
     const finished = answer.finally(() => (done = true));
     finished.catch(() => {});
     if (STILL.matches) return answer;
-    while (!done || drawn < latest.length) {
+    while (wanted() && (!done || drawn < latest.length)) {
       if (drawn < latest.length) this.stage.grow(this.sourceShown(options), latest.slice(0, (drawn += 1)), languages(options.direction));
       await sleep(PACE);
     }
@@ -200,7 +207,11 @@ class Explorer {
 
   keepAddress() {
     if (!this.whole || this.result.frame) return;
-    history.replaceState(null, "", toFragment(this.state));
+    try {
+      history.replaceState(null, "", toFragment(this.state));
+    } catch {
+      // Safari allows a hundred in half a minute; the address is then that of a moment ago.
+    }
   }
 
   follow() {
@@ -240,6 +251,7 @@ function beginFigure(figure, options) {
       figure.querySelectorAll(":scope > :is(svg, img, .at-figure-tools)").forEach((still) => still.remove());
       const live = h("div", { class: "at-x" });
       host.replaceWith(live);
+      figure.querySelector("figcaption").remove(); // it describes the drawing
       new Explorer(live, { state, result: { ...result, direction }, whole: false });
       focusOn(live, `query ${state[state.view === "encoder" ? "word" : "step"]}`);
     } catch (problem) {

@@ -54,6 +54,10 @@ class HeadsOff {
     this.explorer.compute({ ...state, ablated: off });
   }
 
+  allOn() {
+    this.explorer.compute({ ...(this.explorer.asked ?? this.explorer.state), ablated: [] });
+  }
+
   comparison({ whole, text, logProb, keptLogProb, direction }, { ablated }) {
     const language = languages(direction)[1];
     const same = whole.text === text;
@@ -71,7 +75,7 @@ class HeadsOff {
           !same && line(`${ablated.length} off, the first forced`, whole.text, keptLogProb),
         ),
       ),
-      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.compute({ ...this.explorer.state, ablated: [] }), { "data-key": "all on" })),
+      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.allOn(), { "data-key": "all on" })),
     ];
   }
 }

@@ -23,7 +23,7 @@ class Heat {
     this.element.hidden = !state.tensor;
     if (!state.tensor) return;
     if (this.name !== state.tensor || this.result !== result) {
-      const tensor = await session.tensor(state.tensor);
+      const tensor = await session.tensor(result, state.tensor);
       if (this.explorer.result !== result || this.explorer.state.tensor !== state.tensor) return; // overtaken
       Object.assign(this, { tensor, name: state.tensor, result, slice: null });
     }
@@ -145,7 +145,9 @@ class Heat {
   columnName(column) {
     const { tokens, language, name } = this.axes.columns;
     if (tokens) return tokenElement(tokens[column], column, language);
-    return name === "features" ? String(column) : h("span", {}, this.explorer.session.tokenName(this.result.direction, column).trim() || "␣");
+    if (name === "features") return String(column);
+    const token = this.explorer.session.tokenName(this.result.direction, column);
+    return h("span", { title: `token ${column}` }, tokenElement(token, 1, this.axes.rows.language)); // 1: "in" and " in" differ
   }
 
   // The names of a place, for sentences.
@@ -164,6 +166,7 @@ class Heat {
   }
 
   arrow(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
     const { row, column } = this.cell;
     const [lastRow, lastColumn] = [this.slice.length - 1, this.slice[0].length - 1];
     const page = Math.max(1, Math.floor((this.grid.clientWidth - CELL.side) / CELL.width) - 1);

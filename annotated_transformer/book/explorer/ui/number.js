@@ -12,7 +12,7 @@ class NumberPanel {
     const wanted = `${state.tensor} ${state.at}`;
     if (this.wanted === wanted && this.result === result) return;
     Object.assign(this, { wanted, result });
-    const found = await session.provenance(state.tensor, state.at);
+    const found = await session.provenance(result, state.tensor, state.at);
     if (this.wanted !== wanted || this.result !== result) return; // overtaken
     const info = BOOK.kinds[found.kind];
     const formula = document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
@@ -64,8 +64,10 @@ class NumberPanel {
     });
   }
 
-  verdict({ value, result }) {
-    const same = Object.is(value, result) || Math.abs(value - result) <= 1e-5 * Math.max(1, Math.abs(value));
+  // Both are the same up to rounding, which is small beside the largest term.
+  verdict({ value, result, terms }) {
+    const scale = Math.max(Math.abs(value), ...terms.map((term) => Math.abs(term.value)));
+    const same = value === result || (Number.isFinite(scale) && Math.abs(value - result) <= 1e-6 * scale);
     return same
       ? h("p", { class: "at-x-same" }, "✓ The formula gives ", h("b", {}, number(result)), ", the number in the tensor.")
       : h("p", { class: "at-x-error" }, `The formula gives ${number(result)}, but the tensor holds ${number(value)}.`);

@@ -32,9 +32,12 @@ class Searches {
     this.run.disabled = true;
     const { temperature, seed } = this;
     try {
-      const found = await explorer.session.searches([{ method: "greedy" }, { method: "beam", beamSize: 4 }, { method: "sample", temperature, seed }]);
+      const found = await explorer.session.searches(result.options, [{ method: "greedy" }, { method: "beam", beamSize: 4 }, { method: "sample", temperature, seed }]);
       this.result = result;
       if (explorer.result === result) this.fillTable(found);
+    } catch (error) {
+      this.result = result;
+      fill(this.table, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(error.message)));
     } finally {
       this.run.disabled = false;
     }

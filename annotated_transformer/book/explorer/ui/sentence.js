@@ -4,7 +4,7 @@ class Sentence {
     this.explorer = explorer;
     this.direction = explorer.state.direction;
     const id = `at-x-sentence-${(groups += 1)}`;
-    this.input = h("input", { type: "text", id, autocomplete: "off", spellcheck: "false", value: explorer.state.text, "aria-describedby": `${id}-error` });
+    this.input = h("input", { type: "text", id, autocomplete: "off", spellcheck: "false", maxlength: LONGEST, value: explorer.state.text, "aria-describedby": `${id}-error` });
     this.error = h("p", { class: "at-x-error", id: `${id}-error`, role: "alert" });
     this.submit = h("button", { type: "submit", class: "at-x-go" });
     this.examples = h("div", { class: "at-x-examples" });

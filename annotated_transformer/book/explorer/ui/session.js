@@ -1,22 +1,46 @@
 // The engine as this page uses it. The engine remembers only its last translation, so all calls form one queue,
-// and whoever translates something else on the way puts the shown translation back.
+// and a tensor is asked for together with the translation that it belongs to.
 class Session {
   constructor(folder) {
     this.folder = folder;
     this.queue = Promise.resolve();
-    this.shown = null; // the options of the translation whose tensors are asked for
+    this.held = null; // the options of the translation that the engine remembers
+    this.whole = {}; // the last translation with all heads: { key, result }
     this.loaded = new Set();
     this.tokenizers = new Map();
   }
 
   async load(direction) {
-    this.client ??= this.start();
-    this.client.catch(() => (this.client = undefined)); // the next press tries again
-    await (await this.client).load(direction);
-    this.loaded.add(direction);
+    const client = await this.engine();
+    await client.load(direction);
+    if (client === (await this.client)) this.loaded.add(direction);
+    return client;
+  }
+
+  // The client of the engine. If it could not start or has stopped, the next call starts another.
+  engine() {
+    if (!this.client) {
+      const client = this.start();
+      this.client = client;
+      const forget = () => {
+        if (this.client !== client) return;
+        this.client = undefined;
+        this.held = null;
+        this.loaded.clear();
+      };
+      client.then(({ worker }) => worker.addEventListener("error", () => (worker.terminate(), forget())), forget);
+    }
+    return this.client;
   }
 
   async start() {
+    this.scripts ??= this.loadScripts(); // once: a second run would declare its classes again
+    this.scripts.catch(() => (this.scripts = undefined));
+    await this.scripts;
+    return new EngineClient(this.folder);
+  }
+
+  async loadScripts() {
     await this.script("engine.js");
     const { Tokenizer } = transformerEngine();
     const receive = window.receiveTransformer;
@@ -24,7 +48,6 @@ class Session {
       this.tokenizers.set(model.direction, new Tokenizer(model.tokenizer));
       receive(model);
     };
-    return new EngineClient(this.folder);
   }
 
   script(name) {
@@ -43,42 +66,67 @@ class Session {
   }
 
   // The translation, and what it is compared with where heads are off: the one with all heads, and how likely
-  // that one still is without them.
-  translate(options, report) {
+  // that one still is without them. Null if it is no longer `wanted` when its turn comes.
+  translate(options, report, wanted = () => true) {
     return this.inTurn(async () => {
-      const client = await this.client;
+      if (!wanted()) return null;
+      const client = await this.load(options.direction);
+      this.held = null;
       let whole = null;
       let kept = null;
       if (options.ablated.length) {
-        whole = await client.translate({ ...options, ablated: [] });
+        whole = await this.withAllHeads(client, options);
         kept = await client.translate({ ...options, prefix: whole.target.ids });
       }
-      this.shown = options;
       const result = await client.translate(options, report);
-      return { ...result, whole, keptLogProb: kept?.logProb };
+      this.held = options;
+      return { ...result, options, whole, keptLogProb: kept?.logProb };
     });
   }
 
+  // The same for each choice of heads, so it is kept.
+  async withAllHeads(client, options) {
+    const key = JSON.stringify([options.direction, options.text, options.prefix]);
+    if (this.whole.key !== key) this.whole = { key, result: await client.translate({ ...options, ablated: [] }) };
+    return this.whole.result;
+  }
+
   // Other searches for the same sentence, one after another.
-  searches(list) {
+  searches(options, list) {
     return this.inTurn(async () => {
-      const client = await this.client;
+      const client = await this.load(options.direction);
+      this.held = null;
       const found = [];
-      for (const options of list) found.push(await client.translate({ ...this.shown, ...options }));
-      await client.translate(this.shown);
+      for (const one of list) found.push(await client.translate({ ...options, ...one }));
       return found;
     });
   }
 
-  tensor(name) {
-    return this.inTurn(async () => (await this.client).tensor(name));
+  // The engine's client, once the engine remembers the translation with these options.
+  async holding(options) {
+    const client = await this.load(options.direction);
+    if (this.held !== options) {
+      this.held = null;
+      await client.translate(options);
+      this.held = options;
+    }
+    return client;
   }
 
-  provenance(name, index) {
-    return this.inTurn(async () => (await this.client).provenance(name, index));
+  tensor({ options }, name) {
+    return this.inTurn(async () => (await this.holding(options)).tensor(name));
+  }
+
+  provenance({ options }, name, index) {
+    return this.inTurn(async () => (await this.holding(options)).provenance(name, index));
   }
 
   tokenName(direction, id) {
     return this.tokenizers.get(direction)?.tokens([id])[0] ?? String(id);
+  }
+
+  // The text of several tokens: a character may be in parts of which each is shown as U+FFFD.
+  decode(direction, ids) {
+    return this.tokenizers.get(direction)?.decode(ids);
   }
 }

@@ -42,7 +42,7 @@ class Stage {
           },
           tokenElement(token, i, queries.language),
           h("span", { class: "at-hidden" }, ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}reads ${reads(keys.tokens, rows[i])}`),
-          explorer.isForced?.(i) && place === "step" && h("small", {}, "forced"),
+          place === "step" && explorer.isForced(i) && h("small", {}, "forced"),
         ),
       ),
     );
@@ -84,6 +84,7 @@ class Stage {
   }
 
   arrow(event, place, now, count) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
     const step = { ArrowDown: now + 1, ArrowRight: now + 1, ArrowUp: now - 1, ArrowLeft: now - 1, Home: 0, End: count - 1 };
     if (!(event.key in step)) return;
     event.preventDefault();

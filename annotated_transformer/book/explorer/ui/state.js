@@ -14,6 +14,8 @@ const START = {
   at: [], // the number in it
 };
 
+const LONGEST = 1000; // characters of a sentence
+
 const list = (text, separator) => (text ? text.split(separator) : []);
 const whole = (text) => (text === "mean" ? null : Number(text));
 
@@ -49,18 +51,20 @@ function fromFragment(fragment) {
   return possible(state) ? state : null;
 }
 
-function possible({ direction, prefix, ablated, view, layer, head, step, word, at }) {
+function possible({ direction, text, prefix, ablated, view, layer, head, step, word, at }) {
   const count = (value) => Number.isInteger(value) && value >= 0;
   const below = (value, limit) => count(value) && value < limit;
-  const { layers, heads, vocabulary } = BOOK.shape;
+  const { layers, heads, vocabulary, special } = BOOK.shape;
   const kinds = ["encoder", "decoder", "cross"];
   return (
-    direction in BOOK.models &&
+    Object.hasOwn(BOOK.models, direction) &&
+    text.length <= LONGEST &&
     kinds.includes(view) &&
     (layer === null || below(layer, layers)) &&
     (head === null || below(head, heads)) &&
     [step, word, ...at].every(count) &&
-    prefix.every((id) => below(id, vocabulary)) &&
-    ablated.every(([kind, layer, head]) => kinds.includes(kind) && below(layer, layers) && below(head, heads))
+    prefix.every((id, i) => below(id, vocabulary) && ![special.pad, special.bos].includes(id) && (id !== special.eos || i === prefix.length - 1)) &&
+    ablated.every(([kind, layer, head, ...more]) => kinds.includes(kind) && below(layer, layers) && below(head, heads) && !more.length) &&
+    new Set(ablated.map(String)).size === ablated.length
   );
 }

@@ -35,16 +35,18 @@ class Tour {
     const { explorer } = this;
     const { direction, text, steps } = BOOK.tour;
     const step = steps[to];
-    const { state, result } = explorer;
+    const { state, result, asked } = explorer;
     const wanted = { ...START, direction, text, ...step.state };
-    const same = !result.frame && ["direction", "text"].every((name) => state[name] === wanted[name]) && !state.prefix.length && !state.ablated.length;
+    const same = !result.frame && !asked && ["direction", "text"].every((name) => state[name] === wanted[name]) && !state.prefix.length && !state.ablated.length;
     this.now = to;
     explorer.sentence.show(wanted);
+    const left = () => this.now !== to; // the reader has gone on, or ended the tour
     if (same) explorer.change(wanted);
-    else await explorer.compute(wanted);
-    if (explorer.result.frame) this.now = null; // the model could not be loaded
+    else if (!(await explorer.compute(wanted))) return left() || this.end(); // no model, or something else was asked for
+    if (left()) return;
     this.render();
-    await explorer.reveal(step.part);
+    await explorer.reveal(step.part, () => !left());
+    if (left()) return;
     if (!this.element.contains(document.activeElement)) focusOn(this.element, to + 1 < steps.length ? "Next" : "end");
     explorer.say(`${to + 1} of ${steps.length}: ${step.title}. ${step.words}`);
   }

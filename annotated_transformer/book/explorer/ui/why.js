@@ -7,13 +7,14 @@ class Why {
 
   render() {
     if (this.explorer.state.view === "encoder") return this.renderEncoder();
-    const { result, state } = this.explorer;
+    const { result, state, session } = this.explorer;
     const language = languages(result.direction)[1];
     const step = Math.min(state.step, result.target.tokens.length - 1);
     const chosen = result.target.ids[step];
     const top = result.top[step];
     const best = top[0].id === chosen;
-    const before = result.target.tokens.slice(0, step).join("").trim();
+    const decoded = session.decode(result.direction, result.target.ids.slice(0, step));
+    const before = decoded?.replace(/\ufffd+$/, "…") ?? result.target.tokens.slice(0, step).join("").trim();
     const probability = Math.exp(result.logProbs[step]);
     const token = result.target.tokens[step];
     const name = h("q", { lang: language }, plain(token, step));

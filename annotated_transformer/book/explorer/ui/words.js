@@ -1,11 +1,12 @@
 // How numbers and tokens are written and said.
 
-const LANGUAGES = { en: "English", de: "German" };
+// Tables without a prototype: a token may be "constructor".
+const LANGUAGES = { __proto__: null, en: "English", de: "German" };
 const languages = (direction) => direction.split("-");
 const directionName = (direction) => languages(direction).map((code) => LANGUAGES[code]).join(" to ");
 
-const SPECIAL = { "<eos>": "end", "<bos>": "start", "<pad>": "padding" };
-const SIGNS = { ".": "full stop", ",": "comma", "?": "question mark", "!": "exclamation mark", "<eos>": "end of sentence", "<bos>": "start of sentence" };
+const SPECIAL = { __proto__: null, "<eos>": "end", "<bos>": "start", "<pad>": "padding" };
+const SIGNS = { __proto__: null, ".": "full stop", ",": "comma", "?": "question mark", "!": "exclamation mark", "<eos>": "end of sentence", "<bos>": "start of sentence" };
 
 // A token that continues the word before it is marked by a plus.
 const continues = (token, place) => place > 0 && /^[\p{L}\p{N}]/u.test(token);
@@ -19,7 +20,7 @@ function tokenElement(token, place, language) {
   return h("span", { lang: language }, mark, token.trim() || "␣");
 }
 
-const LEAST = 0.03; // smaller weights are neither drawn nor said; first_frame.py has the same limit
+const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
 
 // "tomorrow 88 %, come 5 %"
 function reads(keys, row) {
