@@ -77,9 +77,9 @@ def test_law_signs_of_markdown_in_a_title_are_shown_as_they_are(tmp_path):
     path = notebook(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", heading("1.1", "a*b | $c_d$"))
     (tmp_path / "tests").mkdir()
     chapter = CHAPTERS[1].__class__(1, "Part I", "One", "?", file=path.stem)
-    *_, line = FigureIndex.text(None, {1: chapter}, tmp_path).splitlines()  # type: ignore[arg-type]
+    *_, line = FigureIndex.text(None, {1: chapter}, tmp_path).splitlines()
     assert line == r"| [1.1](/made.ipynb#figure-1-1) | a\*b \| \$c\_d\$ |"
-    *_, line = EquationIndex.text(None, {1: chapter}, tmp_path).splitlines()  # type: ignore[arg-type]
+    *_, line = EquationIndex.text(None, {1: chapter}, tmp_path).splitlines()
     assert line == r"| {eq}`eq-one` | $\displaystyle P(a \vert  b)$  |"
 
 
