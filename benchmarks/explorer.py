@@ -30,7 +30,7 @@ SENTENCES = (
 PAGE = '<!doctype html><title>engine</title><script src="engine.js"></script>'
 LOAD = """async () => {
   const start = performance.now();
-  const model = await EngineClient.prototype.fetchModel.call({ folder: "." }, "en-de"); // without a worker
+  const model = await fetchModel(".", "en-de");
   const parts = transformerEngine();
   window.translator = new parts.Translator({ ...model, weights: parts.bytesOf(model.weights) });
   return performance.now() - start;

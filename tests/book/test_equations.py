@@ -1,9 +1,10 @@
 """Every labelled equation of the book has a test of its name, and every such test an equation."""
 
-import ast
 import re
 from collections.abc import Iterable
 from pathlib import Path
+
+from annotated_transformer.book.front.indexes import marks
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -13,20 +14,9 @@ def labels(text: str) -> list[str]:
     return re.findall(r"^(?:.*\S.*)?\$\$\s*\(([^)\s]+)\)\s*$", text, re.MULTILINE)
 
 
-def marks(code: str) -> list[str]:
-    """Return the labels that the tests of a file are marked with: `@pytest.mark.equation("eq-name")`."""
-    found = []
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            for mark in node.decorator_list:
-                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.equation":
-                    found += [ast.literal_eval(argument) for argument in mark.args]
-    return found
-
-
 def disagreements(pages: Iterable[str], tests: Iterable[str]) -> list[str]:
     """Return what is labelled twice, not tested, or tested and not there."""
-    here, there = [x for page in pages for x in labels(page)], {x for test in tests for x in marks(test)}
+    here, there = [x for page in pages for x in labels(page)], {x for test in tests for x, _ in marks(test)}
     return [
         *(f"{label} labels two equations" for label in sorted({x for x in here if here.count(x) > 1})),
         *(f"{label} has no test; mark one with @pytest.mark.equation" for label in sorted(set(here) - there)),
@@ -51,7 +41,7 @@ TEST = (
 
 def test_law_labels_and_marks_are_found():
     assert labels(PAGE) == ["eq-one", "eq-two"]
-    assert marks(TEST) == ["eq-one", "eq-two"]
+    assert marks(TEST) == [("eq-one", "test_it"), ("eq-two", "test_it")]
     assert disagreements([PAGE], [TEST]) == []
 
 

@@ -38,7 +38,7 @@ PREPARE = """async () => {
   window.parts = transformerEngine();
   window.models = {};
   for (const direction of ["de-en", "en-de"]) {
-    const model = await client.fetchModel(direction);
+    const model = await fetchModel(".", direction);
     models[direction] = new parts.Translator({ ...model, weights: parts.bytesOf(model.weights) });
     client.models.set(direction, client.ask("load", model));
   }

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.book.explorer.pack import join_scripts
 from annotated_transformer.book.front.chapters import Chapter
 from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
 
@@ -49,8 +50,7 @@ def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
     `models` maps each direction to the size of its script, which the button says.
     """
     data = json.dumps(book_data(models, chapters), ensure_ascii=False, indent=1)
-    files = [(HERE / "ui" / f"{name}.js").read_text(encoding="utf-8") for name in UI]
-    body = "\n".join(files)
+    body = join_scripts("ui", UI)
     return f'(() => {{\n"use strict";\nconst BOOK = {data};\n\n{body}}})();\n'
 
 

@@ -22,7 +22,7 @@ class EngineClient {
   // Loads the model of a direction, "en-de" or "de-en", once.
   load(direction) {
     if (!this.models.has(direction)) {
-      const loading = this.fetchModel(direction).then((model) => this.ask("load", model));
+      const loading = fetchModel(this.folder, direction).then((model) => this.ask("load", model));
       loading.catch(() => this.models.delete(direction)); // the next call tries again
       this.models.set(direction, loading);
     }
@@ -66,19 +66,19 @@ class EngineClient {
     for (const { reject } of this.waiting.values()) reject(new Error(reason));
     this.waiting.clear();
   }
+}
 
-  // A script is what a page that is opened from a file can load.
-  fetchModel(direction) {
-    return new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      receivers.set(direction, resolve);
-      script.src = `${this.folder}/${direction}.js`;
-      script.onerror = () => reject(new Error(`the model could not be loaded from ${script.src}; try again`));
-      script.onload = () => {
-        script.remove();
-        reject(new Error(`${script.src} holds no model; try again`)); // where it did, this changes nothing
-      };
-      document.head.append(script);
-    });
-  }
+// A script is what a page that is opened from a file can load.
+function fetchModel(folder, direction) {
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    receivers.set(direction, resolve);
+    script.src = `${folder}/${direction}.js`;
+    script.onerror = () => reject(new Error(`the model could not be loaded from ${script.src}; try again`));
+    script.onload = () => {
+      script.remove();
+      reject(new Error(`${script.src} holds no model; try again`)); // where it did, this changes nothing
+    };
+    document.head.append(script);
+  });
 }

@@ -7,6 +7,7 @@ are a string in a script.
 
 import base64
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
@@ -46,11 +47,13 @@ EXPORTED = (  # the page needs the first two; the tests look at the others
 
 def engine_script() -> str:
     """Return the script that defines `transformerEngine`, a function that returns the engine's parts."""
-    files = [(HERE / "engine" / f"{name}.js").read_text(encoding="utf-8") for name in ENGINE]
-    body = "\n".join(files)
-    return (
-        f'"use strict";\nfunction transformerEngine() {{\n{body}\nreturn {{ {", ".join(EXPORTED)} }};\n}}\n'
-    )
+    body, parts = join_scripts("engine", ENGINE), ", ".join(EXPORTED)
+    return f'"use strict";\nfunction transformerEngine() {{\n{body}\nreturn {{ {parts} }};\n}}\n'
+
+
+def join_scripts(folder: str, names: Iterable[str]) -> str:
+    """Return the scripts of a folder of the explorer as one text, in this order."""
+    return "\n".join((HERE / folder / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
 def weights_script(direction: str) -> str:

@@ -9,7 +9,7 @@ import html
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,18 +56,20 @@ def marked_tests(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """Return, for the label of each equation, the tests that are marked with it: file and name."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for path in sorted(folder.rglob("test_*.py")):
-        code = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(code)) if MARK in code else ():
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-                for label in _labels(node):
-                    found[label].append((path.relative_to(folder.parent).as_posix(), node.name))
+        for label, name in marks(path.read_text(encoding="utf-8")):
+            found[label].append((path.relative_to(folder.parent).as_posix(), name))
     return found
 
 
-def _labels(test: ast.FunctionDef) -> Iterator[str]:
-    for mark in test.decorator_list:
-        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == MARK:
-            yield from map(ast.literal_eval, mark.args)
+def marks(code: str) -> list[tuple[str, str]]:
+    """Return the labels that the tests of a file are marked with, each with the name of its test."""
+    found = []
+    for node in ast.walk(ast.parse(code)) if MARK in code else ():
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            for mark in node.decorator_list:
+                if isinstance(mark, ast.Call) and ast.unparse(mark.func) == MARK:
+                    found += [(ast.literal_eval(argument), node.name) for argument in mark.args]
+    return found
 
 
 def _plain(text: str) -> str:
