@@ -7,9 +7,9 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Rectangle
+from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing import Box, draw_arrow, draw_box, draw_plus
 from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import cell, draw_matrix, row
 from annotated_transformer.book.palette import (
@@ -119,7 +119,7 @@ def draw_decoder_block() -> Figure:
     ax.plot([x, x], [table.top[1], high + 1.25], color=FIRST, lw=5, ls="-", marker="", zorder=1)
     places = draw_box(ax, 3.9, 3.3, 3.9, 0.95, "positions", color=NEUTRAL)
     draw_arrow(ax, places.right, (x - 0.45, places.right[1]))
-    _plus(ax, x, places.right[1])
+    draw_plus(ax, (x, places.right[1]))
     _beside(ax, x, 4.4, WIDE)
     encoder = draw_box(ax, 0.15, low + 0.6, 2.6, 3.2, "encoder", color=ENCODER)
     y = low + 0.2
@@ -162,18 +162,13 @@ def _draw_sublayer(
     ax.plot([middle, middle], [box.top[1], end], **line)  # type: ignore[arg-type]
     draw_arrow(ax, (middle, end), (x - 0.42, end))
     ax.text(middle + 0.3, end + 0.1, WIDE, ha="left", va="bottom", color=MUTED)
-    _plus(ax, x, end)
+    draw_plus(ax, (x, end))
     ax.add_patch(Rectangle((x - 1.65, end + 0.75), 3.3, 0.95, facecolor=PAPER, lw=0, zorder=2))
     norm = draw_box(ax, x - 1.65, end + 0.75, 3.3, 0.95, "", color=SECOND)
     ax.patches[-1].set_zorder(3)
     ax.text(*norm.center, "LayerNorm", ha="center", va="center", zorder=4)
     _beside(ax, x, y + 2.0, WIDE)
     return box
-
-
-def _plus(ax: Axes, x: float, y: float) -> None:
-    ax.add_patch(Circle((x, y), 0.42, facecolor=PAPER, edgecolor=INK, lw=1.5, zorder=3))
-    ax.text(x, y, "+", ha="center", va="center", zorder=4)
 
 
 def _beside(ax: Axes, x: float, y: float, shape: str) -> None:

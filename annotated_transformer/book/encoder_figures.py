@@ -7,9 +7,9 @@ from typing import NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Rectangle
+from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing import Box, Point, draw_arrow, draw_box
+from annotated_transformer.book.drawing import Box, Point, draw_arrow, draw_box, draw_plus
 from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import Numbers, draw_matrix, draw_operator, row
 from annotated_transformer.book.palette import (
@@ -84,7 +84,7 @@ def draw_encoder_block() -> Figure:
     draw_arrow(ax, table.top, (x, 3.5))
     _draw_stream(ax, (x, 4.35), (x, high + 0.9))
     draw_arrow(ax, places.left, (x + 0.45, places.left[1]))
-    _draw_plus(ax, (x, places.left[1]))
+    draw_plus(ax, (x, places.left[1]))
     _beside(ax, x, 4.72, WIDE)
     _draw_sublayers(ax, x, low + 0.35, width=6.2, detail=True)
     draw_arrow(ax, (x, high + 0.8), (x, high + 1.75), color=FIRST)
@@ -177,7 +177,7 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
             ax.plot([x, middle], [fork, fork], **line)  # type: ignore[arg-type]
         ax.plot([middle, middle], [box.top[1], end], **line)  # type: ignore[arg-type]
         draw_arrow(ax, (middle, end), (x + 0.42, end))
-        _draw_plus(ax, (x, end))
+        draw_plus(ax, (x, end))
         norm = _draw_norm_on(ax, x, end + 0.85, "LayerNorm" if detail else "norm")
         if detail:
             ax.text(middle + 0.15, end + 0.3, WIDE, ha="left", va="center", color=MUTED)
@@ -204,11 +204,6 @@ def _draw_norm_on(ax: Axes, x: float, y: float, label: str) -> Box:
 
 def _draw_stream(ax: Axes, start: Point, end: Point) -> None:
     ax.plot([start[0], end[0]], [start[1], end[1]], color=FIRST, lw=5, ls="-", marker="", zorder=1)
-
-
-def _draw_plus(ax: Axes, spot: Point) -> None:
-    ax.add_patch(Circle(spot, 0.42, facecolor=PAPER, edgecolor=INK, lw=1.5, zorder=3))
-    ax.text(*spot, "+", ha="center", va="center", zorder=4)
 
 
 def _beside(ax: Axes, x: float, y: float, shape: str) -> None:

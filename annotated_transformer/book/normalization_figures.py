@@ -7,10 +7,10 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Rectangle
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing import Box, Point, draw_arrow, draw_box
+from annotated_transformer.book.drawing import Box, Point, draw_arrow, draw_box, draw_plus
 from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import Numbers, cell, draw_matrix, row
 from annotated_transformer.book.palette import (
@@ -147,8 +147,7 @@ def _draw_branch(ax: Axes, x: float, start: float, boxes: Sequence[Box], end: fl
         draw_arrow(ax, lower, upper)
     ax.plot([middle, middle], [boxes[-1].top[1], end], **line)  # type: ignore[arg-type]
     draw_arrow(ax, (middle, end), (x + 0.42, end))
-    ax.add_patch(Circle((x, end), 0.42, facecolor=PAPER, edgecolor=INK, lw=1.5, zorder=3))
-    ax.text(x, end, "+", ha="center", va="center", zorder=4)
+    draw_plus(ax, (x, end))
 
 
 def draw_depth(

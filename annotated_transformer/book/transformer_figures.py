@@ -7,10 +7,10 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Rectangle
+from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.attention_map import draw_attention
-from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing import Box, draw_arrow, draw_box, draw_plus
 from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import Numbers, draw_matrix
 from annotated_transformer.book.palette import (
@@ -120,7 +120,7 @@ def _draw_stack(
     draw_arrow(ax, words, table)
     _write_shape(ax, middle, 1.57, shapes[0])
     ax.plot([middle, middle], [table.top[1], top], **LINE)  # type: ignore[arg-type]
-    _draw_sum(ax, middle, 3.75)
+    draw_plus(ax, (middle, 3.75))
     ax.text(middle - 0.6, 3.75, "positions", ha="right", va="center")
     _write_shape(ax, middle, 4.85, shapes[1])
     for place, part in enumerate(parts):
@@ -141,11 +141,6 @@ def _draw_stack(
         ax.patches[-1].set_zorder(2)
         ax.text(*norm.center, "Add & Norm", ha="center", va="center", zorder=3)
     return top
-
-
-def _draw_sum(ax: Axes, x: float, y: float) -> None:
-    ax.add_patch(Circle((x, y), 0.42, facecolor=PAPER, edgecolor=INK, lw=1.5, zorder=3))
-    ax.text(x, y, "+", ha="center", va="center", zorder=4)
 
 
 def _write_shape(ax: Axes, x: float, y: float, shape: str) -> None:
