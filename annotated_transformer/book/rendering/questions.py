@@ -9,16 +9,16 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 TITLE = "Questions readers ask"
 
 
-class question(nodes.Element):
+class question(nodes.Element):  # type: ignore[misc]
     """A question with its answer: what one sees first, and what unfolds."""
 
 
-class question_title(nodes.TextElement):
+class question_title(nodes.TextElement):  # type: ignore[misc]
     """The question itself."""
 
 
 class FoldQuestions(SphinxPostTransform):
-    """In the section "Questions readers ask", a paragraph that begins in bold opens a fold; what follows is in it."""
+    """In that section, a paragraph that begins in bold opens a fold, and what follows is its answer."""
 
     default_priority = 900  # when all references are resolved
     formats = ("html",)
@@ -34,13 +34,14 @@ def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
     """Return the blocks of a section, each question in a fold together with all that answers it."""
     shown: list[nodes.Node] = []
     for block in blocks:
-        if isinstance(block, nodes.paragraph) and isinstance(block[0], nodes.strong):
-            title, *answer = block
-            rest = nodes.paragraph("", "", *answer)
+        words = [node for node in block.children if node.astext()]  # MyST begins with an empty one
+        if isinstance(block, nodes.paragraph) and words and isinstance(words[0], nodes.strong):
+            title, *answer = words
             if answer and isinstance(answer[0], nodes.Text):
-                rest[0] = nodes.Text(answer[0].lstrip())
+                answer[0] = nodes.Text(answer[0].lstrip())
             name = nodes.make_id(f"asked {title.astext()}")
-            shown.append(question("", question_title("", "", *title.children), rest, ids=[name]))
+            line = question_title("", "", *title.children)
+            shown.append(question("", line, nodes.paragraph("", "", *answer), ids=[name]))
         elif shown and isinstance(shown[-1], question):
             shown[-1] += block
         else:
