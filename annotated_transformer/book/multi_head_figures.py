@@ -216,15 +216,6 @@ def draw_errors(errors: Mapping[str, Sequence[float]], *, good: Sequence[str] = 
     return fig
 
 
-def draw_exchange(maps: Mapping[str, Float[Tensor, " keys"]], *, word: str) -> Figure:
-    """Draw what `word` reads in several sentences, one row of weights under another."""
-    fig, axes = new_figure(len(maps), 1, height=1.45 * len(maps))
-    for ax, (sentence, weights) in zip(axes, maps.items(), strict=True):
-        draw_attention(ax, weights[None], [word], sentence.split())
-        ax.set(xlabel="", ylabel="")
-    return fig
-
-
 def draw_cost(
     w_query: Float[Tensor, "d_model d_model"], maps: Float[Tensor, "heads tokens tokens"]
 ) -> Figure:

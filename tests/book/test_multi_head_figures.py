@@ -84,12 +84,6 @@ def test_law_errors_have_a_row_for_each_kind_and_a_mark_for_each_seed():
     assert {"one", "two"} <= set(written(fig))
 
 
-def test_law_an_exchange_draws_one_row_for_each_sentence():
-    maps = {"a b": torch.tensor([0.125, 0.875]), "b a": torch.tensor([0.875, 0.125])}
-    words = written(figures.draw_exchange(maps, word="a"))
-    assert [word for word in words if word.startswith("0.")] == ["0.12", "0.88", "0.88", "0.12"]
-
-
 @pytest.mark.parametrize("heads", [1, 4, 12])
 def test_law_the_cost_shows_one_map_for_each_head_and_as_many_cuts_less_one(heads):
     w_query, maps = torch.eye(12), torch.full((heads, 5, 5), 0.2)
