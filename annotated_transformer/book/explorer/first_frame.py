@@ -28,7 +28,8 @@ SPECIAL = {"<eos>": "end", "<bos>": "start"}
 def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int = STEP) -> dict[str, Any]:
     """Return a greedy translation with the weights and the likeliest tokens of each step, rounded.
 
-    `attention` is the cross-attention of the last decoder layer, averaged over its heads.
+    `attention` is the cross-attention of the last decoder layer, averaged over its heads. Probabilities are
+    rounded once, to the tenths of a percent that are shown.
     """
     translator = Translator.from_pretrained(direction)
     found = translator.explain([sentence])[0]
@@ -45,7 +46,7 @@ def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int 
         "attention": [[round(float(weight), 4) for weight in row] for row in found.attention[-1].mean(dim=0)],
         "top": [
             [
-                {"id": token, "token": name, "probability": round(share, 4)}
+                {"id": token, "token": name, "probability": round(share, 3)}
                 for token, name, share in zip(row, translator.tokenizer.tokens(row), own, strict=True)
             ]
             for row, own in zip(tokens, shares, strict=True)

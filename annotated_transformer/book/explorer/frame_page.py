@@ -7,6 +7,15 @@ from typing import Any
 from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPECIAL
 from annotated_transformer.book.front.picture import LEAST, reads
 
+HELP_LOG_PROB = (  # as in ui/words.js
+    "The log-probability adds up the logarithms of the probabilities of all tokens; 0 would be certain."
+)
+HELP_TOKEN = (
+    "Each line is a token: a word or a part of one; “+” continues the word before it. "
+    "Each query, on the right, reads from the keys, on the left."
+)
+LOOKED = "Attention shows where the model looked, not why it chose."  # as in ui/why.js
+
 
 def explorer_page() -> str:
     """Return the element that the explorer's script takes over, with the first frame in it."""
@@ -17,7 +26,8 @@ def explorer_page() -> str:
         f'<div class="at-x" data-explorer="{escape(json.dumps(options))}">'
         f'<script type="application/json" class="at-x-frame">{data}</script>'
         f'<p class="at-x-translation"><q lang="en">{escape(frame["sentence"])}</q></p>'
-        f'<div class="at-x-main"><div>{_translation(frame)}{_stage(frame)}</div>{_why(frame)}</div>'
+        f'<div class="at-x-main"><div>{_translation(frame)}<p class="at-x-help">{HELP_LOG_PROB}</p>'
+        f'<p class="at-x-help">{HELP_TOKEN}</p>{_stage(frame)}</div>{_why(frame)}</div>'
         "<noscript><p>With JavaScript, you can type a sentence of your own here.</p></noscript></div>"
     )
 
@@ -93,6 +103,7 @@ def _why(frame: dict[str, Any]) -> str:
         f'<p>After <q lang="de">{escape(before)}</q>, the model gives <b><q lang="de">{_word(frame)}</q></b> '
         f"a probability of {_share(best)}, more than any other token. Before it chose, it "
         f"read {reads(names, frame['attention'][step])} (layer 4, mean of its heads).</p>"
+        f'<p class="at-x-label">{LOOKED}</p>'
         '<p class="at-x-label">The five likeliest next tokens</p>'
         f'<ol class="at-x-top" role="list">{bars}</ol></div>'
     )

@@ -16,6 +16,7 @@ class Choose {
       whole && choices({ key: "view", legend: "Attention", options: Object.entries(VIEWS), value: state.view, pick: pick("view") }),
       choices({ key: "layer", legend: "Layer", options: numbers(layers), value: state.layer, pick: pick("layer") }),
       choices({ key: "head", legend: "Head", options: numbers(heads), value: state.head, pick: pick("head") }),
+      whole && h("p", { class: "at-x-help" }, `A layer is one of the ${layers} stages of the encoder or the decoder. A head is one of the ${heads} attentions in it, each with its own weights.`),
     );
   }
 }

@@ -49,7 +49,9 @@ class Heat {
     fill(
       this.head,
       h("h4", { tabindex: -1, "data-key": "tensor" }, tensorTitle(name)),
+      this.explorer.wayBack("back from tensor"),
       h("p", {}, info.words, " ", chapterLink(info.chapter)),
+      this.isOff(at[0]) && h("p", { class: "at-x-off-note" }, `Head ${at[0] + 1} is off: its output is zero, so nothing of this reaches the next layer.`),
       h("p", { class: "at-x-label" }, h("b", {}, shapeWords(shape)), ` (${counted.filter(Boolean).join(", ")}). `, this.legend()),
       deep &&
         choices({
@@ -66,6 +68,14 @@ class Heat {
     this.bring(fresh);
     this.drawCells();
     if (fresh) this.drawOverview();
+  }
+
+  // Whether these are numbers of a head that is switched off.
+  isOff(head) {
+    const { stack, layer, module } = parsed(this.name);
+    if (!Array.isArray(this.tensor[0])) return false;
+    const kind = module === "cross_attention" ? "cross" : stack;
+    return this.explorer.state.ablated.some((off) => String(off) === String([kind, layer, head]));
   }
 
   legend() {

@@ -22,15 +22,25 @@ class Session {
     if (!this.client) {
       const client = this.start();
       this.client = client;
-      const forget = () => {
-        if (this.client !== client) return;
-        this.client = undefined;
-        this.held = null;
-        this.loaded.clear();
-      };
+      const forget = () => this.client === client && this.forget();
       client.then(({ worker }) => worker.addEventListener("error", () => (worker.terminate(), forget())), forget);
     }
     return this.client;
+  }
+
+  forget() {
+    this.client = undefined;
+    this.held = null;
+    this.loaded.clear();
+  }
+
+  // Ends the engine, whatever it does; who waits for it gets an error.
+  stop() {
+    this.client?.then((client) => {
+      client.worker.terminate();
+      client.fail("the translation was cancelled");
+    });
+    this.forget();
   }
 
   async start() {
