@@ -14,11 +14,13 @@ import yaml
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page
 
-from annotated_transformer.book.explorer import bundle, first_frame
+from annotated_transformer.book.explorer import bundle, first_frame, frame_page
 from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
 from annotated_transformer.book.explorer.frame_page import explorer_page
 from annotated_transformer.book.front.chapters import read_chapters
 from annotated_transformer.book.front.picture import LEAST
+from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving
 from tests.explorer_pages import (
     ADDRESS,
@@ -112,6 +114,54 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     assert 8 <= len(label.split()) <= 80
     assert FRAME["sentence"] in label
     assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
+
+
+def test_law_the_first_frame_searches_once(monkeypatch: pytest.MonkeyPatch):
+    searches: list[int] = []
+
+    def count(*args: object, **options: object) -> object:
+        searches.append(1)
+        return greedy_search(*args, **options)
+
+    monkeypatch.setattr(first_frame, "greedy_search", count)
+    monkeypatch.setattr(Translator, "explain", lambda *_, **__: pytest.fail("a second search"))
+    assert first_frame.first_frame()["text"] == FRAME["text"]
+    assert len(searches) == 1
+
+
+def test_law_the_first_frame_names_its_own_languages_and_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tokens = [" I", " be", "gle", "<eos>"]
+    other = {
+        **FRAME,
+        "direction": "de-en",
+        "layer": 1,
+        "step": 2,
+        "target": {"ids": [1, 2, 3, 4], "tokens": tokens},
+    }
+    file = tmp_path / "frame.json"
+    file.write_text(
+        json.dumps({**other, "attention": FRAME["attention"][:4], "top": FRAME["top"][:4]}), "utf-8"
+    )
+    monkeypatch.setattr(frame_page, "FILE", file)
+    page = BeautifulSoup(explorer_page(), "html.parser")
+    assert page.select_one(".at-x-keys p").get_text() == "German keys"
+    assert page.select_one(".at-x-translation q")["lang"] == "de"
+    assert {found["lang"] for found in page.select(".at-x-why [lang]")} == {"en"}
+    assert "(layer 2, mean of its heads)" in page.select_one(".at-x-why").get_text()
+    assert "the English tokens" in page.select_one("svg")["aria-label"]
+    words = [word.get_text() for word in page.select(".at-x-queries .at-x-word")]
+    assert [word.split(" reads")[0] for word in words] == ["I", "be", "+gle", "end"]
+    assert page.select_one("h3").get_text() == "Why +gle?"
+
+
+@pytest.mark.parametrize(
+    ("token", "place", "shown"),
+    [(" be", 1, "be"), ("gle", 2, "+gle"), ("I", 0, "I"), (",", 2, ","), ("<eos>", 3, "end"), ("9", 1, "+9")],
+)
+def test_law_a_plus_marks_what_continues_a_word(token: str, place: int, shown: str):
+    assert first_frame.plain(token, place) == shown
 
 
 @pytest.mark.parametrize("file", ["explorer/ui/words.js", "static/cover.js"])

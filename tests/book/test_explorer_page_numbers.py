@@ -336,3 +336,27 @@ def test_law_a_key_is_called_by_its_word(fresh: Page):
     names = fresh.locator(".at-x-sum th").all_inner_texts()
     assert "“can”" in names
     assert not [name for name in names if name.startswith("key ")]
+
+
+REFUSE = """call => {
+  const { prototype } = EngineClient;
+  const own = prototype[call];
+  prototype[call] = async () => { throw new Error("the engine is away; try again"); };
+  window.mend = () => { prototype[call] = own; };
+}"""
+
+
+@pages
+@pytest.mark.parametrize(("call", "place"), [("tensor", ".at-x-heat"), ("provenance", ".at-x-number")])
+def test_law_a_call_that_is_refused_is_said_where_its_answer_would_be(fresh: Page, call: str, place: str):
+    fresh.evaluate(REFUSE, call)
+    try:
+        go(fresh, f"{LINK}&tensor=encoder.positions&at=1.{len(call)}")
+        fresh.wait_for_selector(f"{place} [role=alert]")
+        assert fresh.inner_text(f"{place} [role=alert]") == "the engine is away; try again"
+    finally:
+        fresh.evaluate("mend()")
+    fresh.get_by_role("group", name="Layer").first.get_by_label("2").check(force=True)  # asks again
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    assert fresh.locator(f"{place} [role=alert]").count() == 0
+    assert fresh.locator(".at-x-grid [aria-selected=true]").is_visible()

@@ -273,7 +273,7 @@ class Explorer {
     this.sentence.submit.focus();
     this.say("Cancelled.");
     await this.session.load(direction).catch(() => {});
-    this.sentence.render();
+    this.render();
   }
 
   // The same places in another translation, which may be shorter.
@@ -371,7 +371,7 @@ const ROOT = FOLDER.replace(/_static\/explorer$/, "");
 // The page of the explorer begins with a frame that was computed when the book was built.
 function beginWhole(host, { direction, text }) {
   const frame = JSON.parse(host.querySelector("script.at-x-frame").textContent);
-  new Explorer(host, { state: { ...START, direction, text, step: frame.step }, result: { ...frame, frame: true }, whole: true });
+  new Explorer(host, { state: { ...START, direction, text, step: frame.step, layer: frame.layer }, result: { ...frame, frame: true }, whole: true });
 }
 
 // A figure of a chapter gets a button; the explorer takes the place of the drawing when the model has translated.

@@ -23,14 +23,23 @@ class Heat {
     this.element.hidden = !state.tensor;
     if (!state.tensor) return;
     if (this.name !== state.tensor || this.result !== result) {
-      const tensor = await session.tensor(result, state.tensor);
+      const tensor = await session.tensor(result, state.tensor).catch((error) => ({ error }));
       if (this.explorer.result !== result || this.explorer.state.tensor !== state.tensor) return; // overtaken
+      if (tensor.error) return this.refuse(tensor.error);
       Object.assign(this, { tensor, name: state.tensor, result, slice: null });
     }
     this.draw();
   }
 
+  // The engine's sentence instead of numbers; the next time, it is asked again.
+  refuse({ message }) {
+    this.name = null;
+    fill(this.head, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(message)));
+    this.grid.hidden = this.overview.hidden = true;
+  }
+
   draw() {
+    this.grid.hidden = false;
     const { at } = this.explorer.state;
     const { name, tensor } = this;
     const { kind } = parsed(name);

@@ -12,8 +12,12 @@ class NumberPanel {
     const wanted = `${state.tensor} ${state.at}`;
     if (this.wanted === wanted && this.result === result) return;
     Object.assign(this, { wanted, result });
-    const found = await session.provenance(result, state.tensor, state.at);
+    const found = await session.provenance(result, state.tensor, state.at).catch((error) => ({ error }));
     if (this.wanted !== wanted || this.result !== result) return; // overtaken
+    if (found.error) {
+      this.wanted = null; // the next time, it is asked again
+      return fill(this.element, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.error.message)));
+    }
     const info = BOOK.kinds[found.kind];
     const formula = document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
     const where = heat.axes ? heat.placeWords(found.index) : "";

@@ -7,14 +7,13 @@ class Why {
 
   render() {
     if (this.explorer.state.view === "encoder") return this.renderEncoder();
-    const { result, state, session } = this.explorer;
+    const { result, state } = this.explorer;
     const language = languages(result.direction)[1];
     const step = Math.min(state.step, result.target.tokens.length - 1);
     const chosen = result.target.ids[step];
     const top = result.top[step];
     const best = top[0].id === chosen;
-    const decoded = session.decode(result.direction, result.target.ids.slice(0, step));
-    const before = decoded?.replace(/\ufffd+$/, "…") ?? result.target.tokens.slice(0, step).join("").trim();
+    const before = result.written?.[step].replace(/\ufffd+$/, "…") ?? result.target.tokens.slice(0, step).join("").trim();
     const probability = top.find(({ id }) => id === chosen)?.probability ?? Math.exp(result.logProbs[step]); // the bar's own number
     const name = h("q", { lang: language }, plain(result.target.tokens[step], step));
     const forced = this.explorer.forcedSteps();
