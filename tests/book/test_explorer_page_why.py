@@ -83,6 +83,8 @@ def test_law_a_forced_token_changes_the_rest_of_the_sentence(fresh: Page):
     assert "You forced this one." in why(fresh)
     assert fresh.inner_text("[data-key='query 0']").endswith("forced")
     assert "its own choice was “Ich”" in why(fresh)
+    shown = fresh.locator(".at-x-option[aria-pressed=true] .at-x-bar-number").inner_text()
+    assert f"a probability of {shown};" in why(fresh)  # one number, rounded once
     assert "prefix=" in fresh.url
     fresh.click("[data-key=free]")
     fresh.wait_for_function("document.querySelector('.at-x-translation q').textContent.startsWith('Ich')")
@@ -297,6 +299,8 @@ def test_law_a_head_that_is_off_reads_nothing(fresh: Page):
     assert fresh.inner_text(".at-x [role=status]").startswith("Nothing reached kommen")
     fresh.locator(".at-x-choose [data-key='head 1']").check(force=True)
     assert "it read come" in why(fresh)
+    heads = fresh.get_by_role("group", name="Head").first.locator("label").all_inner_texts()
+    assert heads == ["1", "2", "3 (off)", "4", "5", "mean"]
     fresh.locator(".at-x-choose [data-key='head null']").check(force=True)
     assert "mean of the 4 that are on of its 5 heads" in why(fresh)
     mean = fresh.eval_on_selector_all(".at-x-stage path.at-active", "all => all.map(x => x.outerHTML)")
