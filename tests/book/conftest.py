@@ -1,13 +1,18 @@
-"""A small copy of the project, to be broken without harm, and a small chapter that is built once."""
+"""A small copy of the project, a small chapter that is built once, and the page of the explorer."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.explorer_pages import ADDRESS, HTML, go, ready, watched
+from tests.explorer_pages import LINK as EXPLORER_LINK
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "chapters"))  # for `import lint`
@@ -96,3 +101,44 @@ def run(tmp_path: Path) -> Run:
 def build(run: Run) -> Run:
     """Run the builder in the test's copy."""
     return lambda *arguments: run(sys.executable, "chapters/build.py", *arguments)
+
+
+# The page of the explorer: loaded once for most of the tests of a file; each of them begins with `fresh`.
+
+
+@pytest.fixture(scope="module")
+def faults() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def loaded(browser: Browser, faults: list[str]) -> Iterator[Page]:
+    assert (HTML / "explorer.html").is_file(), f"{HTML} holds no book; run `make book` first"
+    options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
+    with contextlib.closing(browser.new_context(**options)) as context:
+        page = watched(context.new_page(), faults)
+        page.goto(ADDRESS)
+        page.click(".at-x-go")
+        ready(page)
+        yield page
+
+
+@pytest.fixture
+def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
+    """Return the loaded page with the default sentence and nothing chosen."""
+    loaded.keyboard.press("Escape")  # ends a tour
+    go(loaded, "#x")
+    go(loaded, f"{EXPLORER_LINK}&step=5")
+    yield loaded
+    assert faults == []
+
+
+@pytest.fixture(scope="module")
+def moving(browser: Browser, faults: list[str]) -> Iterator[Page]:
+    """Return a page on which the translation grows token by token."""
+    with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
+        page = watched(context.new_page(), faults)
+        page.goto(ADDRESS)
+        page.click(".at-x-go")
+        ready(page)
+        yield page

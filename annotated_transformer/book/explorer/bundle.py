@@ -19,6 +19,7 @@ UI = (  # in the order in which the files use each other
     "names",
     "stage",
     "choose",
+    "notices",
     "why",
     "heads_off",
     "searches",

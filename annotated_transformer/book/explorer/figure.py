@@ -17,8 +17,8 @@ from annotated_transformer.book.explorer.first_frame import (
     DIRECTION,
     LANGUAGES,
     SENTENCE,
-    SPECIAL,
     likeliest_tokens,
+    plain,
 )
 from annotated_transformer.book.figures import anchor, check_words, heading, image, new_canvas, svg
 from annotated_transformer.book.page import Page
@@ -93,7 +93,7 @@ def show_explorer(
     reading = _read(translator, view, sentence, ids, direction, step, layer, head)
     fig = draw_attention_curves(reading, below=1 + len(likeliest[0]) if view == "decoder" else 0)
     if view == "decoder":
-        words = [_short(token) for token in translator.tokenizer.tokens(likeliest[step])]
+        words = [plain(token, step) for token in translator.tokenizer.tokens(likeliest[step])]
         _draw_likeliest(fig.axes[0], words, shares[step])
     title = title or TITLES[view]
     alt, caption = _alt(view, reading, sentence), caption or _caption(view, reading, layer, head)
@@ -131,7 +131,9 @@ def _read(
     batch = Batch([0], torch.tensor([src]), torch.tensor([[config.bos_id, *ids]]))
     with torch.no_grad():
         heads = attention_maps(translator.model, batch)[VIEWS[view]][0, layer]
-    source, target = (list(map(_short, tokenizer.tokens(tokens))) for tokens in (src, ids))
+    source, target = (
+        [plain(token, place) for place, token in enumerate(tokenizer.tokens(tokens))] for tokens in (src, ids)
+    )
     from_, to = (LANGUAGES[code] for code in direction.split("-"))
     keys, queries, names = {
         "encoder": (source, source, (from_, from_)),
@@ -141,10 +143,6 @@ def _read(
     if not 0 <= step < len(queries):
         raise ValueError(f"step={step} is no token of {queries}; choose one from 0 to {len(queries) - 1}")
     return Reading(keys, queries, heads.mean(dim=0) if head is None else heads[head], step, names)
-
-
-def _short(token: str) -> str:
-    return SPECIAL.get(token, token.strip())
 
 
 def draw_attention_curves(reading: Reading, *, below: int = 0) -> Figure:

@@ -13,6 +13,7 @@ import torch
 
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.inspection.observation import observe
 from annotated_transformer.model.evaluation_mode import evaluating
 from annotated_transformer.model.next_token import first_tokens, suppress_tokens
 
@@ -25,28 +26,40 @@ LANGUAGES = {"en": "English", "de": "German"}  # as in ui/words.js
 SPECIAL = {"<eos>": "end", "<bos>": "start"}
 
 
+def plain(token: str, place: int) -> str:
+    """Return a token as one reads it: a plus marks that it continues the word before it (ui/words.js)."""
+    continues = place > 0 and (token[0].isalpha() or token[0].isnumeric())
+    return SPECIAL.get(token) or (f"+{token}" if continues else token.strip() or "space")
+
+
 def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int = STEP) -> dict[str, Any]:
     """Return a greedy translation with the weights and the likeliest tokens of each step, rounded.
 
-    `attention` is the cross-attention of the last decoder layer, averaged over its heads.
+    `attention` is the cross-attention of the last decoder layer, averaged over its heads. Probabilities are
+    rounded once, to the tenths of a percent that are shown.
     """
     translator = Translator.from_pretrained(direction)
-    found = translator.explain([sentence])[0]
     ids, shares, tokens = likeliest_tokens(translator, sentence)
+    src = translator.encode([sentence]).ids[0]
+    with evaluating(translator.model), torch.no_grad():
+        found = observe(translator.model, torch.tensor([src]), torch.tensor([ids]))
+    attention = found.attention[0, -1].mean(dim=0)
+    tokenizer = translator.tokenizer
     return {
         "direction": direction,
         "sentence": sentence,
-        "text": found.text,
+        "text": tokenizer.decode([ids])[0],
         "step": step,
-        "source": {"tokens": found.source_tokens},
-        "target": {"ids": ids, "tokens": found.target_tokens},
-        "logProb": round(found.log_prob, 2),
+        "layer": translator.model.config.num_layers - 1,
+        "source": {"tokens": tokenizer.tokens(src)},
+        "target": {"ids": ids, "tokens": tokenizer.tokens(ids)},
+        "logProb": round(float(found.log_probs[0]), 2),
         "logProbs": [round(math.log(row[0]), 4) for row in shares],
-        "attention": [[round(float(weight), 4) for weight in row] for row in found.attention[-1].mean(dim=0)],
+        "attention": [[round(float(weight), 4) for weight in row] for row in attention],
         "top": [
             [
-                {"id": token, "token": name, "probability": round(share, 4)}
-                for token, name, share in zip(row, translator.tokenizer.tokens(row), own, strict=True)
+                {"id": token, "token": name, "probability": round(share, 3)}
+                for token, name, share in zip(row, tokenizer.tokens(row), own, strict=True)
             ]
             for row, own in zip(tokens, shares, strict=True)
         ],

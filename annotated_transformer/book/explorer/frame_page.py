@@ -4,20 +4,31 @@ import json
 from html import escape
 from typing import Any
 
-from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPECIAL
+from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPECIAL, plain
 from annotated_transformer.book.front.picture import LEAST, reads
+
+HELP_LOG_PROB = (  # as in ui/words.js
+    "The log-probability adds up the logarithms of the probabilities of all tokens; 0 would be certain."
+)
+HELP_TOKEN = (
+    "Each line is a token: a word or a part of one; “+” continues the word before it. "
+    "Each query, on the right, reads from the keys, on the left."
+)
+LOOKED = "Attention shows where the model looked, not why it chose."  # as in ui/why.js
 
 
 def explorer_page() -> str:
     """Return the element that the explorer's script takes over, with the first frame in it."""
     frame = json.loads(FILE.read_text(encoding="utf-8"))
     options = {"view": "all", "direction": frame["direction"], "text": frame["sentence"]}
+    language = frame["direction"].split("-")[0]
     data = json.dumps(frame, ensure_ascii=False).replace("</", "<\\/")
     return (
         f'<div class="at-x" data-explorer="{escape(json.dumps(options))}">'
         f'<script type="application/json" class="at-x-frame">{data}</script>'
-        f'<p class="at-x-translation"><q lang="en">{escape(frame["sentence"])}</q></p>'
-        f'<div class="at-x-main"><div>{_translation(frame)}{_stage(frame)}</div>{_why(frame)}</div>'
+        f'<p class="at-x-translation"><q lang="{language}">{escape(frame["sentence"])}</q></p>'
+        f'<div class="at-x-main"><div>{_translation(frame)}<p class="at-x-help">{HELP_LOG_PROB}</p>'
+        f'<p class="at-x-help">{HELP_TOKEN}</p>{_stage(frame)}</div>{_why(frame)}</div>'
         "<noscript><p>With JavaScript, you can type a sentence of your own here.</p></noscript></div>"
     )
 
@@ -25,7 +36,7 @@ def explorer_page() -> str:
 def _translation(frame: dict[str, Any]) -> str:
     log_prob = f"{frame['logProb']:g}".replace("-", "−")
     return (
-        f'<p class="at-x-translation"><q lang="de">{escape(frame["text"])}</q> '
+        f'<p class="at-x-translation"><q lang="{_target(frame)}">{escape(frame["text"])}</q> '
         f"<span>log-probability {log_prob}</span></p>"
     )
 
@@ -38,12 +49,12 @@ def _stage(frame: dict[str, Any]) -> str:
     lines = max(len(source), len(target))
     keys = "".join(
         f'<li{" class=at-active" if weight else ""} style="--weight:{weight:g}">'
-        f"<i>{_percent(weight) if weight else ''}</i><b>{_token(token, from_)}</b></li>"
-        for token, weight in zip(source, lit, strict=True)
+        f"<i>{_percent(weight) if weight else ''}</i><b>{_token(token, place, from_)}</b></li>"
+        for place, (token, weight) in enumerate(zip(source, lit, strict=True))
     )
     names = [token.strip() for token in source]
     queries = "".join(
-        f'<li{_query_class(query, frame["step"])}><span class="at-x-word">{_token(token, to)}'
+        f'<li{_query_class(query, frame["step"])}><span class="at-x-word">{_token(token, query, to)}'
         f'<span class="at-hidden"> reads {escape(reads(names, row))}</span></span></li>'
         for query, (token, row) in enumerate(zip(target, frame["attention"], strict=True))
     )
@@ -56,9 +67,9 @@ def _stage(frame: dict[str, Any]) -> str:
         if weight >= LEAST
     )
     alt = (
-        f"The English tokens of “{frame['sentence']}” and the German tokens of its translation, one on each "
-        f"line, joined by curves as wide as the attention weights. “{_word(frame)}” is lit: it reads "
-        f"{reads(names, lit)}."
+        f"The {LANGUAGES[from_]} tokens of “{frame['sentence']}” and the {LANGUAGES[to]} tokens of its "
+        f"translation, one on each line, joined by curves as wide as the attention weights. "
+        f"“{_word(frame)}” is lit: it reads {reads(names, lit)}."
     )
     return (
         f'<div class="at-x-stage" style="--rows:{lines}">'
@@ -78,34 +89,45 @@ def _query_class(query: int, step: int) -> str:
 
 def _why(frame: dict[str, Any]) -> str:
     """Return the five likeliest tokens of the step in focus, as why.js shows them."""
-    step = frame["step"]
+    step, language = frame["step"], _target(frame)
     before = "".join(frame["target"]["tokens"][:step]).strip()
     names = [token.strip() for token in frame["source"]["tokens"]]
     best = frame["top"][step][0]["probability"]
     bars = "".join(
-        f'<li><span class="at-x-option"><span class="at-x-bar-token">{_token(entry["token"], "de")}</span>'
+        '<li><span class="at-x-option">'
+        f'<span class="at-x-bar-token">{_token(entry["token"], step, language)}</span>'
         f'<span class="at-x-bar" style="--share:{entry["probability"]:g}"></span>'
         f'<span class="at-x-bar-number">{_share(entry["probability"])}</span></span></li>'
         for entry in frame["top"][step]
     )
+    word = f'<q lang="{language}">{_word(frame)}</q>'
     return (
-        f'<div class="at-x-why"><h3>Why <q lang="de">{_word(frame)}</q>?</h3>'
-        f'<p>After <q lang="de">{escape(before)}</q>, the model gives <b><q lang="de">{_word(frame)}</q></b> '
+        f'<div class="at-x-why"><h3>Why {word}?</h3>'
+        f'<p>After <q lang="{language}">{escape(before)}</q>, the model gives <b>{word}</b> '
         f"a probability of {_share(best)}, more than any other token. Before it chose, it "
-        f"read {reads(names, frame['attention'][step])} (layer 4, mean of its heads).</p>"
+        f"read {reads(names, frame['attention'][step])} (layer {frame['layer'] + 1}, mean of its heads).</p>"
+        f'<p class="at-x-label">{LOOKED}</p>'
         '<p class="at-x-label">The five likeliest next tokens</p>'
         f'<ol class="at-x-top" role="list">{bars}</ol></div>'
     )
 
 
 def _word(frame: dict[str, Any]) -> str:
-    return escape(frame["target"]["tokens"][frame["step"]].strip())
+    return escape(plain(frame["target"]["tokens"][frame["step"]], frame["step"]))
 
 
-def _token(token: str, language: str) -> str:
+def _target(frame: dict[str, Any]) -> str:
+    """Return the language of the translation."""
+    return str(frame["direction"].split("-")[1])
+
+
+def _token(token: str, place: int, language: str) -> str:
     if token in SPECIAL:
         return f'<span class="at-x-special">{SPECIAL[token]}</span>'
-    return f'<span lang="{language}">{escape(token.strip())}</span>'
+    mark = (
+        '<span class="at-x-plus">+</span>' if plain(token, place).startswith("+") and token[0] != "+" else ""
+    )
+    return f'<span lang="{language}">{mark}{escape(token.strip())}</span>'
 
 
 def _percent(share: float) -> str:

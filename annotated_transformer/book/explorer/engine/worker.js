@@ -5,8 +5,9 @@ function serve(scope) {
 
   const calls = {
     load({ direction, config, tokenizer, weights }) {
-      translators.set(direction, new Translator({ config, tokenizer, weights: bytesOf(weights) }));
-      return config;
+      const translator = new Translator({ config, tokenizer, weights: bytesOf(weights) });
+      translators.set(direction, translator);
+      return { config, vocabulary: translator.tokenizer.tokens([...Array(config.vocab_size).keys()]) };
     },
 
     translate({ direction, text, ablated = [], ...options }, report) {
@@ -24,6 +25,7 @@ function serve(scope) {
         source: { ids: src, tokens: tokenizer.tokens(src) },
         target: { ids: target, tokens: tokenizer.tokens(target) },
         text: tokenizer.decode(target),
+        written: target.map((_, step) => tokenizer.decode(target.slice(0, step))), // before each token
         logProb: observation.logProb,
         logProbs: observation.logProbs,
         top: observation.top,

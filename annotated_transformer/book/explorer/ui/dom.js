@@ -42,7 +42,14 @@ function choices({ key, legend, options, value, pick }) {
   );
 }
 
-const button = (words, onclick, attributes = {}) => h("button", { type: "button", onclick, ...attributes }, words);
+// A button that cannot be pressed now stays in the order of Tab, so that it keeps the focus.
+function button(words, onclick, { disabled, ...attributes } = {}) {
+  const press = (event) => !idle(event.currentTarget) && onclick(event);
+  return h("button", { type: "button", onclick: press, "aria-disabled": disabled ? "true" : null, ...attributes }, words);
+}
+
+const idle = (element) => element.getAttribute("aria-disabled") === "true";
+const disable = (element, disabled) => element.setAttribute("aria-disabled", String(disabled));
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 const show = (element, block = "start") => element.scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth", block });

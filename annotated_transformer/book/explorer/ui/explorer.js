@@ -2,6 +2,8 @@
 
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 const PACE = 45; // milliseconds between two tokens, so that one can see them arrive
+const LONG = 250; // characters of a sentence that is said to take long before it does
+const PATIENCE = 1500; // milliseconds after which any other is
 let session = null; // one engine for a page
 
 class Explorer {
@@ -15,7 +17,8 @@ class Explorer {
     this.linked = whole ? fromFragment(location.hash) : null;
     this.live = h("p", { class: "at-hidden", role: "status" });
     this.stage = new Stage(this);
-    this.parts = [this.stage, new Why(this), new Choose(this)];
+    this.notices = new Notices(this);
+    this.parts = [this.stage, new Why(this), new Choose(this), this.notices];
     if (this.whole) this.addInstruments();
     this.sentence = new Sentence(this);
     if (this.linked) this.sentence.show(this.linked);
@@ -30,7 +33,7 @@ class Explorer {
     this.number = new NumberPanel(this);
     this.map = new ModelMap(this);
     this.tour = new Tour(this);
-    const [heads, searches] = [new HeadsOff(this), new Searches(this)];
+    const [heads, searches] = [(this.heads = new HeadsOff(this)), new Searches(this)];
     this.parts.push(heads, searches, this.map, this.heat, this.number, this.tour);
     this.sections = {
       heads: section("Switch heads off", heads.element),
@@ -42,7 +45,7 @@ class Explorer {
   compose() {
     const [stage, why, choose] = this.parts;
     this.translation = h("p", { class: "at-x-translation" });
-    this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, stage.element, choose.element), why.element);
+    this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, this.whole && h("p", { class: "at-x-help" }, HELP.logProb), this.notices.element, this.whole && h("p", { class: "at-x-help" }, HELP.token), stage.element, choose.element), why.element);
     this.more = h("p", { class: "at-x-label" });
     fill(this.host, this.sentence.element, this.tour?.opener, this.main, Object.values(this.sections ?? {}), this.tour?.element, this.whole ? null : this.more, this.live);
   }
@@ -55,13 +58,35 @@ class Explorer {
     fill(this.more, h("a", { href: `${ROOT}explorer.html${toFragment(this.state)}` }, "Open this in the explorer"), ", with every tensor and number.");
     for (const part of this.parts) part.drawn = part.render();
     this.sentence.render();
+    this.dim();
+  }
+
+  // What is shown belongs to the other direction until the new sentence is translated.
+  dim() {
+    const stale = this.sentence.direction !== this.result.direction;
+    for (const part of [this.main, ...Object.values(this.sections ?? {})]) part.classList.toggle("at-x-stale", stale);
+  }
+
+  // Where the focus is: called later, brings it back if what had it is gone.
+  holdFocus() {
+    const { activeElement } = document;
+    if (!this.host.contains(activeElement)) return () => {};
+    const { key } = activeElement.dataset;
+    const home = this.sections?.heads.contains(activeElement) ? this.heads.element : this.stage.element;
+    return () => {
+      if (document.activeElement !== document.body) return; // it stayed, or the reader moved it
+      if (key) focusOn(this.host, key);
+      if (document.activeElement === document.body) home.querySelector("[data-key][tabindex='0']")?.focus({ preventScroll: true });
+    };
   }
 
   // Opens a tensor at one of its numbers.
   openTensor(name, index = this.firstIndex(name), part = "heat") {
     this.sections.tensors.open = true;
+    this.leaveTrace();
     this.change({ tensor: name, at: index });
-    this.reveal(part);
+    const wanted = () => this.state.tensor === name;
+    this.reveal(part, wanted).then(() => wanted() && focusOn(this.host, part === "number" ? "number" : "tensor"));
     this.say(`${tensorTitle(name)}, ${shapeWords(this.shapeOf(name))}.`);
   }
 
@@ -84,14 +109,14 @@ class Explorer {
   }
 
   // Brings a part of the page into sight, once it is drawn.
-  async reveal(part, wanted = () => true) {
-    const places = { stage: this.main, heat: this.heat?.element, number: this.number?.element, ...this.sections };
+  async reveal(part, wanted = () => true, bring = show) {
+    const places = { stage: this.main, why: this.parts[1].element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
     if (this.sections && part in this.sections) this.sections[part].open = true;
     if (["heat", "number"].includes(part)) {
       this.sections.tensors.open = true;
       await Promise.all([this.heat.drawn, this.number.drawn]);
     }
-    if (wanted()) show(places[part]);
+    if (wanted()) bring(places[part]);
   }
 
   // What the token in focus reads, in words.
@@ -100,16 +125,38 @@ class Explorer {
     return reads(keys.tokens, rows[active]) || "all words a little";
   }
 
+  // "it read tomorrow 88 % (layer 4, mean of its heads)"; of heads that are off, that nothing reached it.
+  readSentence(who, verb = "read") {
+    if (!this.isSilent()) return `${who} ${verb} ${this.readWords()} (${this.placeWords()})`;
+    const one = headsMeant(this.state).meant.length === 1;
+    return `nothing reached ${who} through ${this.placeWords()}: ${one ? "that head is" : "those heads are"} off, so ${one ? "its" : "their"} output is zero`;
+  }
+
   // Whose attention is meant: "layer 4, mean of its heads".
   placeWords() {
     const { layer, head } = this.state;
-    const which = head === null ? "mean of its heads" : `head ${head + 1}`;
-    return layer === null ? `mean of all layers, ${head === null ? "all heads" : which}` : `layer ${layer + 1}, ${which}`;
+    const { meant, on } = headsMeant(this.state);
+    const some = on.length && on.length < meant.length ? `the ${on.length} that are on of its ${meant.length} heads` : "";
+    if (layer === null) return `mean of all layers, ${some ? some.replace("its ", "") : head === null ? "all heads" : `head ${head + 1}`}`;
+    return `layer ${layer + 1}, ${head === null ? `mean of ${some || "its heads"}` : `head ${head + 1}`}`;
+  }
+
+  // Whether all heads whose attention is meant are off: then what they would read reaches nobody.
+  isSilent() {
+    return headsMeant(this.state).on.length === 0;
+  }
+
+  // The steps at which the reader forced a token. The tokens before the last of them are kept with it, so with heads
+  // off, what the model would have chosen with all heads tells which of them were forced.
+  forcedSteps() {
+    const { result, state } = this;
+    const { top } = result.whole ?? result;
+    const own = (step) => top[step]?.[0].id === state.prefix[step];
+    return state.prefix.map((_, step) => step).filter((step) => !own(step) || (step + 1 === state.prefix.length && result.whole));
   }
 
   isForced(step) {
-    const { result, state } = this;
-    return step < state.prefix.length && result.top[step][0].id !== result.target.ids[step];
+    return this.forcedSteps().includes(step);
   }
 
   say(words) {
@@ -124,34 +171,71 @@ class Explorer {
     this.keepAddress();
     if (!aloud) return;
     const { queries, active } = Stage.parts(this);
-    this.say(`${spoken(queries.tokens[active])} reads ${this.readWords()}`);
+    const words = this.readSentence(spoken(queries.tokens[active]), "reads");
+    this.say(this.isSilent() ? capital(words) : words);
   }
 
   // The button of the sentence: a new sentence, or the state of the link that led here.
   open(direction, text) {
     const { linked } = this;
-    if (linked && linked.text === text && linked.direction === direction) return this.compute(linked);
+    if (linked && linked.text === text && linked.direction === direction) return this.openLink(linked);
     const state = this.asked ?? this.state;
     const { view, layer, head, ablated, step } = state;
     const same = text === state.text && direction === state.direction;
     return this.compute({ ...START, view, layer, head, ablated, direction, text, step: same ? step : 0 });
   }
 
-  // Forces a token at a step, or frees the step again.
+  async openLink(linked) {
+    const { tensor } = linked;
+    if ((await this.compute(linked)) && tensor) await this.reveal("heat", () => this.state.tensor === tensor);
+  }
+
+  // Forces a token at a step. A prefix ends with a token that was forced: what the model chooses itself needs none.
   force(step, id) {
-    const before = this.result.target.ids.slice(0, step);
-    return this.compute({ ...(this.asked ?? this.state), step, prefix: id === null ? before : [...before, id] });
+    const { result } = this;
+    const own = result.top[step][0].id === id;
+    const last = own ? Math.max(-1, ...this.forcedSteps().filter((other) => other < step)) : step;
+    const prefix = [...result.target.ids.slice(0, step), id].slice(0, last + 1);
+    return this.compute({ ...(this.asked ?? this.state), step, prefix });
+  }
+
+  // What was shown before the tour.
+  restore({ state, result, linked, field }) {
+    Object.assign(this, { state, result, linked });
+    this.sentence.show(field);
+    this.render();
+    this.keepAddress();
+  }
+
+  // The model chooses all tokens again.
+  free() {
+    return this.compute({ ...(this.asked ?? this.state), prefix: [] });
+  }
+
+  allOn() {
+    return this.compute({ ...(this.asked ?? this.state), ablated: [] });
+  }
+
+  openHeads() {
+    this.reveal("heads");
+    focusOn(this.sections.heads, "summary");
   }
 
   // Translates what a state asks for, and shows it; false where that did not happen.
   async compute(state) {
     const { linked } = this;
     const turn = (this.turn = (this.turn ?? 0) + 1);
+    if (!this.busy) this.bringFocus = this.holdFocus();
     this.busy = true;
     this.asked = state;
     this.sentence.render();
     const { direction, text, prefix, ablated } = state;
     let shown = false;
+    this.slow = text.length > LONG;
+    const patience = setTimeout(() => {
+      this.slow = true;
+      if (turn === this.turn) this.sentence.render();
+    }, PATIENCE);
     try {
       await this.session.load(direction);
       this.sentence.render();
@@ -166,13 +250,30 @@ class Explorer {
     } catch (error) {
       if (turn !== this.turn) return false;
       this.sentence.refuse(sentenceOf(error.message));
+    } finally {
+      clearTimeout(patience);
     }
     this.busy = false;
     this.asked = null;
     if (this.state.tensor) this.sections.tensors.open = true;
     this.render();
+    this.bringFocus();
     this.keepAddress();
     return shown;
+  }
+
+  // Stops a translation that takes long. The engine cannot be interrupted, so another is started.
+  async cancel() {
+    this.turn += 1;
+    this.busy = false;
+    this.asked = null;
+    const { direction } = this.sentence;
+    this.session.stop();
+    this.render();
+    this.sentence.submit.focus();
+    this.say("Cancelled.");
+    await this.session.load(direction).catch(() => {});
+    this.render();
   }
 
   // The same places in another translation, which may be shorter.
@@ -208,10 +309,27 @@ class Explorer {
   keepAddress() {
     if (!this.whole || this.result.frame) return;
     try {
-      history.replaceState(null, "", toFragment(this.state));
+      history.replaceState(history.state, "", toFragment(this.state));
     } catch {
       // Safari allows a hundred in half a minute; the address is then that of a moment ago.
     }
+  }
+
+  // A tensor is opened as a page is: one can go back to where one was.
+  leaveTrace() {
+    const { tensor, at } = this.state;
+    const from = tensor ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(at)}` } : { words: "the translation" };
+    try {
+      history.pushState({ from }, "", toFragment(this.state));
+    } catch {
+      // as above; then there is no way back
+    }
+  }
+
+  // A button that leads back to where a tensor was opened from.
+  wayBack(key) {
+    const from = history.state?.from;
+    return from && h("p", {}, button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key }));
   }
 
   follow() {
@@ -219,21 +337,41 @@ class Explorer {
     if (!linked) return;
     this.linked = linked;
     this.sentence.show(linked);
-    if (this.session.loaded.has(linked.direction)) this.open(linked.direction, linked.text);
+    if (!this.session.loaded.has(linked.direction)) return;
+    const { state, result, asked } = this;
+    const same = !result.frame && !asked && ["direction", "text", "prefix", "ablated"].every((name) => String(linked[name]) === String(state[name]));
+    if (same) return this.goBack(linked);
+    this.tour?.forget();
+    this.open(linked.direction, linked.text);
+  }
+
+  // To another place of the same translation.
+  goBack(linked) {
+    const opened = this.state.tensor;
+    this.linked = null;
+    this.sentence.refuse("");
+    this.state = this.fitted(linked);
+    this.render();
+    this.keepAddress();
+    const { tensor, step } = this.state;
+    if (!tensor && !opened) return;
+    const wanted = () => this.state.tensor === tensor;
+    this.reveal(tensor ? "number" : "stage", wanted).then(() => wanted() && focusOn(this.host, tensor ? "number" : `query ${step}`));
   }
 }
 
 // The engine's sentence, for someone who typed one sentence.
-const sentenceOf = (message) => message.replace(/^text 0 of 1/, "The sentence");
+const sentenceOf = (message) => (message.startsWith("text 0 of 1 is empty") ? EMPTY : message.replace(/^text 0 of 1/, "The sentence"));
+const EMPTY = "Type a sentence first.";
 
-const section = (title, ...children) => h("details", { class: "at-x-section" }, h("summary", {}, h("h3", {}, title)), children);
+const section = (title, ...children) => h("details", { class: "at-x-section" }, h("summary", { "data-key": "summary" }, h("h3", {}, title)), children);
 
 const FOLDER = document.currentScript.src.replace(/\/[^/]*$/, "");
 const ROOT = FOLDER.replace(/_static\/explorer$/, "");
 // The page of the explorer begins with a frame that was computed when the book was built.
 function beginWhole(host, { direction, text }) {
   const frame = JSON.parse(host.querySelector("script.at-x-frame").textContent);
-  new Explorer(host, { state: { ...START, direction, text, step: frame.step }, result: { ...frame, frame: true }, whole: true });
+  new Explorer(host, { state: { ...START, direction, text, step: frame.step, layer: frame.layer }, result: { ...frame, frame: true }, whole: true });
 }
 
 // A figure of a chapter gets a button; the explorer takes the place of the drawing when the model has translated.
@@ -243,7 +381,7 @@ function beginFigure(figure, options) {
   const words = () => `Run this model in the page${session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`}`;
   const error = h("p", { class: "at-x-error", role: "alert" });
   const run = button(words(), async () => {
-    run.disabled = true;
+    disable(run, true);
     run.textContent = "Loading the model…";
     try {
       await session.load(direction);
@@ -256,7 +394,7 @@ function beginFigure(figure, options) {
       focusOn(live, `query ${state[state.view === "encoder" ? "word" : "step"]}`);
     } catch (problem) {
       fill(error, sentenceOf(problem.message));
-      run.disabled = false;
+      disable(run, false);
       run.textContent = words();
     }
   });

@@ -2,6 +2,7 @@
 class HeadsOff {
   constructor(explorer) {
     this.explorer = explorer;
+    this.at = { encoder: [0, 0], decoder: [0, 0], cross: [0, 0] }; // the button of each kind that Tab reaches: row, column
     this.element = h("div", { class: "at-x-off" });
   }
 
@@ -10,7 +11,7 @@ class HeadsOff {
     if (result.frame) return;
     fill(
       this.element,
-      h("p", {}, "A weight shows what a head read, not whether it mattered. Switch heads off: their output becomes zero, and the sentence is translated again. The name of a layer switches all its heads."),
+      h("p", {}, "Attention shows where the model looked, not why it chose. To test what matters, switch heads off: their output becomes zero, and the sentence is translated again. The name of a layer switches all its heads."),
       h("div", { class: "at-x-kinds" }, Object.entries(KINDS_OF_ATTENTION).map(([kind, title]) => this.kind(kind, title, state.ablated))),
       state.ablated.length ? this.comparison(result, state) : h("p", { class: "at-x-label" }, "All heads are on."),
     );
@@ -20,9 +21,14 @@ class HeadsOff {
     const { layers, heads } = BOOK.shape;
     const has = (layer, head) => off.some((other) => String(other) === String([kind, layer, head]));
     const all = Array.from({ length: heads }, (_, head) => head);
+    const place = (row, column) => ({
+      tabindex: String(this.at[kind]) === String([row, column]) ? 0 : -1,
+      onfocus: () => this.stopAt(kind, row, column),
+      onkeydown: (event) => this.arrow(event, kind, row, column),
+    });
     return h(
       "div",
-      { class: "at-x-kind", role: "group", "aria-label": `Heads of ${title}` },
+      { class: "at-x-kind", role: "toolbar", "aria-label": `Heads of ${title}` },
       h("p", {}, title),
       Array.from({ length: layers }, (_, layer) =>
         h(
@@ -30,13 +36,15 @@ class HeadsOff {
           {},
           button(`Layer ${layer + 1}`, () => this.toggle(all.map((head) => [kind, layer, head])), {
             class: "at-x-link",
-            "data-key": `layer ${kind} ${layer}`,
+            "data-key": headKey(kind, layer, 0),
+            ...place(layer, 0),
             "aria-label": `Layer ${layer + 1} of ${title}: all heads`,
           }),
           all.map((head) =>
             button(String(head + 1), () => this.toggle([[kind, layer, head]]), {
               class: "at-x-head",
-              "data-key": `head ${kind} ${layer} ${head}`,
+              "data-key": headKey(kind, layer, head + 1),
+              ...place(layer, head + 1),
               "aria-pressed": String(has(layer, head)),
               "aria-label": `${head + 1}: switch off this head of layer ${layer + 1}, ${title}`,
             }),
@@ -44,6 +52,23 @@ class HeadsOff {
         ),
       ),
     );
+  }
+
+  // One Tab stop for each kind; the arrow keys go on from there.
+  arrow(event, kind, row, column) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
+    const { layers, heads } = BOOK.shape;
+    const to = { ArrowRight: [row, column + 1], ArrowLeft: [row, column - 1], ArrowDown: [row + 1, column], ArrowUp: [row - 1, column], Home: [row, 0], End: [row, heads] }[event.key];
+    if (!to) return;
+    event.preventDefault();
+    focusOn(this.element, headKey(kind, Math.min(Math.max(to[0], 0), layers - 1), Math.min(Math.max(to[1], 0), heads)));
+  }
+
+  stopAt(kind, row, column) {
+    const stop = (value) => this.element.querySelector(`[data-key="${headKey(kind, ...this.at[kind])}"]`)?.setAttribute("tabindex", value);
+    stop(-1);
+    this.at[kind] = [row, column];
+    stop(0);
   }
 
   // All off, unless they are already: then all on.
@@ -54,10 +79,6 @@ class HeadsOff {
     this.explorer.compute({ ...state, ablated: off });
   }
 
-  allOn() {
-    this.explorer.compute({ ...(this.explorer.asked ?? this.explorer.state), ablated: [] });
-  }
-
   comparison({ whole, text, logProb, keptLogProb, direction }, { ablated }) {
     const language = languages(direction)[1];
     const same = whole.text === text;
@@ -66,6 +87,7 @@ class HeadsOff {
       h(
         "table",
         { class: "at-x-table" },
+        h("caption", { class: "at-hidden" }, "The translation with and without the heads that are off"),
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "heads"), h("th", { scope: "col" }, "translation"), h("th", { scope: "col" }, "log-probability"))),
         h(
           "tbody",
@@ -75,10 +97,13 @@ class HeadsOff {
           !same && line(`${ablated.length} off, the first forced`, whole.text, keptLogProb),
         ),
       ),
-      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.allOn(), { "data-key": "all on" })),
+      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { "data-key": "all on" })),
     ];
   }
 }
+
+// The first button of a row is that of the whole layer.
+const headKey = (kind, layer, column) => (column === 0 ? `layer ${kind} ${layer}` : `head ${kind} ${layer} ${column - 1}`);
 
 const KINDS_OF_ATTENTION = { encoder: "encoder self-attention", decoder: "decoder self-attention", cross: "cross-attention" };
 

@@ -23,14 +23,23 @@ class Heat {
     this.element.hidden = !state.tensor;
     if (!state.tensor) return;
     if (this.name !== state.tensor || this.result !== result) {
-      const tensor = await session.tensor(result, state.tensor);
+      const tensor = await session.tensor(result, state.tensor).catch((error) => ({ error }));
       if (this.explorer.result !== result || this.explorer.state.tensor !== state.tensor) return; // overtaken
+      if (tensor.error) return this.refuse(tensor.error);
       Object.assign(this, { tensor, name: state.tensor, result, slice: null });
     }
     this.draw();
   }
 
+  // The engine's sentence instead of numbers; the next time, it is asked again.
+  refuse({ message }) {
+    this.name = null;
+    fill(this.head, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(message)));
+    this.grid.hidden = this.overview.hidden = true;
+  }
+
   draw() {
+    this.grid.hidden = false;
     const { at } = this.explorer.state;
     const { name, tensor } = this;
     const { kind } = parsed(name);
@@ -49,7 +58,9 @@ class Heat {
     fill(
       this.head,
       h("h4", { tabindex: -1, "data-key": "tensor" }, tensorTitle(name)),
+      this.explorer.wayBack("back from tensor"),
       h("p", {}, info.words, " ", chapterLink(info.chapter)),
+      this.isOff(at[0]) && h("p", { class: "at-x-off-note" }, `Head ${at[0] + 1} is off: its output is zero, so nothing of this reaches the next layer.`),
       h("p", { class: "at-x-label" }, h("b", {}, shapeWords(shape)), ` (${counted.filter(Boolean).join(", ")}). `, this.legend()),
       deep &&
         choices({
@@ -66,6 +77,14 @@ class Heat {
     this.bring(fresh);
     this.drawCells();
     if (fresh) this.drawOverview();
+  }
+
+  // Whether these are numbers of a head that is switched off.
+  isOff(head) {
+    const { stack, layer, module } = parsed(this.name);
+    if (!Array.isArray(this.tensor[0])) return false;
+    const kind = module === "cross_attention" ? "cross" : stack;
+    return this.explorer.state.ablated.some((off) => String(off) === String([kind, layer, head]));
   }
 
   legend() {

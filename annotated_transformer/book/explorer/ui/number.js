@@ -12,14 +12,19 @@ class NumberPanel {
     const wanted = `${state.tensor} ${state.at}`;
     if (this.wanted === wanted && this.result === result) return;
     Object.assign(this, { wanted, result });
-    const found = await session.provenance(result, state.tensor, state.at);
+    const found = await session.provenance(result, state.tensor, state.at).catch((error) => ({ error }));
     if (this.wanted !== wanted || this.result !== result) return; // overtaken
+    if (found.error) {
+      this.wanted = null; // the next time, it is asked again
+      return fill(this.element, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.error.message)));
+    }
     const info = BOOK.kinds[found.kind];
     const formula = document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
     const where = heat.axes ? heat.placeWords(found.index) : "";
     fill(
       this.element,
-      h("h4", {}, "Where does ", h("b", {}, number(found.value)), " come from?"),
+      h("h4", { tabindex: -1, "data-key": "number" }, "Where does ", h("b", {}, number(found.value)), " come from?"),
+      this.explorer.wayBack("back"),
       h("p", { class: "at-x-label" }, `${tensorTitle(found.name)}; ${where}.`),
       formula && h("p", { class: "at-x-formula" }, formula),
       this.steps(found),
@@ -38,20 +43,25 @@ class NumberPanel {
   }
 
   steps(found) {
-    const lines = found.terms.length ? sumLines(found) : plainLines(found);
+    const lines = found.terms.length ? sumLines(found, this.keyTokens(found)) : plainLines(found);
     return h(
       "table",
       { class: "at-x-sum" },
+      h("caption", { class: "at-hidden" }, "What the number is computed from"),
       h("tbody", {}, lines.map(({ words, factors = [], value, total }) =>
         h(
           "tr",
           { class: total ? "at-x-total" : null },
-          h("th", { scope: "row" }, words),
-          h("td", {}, factors.length > 1 && factors.map((factor, i) => [i > 0 && " × ", this.operand(factor)])),
+          h("th", { scope: "row", colspan: factors.length > 1 ? null : 2 }, words),
+          factors.length > 1 && h("td", {}, factors.map((factor, i) => [i > 0 && " × ", this.operand(factor)])),
           h("td", {}, factors.length === 1 ? this.operand(factors[0]) : value === undefined ? "" : number(value)),
         ),
       )),
     );
+  }
+
+  keyTokens({ kind, name }) {
+    return kind === "heads" ? axes(name.replace(/heads$/, "weights"), this.result).columns.tokens : null;
   }
 
   // A number that has a place in a tensor leads there.
@@ -76,12 +86,13 @@ class NumberPanel {
 
 const SHOWN = 5; // products written out; the others are added up
 
-function sumLines(found) {
+// `tokens` are those of the keys, where the terms are theirs.
+function sumLines(found, tokens) {
   const { terms, aside = {} } = found;
   const order = terms.map((term, i) => ({ ...term, i })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const rest = order.slice(SHOWN);
   const lines = order.slice(0, SHOWN).map(({ factors, value, from, i }) => ({
-    words: from ? tensorTitle(from) : termName(found, i),
+    words: from ? tensorTitle(from) : termName(found, i, tokens),
     factors: factors.map((factor, place) => ({ value: factor, ...address(found, place, i, from) })),
     value,
   }));
@@ -94,7 +105,9 @@ function sumLines(found) {
   return lines;
 }
 
-const termName = ({ kind }, i) => (kind === "heads" ? `key ${i + 1}` : kind === "embedding" ? "entry × scale" : `feature ${i}`);
+// A word that occurs twice is told apart by its place.
+const tokenName = (tokens, i) => `“${plain(tokens[i], i)}”${tokens.filter((token) => token === tokens[i]).length > 1 ? ` (token ${i + 1})` : ""}`;
+const termName = ({ kind }, i, tokens) => (kind === "heads" ? tokenName(tokens, i) : kind === "embedding" ? "entry × scale" : `feature ${i}`);
 
 // Where a factor stands: of the first factors those that a tensor holds, of the second those of keys and values.
 function address({ kind, name, from, index }, place, i, own) {

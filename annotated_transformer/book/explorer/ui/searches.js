@@ -29,7 +29,7 @@ class Searches {
   async compare() {
     const { explorer } = this;
     const { result } = explorer;
-    this.run.disabled = true;
+    disable(this.run, true);
     const { temperature, seed } = this;
     try {
       const found = await explorer.session.searches(result.options, [{ method: "greedy" }, { method: "beam", beamSize: 4 }, { method: "sample", temperature, seed }]);
@@ -39,7 +39,7 @@ class Searches {
       this.result = result;
       fill(this.table, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(error.message)));
     } finally {
-      this.run.disabled = false;
+      disable(this.run, false);
     }
   }
 
@@ -51,6 +51,7 @@ class Searches {
       h(
         "table",
         { class: "at-x-table" },
+        h("caption", { class: "at-hidden" }, "The sentence as each search translates it"),
         h("thead", {}, h("tr", {}, ["search", "translation", "log-probability"].map((name) => h("th", { scope: "col" }, name)))),
         h(
           "tbody",

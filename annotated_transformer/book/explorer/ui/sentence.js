@@ -45,24 +45,38 @@ class Sentence {
     );
     const loaded = session.loaded.has(this.direction);
     fill(this.submit, busy ? (loaded ? "Translating…" : "Loading the model…") : loaded ? "Translate" : `Load the model (${size}) and translate`);
-    this.submit.disabled = Boolean(busy);
+    disable(this.submit, Boolean(busy));
     fill(
       this.examples,
       h("span", {}, "Try: "),
       BOOK.models[this.direction].examples.map((text) => button(text, () => this.choose(text), { lang: languages(this.direction)[0], "data-key": text })),
     );
+    const slow = busy && loaded && this.explorer.slow && ["This may take a while: long sentences need many steps. ", button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" })];
     const waiting = linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
     const once = loaded ? "" : "The model runs on your own device: it is loaded once, and nothing you type leaves this page.";
-    fill(this.note, waiting + once);
+    fill(this.note, slow || waiting + once);
   }
 
-  // An example of the other language would be nonsense, so it is exchanged too.
+  // A sentence of the other language would be nonsense, so it is exchanged too: an example for the like example, what
+  // the reader typed for its translation, if that is shown. What was exchanged comes back with its direction.
   turn(direction) {
-    const { examples } = BOOK.models[this.direction];
-    if (examples.includes(this.input.value)) this.input.value = BOOK.models[direction].examples[examples.indexOf(this.input.value)];
+    if (direction === this.direction) return;
+    const [text, from] = [this.input.value, this.direction];
+    this.input.value = this.exchanged?.with === text && this.exchanged.from === direction ? this.exchanged.text : this.inLanguageOf(direction, text);
+    this.exchanged = { text, from, with: this.input.value };
     this.direction = direction;
     this.refuse("");
     this.render();
+    this.explorer.dim();
+  }
+
+  inLanguageOf(direction, text) {
+    const { examples } = BOOK.models[this.direction];
+    const others = BOOK.models[direction].examples;
+    if (examples.includes(text)) return others[examples.indexOf(text)];
+    const { state, result } = this.explorer;
+    const shown = result.direction === this.direction && state.text === text;
+    return (shown && result.text) || others[0];
   }
 
   choose(text) {
@@ -74,7 +88,10 @@ class Sentence {
 
   send(event) {
     event.preventDefault();
+    if (event.submitter && idle(this.submit)) return; // an example may be chosen meanwhile
+    if (!this.input.value.trim()) return this.refuse(EMPTY);
     this.refuse("");
+    this.explorer.tour?.forget();
     this.explorer.open(this.direction, this.input.value);
   }
 

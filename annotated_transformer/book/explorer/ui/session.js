@@ -7,12 +7,13 @@ class Session {
     this.held = null; // the options of the translation that the engine remembers
     this.whole = {}; // the last translation with all heads: { key, result }
     this.loaded = new Set();
-    this.tokenizers = new Map();
+    this.vocabularies = new Map(); // the names of all tokens, for the columns of the logits
   }
 
   async load(direction) {
     const client = await this.engine();
-    await client.load(direction);
+    const { vocabulary } = await client.load(direction);
+    this.vocabularies.set(direction, vocabulary);
     if (client === (await this.client)) this.loaded.add(direction);
     return client;
   }
@@ -22,32 +23,32 @@ class Session {
     if (!this.client) {
       const client = this.start();
       this.client = client;
-      const forget = () => {
-        if (this.client !== client) return;
-        this.client = undefined;
-        this.held = null;
-        this.loaded.clear();
-      };
+      const forget = () => this.client === client && this.forget();
       client.then(({ worker }) => worker.addEventListener("error", () => (worker.terminate(), forget())), forget);
     }
     return this.client;
   }
 
+  forget() {
+    this.client = undefined;
+    this.held = null;
+    this.loaded.clear();
+  }
+
+  // Ends the engine, whatever it does; who waits for it gets an error.
+  stop() {
+    this.client?.then((client) => {
+      client.worker.terminate();
+      client.fail("the translation was cancelled");
+    });
+    this.forget();
+  }
+
   async start() {
-    this.scripts ??= this.loadScripts(); // once: a second run would declare its classes again
+    this.scripts ??= this.script("engine.js"); // once: a second run would declare its classes again
     this.scripts.catch(() => (this.scripts = undefined));
     await this.scripts;
     return new EngineClient(this.folder);
-  }
-
-  async loadScripts() {
-    await this.script("engine.js");
-    const { Tokenizer } = transformerEngine();
-    const receive = window.receiveTransformer;
-    window.receiveTransformer = (model) => { // the names of all tokens, for the columns of the logits
-      this.tokenizers.set(model.direction, new Tokenizer(model.tokenizer));
-      receive(model);
-    };
   }
 
   script(name) {
@@ -122,11 +123,6 @@ class Session {
   }
 
   tokenName(direction, id) {
-    return this.tokenizers.get(direction)?.tokens([id])[0] ?? String(id);
-  }
-
-  // The text of several tokens: a character may be in parts of which each is shown as U+FFFD.
-  decode(direction, ids) {
-    return this.tokenizers.get(direction)?.decode(ids);
+    return this.vocabularies.get(direction)?.[id] ?? String(id);
   }
 }

@@ -23,6 +23,9 @@ class Stage {
     const lines = Math.max(keys.tokens.length, queries.tokens.length);
     this.element.style.setProperty("--rows", lines);
     this.rows = rows;
+    const silent = explorer.isSilent(); // what a head that is off would read reaches nobody
+    this.element.classList.toggle("at-x-silent", silent);
+    const readWords = (row) => (silent ? "is not reached: the head is off" : `reads ${reads(keys.tokens, row)}`);
     const later = (query) => place === "step" && query > active;
     this.keyItems = keys.tokens.map((token, i) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, keys.language))));
     this.queryItems = queries.tokens.map((token, i) =>
@@ -41,7 +44,7 @@ class Stage {
             onkeydown: (event) => this.arrow(event, place, i, queries.tokens.length),
           },
           tokenElement(token, i, queries.language),
-          h("span", { class: "at-hidden" }, ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}reads ${reads(keys.tokens, rows[i])}`),
+          h("span", { class: "at-hidden" }, ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}${readWords(rows[i])}`),
           place === "step" && explorer.isForced(i) && h("small", {}, "forced"),
         ),
       ),
@@ -71,7 +74,7 @@ class Stage {
     this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
     this.curves.forEach(({ path, query: own }) => path.classList.toggle("at-active", own === query));
     this.keyItems.forEach((item, key) => {
-      const weight = this.rows[query][key] >= LEAST ? this.rows[query][key] : 0;
+      const weight = this.rows[query][key] >= LEAST && !this.explorer.isSilent() ? this.rows[query][key] : 0;
       item.style.setProperty("--weight", weight);
       item.classList.toggle("at-active", weight > 0);
       item.querySelector("i").textContent = weight ? percent(weight) : "";
@@ -105,10 +108,19 @@ class Stage {
   }
 }
 
-// The weights of the chosen layer and head, or their mean: a row for each query.
-function meanWeights({ frame, attention }, { view, layer, head }) {
+// The heads that a choice of kind, layer and head means, and those of them that are on.
+function headsMeant({ view, layer, head, ablated }) {
+  const { layers, heads } = BOOK.shape;
+  const all = (chosen, count) => (chosen === null ? Array.from({ length: count }, (_, i) => i) : [chosen]);
+  const meant = all(layer, layers).flatMap((l) => all(head, heads).map((h) => [view, l, h]));
+  return { meant, on: meant.filter((one) => !ablated.some((off) => String(off) === String(one))) };
+}
+
+// The weights of the chosen layer and head, or their mean: a row for each query. Heads that are off do not count,
+// unless all are: then these are the weights that reach nobody.
+function meanWeights({ frame, attention }, state) {
   if (frame) return attention;
-  const layers = layer === null ? attention[view] : [attention[view][layer]];
-  const maps = layers.flatMap((heads) => (head === null ? heads : [heads[head]]));
+  const { meant, on } = headsMeant(state);
+  const maps = (on.length ? on : meant).map(([kind, layer, head]) => attention[kind][layer][head]);
   return maps[0].map((row, query) => Array.from(row, (_, key) => maps.reduce((total, map) => total + map[query][key], 0) / maps.length));
 }

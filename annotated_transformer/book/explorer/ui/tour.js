@@ -5,6 +5,10 @@ class Tour {
     this.now = null;
     this.opener = h("p", { class: "at-x-opener" });
     this.element = h("section", { class: "at-x-tour", "aria-label": "Guided tour" });
+    this.saved = null; // what the reader had before
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && this.now !== null) this.end();
+    });
   }
 
   render() {
@@ -13,6 +17,7 @@ class Tour {
     const size = session.loaded.has(direction) ? "" : `, loads the model: ${BOOK.models[direction].size}`;
     fill(this.opener, this.now === null && button(`Take the tour (${steps.length} steps${size})`, () => this.go(0), { "data-key": "tour", disabled: Boolean(busy) }));
     this.element.hidden = this.now === null;
+    this.explorer.host.classList.toggle("at-x-touring", this.now !== null);
     if (this.now === null) return;
     const step = steps[this.now];
     const move = (to, words) => button(words, () => this.go(to), { "data-key": words, disabled: to < 0 || to >= steps.length });
@@ -37,23 +42,60 @@ class Tour {
     const step = steps[to];
     const { state, result, asked } = explorer;
     const wanted = { ...START, direction, text, ...step.state };
+    if (this.now === null) this.saved = this.remember();
     const same = !result.frame && !asked && ["direction", "text"].every((name) => state[name] === wanted[name]) && !state.prefix.length && !state.ablated.length;
     this.now = to;
     explorer.sentence.show(wanted);
     const left = () => this.now !== to; // the reader has gone on, or ended the tour
     if (same) explorer.change(wanted);
     else if (!(await explorer.compute(wanted))) return left() || this.end(); // no model, or something else was asked for
+    if (this.saved?.result.frame) this.saved.result = explorer.result; // the frame shows the same sentence
     if (left()) return;
     this.render();
-    await explorer.reveal(step.part, () => !left());
+    await explorer.reveal(step.part, () => !left(), (element) => this.bring(step.part, element));
     if (left()) return;
-    if (!this.element.contains(document.activeElement)) focusOn(this.element, to + 1 < steps.length ? "Next" : "end");
+    if (!this.element.contains(document.activeElement) || idle(document.activeElement)) focusOn(this.element, to + 1 < steps.length ? "Next" : "end");
     explorer.say(`${to + 1} of ${steps.length}: ${step.title}. ${step.words}`);
   }
 
+  // What a step speaks of, above the card: its cell and the calculation below it, or the curves, or the bars.
+  bring(part, element) {
+    const { main, stage, heat, number } = this.explorer;
+    const cell = () => [heat.grid, heat.grid.querySelector("[aria-selected=true]"), number.element.querySelector(".at-x-sum")];
+    const [top, first, last] = { stage: [element, stage.element, stage.element], why: [element, element, element] }[part] ?? cell();
+    const edge = parseFloat(getComputedStyle(main).scrollMarginTop); // the page's own bar is above it
+    const place = (part) => part.getBoundingClientRect();
+    const begin = Math.min(place(element).top, place(top).top) - edge; // then the whole part is in sight, as far as it fits
+    const hidden = place(last).bottom + GAP - begin - place(this.element).top;
+    const room = Math.max(place(first).top - begin - edge, 0); // so far the page may go on without hiding the first
+    scrollBy({ top: begin + Math.min(Math.max(hidden, 0), room), behavior: STILL.matches ? "auto" : "smooth" });
+  }
+
+  // The reader's sentence, state and place in the page.
+  remember() {
+    const { explorer } = this;
+    const { state, result, sentence, linked } = explorer;
+    const open = Object.values(explorer.sections).map((part) => part.open);
+    return { state, result, linked, open, field: { direction: sentence.direction, text: sentence.input.value }, scroll: scrollY };
+  }
+
+  // Something else was asked for meanwhile: that stays.
+  forget() {
+    this.saved = null;
+  }
+
   end() {
+    const { explorer, saved } = this;
     this.now = null;
+    this.saved = null;
+    if (saved && !explorer.asked) {
+      Object.values(explorer.sections).forEach((part, i) => (part.open = saved.open[i]));
+      explorer.restore(saved);
+      scrollTo({ top: saved.scroll, behavior: "instant" });
+    }
     this.render();
     focusOn(this.opener, "tour");
   }
 }
+
+const GAP = 8; // pixels around what is brought into sight

@@ -7,17 +7,17 @@ class Why {
 
   render() {
     if (this.explorer.state.view === "encoder") return this.renderEncoder();
-    const { result, state, session } = this.explorer;
+    const { result, state } = this.explorer;
     const language = languages(result.direction)[1];
     const step = Math.min(state.step, result.target.tokens.length - 1);
     const chosen = result.target.ids[step];
     const top = result.top[step];
     const best = top[0].id === chosen;
-    const decoded = session.decode(result.direction, result.target.ids.slice(0, step));
-    const before = decoded?.replace(/\ufffd+$/, "…") ?? result.target.tokens.slice(0, step).join("").trim();
-    const probability = Math.exp(result.logProbs[step]);
-    const token = result.target.tokens[step];
-    const name = h("q", { lang: language }, plain(token, step));
+    const before = result.written?.[step].replace(/\ufffd+$/, "…") ?? result.target.tokens.slice(0, step).join("").trim();
+    const probability = top.find(({ id }) => id === chosen)?.probability ?? Math.exp(result.logProbs[step]); // the bar's own number
+    const name = h("q", { lang: language }, plain(result.target.tokens[step], step));
+    const forced = this.explorer.forcedSteps();
+    const kept = !best && !forced.includes(step);
     fill(
       this.element,
       this.steps("step", step, result.target.tokens.length),
@@ -28,13 +28,27 @@ class Why {
         before ? ["After ", h("q", { lang: language }, before), ", the model gives "] : ["To begin with, the model gives "],
         h("b", {}, name),
         ` a probability of ${exactPercent(probability)}`,
-        best ? ", more than any other token. " : `; its own choice was “${plain(top[0].token, step)}”. You forced this one. `,
-        `Before it chose, it read ${this.explorer.readWords()} (${this.explorer.placeWords()}).`,
+        best ? ", more than any other token. " : [`; its own choice was “${plain(top[0].token, step)}”. `, kept ? "This one is kept, because you forced a later one. " : "You forced this one. "],
+        `Before ${best ? "it chose" : "that"}, ${this.explorer.readSentence("it")}.`,
       ),
+      this.meaning(step, forced),
       h("p", { class: "at-x-label" }, "The five likeliest next tokens", result.frame ? "" : ": choose one to go on from there"),
       h("ol", { class: "at-x-top", role: "list" }, top.map((entry) => h("li", {}, this.bar(entry, step, chosen, language)))),
-      !best && h("p", {}, button("Let the model choose again", () => this.explorer.force(step, null), { "data-key": "free" })),
+      !best && h("p", {}, button("Let the model choose again", () => this.explorer.free(), { "data-key": "free" })),
       this.numberLink(step, chosen),
+    );
+  }
+
+  // What attention explains, and what it does not.
+  meaning(step, forced) {
+    const { sections, result } = this.explorer;
+    if (result.frame) return h("p", { class: "at-x-label" }, LOOKED);
+    return h(
+      "p",
+      { class: "at-x-label" },
+      forced.includes(step) && "These weights do not depend on which token you forced: they were computed before it. ",
+      LOOKED,
+      sections && [" To test that, ", button("switch heads off", () => this.explorer.openHeads(), { class: "at-x-link", "data-key": "to heads" }), "."],
     );
   }
 
@@ -72,8 +86,10 @@ class Why {
       this.element,
       this.steps("word", word, result.source.tokens.length),
       h("h3", {}, "What does ", name, " read?"),
-      h("p", {}, `It reads ${this.explorer.readWords()} (${this.explorer.placeWords()}).`),
+      h("p", {}, `${capital(this.explorer.readSentence("it", "reads"))}.`),
       h("p", {}, "In the encoder, each word reads all words of its own sentence, later ones included."),
     );
   }
 }
+
+const LOOKED = "Attention shows where the model looked, not why it chose."; // frame_page.py has the same sentence

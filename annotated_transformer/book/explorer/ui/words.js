@@ -20,6 +20,12 @@ function tokenElement(token, place, language) {
   return h("span", { lang: language }, mark, token.trim() || "␣");
 }
 
+// Each term is explained in one line, where it first stands. frame_page.py has the first two lines as well.
+const HELP = {
+  logProb: "The log-probability adds up the logarithms of the probabilities of all tokens; 0 would be certain.",
+  token: "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, reads from the keys, on the left.",
+};
+
 const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
 
 // "tomorrow 88 %, come 5 %"

@@ -1,0 +1,50 @@
+// What stands beside the translation as long as the reader has changed something: tokens forced, heads switched off.
+class Notices {
+  constructor(explorer) {
+    this.explorer = explorer;
+    this.element = h("div", { class: "at-x-notices" });
+  }
+
+  render() {
+    const { state, result } = this.explorer;
+    this.element.hidden = Boolean(result.frame);
+    if (result.frame) return;
+    fill(this.element, this.forced(), state.ablated.length > 0 && this.off(state.ablated));
+  }
+
+  forced() {
+    const { explorer } = this;
+    const { target, direction } = explorer.result;
+    const [, language] = languages(direction);
+    const steps = explorer.forcedSteps();
+    if (!steps.length) return null;
+    const names = steps.map((step) => [h("q", { lang: language }, plain(target.tokens[step], step)), ` at token ${step + 1}`]);
+    return h("p", {}, "You forced ", joined(names), ". ", button("Undo", () => explorer.free(), { class: "at-x-link", "data-key": "undo" }));
+  }
+
+  off(ablated) {
+    const { layers, heads } = BOOK.shape;
+    const all = Object.keys(KINDS_OF_ATTENTION).length * layers * heads;
+    const words = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${headsWords(ablated)}. `;
+    return h("p", {}, words, button("Switch all on", () => this.explorer.allOn(), { class: "at-x-link", "data-key": "switch on" }));
+  }
+}
+
+// "a, b and c", of lists of words and elements.
+const joined = (parts) => parts.map((part, i) => [i > 0 && (i + 1 < parts.length ? ", " : " and "), part]);
+
+const NAMED = 4; // layers that are named; more would be a paragraph
+
+// "encoder layer 2, heads 1 and 3; cross-attention layer 4, all heads"
+function headsWords(ablated) {
+  const groups = new Map();
+  for (const [kind, layer, head] of [...ablated].sort((a, b) => (String(a) < String(b) ? -1 : 1))) {
+    const place = `${kind === "cross" ? "cross-attention" : kind} layer ${layer + 1}`;
+    groups.set(place, [...(groups.get(place) ?? []), head + 1]);
+  }
+  const words = [...groups].map(([place, own]) => {
+    if (own.length === BOOK.shape.heads) return `${place}, all heads`;
+    return `${place}, ${own.length === 1 ? "head" : "heads"} ${joined(own).flat().filter(Boolean).join("")}`;
+  });
+  return [...words.slice(0, NAMED), ...(words.length > NAMED ? ["…"] : [])].join("; ");
+}

@@ -1,0 +1,362 @@
+"""The explorer's page: tensors and their numbers, and the tour that leads to one."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page
+
+from annotated_transformer.book.explorer import first_frame
+from annotated_transformer.decoding.translator import Translator
+from tests.explorer_pages import FOCUSED, FRAME, LINK, PRESS, TOUR, go, pages, ready, translation
+
+
+def number_opens(page: Page, name: str) -> None:
+    """Open a tensor of layer 1 or without a layer, and see that its number is explained."""
+    if not page.locator("details.at-x-section").last.get_attribute("open") == "":
+        page.locator("summary", has_text="Open any tensor").click()
+    page.click(f"[data-key='{name}']")
+    page.wait_for_selector(".at-x-number dl")
+    page.wait_for_function("!document.querySelector('.at-x-number').hidden")
+
+
+OPENED = {  # a tensor of each kind, and an index in it
+    "encoder.embedding": "3.7",
+    "encoder.positions": "3.7",
+    "decoder.embedded": "2.9",
+    "encoder.layers.0.self_attention.query": "1.3.7",
+    "decoder.layers.2.self_attention.scores": "1.3.2",
+    "decoder.layers.3.self_attention.scores": "1.2.3",  # masked
+    "decoder.layers.3.cross_attention.weights": "2.5.6",
+    "decoder.layers.3.cross_attention.heads": "4.5.6",
+    "decoder.layers.1.cross_attention.output": "4.50",
+    "encoder.layers.3.add_norm_2.sum": "8.159",
+    "decoder.layers.3.add_norm_3": "9.0",
+    "decoder.layers.0.feed_forward.expand": "0.511",
+    "decoder.layers.0.feed_forward.activation": "0.511",
+    "decoder.layers.0.feed_forward.contract": "1.1",
+    "logits": "5.1248",
+    "probabilities": "5.1248",
+}
+
+
+@pages
+@pytest.mark.parametrize("name", OPENED)
+def test_law_a_number_is_the_result_of_its_formula(fresh: Page, name: str):
+    index = OPENED[name]
+    go(fresh, f"{LINK}&tensor={name}&at={index}")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    shown = fresh.inner_text(".at-x-number h4 b")
+    assert fresh.inner_text(".at-x-same b") == shown
+    cell = fresh.locator(".at-x-grid [aria-selected=true]")
+    assert cell.count() == 1
+    written = cell.inner_text()
+    assert written == shown or as_number(written) == pytest.approx(as_number(shown), rel=1e-2, abs=1e-3)
+    lines = fresh.eval_on_selector_all(
+        ".at-x-sum tr:not(.at-x-total)", "all => all.map(x => x.lastChild.textContent)"
+    )
+    kind = name.split(".")[-1]
+    if re.fullmatch("sum|embedded|query|heads|output|expand|contract|logits|embedding", kind):
+        total = sum(as_number(line) for line in lines)
+        assert total == pytest.approx(as_number(shown), rel=1e-2, abs=5e-3)
+    assert fresh.locator(".at-x-number .at-x-formula mjx-container").count() == 1
+    fresh.locator(".at-x-number dl a").first.wait_for()
+
+
+def as_number(text: str) -> float:
+    """Read a number as the page writes it."""
+    text = text.replace("−", "-").replace("∞", "inf")
+    mantissa, _, power = text.partition("·10")
+    raised = power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    return float(mantissa) * 10 ** int(raised or 0)
+
+
+@pages
+def test_law_a_small_number_that_differs_from_its_formula_is_told(fresh: Page):
+    index = f"5.{FRAME['top'][5][1]['id']}"  # a probability of a few thousandths
+    fresh.evaluate(
+        """() => {
+          const { prototype } = EngineClient;
+          const { provenance } = prototype;
+          prototype.provenance = async function (...place) {
+            const found = await provenance.apply(this, place);
+            return { ...found, result: found.result * 1.0001 };
+          };
+          window.mend = () => { prototype.provenance = provenance; };
+        }"""
+    )
+    try:
+        sentence = first_frame.SENTENCE.replace(" ", "+")
+        go(fresh, f"#direction=en-de&text={sentence}&tensor=probabilities&at={index}")
+        fresh.wait_for_selector(".at-x-number .at-x-error")
+        assert fresh.locator(".at-x-number .at-x-same").count() == 0
+    finally:
+        fresh.evaluate("mend()")
+
+
+@pages
+def test_law_arrows_with_a_modifier_belong_to_the_browser(fresh: Page):
+    fresh.click("[data-key='why number']")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    address = fresh.url
+    for place in (".at-x-grid [aria-selected=true]", "[data-key='query 5']"):
+        for modifier in ("altKey", "ctrlKey", "metaKey"):
+            assert fresh.evaluate(
+                """([place, modifier]) => document.querySelector(place).dispatchEvent(new KeyboardEvent(
+                  "keydown", { key: "ArrowLeft", bubbles: true, cancelable: true, [modifier]: true }))""",
+                [place, modifier],
+            )  # not cancelled
+    assert fresh.url == address
+
+
+@pages
+def test_law_columns_of_the_vocabulary_can_be_told_apart(fresh: Page):
+    names = dict(enumerate(Translator.from_pretrained("en-de").tokenizer.tokens([*range(320)])))
+    assert names[263] == names[319].strip() == "in"
+    for token, shown in ((263, "+in"), (319, "in")):
+        sentence = first_frame.SENTENCE.replace(" ", "+")
+        go(fresh, f"#direction=en-de&text={sentence}&tensor=logits&at=5.{token}")
+        fresh.wait_for_selector(f".at-x-top-name [title='token {token}']")
+        assert fresh.inner_text(f".at-x-top-name [title='token {token}']") == shown
+        fresh.wait_for_function(
+            "name => document.querySelector('.at-x-number .at-x-label').textContent.includes(name)",
+            arg=f"token {shown}.",
+        )
+
+
+@pages
+def test_law_numbers_are_followed_by_keyboard_to_what_they_are_made_of(fresh: Page):
+    fresh.click("[data-key='why number']")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    assert fresh.inner_text(".at-x-number h4 b").startswith("0.96")
+    fresh.focus(".at-x-grid [aria-selected=true]")
+    fresh.keyboard.press("ArrowRight")
+    fresh.wait_for_function(
+        "document.querySelector('.at-x-number .at-x-label').textContent.includes('row “reads du')"
+    )
+    assert fresh.evaluate("document.activeElement.getAttribute('aria-selected')") == "true"
+    assert "at=5.1249" in fresh.url
+    fresh.keyboard.press("Home")
+    assert "at=5.0" in fresh.url
+    fresh.keyboard.press("End")
+    assert "at=5.5999" in fresh.url
+    fresh.keyboard.press("ArrowUp")
+    assert "at=4.5999" in fresh.url
+    for tensor in ("logits", "add_norm_3"):
+        fresh.wait_for_function(
+            "!document.querySelector('.at-x-number h4 b').textContent.includes('undefined')"
+        )
+        operand = fresh.locator(".at-x-sum button").first
+        operand.focus()
+        fresh.keyboard.press("Enter")
+        fresh.wait_for_function(f"location.hash.includes('{tensor}')")
+        fresh.wait_for_selector(".at-x-number .at-x-same")
+        fresh.wait_for_timeout(100)
+
+
+@pages
+def test_law_large_tensors_keep_the_page_light(fresh: Page):
+    number_opens(fresh, "logits")
+    fresh.wait_for_function("document.querySelector('.at-x-grid').getAttribute('aria-colcount') === '6001'")
+    assert fresh.locator(".at-x-grid [role=gridcell]").count() < 600
+    fresh.evaluate("document.querySelector('.at-x-grid').scrollLeft = 200000")
+    fresh.wait_for_timeout(100)
+    shown = fresh.eval_on_selector_all(".at-x-grid [role=gridcell]", "all => all.map(x => +x.ariaColIndex)")
+    assert min(shown) < 200000 / 62 + 2 < max(shown)
+
+
+GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
+
+
+@pages
+def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, faults: list[str]):
+    sentence = first_frame.SENTENCE.replace(" ", "+")
+    name = "decoder.layers.3.cross_attention.heads"
+    go(moving, f"#direction=en-de&text={sentence}&tensor={name}&at=0.1.1")
+    moving.wait_for_selector(".at-x-number .at-x-same")
+    moving.evaluate(PRESS, ["head cross 3 0"])
+    moving.wait_for_function(GROWING)
+    moving.evaluate(PRESS, ["cell 1 2"])  # the engine has another translation now
+    shown = moving.wait_for_function(
+        """() => document.querySelector(".at-x-number .at-x-label").textContent.includes("feature 2") && [
+          document.querySelector(".at-x-number h4 b").textContent,
+          document.querySelector(".at-x-grid [aria-selected=true]").textContent,
+        ]"""
+    ).json_value()
+    assert as_number(shown[0]) == pytest.approx(as_number(shown[1]), rel=1e-2)
+    ready(moving)
+    moving.wait_for_function("document.querySelector('.at-x-number h4 b').textContent === '0'")
+    assert faults == []
+
+
+@pages
+def test_law_the_tour_leads_from_the_whole_model_to_one_number(fresh: Page):
+    fresh.click("[data-key=tour]")
+    for number, step in enumerate(TOUR["steps"], start=1):
+        fresh.wait_for_function(
+            f"document.querySelector('.at-x-tour h3').textContent.startsWith('{number} of ')"
+        )
+        if "tensor" in step["state"]:
+            fresh.wait_for_function("tensor => location.hash.includes(tensor)", arg=step["state"]["tensor"])
+            fresh.wait_for_selector(".at-x-number .at-x-same")
+        assert fresh.evaluate("document.activeElement.closest('.at-x-tour') !== null")
+        if number < len(TOUR["steps"]):
+            fresh.keyboard.press("Enter")  # the focus is on "Next"
+    assert fresh.inner_text(".at-x-number h4").startswith("Where does 1.6")
+    fresh.click("[data-key=end]")
+    assert fresh.locator(".at-x-tour").is_hidden()
+
+
+@pages
+def test_law_a_step_of_the_tour_that_was_left_is_not_said(fresh: Page):
+    fresh.click("[data-key=tour]")
+    fresh.wait_for_function("document.querySelector('.at-x [role=status]').textContent.startsWith('1 of ')")
+    fresh.evaluate(PRESS, ["Next", "Next", "end"])
+    fresh.wait_for_timeout(200)
+    assert fresh.inner_text(".at-x [role=status]").startswith("1 of ")
+    assert fresh.evaluate("document.activeElement.dataset.key") == "tour"
+
+
+@pages
+def test_law_the_words_of_the_tour_are_true(fresh: Page):
+    found = fresh.evaluate(
+        """async (text) => {
+          const { src } = document.querySelector("script[src*='explorer.js']");
+          const client = new EngineClient(src.replace(/\\/[^/]*$/, ""));
+          const { attention, source } = await client.translate({ direction: "en-de", text });
+          const hidden = await client.tensor("encoder.layers.0.feed_forward.activation");
+          const silent = hidden.flatMap((row) => [...row]).filter((value) => value === 0).length;
+          const rows = (map) => map.map((row) => Array.from(row));
+          return {
+            before: rows(attention.encoder[1][0]),
+            kannst: rows(attention.cross[3][2])[7],
+            tokens: source.tokens.length,
+            silent: silent / hidden.length / hidden[0].length,
+          };
+        }""",
+        first_frame.SENTENCE,
+    )
+    assert found["silent"] > 0.9  # nearly all hidden units
+    reads = [row.index(max(row)) for row in found["before"]]
+    assert sum(key == query - 1 for query, key in enumerate(reads)) > found["tokens"] / 2
+    assert reads[4] == 3
+    assert found["kannst"].index(max(found["kannst"])) == 4
+    assert f"{found['tokens']} tokens".replace("9", "nine") in TOUR["steps"][5]["words"]
+
+
+def in_sight(page: Page) -> tuple[bool, dict[str, list[float]]]:
+    """Return whether the cell and its calculation stand between the page's bar and the card of the tour."""
+    places = page.evaluate(
+        """() => Object.fromEntries(Object.entries({
+          cell: ".at-x-grid [aria-selected=true]", sum: ".at-x-sum", card: ".at-x-tour",
+        }).map(([name, place]) => {
+          const { top, bottom } = document.querySelector(place).getBoundingClientRect();
+          return [name, [top, bottom]];
+        }))"""
+    )
+    return places["cell"][0] >= 60 and places["sum"][1] <= places["card"][0], places
+
+
+@pages
+@pytest.mark.parametrize("size", [(1280, 900), (360, 780)], ids=["wide", "phone"])
+def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page, size: tuple[int, int]):
+    fresh.set_viewport_size({"width": size[0], "height": size[1]})
+    try:
+        fresh.click("[data-key=tour]")
+        for number, step in enumerate(TOUR["steps"], start=1):
+            said = f"{number} of {len(TOUR['steps'])}: "
+            fresh.wait_for_function(
+                "said => document.querySelector('.at-x [role=status]').textContent.startsWith(said)", arg=said
+            )
+            if "tensor" in step["state"]:
+                seen, places = in_sight(fresh)
+                assert seen, f"{said}{places}"
+            card = fresh.locator(".at-x-tour").bounding_box()
+            assert card
+            assert card["height"] < 0.3 * size[1]
+            if size[0] == 360:
+                assert card["y"] + card["height"] == size[1]  # docked
+            fresh.evaluate(PRESS, ["Next"])
+    finally:
+        fresh.keyboard.press("Escape")
+        fresh.set_viewport_size({"width": 1280, "height": 900})
+
+
+@pages
+def test_law_the_tour_ends_where_it_began(fresh: Page):
+    go(fresh, "#direction=en-de&text=No.&ablated=cross.3.1&layer=2&step=1")
+    before, shown = fresh.url, fresh.inner_text(".at-x-main")
+    fresh.fill(".at-x-field input", "Half a sente")
+    fresh.click("[data-key=tour]")
+    for number in (1, 2, 3, 4, 5):
+        fresh.wait_for_function(
+            f"document.querySelector('.at-x [role=status]').textContent.startsWith('{number} of ')"
+        )
+        fresh.evaluate(PRESS, ["Next"])
+    fresh.keyboard.press("Escape")
+    assert fresh.locator(".at-x-tour").is_hidden()
+    assert fresh.evaluate(FOCUSED) == "tour"
+    assert fresh.url == before
+    assert fresh.inner_text(".at-x-main") == shown
+    assert fresh.input_value(".at-x-field input") == "Half a sente"
+    assert fresh.locator(".at-x-heat").is_hidden()
+
+
+@pages
+def test_law_one_can_go_back_from_an_operand(fresh: Page):
+    fresh.click("[data-key='why number']")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_function(f"{FOCUSED} === 'tensor'")
+    fresh.locator(".at-x-sum button").first.click()
+    fresh.wait_for_function("location.hash.includes('tensor=logits')")
+    fresh.wait_for_function(f"{FOCUSED} === 'number'")
+    assert fresh.inner_text("[data-key=back]").startswith("← Back to Probabilities")
+    fresh.click("[data-key=back]")
+    fresh.wait_for_function("location.hash.includes('tensor=probabilities')")
+    fresh.wait_for_function("document.querySelector('.at-x-number h4').textContent.includes('0.96')")
+    fresh.wait_for_function(f"{FOCUSED} === 'number'")
+    fresh.go_back()
+    fresh.wait_for_function("!location.hash.includes('tensor')")
+    fresh.wait_for_function(f"{FOCUSED} === 'query 5'")
+    assert fresh.locator(".at-x-heat").is_hidden()
+    assert translation(fresh) == FRAME["text"]
+
+
+@pages
+def test_law_a_tensor_that_a_link_names_is_in_sight(fresh: Page):
+    fresh.evaluate("scrollTo(0, 0)")
+    go(fresh, "#direction=en-de&text=No.&tensor=encoder.positions&at=1.3")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_function("document.querySelector('.at-x-heat').getBoundingClientRect().top < 200")
+
+
+@pages
+def test_law_a_key_is_called_by_its_word(fresh: Page):
+    go(fresh, f"{LINK}&tensor=decoder.layers.3.cross_attention.heads&at=2.7.0")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    names = fresh.locator(".at-x-sum th").all_inner_texts()
+    assert "“can”" in names
+    assert not [name for name in names if name.startswith("key ")]
+
+
+REFUSE = """call => {
+  const { prototype } = EngineClient;
+  const own = prototype[call];
+  prototype[call] = async () => { throw new Error("the engine is away; try again"); };
+  window.mend = () => { prototype[call] = own; };
+}"""
+
+
+@pages
+@pytest.mark.parametrize(("call", "place"), [("tensor", ".at-x-heat"), ("provenance", ".at-x-number")])
+def test_law_a_call_that_is_refused_is_said_where_its_answer_would_be(fresh: Page, call: str, place: str):
+    fresh.evaluate(REFUSE, call)
+    try:
+        go(fresh, f"{LINK}&tensor=encoder.positions&at=1.{len(call)}")
+        fresh.wait_for_selector(f"{place} [role=alert]")
+        assert fresh.inner_text(f"{place} [role=alert]") == "the engine is away; try again"
+    finally:
+        fresh.evaluate("mend()")
+    fresh.get_by_role("group", name="Layer").first.get_by_label("2").check(force=True)  # asks again
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    assert fresh.locator(f"{place} [role=alert]").count() == 0
+    assert fresh.locator(".at-x-grid [aria-selected=true]").is_visible()

@@ -1,0 +1,412 @@
+"""The explorer's page: why a word was chosen, and what the reader may change."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page
+
+from annotated_transformer.book.explorer import frame_page
+from tests.explorer_pages import FOCUSED, FRAME, HTML, LINK, PRESS, go, pages, ready, translation, why
+
+
+@pages
+def test_law_keys_walk_through_the_translation(fresh: Page):
+    fresh.focus("[data-key='query 5']")
+    assert fresh.evaluate("document.activeElement.textContent").startswith("morgen reads tomorrow 88 %")
+    fresh.keyboard.press("ArrowDown")
+    assert "Why kommen?" in why(fresh)
+    assert fresh.evaluate("document.activeElement.textContent").startswith("kommen reads come")
+    fresh.keyboard.press("End")
+    assert "Why end?" in why(fresh)
+    fresh.keyboard.press("ArrowDown")  # stays
+    fresh.keyboard.press("Home")
+    assert "Why Ich?" in why(fresh)
+    assert fresh.locator(".at-x-queries [tabindex='0']").count() == 1
+    fresh.focus("[data-key='One token on']")
+    fresh.keyboard.press("Enter")
+    assert "Token 2 of 10" in why(fresh)
+    assert fresh.evaluate("document.activeElement.dataset.key") == "One token on"
+    assert fresh.inner_text(".at-x [role=status]").startswith("hoffe reads hope")
+    fresh.keyboard.press("Shift+Tab")
+    fresh.keyboard.press("Enter")
+    assert "Token 1 of 10" in why(fresh)
+    assert fresh.is_disabled("[data-key='One token back']")
+
+
+@pages
+def test_law_a_finger_or_a_mouse_lights_what_a_token_read(fresh: Page):
+    fresh.locator("[data-key='query 7']").tap()
+    assert "Why kannst?" in why(fresh)
+
+    def lit() -> list[str]:
+        return fresh.eval_on_selector_all(".at-x-keys li.at-active b", "all => all.map(x => x.textContent)")
+
+    assert "can" in lit()
+    assert "tomorrow" not in lit()
+    fresh.hover("[data-key='query 5']")
+    assert "tomorrow" in lit()
+    assert "Why kannst?" in why(fresh)  # hovering chooses nothing
+    fresh.mouse.move(5, 5)
+    assert "tomorrow" not in lit()
+
+
+@pages
+def test_law_layer_and_head_change_what_is_drawn(fresh: Page):
+    def weights() -> list[str]:
+        return fresh.eval_on_selector_all(".at-x-keys i", "all => all.map(x => x.textContent)")
+
+    mean = weights()
+    fresh.focus("[data-key='head null']")
+    fresh.keyboard.press("ArrowRight")  # from the last choice to the first
+    assert "head 1)" in why(fresh)
+    assert weights() != mean
+    assert weights()[6] == "98 %"
+    fresh.get_by_role("group", name="Layer").get_by_label("1").check(force=True)
+    assert "layer 1, head 1" in why(fresh)
+    fresh.get_by_label("encoder", exact=True).check(force=True)
+    assert fresh.inner_text(".at-x-queries p") == "English queries"
+    fresh.get_by_label("decoder", exact=True).check(force=True)
+    assert fresh.inner_text(".at-x-keys p") == "German keys"
+    first = fresh.locator(".at-x-queries li").first
+    first.locator("button").click()
+    assert "start of sentence 100 %" in why(fresh)  # the first token can read nothing else
+
+
+@pages
+def test_law_a_forced_token_changes_the_rest_of_the_sentence(fresh: Page):
+    fresh.locator("[data-key='query 0']").click()
+    option = fresh.locator(".at-x-option", has_text="Wir")
+    option.focus()
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_function("document.querySelector('.at-x-translation q').textContent.startsWith('Wir')")
+    ready(fresh)
+    assert "You forced this one." in why(fresh)
+    assert fresh.inner_text("[data-key='query 0']").endswith("forced")
+    assert "its own choice was “Ich”" in why(fresh)
+    shown = fresh.locator(".at-x-option[aria-pressed=true] .at-x-bar-number").inner_text()
+    assert f"a probability of {shown};" in why(fresh)  # one number, rounded once
+    assert "prefix=" in fresh.url
+    fresh.click("[data-key=free]")
+    fresh.wait_for_function("document.querySelector('.at-x-translation q').textContent.startsWith('Ich')")
+    ready(fresh)
+    assert translation(fresh) == FRAME["text"]
+    assert "prefix=" not in fresh.url
+
+
+@pages
+def test_law_heads_can_be_switched_off_and_on(fresh: Page):
+    fresh.locator("summary", has_text="Switch heads off").click()
+    fresh.focus("[data-key='layer cross 3']")
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_selector(".at-x-off table")
+    ready(fresh)
+    assert fresh.locator(".at-x-head[aria-pressed=true]").count() == 5
+    assert fresh.evaluate("document.activeElement.dataset.key") == "layer cross 3"
+    rows = fresh.eval_on_selector_all(".at-x-off tbody tr", "all => all.map(x => x.innerText.split('\\t'))")
+    assert rows[0][:2] == ["all on", FRAME["text"]]
+    assert rows[1][1] == translation(fresh) != FRAME["text"]
+    assert rows[2][1] == FRAME["text"]
+    assert float(rows[2][2].replace("−", "-")) < float(
+        rows[0][2].replace("−", "-")
+    )  # less likely without them
+    assert fresh.locator(".at-x-off ins").count() > 0
+    fresh.locator("[data-key='head cross 3 0']").tap()
+    ready(fresh)
+    assert fresh.locator(".at-x-head[aria-pressed=true]").count() == 4
+    fresh.click("[data-key='all on']")
+    ready(fresh)
+    assert translation(fresh) == FRAME["text"]
+    fresh.evaluate(
+        "[1, 2, 3].forEach(i => document.querySelector(`[data-key='head encoder 0 ${i}']`).click())"
+    )  # faster than it translates
+    ready(fresh)
+    assert "ablated=encoder.0.1_encoder.0.2_encoder.0.3" in fresh.url
+
+
+@pages
+def test_law_searches_stand_side_by_side_and_leave_the_translation(fresh: Page):
+    fresh.locator("summary", has_text="Compare greedy").click()
+    fresh.locator(".at-x-searches button").click()
+    fresh.wait_for_selector(".at-x-searches tbody tr")
+    rows = fresh.eval_on_selector_all(
+        ".at-x-searches tbody tr", "all => all.map(x => x.innerText.split('\\t'))"
+    )
+    assert [row[0] for row in rows] == ["greedy", "beam 4", "sampling, temperature 1.0, seed 1"]
+    assert rows[0][1] == FRAME["text"]
+    assert [float(row[2].replace("−", "-")) < 0 for row in rows] == [True] * 3
+    fresh.click("[data-key='why number']")  # the engine holds the shown translation again
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    assert fresh.inner_text(".at-x-number h4 b").startswith("0.96")
+
+
+@pages
+def test_law_searches_go_on_after_a_refused_sentence_and_say_what_fails(fresh: Page):
+    fresh.locator(".at-x-searches").evaluate("part => { part.closest('details').open = true; }")
+    fresh.fill(".at-x-field input", " ")
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_function("document.querySelector('.at-x-form .at-x-error').textContent")
+    fresh.evaluate(
+        """() => {
+          const prototype = Worker.prototype;
+          const { postMessage } = prototype;
+          prototype.postMessage = function () {
+            prototype.postMessage = postMessage; // the next call works
+            throw new Error("the engine is away; try again");
+          };
+        }"""
+    )
+    compare = fresh.locator(".at-x-searches button")
+    compare.click()
+    fresh.wait_for_selector(".at-x-searches [role=alert]")
+    assert fresh.inner_text(".at-x-searches [role=alert]") == "the engine is away; try again"
+    compare.click()
+    fresh.wait_for_selector(".at-x-searches tbody tr")
+    assert fresh.inner_text(".at-x-searches tbody td") == FRAME["text"]
+
+
+@pages
+def test_law_a_letter_of_several_tokens_is_shown_whole(fresh: Page):
+    go(fresh, "#direction=en-de&text=The+café+is+closed.&step=99")
+    assert "Café" in why(fresh)
+    assert "\ufffd" not in why(fresh)
+
+
+COUNT = """() => {
+  window.asked = 0;
+  const { prototype } = EngineClient;
+  const { translate } = prototype;
+  prototype.translate = function (...options) {
+    asked += 1;
+    return translate.apply(this, options);
+  };
+  window.mend = () => { prototype.translate = translate; };
+}"""
+
+
+@pages
+def test_law_what_is_chosen_while_the_model_translates_is_kept_and_computed_once(fresh: Page):
+    fresh.evaluate(COUNT)
+    try:
+        heads = [f"head encoder 0 {head}" for head in (1, 2)]
+        fresh.evaluate(PRESS, [*heads, "option 584", "layer 0"])  # faster than it translates
+        ready(fresh)
+        assert "ablated=encoder.0.1_encoder.0.2&layer=0&" in fresh.url
+        assert re.search(r"prefix=[\d.]+\.584&", fresh.url)
+        assert "layer 1, mean of its heads" in why(fresh)
+        assert fresh.evaluate("asked") == 3  # with all heads, the same forced, and what was chosen last
+        fresh.evaluate(PRESS, ["head encoder 0 3"])
+        ready(fresh)
+        assert fresh.evaluate("asked") == 5  # the one with all heads is known
+        fresh.evaluate(PRESS, ["all on", "head 2"])
+        ready(fresh)
+        assert "ablated" not in fresh.url
+        assert "layer 1, head 3" in why(fresh)
+    finally:
+        fresh.evaluate("mend()")
+
+
+@pages
+def test_law_an_address_that_cannot_be_written_stops_nothing(fresh: Page):
+    fresh.evaluate("() => { history.replaceState = () => { throw new Error('too often'); }; }")
+    fresh.get_by_role("group", name="Layer").first.get_by_label("1").check(force=True)
+    assert "layer 1" in why(fresh)
+    fresh.evaluate("() => { delete history.replaceState; }")
+
+
+# What the reader has changed is said beside the translation.
+
+NOTICES = ".at-x-notices"
+
+
+def option(page: Page, word: str) -> None:
+    """Force one of the likeliest tokens."""
+    page.locator(".at-x-option", has_text=word).first.click()
+    page.wait_for_selector("[data-key=undo]")
+    ready(page)
+
+
+@pages
+def test_law_undo_drops_all_that_was_forced(fresh: Page):
+    fresh.locator("[data-key='query 3']").click()
+    second = fresh.locator(".at-x-option").nth(1)
+    word = second.locator(".at-x-bar-token").inner_text()
+    option(fresh, word)
+    assert fresh.inner_text(NOTICES) == f"You forced {word} at token 4. Undo"
+    assert "prefix=" in fresh.url
+    fresh.click("[data-key=undo]")
+    fresh.wait_for_selector("[data-key=undo]", state="detached")
+    ready(fresh)
+    assert translation(fresh) == FRAME["text"]
+    assert fresh.evaluate(FOCUSED) == "query 3"
+    assert "prefix=" not in fresh.url
+    fresh.evaluate(PRESS, ["layer cross 3"])
+    ready(fresh)
+    assert "prefix=" not in fresh.url
+    assert translation(fresh) != FRAME["text"]  # nothing holds the first words any more
+    assert "You forced" not in fresh.inner_text(NOTICES)
+
+
+@pages
+def test_law_only_what_the_reader_forced_is_called_forced(fresh: Page):
+    fresh.locator("[data-key='query 0']").click()
+    option(fresh, "Wir")
+    fresh.locator("[data-key='query 1']").click()
+    fresh.locator(".at-x-option").nth(0).click()  # the model's own choice forces nothing
+    ready(fresh)
+    assert fresh.inner_text(NOTICES) == "You forced Wir at token 1. Undo"
+    word = fresh.locator(".at-x-option").nth(1).locator(".at-x-bar-token").inner_text()
+    fresh.locator(".at-x-option").nth(1).click()
+    fresh.wait_for_function(f"document.querySelector('{NOTICES}').textContent.includes('token 2')")
+    ready(fresh)
+    assert fresh.inner_text(NOTICES) == f"You forced Wir at token 1 and {word} at token 2. Undo"
+    fresh.evaluate(PRESS, ["layer cross 2"])
+    ready(fresh)
+    assert f"You forced Wir at token 1 and {word} at token 2. Undo" in fresh.inner_text(NOTICES)
+
+
+@pages
+def test_law_heads_that_are_off_are_named_beside_the_translation(fresh: Page):
+    go(fresh, f"{LINK}&ablated=encoder.1.0_cross.3.0_cross.3.1_cross.3.2_cross.3.3_cross.3.4_encoder.1.2")
+    said = "7 of 60 heads are off: cross-attention layer 4, all heads; encoder layer 2, heads 1 and 3. "
+    assert fresh.inner_text(NOTICES) == f"{said}Switch all on"
+    fresh.fill(".at-x-field input", "The old man did not want to sell his house.")
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_function("document.querySelector('.at-x-keys').textContent.includes('house')")
+    ready(fresh)
+    assert fresh.inner_text(NOTICES).startswith(said)
+    fresh.click("[data-key='switch on']")
+    fresh.wait_for_selector("[data-key='switch on']", state="detached")
+    ready(fresh)
+    assert fresh.inner_text(NOTICES) == ""
+    assert "ablated" not in fresh.url
+    assert fresh.evaluate(FOCUSED).startswith("query")
+
+
+@pages
+def test_law_a_head_that_is_off_reads_nothing(fresh: Page):
+    go(fresh, f"{LINK}&step=5&head=2&ablated=cross.3.2")
+    assert "nothing reached it through layer 4, head 3: that head is off" in why(fresh)
+    assert "it read" not in why(fresh)
+    stage = fresh.locator(".at-x-stage")
+    assert " reads " not in str(stage.text_content())
+    assert fresh.locator(".at-x-keys .at-active").count() == 0
+    dashes = fresh.eval_on_selector_all(
+        ".at-x-stage path", "all => new Set(all.map(x => getComputedStyle(x).strokeDasharray)).size"
+    )
+    assert dashes == 1
+    assert fresh.eval_on_selector(".at-x-stage path", "x => getComputedStyle(x).strokeDasharray") != "none"
+    fresh.locator("[data-key='One token on']").click()
+    assert fresh.inner_text(".at-x [role=status]").startswith("Nothing reached kommen")
+    fresh.locator(".at-x-choose [data-key='head 1']").check(force=True)
+    assert "it read come" in why(fresh)
+    heads = fresh.get_by_role("group", name="Head").first.locator("label").all_inner_texts()
+    assert heads == ["1", "2", "3 (off)", "4", "5", "mean"]
+    fresh.locator(".at-x-choose [data-key='head null']").check(force=True)
+    assert "mean of the 4 that are on of its 5 heads" in why(fresh)
+    mean = fresh.eval_on_selector_all(".at-x-stage path.at-active", "all => all.map(x => x.outerHTML)")
+    fresh.click("[data-key='switch on']")
+    fresh.wait_for_selector("[data-key='switch on']", state="detached")
+    ready(fresh)
+    assert mean != fresh.eval_on_selector_all(
+        ".at-x-stage path.at-active", "all => all.map(x => x.outerHTML)"
+    )
+
+
+@pages
+def test_law_the_weights_of_a_forced_token_do_not_depend_on_it(fresh: Page):
+    assert "where the model looked, not why it chose" in why(fresh)
+    assert "do not depend on" not in why(fresh)
+    go(fresh, f"{LINK}&step=5&prefix={'.'.join(map(str, FRAME['target']['ids'][:5]))}.509")
+    assert "These weights do not depend on which token you forced" in why(fresh)
+    ids = FRAME["target"]["ids"]
+    rows = fresh.evaluate(
+        """async ([text, ids]) => {
+          const { src } = document.querySelector("script[src*='explorer.js']");
+          const client = new EngineClient(src.replace(/\\/[^/]*$/, ""));
+          const rows = [];
+          for (const last of [ids[5], 509, 1000]) {
+            const prefix = [...ids.slice(0, 5), last];
+            const { attention } = await client.translate({ direction: "en-de", text, prefix });
+            rows.push([5, 6].map(step => attention.cross.flat().flatMap(head => [...head[step]])));
+          }
+          return rows;
+        }""",
+        [FRAME["sentence"], ids],
+    )
+    free, *forced = rows
+    for row in forced:
+        assert row[0] == pytest.approx(free[0], abs=1e-6)
+        assert row[1] != pytest.approx(free[1], abs=1e-3)  # the next row does depend on it
+    fresh.click("[data-key='to heads']")
+    assert fresh.locator(".at-x-off").is_visible()
+    assert fresh.evaluate(FOCUSED) == "summary"
+
+
+# Where the focus is.
+
+
+@pages
+def test_law_the_focus_stays_where_the_reader_is(fresh: Page):
+    fresh.focus(".at-x-go")
+    fresh.keyboard.press("Enter")
+    ready(fresh)
+    assert fresh.evaluate("document.activeElement.className") == "at-x-go"
+    fresh.locator(".at-x-section").evaluate_all("all => all.forEach(part => { part.open = true; })")
+    compare = fresh.locator(".at-x-searches button")
+    compare.focus()
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_selector(".at-x-searches tbody tr")
+    assert fresh.evaluate("document.activeElement.textContent") == "Compare"
+    fresh.evaluate(PRESS, ["head cross 3 0"])
+    fresh.wait_for_selector("[data-key='all on']")
+    ready(fresh)
+    fresh.focus("[data-key='all on']")
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_selector("[data-key='all on']", state="detached")
+    ready(fresh)
+    assert fresh.evaluate("document.activeElement.closest('.at-x-off') !== null")
+    fresh.locator("[data-key='query 0']").click()
+    option(fresh, "Wir")
+    fresh.focus("[data-key=free]")
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_selector("[data-key=free]", state="detached")
+    ready(fresh)
+    assert fresh.evaluate(FOCUSED) == "query 0"
+
+
+@pages
+def test_law_each_group_of_heads_is_one_tab_stop(fresh: Page):
+    fresh.locator(".at-x-section").first.evaluate("part => { part.open = true; }")
+    assert fresh.locator(".at-x-kind button[tabindex='0']").count() == 3
+    fresh.focus("[data-key='layer encoder 0']")
+    for key, focused in (
+        ("ArrowRight", "head encoder 0 0"),
+        ("ArrowDown", "head encoder 1 0"),
+        ("End", "head encoder 1 4"),
+        ("ArrowRight", "head encoder 1 4"),
+        ("Home", "layer encoder 1"),
+        ("ArrowUp", "layer encoder 0"),
+        ("End", "head encoder 0 4"),
+        ("Tab", "layer decoder 0"),
+        ("Shift+Tab", "head encoder 0 4"),
+    ):
+        fresh.keyboard.press(key)
+        assert fresh.evaluate(FOCUSED) == focused, key
+    fresh.keyboard.press("Space")
+    fresh.wait_for_function("location.hash.includes('ablated=encoder.0.4')")
+    ready(fresh)
+    assert fresh.evaluate(FOCUSED) == "head encoder 0 4"
+
+
+# Words for a first-time visitor.
+
+
+@pages
+def test_law_each_term_is_explained_where_it_first_stands(fresh: Page):
+    lines = " ".join(fresh.locator(".at-x-help").all_inner_texts())
+    for term in ("log-probability", "token", "+", "query", "key", "layer", "head"):
+        assert term in lines.lower()
+    script = (HTML / "_static" / "explorer" / "explorer.js").read_text(encoding="utf-8")
+    for line in (frame_page.HELP_LOG_PROB, frame_page.HELP_TOKEN, frame_page.LOOKED):
+        assert line in script
+        assert line in frame_page.explorer_page()

@@ -1,0 +1,62 @@
+"""The explorer's page in a browser: where it lies, and what its tests do with it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from annotated_transformer.book.explorer import bundle, first_frame
+
+ROOT = Path(__file__).resolve().parents[1]
+HTML = ROOT / "_build" / "html"
+ADDRESS = (HTML / "explorer.html").as_uri()
+FRAME = json.loads(first_frame.FILE.read_text(encoding="utf-8"))
+TOUR = json.loads((bundle.HERE / "tour.json").read_text(encoding="utf-8"))
+LINK = f"#direction=en-de&text={first_frame.SENTENCE.replace(' ', '+')}"
+PRESS = "keys => keys.forEach(key => document.querySelector(`[data-key='${key}']`).click())"
+FOCUSED = "document.activeElement.dataset.key"
+
+pages = pytest.mark.page
+
+
+def watched(page: Page, faults: list[str], *, fonts: bool = False) -> Page:
+    """Note what leaves the machine and what the console says; without a server, fonts are not preloaded."""
+
+    def asked(request) -> None:
+        if not request.url.startswith(("file:", "blob:", "data:", "http://127.0.0.1")):
+            faults.append(f"request leaves the machine: {request.url}")
+
+    def said(message) -> None:
+        font = "font" in message.text or "net::ERR_FAILED" in message.text
+        if message.type == "error" and (fonts or not font):
+            faults.append(message.text)
+
+    page.on("request", asked)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", said)
+    return page
+
+
+READY = """(button => button.getAttribute("aria-disabled") !== "true" && button.textContent === "Translate")(
+  document.querySelector(".at-x-go"))"""
+
+
+def ready(page: Page) -> None:
+    """Wait until the translation is shown."""
+    page.wait_for_function(READY, timeout=60_000)
+
+
+def go(page: Page, fragment: str) -> None:
+    """Open a link to the page, as a reader who has it open already."""
+    page.evaluate("fragment => { location.hash = fragment; }", fragment)
+    page.wait_for_timeout(20)
+    ready(page)
+
+
+def why(page: Page) -> str:
+    return page.inner_text(".at-x-why")
+
+
+def translation(page: Page) -> str:
+    return page.inner_text(".at-x-main .at-x-translation q")
