@@ -46,8 +46,9 @@ def draw_model_map(
     """Draw encoder and decoder with their three attentions, and return the figure.
 
     `masks` maps "encoder self-attention", "decoder self-attention" and "cross-attention", or some of them, to
-    a mask over the tokens of `source` and `target`, drawn inside the box. Without any mask, the boxes are flat
-    and the tokens stand below. `focus` names one attention to emphasise, `notes` puts a few words below a mask.
+    a mask over the tokens of `source` and `target`, drawn inside the box. Without any mask, the boxes are
+    flat and the tokens stand below. `focus` names one attention to emphasise, `notes` puts a few words
+    below a mask.
 
     Raises:
         ValueError: A name is none of the three.

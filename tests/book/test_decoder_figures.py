@@ -49,7 +49,7 @@ def test_law_the_block_has_three_sublayers_three_norms_and_the_source_at_one_of_
     assert {"self-attention", "cross-attention", "feed-forward", "$z$", r"$N\,\times$"} <= set(found)
     assert found.count("LayerNorm") == 3
     assert [found.count(name) for name in ("$Q$", "$K$", "$V$")] == [2, 2, 2]
-    assert r"weights $h \times n \times m$" in found
+    assert r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$" in found
     svg(fig)
 
 
