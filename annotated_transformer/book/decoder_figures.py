@@ -1,7 +1,6 @@
 """The drawings of the chapter on the decoder."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import torch
 from matplotlib.axes import Axes
@@ -29,37 +28,6 @@ from annotated_transformer.book.palette import (
 
 WIDE = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"
 SOURCE = r"$n_\mathrm{src} \times d_\mathrm{model}$"
-
-
-class Lesson(NamedTuple):
-    """What a decoder was trained on, the loss that it reached, and what it writes afterwards."""
-
-    title: str
-    inputs: Sequence[str]
-    labels: Sequence[str]
-    loss: str
-    written: str
-
-
-def draw_lessons(lessons: Sequence[Lesson]) -> Figure:
-    """Draw each lesson as a row of inputs below a row of labels, and below them the loss and the result."""
-    pitch = 6.6
-    fig, ax = new_canvas(14.0, pitch * len(lessons))
-    for number, lesson in enumerate(reversed(lessons)):
-        y = pitch * number
-        ax.text(0.1, y + 6.1, lesson.title, ha="left", va="center", weight="bold")
-        step = 11.6 / len(lesson.inputs)
-        for height, name in ((4.95, "label"), (2.75, "input")):
-            ax.text(0.1, y + height, name, ha="left", va="center", color=MUTED)
-        for place, (word, label) in enumerate(zip(lesson.inputs, lesson.labels, strict=True)):
-            x = 2.3 + step * place
-            same = word == label
-            below = draw_box(ax, x, y + 2.3, step - 0.2, 0.9, word, color=SECOND if same else KEY)
-            above = draw_box(ax, x, y + 4.5, step - 0.2, 0.9, label, color=SECOND if same else OUTPUT)
-            draw_arrow(ax, below.top, above.bottom)
-        ax.text(0.1, y + 1.55, f"loss {lesson.loss}", ha="left", va="center")
-        ax.text(0.1, y + 0.7, f"writes: {lesson.written}", ha="left", va="center", weight="bold")
-    return fig
 
 
 def draw_step(
