@@ -64,7 +64,7 @@ def draw_transformer() -> Figure:
     )
     z = draw_box(ax, 2.05, top + 1.5, 3.4, 1.0, "$z$", color=KEY)
     draw_arrow(ax, (3.75, top), z.bottom)
-    ax.text(4.05, top + 0.75, SOURCE_SHAPE, ha="left", va="center", color=MUTED)
+    ax.text(3.45, top + 0.75, SOURCE_SHAPE, ha="right", va="center", color=MUTED)
     top = _draw_stack(
         ax,
         7.3,
