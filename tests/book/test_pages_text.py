@@ -186,7 +186,7 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
     links = re.findall(r"\{doc\}`[^`]*<\.\./(\w+)>`", page)
     assert sorted(links) == sorted(SOURCES)
     modules = {
-        "01_why_attention": "copying",
+        "01_why_attention": "copy_task",
         "05_multi_head_attention": "multi_head_attention",
         "06_masking": "masks",
         "07_embeddings": "embeddings",
