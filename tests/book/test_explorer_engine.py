@@ -140,6 +140,7 @@ def test_oracle_any_ids_decode_as_in_python(page, translators, direction):
     assert page.evaluate(decode, [direction, rows]) == tokenizer.decode(rows)
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("part", PARTS)
 def test_oracle_greedy_search_its_logits_and_its_attention(page, translators, part, direction):
@@ -173,6 +174,7 @@ def test_oracle_greedy_search_its_logits_and_its_attention(page, translators, pa
         assert found["logProb"] == pytest.approx(float(expected), abs=LOGITS * tgt.size(1)), text
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("part", PARTS)
 def test_oracle_beam_search(page, translators, part, direction):
@@ -183,6 +185,7 @@ def test_oracle_beam_search(page, translators, part, direction):
     assert translated(page, direction, texts, '{ method: "beam", beamSize: 4 }') == expected
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("part", PARTS)
 def test_oracle_a_sentence_goes_on_from_forced_tokens(page, translators, part, direction):
