@@ -49,10 +49,12 @@ serve:  ## serve the rendered book on this machine only
 
 # A failing stage does not hide the next one; the summary names them all.
 test: $(READY)  ## everything that CI runs
-	@failed=; summary=; all=$$(date +%s); \
+	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
-	  if $(MAKE) --no-print-directory $$stage; then word=ok; else word=FAILED; failed="$$failed $$stage"; fi; \
+	  case "$$passed" in *" unit messages fresh chapters-run"*) green=--green;; *) green=;; esac; \
+	  if $(MAKE) --no-print-directory $$stage GREEN=$$green; then word=ok; passed="$$passed $$stage"; \
+	  else word=FAILED; failed="$$failed $$stage"; fi; \
 	  summary="$$summary$$stage $$(($$(date +%s) - start)) $$word\n"; \
 	done; \
 	echo; printf "$$summary" | awk '{ printf "%-14s%5d s  %s\n", $$1, $$2, $$3 }'; \
@@ -79,8 +81,9 @@ chapters-run: $(READY)  ## execute every chapter again and compare its outputs (
 	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist loadfile --nbval \
 	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
+# GREEN is --green where `make test` has just seen its tests pass with nothing broken.
 mutate: $(READY)  ## break the package in each listed way; every one must turn a test red
-	$(RUN) tests/mutation/run.py
+	$(RUN) tests/mutation/run.py $(GREEN)
 
 # --all, because a page that is not read again does not repeat its warning.
 render: $(READY)  ## render the book, a warning is an error

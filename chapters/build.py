@@ -64,6 +64,7 @@ def execute(source: Path) -> str:
             notebook,
             timeout=600,
             record_timing=False,
+            coalesce_streams=True,  # what a loaded machine sends in two pieces is one text
             extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={WATCH.format(log=str(log))}"],
             resources={"metadata": {"path": str(HERE)}},
         )

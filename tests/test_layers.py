@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
     "config": (),
     **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
-    **dict.fromkeys(("model.copying", "model.evaluation_mode", "model.pooling"), ()),
+    **dict.fromkeys(("model.copy_task", "model.evaluation_mode", "model.pooling"), ()),
     **dict.fromkeys(
         ("model.lookup", "model.multi_head_attention", "model.self_attention"), ("model.attention",)
     ),

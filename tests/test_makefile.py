@@ -53,6 +53,20 @@ def test_law_test_runs_every_stage_and_names_those_that_failed(project: Path):
     assert done.returncode != 0
 
 
+def test_law_mutants_trust_only_tests_that_this_run_has_seen_green(project: Path):
+    def mutate(**variables: str) -> list[str]:
+        called = run(project, "make", "test", **variables).stdout.splitlines()
+        return [
+            line.split("run.py")[1].strip() for line in called if "mutation/run.py" in line and "=" in line
+        ]
+
+    assert mutate() == ["--green"]
+    assert mutate(FAIL="mypy") == ["--green"]  # says nothing about the tests
+    assert mutate(FAIL="-m message") == [""]
+    assert mutate(FAIL="--nbval") == [""]
+    assert mutate(MAKEFLAGS="STAGES=mutate") == [""]
+
+
 def test_law_ci_is_make_test_where_nothing_may_be_skipped(project: Path):
     def calls(text: str) -> list[str]:
         return [line for line in text.splitlines() if line.startswith("REQUIRE_ALL")]

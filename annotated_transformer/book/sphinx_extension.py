@@ -5,7 +5,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from annotated_transformer.book.rendering import docstrings, formulas, numbers, pages, themes
+from annotated_transformer.book.rendering import docstrings, formulas, numbers, pages, questions, themes
 from annotated_transformer.book.rendering.vendored import check_vendored
 
 HERE = Path(__file__).parent
@@ -21,7 +21,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it with Sphinx."""
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
-    for part in (docstrings, formulas, numbers, pages, themes):
+    for part in (docstrings, formulas, numbers, pages, questions, themes):
         part.setup(app)
     for name in ("formulas/formulas.css", "book.css", "figures.css"):
         app.add_css_file(name)

@@ -21,7 +21,7 @@ from annotated_transformer.commands.sampling import add_sampling_options, check_
 from annotated_transformer.decoding.pretrained import EN_DE
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.text.lines import decode_lines, list_problems
-from annotated_transformer.text.sentences import split_sentences
+from annotated_transformer.text.sentence_splitting import split_sentences
 
 STDIN = "the standard input"
 TOGETHER = 2  # batches of lines that are sorted by length, translated, and then printed

@@ -1,6 +1,7 @@
 """Every page of the book, looked at in a browser: offline, formulas, sliders, access, phone, night."""
 
 import contextlib
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -167,6 +168,7 @@ def inspect(browser: Browser, address: str, name: str, patience: float = 30_000)
         page.wait_for_load_state("load")
         with contextlib.suppress(PlaywrightTimeout):  # figures get into the page when the browser has time
             page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=patience)
+        page.evaluate("document.querySelectorAll('details.at-asked').forEach((asked) => (asked.open = true))")
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
         resize(page, PHONE)
         faults += overflow_faults(page) + slider_faults(page)
@@ -205,6 +207,7 @@ def test_law_formulas_wear_the_colour_of_their_role(browser: Browser, book: str)
 
 
 CHAPTERS = [name for name in documents() if name.startswith("chapters/0")]
+QUESTIONS = "chapters/03_scaled_dot_product_attention"
 
 
 @pytest.mark.parametrize("name", [*CHAPTERS, "chapters/notation"])
@@ -250,6 +253,30 @@ def test_law_paper_is_light_and_without_controls(browser: Browser, book: str):
         assert page.query_selector(hidden)
         page.emulate_media(media="screen")
         page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+
+
+def test_law_questions_are_folded_until_somebody_opens_links_or_prints_them(browser: Browser, book: str):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.goto(f"{book}{QUESTIONS}.html")
+        seen = "all => all.filter(x => x.checkVisibility({contentVisibilityAuto: true})).length"
+        answers, questions = "details.at-asked > p:nth-of-type(1)", page.locator("details.at-asked").count()
+        shown = functools.partial(page.eval_on_selector_all, answers, seen)
+        assert questions > 10
+        assert shown() == 0
+        page.locator("details.at-asked > summary").first.click()
+        assert shown() == 1
+        page.get_by_role("button", name="Open all").click()
+        assert shown() == questions
+        page.get_by_role("button", name="Close all").click()
+        assert shown() == 0
+        page.emulate_media(media="print")
+        assert shown() == questions
+        page.emulate_media(media="screen")
+        claim = page.locator("details.at-asked .at-claim").first.get_attribute("id")
+        page.goto("about:blank")
+        page.goto(f"{book}{QUESTIONS}.html#{claim}")
+        page.wait_for_function(f"document.getElementById('{claim}').closest('.at-asked').open")
 
 
 def test_law_what_has_the_focus_can_be_seen(browser: Browser, book: str):

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urljoin, urlparse
 import pytest
 import yaml
 from docutils import nodes
+from docutils.utils import new_document
 from fontTools.ttLib import TTFont
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -24,7 +25,7 @@ from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle, e
 
 import annotated_transformer
 from annotated_transformer.book import palette
-from annotated_transformer.book.rendering import docstrings, fonts, formulas, numbers, themes
+from annotated_transformer.book.rendering import docstrings, fonts, formulas, numbers, questions, themes
 from annotated_transformer.book.rendering import pages as framing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -215,6 +216,31 @@ def test_law_a_fold_is_named_by_what_it_holds(hidden: str, code: str, name: str)
     context = {"body": FOLD.format(hidden, hidden, code)}
     framing.mend_folds(APP, "x", "page.html", context, None)
     assert context["body"] == f"<summary>{name}</summary>{code}"
+
+
+def test_law_a_question_is_folded_with_all_that_answers_it():
+    def asked(question: str, answer: str) -> nodes.paragraph:
+        bold = nodes.strong("", question)
+        return nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text(answer))
+
+    title, first = nodes.title("", "Questions readers ask"), nodes.paragraph("", "Before.")
+    cell = nodes.container("", nodes.paragraph("", "A cell."))
+    found = questions.folded([title, first, asked("Why?", " So."), cell, asked("How?", " Thus.")])
+    assert found[:2] == [title, first]
+    assert [type(node) for node in found[2:]] == [questions.question] * 2
+    why, how = found[2:]
+    assert [node.astext() for node in why.children] == ["Why?", "So.", "A cell."]
+    assert [node.astext() for node in how.children] == ["How?", "Thus."]
+    assert (why["ids"], how["ids"]) == (["asked-why"], ["asked-how"])
+
+
+def test_law_only_the_section_of_questions_is_folded():
+    bold = nodes.paragraph("", "", nodes.strong("", "Why?"), nodes.Text(" So."))
+    for title, folds in (("Questions readers ask", 1), ("Why not …?", 0)):
+        page = new_document("x")
+        page += nodes.section("", nodes.title("", title), bold.deepcopy())
+        questions.FoldQuestions(page).run()
+        assert len(list(page.findall(questions.question))) == folds
 
 
 def test_law_a_claims_check_mark_is_marked():

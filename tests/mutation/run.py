@@ -13,7 +13,8 @@ A mutant is
 
 It counts as killed where a test fails, where the tests cannot be collected any more, or where they find
 no end; not where pytest is called wrongly or finds no test. All this is said in the table. First the same
-tests must pass with nothing broken.
+tests must pass with nothing broken; `--green` says that pytest has just seen that, as in `make test`, and
+then one test of each file shows that they run here as well.
 
 Importing PyTorch takes longer than most tests, so it is done once: each run of pytest is a fork of a
 process that has imported what the tests need, but nothing of the package. That comes from a copy of the
@@ -172,11 +173,13 @@ def try_mutant(mutant: Mutant, seconds: float) -> tuple[bool, str]:
     return killed, f"{time.monotonic() - start:5.1f} s  {by}"
 
 
-def controls(mutants: list[Mutant]) -> list[tuple[list[str], list[str]]]:
+def controls(mutants: list[Mutant], *, green: bool) -> list[tuple[list[str], list[str]]]:
     """Return the options and tests of the runs without any mutation: a few tests in each."""
     runs = []
     for options in (CHAPTER, SHAPES, MESSAGE):
         tests = list({test: None for m in mutants if m.options() == options for test in m.tests})
+        if green:
+            tests = list({test.partition("::")[0]: test for test in tests}.values())
         few = 1 if options is CHAPTER else TESTS
         runs += [(options, tests[start : start + few]) for start in range(0, len(tests), few)]
     return runs
@@ -192,6 +195,7 @@ def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
     """Return the chosen mutants and the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("words", nargs="*", help="only the mutants whose name contains one of these")
+    parser.add_argument("--green", action="store_true", help="the tests have just passed with nothing broken")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for one run of pytest")
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -213,11 +217,12 @@ def main() -> int:
     for name in IMPORTED:  # with one thread: no other could hold a lock while we fork
         importlib.import_module(name)
     gc.freeze()  # or each fork's collector walks, and so copies, all that was imported
+    runs = controls(mutants, green=arguments.green)
     width = max(len(mutant.name) for mutant in mutants)
     with tempfile.TemporaryDirectory() as folder:
         home = arguments.root.resolve(), Path(folder).resolve()
         with ProcessPoolExecutor(WORKERS, FORK, enter_copy, home) as pool:
-            if red := "".join(pool.map(control, controls(mutants), repeat(arguments.seconds))):
+            if red := "".join(pool.map(control, runs, repeat(arguments.seconds))):
                 raise SystemExit(f"red without any mutation, so nothing can be concluded:\n{red}")
             outcomes = pool.map(try_mutant, mutants, repeat(arguments.seconds))
             bar = tqdm(zip(mutants, outcomes, strict=True), total=len(mutants), unit=" mutants", disable=None)

@@ -37,7 +37,9 @@ def test_message_not(wrong): assert double(1) != wrong
 MARKERS = '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\nmarkers = ["message", "page"]\n'
 
 
-def judge(root: Path, *mutants: str, seconds: int = 60) -> subprocess.CompletedProcess[str]:
+def judge(
+    root: Path, *mutants: str, seconds: int = 60, green: bool = False
+) -> subprocess.CompletedProcess[str]:
     """Run the mutants on a project of one function."""
     (root / "annotated_transformer").mkdir()
     (root / "annotated_transformer" / "__init__.py").write_text(PROGRAM, encoding="utf-8")
@@ -45,7 +47,7 @@ def judge(root: Path, *mutants: str, seconds: int = 60) -> subprocess.CompletedP
     (root / "tests" / "test_double.py").write_text(TESTS, encoding="utf-8")
     (root / "tests" / "mutation" / "mutants.toml").write_text("\n".join(mutants), encoding="utf-8")
     (root / "pyproject.toml").write_text(MARKERS, encoding="utf-8")
-    command = [sys.executable, str(RUN), "--root", str(root), "--seconds", str(seconds)]
+    command = [sys.executable, str(RUN), "--root", str(root), "--seconds", str(seconds), *["--green"] * green]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -136,4 +138,21 @@ def test_law_tests_that_are_not_green_before_kill_nothing(tmp_path: Path):
     assert "not found: " in done.stderr  # no such test
     assert "status 5" in done.stderr  # no test marked so
     assert "mutants killed" not in done.stdout
+    assert done.returncode == 1
+
+
+def test_law_after_green_tests_one_of_each_file_shows_that_they_run_here(tmp_path: Path):
+    done = judge(
+        tmp_path,
+        mutant("absent", "3 * x", test="::test_nothing"),
+        mutant("added", "2 + x", test="::test_double"),
+        green=True,
+    )
+    assert "1 of 2 mutants killed" in done.stdout, done.stderr
+    assert done.stderr == "not killed: absent\n"
+
+
+def test_law_after_green_tests_those_that_do_not_run_here_kill_nothing(tmp_path: Path):
+    done = judge(tmp_path, mutant("absent", "3 * x", test="::test_nothing"), green=True)
+    assert "red without any mutation" in done.stderr
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-/* Four small services; the page can be read without them. */
+/* Five small services; the page can be read without them. */
 (() => {
   "use strict";
 
@@ -58,6 +58,23 @@
   window.addEventListener("afterprint", () => print(false));
   matchMedia("print").addEventListener("change", (media) => print(media.matches));
 
+  // 5. Questions open one by one, or all at once.
+  const openTogether = () => {
+    const questions = [...document.querySelectorAll("details.at-asked")];
+    if (questions.length === 0) return;
+    const button = document.createElement("button");
+    const label = () => (button.textContent = questions.every((question) => question.open) ? "Close all" : "Open all");
+    button.type = "button";
+    button.className = "at-open-all";
+    button.addEventListener("click", () => {
+      const open = questions.some((question) => !question.open);
+      questions.forEach((question) => (question.open = open));
+    });
+    questions.forEach((question) => question.addEventListener("toggle", label));
+    label();
+    questions[0].before(button);
+  };
+
   const start = () => {
     const images = [...document.querySelectorAll("img.at-svg")];
     const near = images.filter((image) => image.getBoundingClientRect().top < 1.5 * window.innerHeight);
@@ -65,6 +82,7 @@
     idle(() => inlineAll(images.filter((image) => !near.includes(image))));
     window.addEventListener("beforeprint", () => document.querySelectorAll("img.at-svg").forEach(inline));
     named();
+    openTogether();
     const article = document.querySelector("article"); // changes its size with the window, and when formulas are set
     if (article) new ResizeObserver(() => idle(reachable)).observe(article);
   };

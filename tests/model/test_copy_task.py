@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from annotated_transformer.model.copying import AverageCopier, VectorCopier
+from annotated_transformer.model.copy_task import AverageCopier, VectorCopier
 
 BATCH, TOKENS, VOCAB, SIZE = 2, 5, 7, 3
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotated_transformer.text.sentences import split_sentences
+from annotated_transformer.text.sentence_splitting import split_sentences
 
 TEXTS = {
     "en": ["Dr. Smith went home.", "It cost $3.50, i.e. nothing.", "Did he pay?", '"No!" he said.'],

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints, save_epoch
+from annotated_transformer.checkpointing.averaging import epoch_checkpoints, save_epoch
 from annotated_transformer.text.tokenizer import Tokenizer
 
 

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from annotated_transformer.text.cleaning import SentencePair
-from annotated_transformer.text.splitting import Splits, split_by_sentence
+from annotated_transformer.text.corpus_splits import Splits, split_by_sentence
 
 SHARE = 0.2
 
