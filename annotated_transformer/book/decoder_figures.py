@@ -1,7 +1,6 @@
 """The drawings of the chapter on the decoder."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import torch
 from matplotlib.axes import Axes
@@ -27,38 +26,8 @@ from annotated_transformer.book.palette import (
     VALUE,
 )
 
-WIDE = r"$n \times d_\mathrm{model}$"
-
-
-class Lesson(NamedTuple):
-    """What a decoder was trained on, the loss that it reached, and what it writes afterwards."""
-
-    title: str
-    inputs: Sequence[str]
-    labels: Sequence[str]
-    loss: str
-    written: str
-
-
-def draw_lessons(lessons: Sequence[Lesson]) -> Figure:
-    """Draw each lesson as a row of inputs below a row of labels, and below them the loss and the result."""
-    pitch = 6.6
-    fig, ax = new_canvas(14.0, pitch * len(lessons))
-    for number, lesson in enumerate(reversed(lessons)):
-        y = pitch * number
-        ax.text(0.1, y + 6.1, lesson.title, ha="left", va="center", weight="bold")
-        step = 11.6 / len(lesson.inputs)
-        for height, name in ((4.95, "label"), (2.75, "input")):
-            ax.text(0.1, y + height, name, ha="left", va="center", color=MUTED)
-        for place, (word, label) in enumerate(zip(lesson.inputs, lesson.labels, strict=True)):
-            x = 2.3 + step * place
-            same = word == label
-            below = draw_box(ax, x, y + 2.3, step - 0.2, 0.9, word, color=SECOND if same else KEY)
-            above = draw_box(ax, x, y + 4.5, step - 0.2, 0.9, label, color=SECOND if same else OUTPUT)
-            draw_arrow(ax, below.top, above.bottom)
-        ax.text(0.1, y + 1.55, f"loss {lesson.loss}", ha="left", va="center")
-        ax.text(0.1, y + 0.7, f"writes: {lesson.written}", ha="left", va="center", weight="bold")
-    return fig
+WIDE = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"
+SOURCE = r"$n_\mathrm{src} \times d_\mathrm{model}$"
 
 
 def draw_step(
@@ -104,7 +73,7 @@ def draw_step(
 def draw_decoder_block() -> Figure:
     """Draw the decoder from its input to the probabilities, one layer in full, beside the encoder's z."""
     fig, ax = new_canvas(14.0, 26.4)
-    x, low, high = 10.4, 4.9, 21.5
+    x, low, high = 10.1, 4.9, 21.5
     for offset in (0.4, 0.2):  # the layers behind
         edge = to_rgba(DECODER, 0.6)
         ax.add_patch(Rectangle((3.4 + offset, low + offset), 10.0, high - low, fc=PAPER, ec=edge, lw=1))
@@ -115,7 +84,7 @@ def draw_decoder_block() -> Figure:
     ids = draw_box(ax, x - 5.0, 0.15, 8.4, 0.95, "target ids, shifted right", color=NEUTRAL)
     table = draw_box(ax, x - 2.1, 1.95, 4.2, 0.95, "embedding", color=NEUTRAL)
     draw_arrow(ax, (x, ids.top[1]), table.bottom)
-    _beside(ax, x, 1.5, "$n$")
+    _beside(ax, x, 1.5, r"$n_\mathrm{tgt}$")
     ax.plot([x, x], [table.top[1], high + 1.25], color=FIRST, lw=5, ls="-", marker="", zorder=1)
     places = draw_box(ax, 3.9, 3.3, 3.9, 0.95, "positions", color=NEUTRAL)
     draw_arrow(ax, places.right, (x - 0.45, places.right[1]))
@@ -124,14 +93,19 @@ def draw_decoder_block() -> Figure:
     encoder = draw_box(ax, 0.15, low + 0.6, 2.6, 3.2, "encoder", color=ENCODER)
     y = low + 0.2
     for label, inside, color, inputs in (
-        ("self-attention", r"masked, $h \times n \times n$", VALUE, "$V$ $K$ $Q$"),
-        ("cross-attention", r"weights $h \times n \times m$", VALUE, "$Q$"),
-        ("feed-forward", r"inside $n \times d_\mathrm{ff}$", QUERY, ""),
+        (
+            "self-attention",
+            r"masked, $h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$",
+            VALUE,
+            "$V$ $K$ $Q$",
+        ),
+        ("cross-attention", r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$", VALUE, "$Q$"),
+        ("feed-forward", r"inside $n_\mathrm{tgt} \times d_\mathrm{ff}$", QUERY, ""),
     ):
         box = _draw_sublayer(ax, x, y, label, inside, color, inputs.split())
         if label == "cross-attention":
             z = draw_box(ax, 0.3, box.y + 0.2, 2.3, 1.3, "$z$", color=KEY)
-            ax.text(1.45, z.y + 2.0, r"$m \times d_\mathrm{model}$", ha="center", va="center", color=MUTED)
+            ax.text(0.1, z.y + 2.0, SOURCE, ha="left", va="center", color=MUTED)
             draw_arrow(ax, encoder, z)
             for shift, name in ((0.35, "$K$"), (-0.35, "$V$")):
                 draw_arrow(ax, (2.6, z.left[1] + shift), (box.x, z.left[1] + shift), color=KEY)
@@ -141,7 +115,7 @@ def draw_decoder_block() -> Figure:
     linear = draw_box(ax, x - 3.5, high + 1.25, 5.5, 0.95, "linear, softmax", color=OUTPUT)
     out = draw_box(ax, x - 7.1, high + 3.6, 9.9, 1.1, "probabilities of the next word", color=OUTPUT)
     draw_arrow(ax, (x, linear.top[1]), (x, out.y))
-    _beside(ax, x, high + 2.9, r"$n \times$ vocab")
+    _beside(ax, x, high + 2.9, r"$n_\mathrm{tgt} \times$ vocab")
     return fig
 
 
@@ -150,7 +124,7 @@ def _draw_sublayer(
 ) -> Box:
     """Draw a sub-layer at the left of the stream at `x`, with its Add & Norm, and return its box."""
     line = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
-    fork, box = y + 0.55, draw_box(ax, 3.95, y + 1.15, 5.3, 1.7, "", color=color)
+    fork, box = y + 0.55, draw_box(ax, 3.65, y + 1.15, 5.8, 1.7, "", color=color)
     middle, end = box.center[0], y + 3.5
     ax.text(middle, box.y + 1.2, label, ha="center", va="center", weight="bold")
     ax.text(middle, box.y + 0.5, inside, ha="center", va="center", color=INK)

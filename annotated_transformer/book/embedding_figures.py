@@ -34,7 +34,7 @@ def draw_three_uses(
     target: Sequence[str],
     factor: str,
 ) -> Figure:
-    """Draw one matrix whose rows go to the encoder and the decoder, and which scores the decoder's output."""
+    """Draw one matrix that embeds the words of encoder and decoder, and turns its output into logits."""
     fig, ax = new_canvas(14.0, 11.6)
     corner = 5.2, 3.6
     read = {*source, *target}
@@ -55,10 +55,10 @@ def draw_three_uses(
     ax.text(column.center[0], column.top[1] + 0.2, "$h$", ha="center", va="bottom", fontsize=15)
     draw_arrow(ax, (column.center[0], decoder.top[1]), column.bottom, color=DECODER)
     draw_operator(ax, 11.6, matrix.center[1], "=")
-    scores = table @ hidden
-    best = row(int(scores.argmax()))
-    result = draw_matrix(ax, 12.2, corner[1], scores[:, None], color=OUTPUT, size=CELL, highlight=[best])
-    ax.text(result.center[0], result.top[1] + 0.2, "scores", ha="center", va="bottom", weight="bold")
+    logits = table @ hidden
+    best = row(int(logits.argmax()))
+    result = draw_matrix(ax, 12.2, corner[1], logits[:, None], color=OUTPUT, size=CELL, highlight=[best])
+    ax.text(result.center[0], result.top[1] + 0.2, "logits", ha="center", va="bottom", weight="bold")
     return fig
 
 

@@ -32,7 +32,7 @@ STATIONS = ("x", "attention", "add 1", "norm 1", "feed-forward", "add 2", "norm 
 
 
 def draw_contributions(
-    heads: Mapping[str, Mapping[str, Sequence[float]]], scores: Mapping[str, int], *, unit: float = 0.42
+    heads: Mapping[str, Mapping[str, Sequence[float]]], ratings: Mapping[str, int], *, unit: float = 0.42
 ) -> Figure:
     """Draw what each word of some reviews adds to a prediction, and the sum, in one panel for each head."""
     rows = sum(map(len, heads.values()))
@@ -52,7 +52,7 @@ def draw_contributions(
                 ax.text(x + 1.0, y + 0.1, word, ha="center", va="bottom")
             total = round(sum(values), 2)
             _draw_bar(ax, 12.15, line, total * unit, OUTPUT)
-            ax.plot([11.75, 13.35], [line + scores[review] * unit] * 2, color=INK, lw=2, ls=":", marker="")
+            ax.plot([11.75, 13.35], [line + ratings[review] * unit] * 2, color=INK, lw=2, ls=":", marker="")
             ax.text(12.55, y + 0.1, "sum", ha="center", va="bottom", weight="bold")
     return fig
 
@@ -90,7 +90,7 @@ def draw_encoder_block() -> Figure:
     draw_arrow(ax, (x, high + 0.8), (x, high + 1.75), color=FIRST)
     ax.text(x, high + 2.2, "$z$", ha="center", va="center", fontsize=16)
     _beside(ax, x, high + 1.1, WIDE)
-    heads = draw_box(ax, 6.6, high + 1.0, 6.6, 1.0, "a class or a score", color=OUTPUT)
+    heads = draw_box(ax, 6.6, high + 1.0, 6.6, 1.0, "a class or a rating", color=OUTPUT)
     memory = draw_box(ax, 6.6, high + 2.7, 6.6, 1.0, "memory for a decoder", color=NEUTRAL)
     draw_arrow(ax, (x + 0.5, high + 2.1), heads.left)
     draw_arrow(ax, (x + 0.5, high + 2.3), memory.left)

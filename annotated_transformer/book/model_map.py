@@ -15,6 +15,7 @@ from annotated_transformer.book.matrices import draw_matrix
 from annotated_transformer.book.palette import DECODER, ENCODER, INK, KEY, NEUTRAL, OUTPUT, PAPER
 
 CELL = 0.6
+FLAT = 1.7  # the height of a box without a mask
 Masks = Mapping[str, Bool[Tensor, "_ _"]]
 
 
@@ -45,8 +46,9 @@ def draw_model_map(
     """Draw encoder and decoder with their three attentions, and return the figure.
 
     `masks` maps "encoder self-attention", "decoder self-attention" and "cross-attention", or some of them, to
-    a mask over the tokens of `source` and `target`, drawn inside the box. `focus` names one attention to
-    emphasise, `notes` puts a few words below a mask.
+    a mask over the tokens of `source` and `target`, drawn inside the box. Without any mask, the boxes are
+    flat and the tokens stand below. `focus` names one attention to emphasise, `notes` puts a few words
+    below a mask.
 
     Raises:
         ValueError: A name is none of the three.
@@ -55,8 +57,13 @@ def draw_model_map(
     unknown = sorted(({*masks, *notes, focus} - {""}) - set(PLACES))
     if unknown:
         raise ValueError(f"the map has no {unknown[0]!r}; it has {', '.join(PLACES)}")
-    fig, ax = new_canvas(14.0, 18.3)
-    for x, top, color, title in ((0.15, 14.0, ENCODER, "Encoder"), (7.15, 16.7, DECODER, "Decoder")):
+    places = PLACES if masks else _flat(PLACES)
+    cross_box = places["cross-attention"].box
+    beside = cross_box.center[1] - 0.5  # of the memory
+    tops = {"Encoder": beside + 1.9, "Decoder": cross_box.top[1] + 1.0}
+    fig, ax = new_canvas(14.0, tops["Decoder"] + 1.6)
+    for x, color, title in ((0.15, ENCODER, "Encoder"), (7.15, DECODER, "Decoder")):
+        top = tops[title]
         ax.add_patch(Rectangle((x, 1.45), 6.7, top - 1.45, facecolor=color, alpha=0.12, lw=0))
         ax.text(x + 0.3, top - 0.5, title, ha="left", va="center", weight="bold")
     tokens = {"source": source, "target": target}
@@ -64,20 +71,31 @@ def draw_model_map(
         name: _draw_attention_box(
             ax, name, place, tokens, masks.get(name), notes.get(name, ""), lit=name == focus
         )
-        for name, place in PLACES.items()
+        for name, place in places.items()
     }
     encoder, decoder, cross = boxes.values()
-    source_box = draw_box(ax, 1.9, 0.15, 3.2, 0.9, "source", color=NEUTRAL)
-    target_box = draw_box(ax, 8.0, 0.15, 5.0, 0.9, "target so far", color=NEUTRAL)
-    memory = draw_box(ax, 0.45, 12.1, 3.0, 1.0, "memory", color=KEY)
-    prediction = draw_box(ax, 8.4, 17.2, 4.2, 0.95, "next word", color=OUTPUT)
-    draw_arrow(ax, source_box.top, (source_box.top[0], encoder.y))
-    draw_arrow(ax, target_box.top, (target_box.top[0], decoder.y))
+    read = ("source", "target so far") if masks else (" ".join(source), " ".join(target))
+    source_box = draw_box(ax, 1.0, 0.15, 5.0, 0.9, read[0], color=NEUTRAL)
+    target_box = draw_box(ax, 8.0, 0.15, 5.0, 0.9, read[1], color=NEUTRAL)
+    memory = draw_box(ax, 0.45, beside, 3.0, 1.0, "memory", color=KEY)
+    prediction = draw_box(ax, 8.4, tops["Decoder"] + 0.5, 4.2, 0.95, "next word", color=OUTPUT)
+    names = ("", "") if masks else ("source", "target so far")
+    draw_arrow(ax, source_box.top, (source_box.top[0], encoder.y), names[0])
+    draw_arrow(ax, target_box.top, (target_box.top[0], decoder.y), names[1])
     draw_arrow(ax, (memory.center[0], encoder.y + encoder.height), memory.bottom)
     draw_arrow(ax, decoder, cross, "queries")
     draw_arrow(ax, memory.right, cross.left, "keys, values")
     draw_arrow(ax, cross, prediction)
     return fig
+
+
+def _flat(places: Mapping[str, Place]) -> dict[str, Place]:
+    """Return the places without room for masks, at the same distances."""
+    lower = {name: place._replace(box=place.box._replace(height=FLAT)) for name, place in places.items()}
+    decoder, cross = places["decoder self-attention"].box, places["cross-attention"]
+    y = cross.box.y - decoder.height + FLAT
+    lower["cross-attention"] = cross._replace(box=cross.box._replace(y=y, height=FLAT))
+    return lower
 
 
 def _draw_attention_box(

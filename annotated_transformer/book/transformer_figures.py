@@ -29,7 +29,10 @@ from annotated_transformer.book.palette import (
 )
 
 LINE = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
-SOURCE_SHAPE, TARGET_SHAPE = r"$m \times d_\mathrm{model}$", r"$n \times d_\mathrm{model}$"
+SOURCE_SHAPE, TARGET_SHAPE = (
+    r"$n_\mathrm{src} \times d_\mathrm{model}$",
+    r"$n_\mathrm{tgt} \times d_\mathrm{model}$",
+)
 
 
 class Part(NamedTuple):
@@ -42,13 +45,13 @@ class Part(NamedTuple):
 
 
 ENCODER_PARTS = (
-    Part("self-attention", r"$h \times m \times m$", VALUE),
-    Part("feed-forward", r"$m \times d_\mathrm{ff}$", QUERY),
+    Part("self-attention", r"$h \times n_\mathrm{src} \times n_\mathrm{src}$", VALUE),
+    Part("feed-forward", r"$n_\mathrm{src} \times d_\mathrm{ff}$", QUERY),
 )
 DECODER_PARTS = (
-    Part("self-attention", r"masked, $h \times n \times n$", VALUE),
-    Part("cross-attention", r"$h \times n \times m$", VALUE, source=True),
-    Part("feed-forward", r"$n \times d_\mathrm{ff}$", QUERY),
+    Part("self-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$", VALUE),
+    Part("cross-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{src}$", VALUE, source=True),
+    Part("feed-forward", r"$n_\mathrm{tgt} \times d_\mathrm{ff}$", QUERY),
 )
 
 
@@ -56,7 +59,9 @@ def draw_transformer() -> Figure:
     """Draw the whole model with the shape at each place: encoder at the left, decoder at the right."""
     fig, ax = new_canvas(14.0, 26.2)
     low = 5.6
-    top = _draw_stack(ax, 0.15, low, ENCODER_PARTS, ENCODER, "Encoder", "source ids", ("$m$", SOURCE_SHAPE))
+    top = _draw_stack(
+        ax, 0.15, low, ENCODER_PARTS, ENCODER, "Encoder", "source ids", (r"$n_\mathrm{src}$", SOURCE_SHAPE)
+    )
     z = draw_box(ax, 2.05, top + 1.5, 3.4, 1.0, "$z$", color=KEY)
     draw_arrow(ax, (3.75, top), z.bottom)
     ax.text(4.05, top + 0.75, SOURCE_SHAPE, ha="left", va="center", color=MUTED)
@@ -68,7 +73,7 @@ def draw_transformer() -> Figure:
         DECODER,
         "Decoder",
         "target, shifted",
-        ("$n$", TARGET_SHAPE),
+        (r"$n_\mathrm{tgt}$", TARGET_SHAPE),
         mirrored=True,  # so that K and V arrive without crossing a residual connection
     )
     cross = low + 4.05 + 2.2
@@ -80,7 +85,9 @@ def draw_transformer() -> Figure:
     draw_arrow(ax, (9.8, top), linear.bottom)
     ax.text(10.1, top + 0.75, TARGET_SHAPE, ha="left", va="center", color=MUTED)
     draw_arrow(ax, linear, softmax)
-    ax.text(10.1, top + 3.15, r"$n \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED)
+    ax.text(
+        10.1, top + 3.15, r"$n_\mathrm{tgt} \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED
+    )
     draw_arrow(ax, softmax.top, (softmax.top[0], softmax.top[1] + 0.9))
     ax.text(softmax.top[0], softmax.top[1] + 1.0, "probabilities", ha="center", va="bottom", weight="bold")
     matrix = draw_box(ax, 0.15, softmax.y, 2.2, 1.0, "$E$", color=FIRST)
@@ -131,6 +138,8 @@ def _draw_stack(
         if part.color == VALUE:
             gap, align = (-0.25, "right") if mirrored else (0.25, "left")
             ax.text(middle + gap, y + 1.0, inputs, ha=align, va="center")
+            if mirrored and not part.source:
+                ax.text(middle - gap, y + 1.0, "masked", ha="left", va="center")
         ax.add_patch(Rectangle((left, y + 1.4), 4.9, 1.6, facecolor=PAPER, lw=0, zorder=1.5))
         box = draw_box(ax, left, y + 1.4, 4.9, 1.6, "", color=part.color)
         ax.patches[-1].set_zorder(2)

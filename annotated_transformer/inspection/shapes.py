@@ -1,4 +1,4 @@
-"""The shape of each tensor on the way from token ids to scores: chapter 14 of the book."""
+"""The shape of each tensor on the way from token ids to logits: chapter 14 of the book."""
 
 from contextlib import ExitStack
 from typing import NamedTuple
@@ -25,40 +25,48 @@ class Station(NamedTuple):
 
 ENCODER_LAYER, DECODER_LAYER = "encoder.layers.0", "decoder.layers.0"
 STATIONS = (
-    Station("source embeddings", "embedding", ("m", "d_model")),
-    Station("plus positions", "positions", ("m", "d_model")),
-    Station("queries, all heads", f"{ENCODER_LAYER}.self_attention.to_query", ("m", "h d_k")),
-    Station("self-attention weights", f"{ENCODER_LAYER}.self_attention.attention.weights", ("h", "m", "m")),
-    Station("heads", f"{ENCODER_LAYER}.self_attention.attention", ("h", "m", "d_v")),
-    Station("self-attention", f"{ENCODER_LAYER}.self_attention", ("m", "d_model")),
-    Station("after Add & Norm", f"{ENCODER_LAYER}.add_norm_1", ("m", "d_model")),
-    Station("inside the feed-forward network", f"{ENCODER_LAYER}.feed_forward.expand", ("m", "d_ff")),
-    Station("encoder layer 1", ENCODER_LAYER, ("m", "d_model")),
-    Station("z, the memory", "encoder", ("m", "d_model")),
-    Station("target embeddings", "embedding", ("n", "d_model"), 1),
-    Station("plus positions", "positions", ("n", "d_model"), 1),
+    Station("source embeddings", "embedding", ("n_src", "d_model")),
+    Station("plus positions", "positions", ("n_src", "d_model")),
+    Station("queries, all heads", f"{ENCODER_LAYER}.self_attention.to_query", ("n_src", "h d_k")),
     Station(
-        "masked self-attention weights", f"{DECODER_LAYER}.self_attention.attention.weights", ("h", "n", "n")
+        "self-attention weights", f"{ENCODER_LAYER}.self_attention.attention.weights", ("h", "n_src", "n_src")
     ),
-    Station("cross-attention: queries", f"{DECODER_LAYER}.cross_attention.to_query", ("n", "h d_k")),
-    Station("cross-attention: keys", f"{DECODER_LAYER}.cross_attention.to_key", ("m", "h d_k")),
-    Station("cross-attention weights", f"{DECODER_LAYER}.cross_attention.attention.weights", ("h", "n", "m")),
-    Station("cross-attention", f"{DECODER_LAYER}.cross_attention", ("n", "d_model")),
-    Station("decoder layer 1", DECODER_LAYER, ("n", "d_model")),
-    Station("decoder output", "decoder", ("n", "d_model")),
-    Station("logits", "", ("n", "vocab")),
+    Station("heads", f"{ENCODER_LAYER}.self_attention.attention", ("h", "n_src", "d_v")),
+    Station("self-attention", f"{ENCODER_LAYER}.self_attention", ("n_src", "d_model")),
+    Station("after Add & Norm", f"{ENCODER_LAYER}.add_norm_1", ("n_src", "d_model")),
+    Station("inside the feed-forward network", f"{ENCODER_LAYER}.feed_forward.expand", ("n_src", "d_ff")),
+    Station("encoder layer 1", ENCODER_LAYER, ("n_src", "d_model")),
+    Station("z, the memory", "encoder", ("n_src", "d_model")),
+    Station("target embeddings", "embedding", ("n_tgt", "d_model"), 1),
+    Station("plus positions", "positions", ("n_tgt", "d_model"), 1),
+    Station(
+        "masked self-attention weights",
+        f"{DECODER_LAYER}.self_attention.attention.weights",
+        ("h", "n_tgt", "n_tgt"),
+    ),
+    Station("cross-attention: queries", f"{DECODER_LAYER}.cross_attention.to_query", ("n_tgt", "h d_k")),
+    Station("cross-attention: keys", f"{DECODER_LAYER}.cross_attention.to_key", ("n_src", "h d_k")),
+    Station(
+        "cross-attention weights",
+        f"{DECODER_LAYER}.cross_attention.attention.weights",
+        ("h", "n_tgt", "n_src"),
+    ),
+    Station("cross-attention", f"{DECODER_LAYER}.cross_attention", ("n_tgt", "d_model")),
+    Station("decoder layer 1", DECODER_LAYER, ("n_tgt", "d_model")),
+    Station("decoder output", "decoder", ("n_tgt", "d_model")),
+    Station("logits", "", ("n_tgt", "vocab")),
 )
 """The shape table of the whole model, in the order of its computation."""
 
 
-def axis_sizes(config: TransformerConfig, *, m: int, n: int) -> dict[str, int]:
-    """Return the size of each axis of `STATIONS` for m source and n target tokens."""
+def axis_sizes(config: TransformerConfig, *, n_src: int, n_tgt: int) -> dict[str, int]:
+    """Return the size of each axis of `STATIONS` for the numbers of source and target tokens."""
     d_head = config.d_model // config.num_heads
     d_k = d_head if config.d_k is None else config.d_k
     d_v = d_head if config.d_v is None else config.d_v
     return {
-        "m": m,
-        "n": n,
+        "n_src": n_src,
+        "n_tgt": n_tgt,
         "h": config.num_heads,
         "d_k": d_k,
         "d_v": d_v,

@@ -96,7 +96,7 @@ class MultiHeadAttention(nn.Module):
         """Attend in every head, lay the heads side by side, mix them by `to_output`."""
         if len(query) != len(key):
             raise ValueError(
-                f"{len(query)} sentences ask but {len(key)} are to be read; "
+                f"query holds {len(query)} sentences and key {len(key)}; "
                 f"give equal batches"
             )
         heads: Tensor = self.attention(query, key, value, mask)

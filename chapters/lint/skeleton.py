@@ -33,7 +33,7 @@ SHOWN = ("show_figure", "show_slider", "plot_curves")
 def lint(text: str, name: str) -> list[str]:
     """Return what a chapter's source lacks."""
     chapter = read(text, name)
-    rules = (opening, order, sections, figures, exercises, cells, weight, terms)
+    rules = (opening, order, sections, links, figures, exercises, cells, weight, terms)
     return [complaint for rule in rules for complaint in rule(chapter)]
 
 
@@ -92,6 +92,14 @@ def sections(chapter: Chapter) -> Iterator[str]:
             for item in items:
                 if "https://" not in item and "http://" not in item:
                     yield f"{section}: an item without address: {item.strip()[:60]}"
+
+
+def links(chapter: Chapter) -> Iterator[str]:
+    """Look for links that put the whole title of a chapter into a sentence."""
+    for line in chapter.prose.splitlines():
+        if not line.startswith(("|", "Next: ")):
+            for found in re.findall(r"\{doc\}`(\d\w+)`", line):
+                yield f"a link without words: write {{doc}}`chapter {int(found[:2])} <{found}>`"
 
 
 def figures(chapter: Chapter) -> Iterator[str]:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.book.checks.embeddings import (
-    check_embed_and_score,
+    check_embed_and_logits,
     check_gradient_rows,
     check_grow,
     check_lookup_gradient,
@@ -24,7 +24,7 @@ def embed(ids, table):
     return table[ids] * math.sqrt(table.size(1))
 
 
-def score(hidden, table):
+def logits(hidden, table):
     return hidden @ table.T
 
 
@@ -86,7 +86,7 @@ def grow_in_place(embedding, extra):
 
 RIGHT = {
     check_gradient_rows: (ROWS,),
-    check_embed_and_score: (embed, score),
+    check_embed_and_logits: (embed, logits),
     check_lookup_gradient: (lookup_gradient,),
     check_tie: (tie,),
     check_rms_ratio: (ratio,),
@@ -104,22 +104,22 @@ WRONG = {
     "rows: only the labels": (check_gradient_rows, ROWS | {"output": 3}),
     "rows: shared, only what occurs": (check_gradient_rows, ROWS | {"shared": 5}),
     "rows: empty": (check_gradient_rows, ROWS | {"target": ...}),
-    "embed: no factor": (check_embed_and_score, lambda ids, table: table[ids], score),
-    "embed: divided": (check_embed_and_score, lambda ids, table: table[ids] / table.size(1) ** 0.5, score),
+    "embed: no factor": (check_embed_and_logits, lambda ids, table: table[ids], logits),
+    "embed: divided": (check_embed_and_logits, lambda ids, table: table[ids] / table.size(1) ** 0.5, logits),
     "embed: the root of the vocabulary": (
-        check_embed_and_score,
+        check_embed_and_logits,
         lambda ids, table: table[ids] * len(table) ** 0.5,
-        score,
+        logits,
     ),
-    "score: the factor again": (
-        check_embed_and_score,
+    "logits: the factor again": (
+        check_embed_and_logits,
         embed,
-        lambda hidden, table: score(hidden, table) * table.size(1) ** 0.5,
+        lambda hidden, table: logits(hidden, table) * table.size(1) ** 0.5,
     ),
-    "score: a softmax": (
-        check_embed_and_score,
+    "logits: a softmax": (
+        check_embed_and_logits,
         embed,
-        lambda hidden, table: score(hidden, table).softmax(dim=-1),
+        lambda hidden, table: logits(hidden, table).softmax(dim=-1),
     ),
     "gradient: the last one wins": (check_lookup_gradient, last_one_wins),
     "gradient: the mean": (check_lookup_gradient, averaged),

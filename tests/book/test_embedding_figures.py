@@ -28,9 +28,9 @@ def test_law_the_rows_that_are_read_are_joined_to_their_half_of_the_model():
         assert lines == pytest.approx([heights[word] for word in words])
     found = texts(fig)
     assert found.count("twice") == 2
-    assert found[-6:] == ["0", "0", "3", "4", "7", "scores"]
+    assert found[-6:] == ["0", "0", "3", "4", "7", "logits"]
     bold = [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
-    assert bold == [*"101001101001", "7", "scores"]  # three rows of E, and the best score
+    assert bold == [*"101001101001", "7", "logits"]  # three rows of E, and the best logit
     svg(fig)
 
 

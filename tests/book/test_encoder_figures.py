@@ -34,7 +34,7 @@ def test_law_a_bar_is_as_high_as_a_words_part_and_the_last_is_the_sum():
     assert texts(fig).count("sum") == texts(fig).count("good") == 2
 
 
-def test_law_the_true_score_is_marked_at_its_height():
+def test_law_the_true_rating_is_marked_at_its_height():
     fig = figures.draw_contributions({"one": {"good": [1.0]}}, {"good": 3}, unit=1.0)
     ground, mark = fig.axes[0].lines
     assert mark.get_ydata()[0] - ground.get_ydata()[0] == pytest.approx(3)

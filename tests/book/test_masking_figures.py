@@ -137,6 +137,12 @@ def test_law_the_map_without_masks_can_emphasise_one_attention():
     svg(focused)
 
 
+def test_law_the_map_without_masks_is_lower_and_names_the_tokens_below():
+    plain = draw_model_map(SOURCE, TARGET)
+    assert plain.get_figheight() < 0.6 * draw_model_map(SOURCE, TARGET, masks=MASKS).get_figheight()
+    assert {"dogs run </s> <pad>", "source", "<s> Hunde rennen", "target so far"} <= set(texts(plain))
+
+
 @pytest.mark.message
 @pytest.mark.parametrize("options", [{"focus": "attention"}, {"masks": {"attention": REAL}}])
 def test_message_the_map_names_its_attentions(options):

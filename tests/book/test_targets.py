@@ -38,7 +38,7 @@ def test_law_links_are_grouped_by_chapter():
 
 def test_law_a_claim_is_called_by_what_it_measures_and_a_section_by_its_title():
     assert link_all(read_targets(["4#claim-wrong-bnm"]), CHAPTERS, ROOT) == (
-        "Chapter 4: [torch.bnm](/chapters/04_self_attention.ipynb#claim-wrong-bnm)."
+        "Chapter 4: [torch.bnm exists](/chapters/04_self_attention.ipynb#claim-wrong-bnm)."
     )
     assert link_all(read_targets(["8#an-offset-is-a-rotation"]), CHAPTERS, ROOT) == (
         "Chapter 8: [An offset is a rotation]"

@@ -31,8 +31,13 @@ def test_law_the_model_has_five_sublayers_five_norms_and_one_matrix_at_three_pla
     found = texts(fig)
     assert found.count("Add & Norm") == 5
     assert found.count("$Q$ $K$ $V$") == 2  # the self-attentions
+    assert found.count("masked") == 1
     assert [found.count(part) for part in ("$Q$", "$K$ $V$", "$z$", "+")] == [1, 1, 1, 2]
-    weights = [r"$h \times m \times m$", r"masked, $h \times n \times n$", r"$h \times n \times m$"]
+    weights = [
+        r"$h \times n_\mathrm{src} \times n_\mathrm{src}$",
+        r"$h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$",
+        r"$h \times n_\mathrm{tgt} \times n_\mathrm{src}$",
+    ]
     assert [text for text in found if "$h" in text] == weights
     inside = found.index(weights[2])
     assert found[inside - 1] == "cross-attention"

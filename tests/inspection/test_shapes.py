@@ -15,7 +15,7 @@ def test_law_each_station_has_the_shape_of_the_table():
     torch.manual_seed(0)
     model = Transformer(ODD)
     src, tgt = torch.randint(3, 17, (1, 7)), torch.randint(3, 17, (1, 8))
-    found, sizes = record_outputs(model, src, tgt), axis_sizes(ODD, m=7, n=8)
+    found, sizes = record_outputs(model, src, tgt), axis_sizes(ODD, n_src=7, n_tgt=8)
     for station in STATIONS:
         shape = tuple(found[station.module][station.call].shape)
         assert shape == (1, *(sizes[axis] for axis in station.axes)), station.what

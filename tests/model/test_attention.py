@@ -289,9 +289,9 @@ def test_message_query_and_key_of_different_widths(module):
 @pytest.mark.message
 @pytest.mark.parametrize("inner", [attention, FusedAttention()])
 @pytest.mark.parametrize(("asking", "read"), [(2, 1), (1, 2)])
-def test_message_as_many_sentences_ask_as_are_read(inner, asking, read):
+def test_message_query_and_key_hold_equally_many_sentences(inner, asking, read):
     query, memory = torch.zeros(asking, QUERIES, D_MODEL), torch.zeros(read, KEYS, D_MODEL)
-    sentence = f"{asking} sentences ask but {read} are to be read; give equal batches"
+    sentence = f"query holds {asking} sentences and key {read}; give equal batches"
     with pytest.raises(ValueError, match=sentence):
         MultiHeadAttention(D_MODEL, HEADS, attention=inner)(query, memory, memory)
 

@@ -47,7 +47,7 @@ def test_oracle_it_is_two_convolutions_of_width_one(draw, randomized, assert_sam
         torch.testing.assert_close(linear.bias.grad, convolution.bias.grad, **EXACT)
 
 
-@pytest.mark.equation("eq-memory")
+@pytest.mark.equation("eq-memory-cells")
 def test_law_it_is_the_sum_of_its_units(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
     found = ffn.contract.bias

@@ -42,7 +42,7 @@ def check_gradient_rows(answer: Mapping[str, Any]) -> str:
         expect(
             found == right[name],
             f"{found} is not the number of rows with a gradient in the {name} matrix. "
-            "Which tokens are read from it, and which are scored with it?",
+            "Which tokens are read from it, and which get their logits from it?",
         )
     return (
         "a lookup gives a gradient to each distinct token that was read, the softmax to the whole vocabulary."
@@ -50,10 +50,10 @@ def check_gradient_rows(answer: Mapping[str, Any]) -> str:
 
 
 @judge
-def check_embed_and_score(
-    embed: Callable[[Tensor, Tensor], Tensor], score: Callable[[Tensor, Tensor], Tensor]
+def check_embed_and_logits(
+    embed: Callable[[Tensor, Tensor], Tensor], logits: Callable[[Tensor, Tensor], Tensor]
 ) -> str:
-    """Judge `embed(ids, table)` and `score(hidden, table)`, exercise ex-embed-and-score."""
+    """Judge `embed(ids, table)` and `logits(hidden, table)`, exercise ex-embed-and-logits."""
     for vocab, d_model in ((7, 4), (5, 9)):
         table, hidden = _draw(1, vocab, d_model), _draw(2, 2, 3, d_model)
         ids = torch.tensor([[0, vocab - 1, 2], [2, 2, 1]])
@@ -63,7 +63,7 @@ def check_embed_and_score(
             embed(ids, table), one_hot @ table * d_model**0.5, what=f"the embedding {what}", tolerance=1e-9
         )
         wanted = torch.stack([(hidden * row).sum(dim=-1) for row in table], dim=-1)
-        expect_close(score(hidden, table), wanted, what=f"the logits {what}", tolerance=1e-9)
+        expect_close(logits(hidden, table), wanted, what=f"the logits {what}", tolerance=1e-9)
     return "embeddings are rows times the root of the width, logits are dot products with the rows."
 
 

@@ -19,17 +19,17 @@ class Review(NamedTuple):
     """The words of a review, and the sum of its two opinions, from -4 to 4."""
 
     words: tuple[str, ...]
-    score: int
+    rating: int
 
     def __str__(self) -> str:
         return " ".join(self.words)
 
 
 def all_reviews() -> list[Review]:
-    """Return each review such as "plot good acting not awful", which scores 1 + 2 = 3.
+    """Return each review such as "plot good acting not awful", with the rating 1 + 2 = 3.
 
     A review names two aspects, each with an opinion that may be negated. Those whose two
-    opinions cancel are left out, so the sign of a score is its verdict.
+    opinions cancel are left out, so the sign of a rating is its verdict.
     """
     opinions: list[tuple[tuple[str, ...], int]]
     opinions = [((word,), value) for word, value in OPINIONS.items()]
@@ -39,7 +39,7 @@ def all_reviews() -> list[Review]:
         for first, second in permutations(ASPECTS, 2)
         for (words, value), (more, other) in product(opinions, repeat=2)
     ]
-    return [review for review in reviews if review.score != 0]
+    return [review for review in reviews if review.rating != 0]
 
 
 def split_reviews(generator: torch.Generator) -> tuple[list[Review], list[Review]]:

@@ -1,4 +1,4 @@
-"""What the toy reviews promise: each has the score of its opinions, and its words do not give it away."""
+"""What the toy reviews promise: each has the rating of its opinions, and its words do not give it away."""
 
 from collections import defaultdict
 
@@ -16,8 +16,8 @@ from annotated_transformer.text.toy.reviews import (
 )
 
 
-def score(words):
-    """Return the score of a review, word by word."""
+def rating(words):
+    """Return the rating of a review, word by word."""
     total, sign = 0, 1
     for word in words:
         total += sign * OPINIONS.get(word, 0)
@@ -29,17 +29,17 @@ def test_law_a_score_is_the_sum_of_the_opinions_and_not_turns_one():
     reviews = all_reviews()
     assert len({review.words for review in reviews}) == len(reviews) == 576  # 12 × (64 − 16 that cancel)
     for review in reviews:
-        assert review.score == score(review.words) != 0
+        assert review.rating == rating(review.words) != 0
         assert sum(word in ASPECTS for word in review.words) == 2
-    assert {review.score for review in reviews} == {-4, -3, -2, -1, 1, 2, 3, 4}
+    assert {review.rating for review in reviews} == {-4, -3, -2, -1, 1, 2, 3, 4}
     assert str(reviews[0]) == " ".join(reviews[0].words)
 
 
 def test_law_half_of_the_reviews_have_an_opposite_of_the_same_words():
     bags = defaultdict(set)
     for review in all_reviews():
-        bags[tuple(sorted(review.words))].add(review.score)
-    torn = [r for r in all_reviews() if -r.score in bags[tuple(sorted(r.words))]]
+        bags[tuple(sorted(review.words))].add(review.rating)
+    torn = [r for r in all_reviews() if -r.rating in bags[tuple(sorted(r.words))]]
     assert len(torn) == 576 // 2
     assert all("not" in review.words for review in torn)
 
