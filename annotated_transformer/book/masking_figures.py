@@ -14,7 +14,7 @@ from torch import Tensor
 from annotated_transformer.book.attention_map import draw_attention
 from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
 from annotated_transformer.book.figures import new_canvas, new_figure
-from annotated_transformer.book.matrices import cell, draw_matrix, draw_operator, row
+from annotated_transformer.book.matrices import cell, draw_matrix, draw_operator
 from annotated_transformer.book.palette import (
     FIRST,
     KEY,
@@ -169,9 +169,8 @@ def draw_masks(
     masks: Mapping[str, AnyMask],
     *,
     rows: Sequence[Sequence[str]],
-    lit: Mapping[str, Sequence[int]] | None = None,
 ) -> Figure:
-    """Draw masks side by side, their tokens beside the rows and above the columns; `lit` rows are filled."""
+    """Draw masks side by side, their tokens beside the rows and above the columns."""
     pitch, side = 14 / len(masks), 0.62
     letters = max(len(word) for words in rows for word in words)
     above, left = max(0.7, 0.34 * letters), max(0.5, 0.31 * letters + 0.25)
@@ -180,9 +179,10 @@ def draw_masks(
     for place, ((name, mask), words) in enumerate(zip(masks.items(), rows, strict=True)):
         blank = [[""] * mask.size(1) for _ in mask]
         y = 0.9 + (tallest - len(mask)) * side
-        look: dict[str, Any] = {"highlight": [row(i) for i in (lit or {}).get(name, ())]}
-        look |= {"rows": words[-len(mask) :], "columns": words, "mask": mask, "size": (side, side)}
-        draw_matrix(ax, place * pitch + left, y, blank, color=KEY, name=name, **look)
+        look: dict[str, Any] = {"columns": words, "mask": mask, "size": (side, side)}
+        draw_matrix(
+            ax, place * pitch + left, y, blank, color=KEY, name=name, rows=words[-len(mask) :], **look
+        )
     return fig
 
 

@@ -97,9 +97,7 @@ def test_law_each_prefix_is_a_row_of_the_mask():
 
 def test_law_masks_of_different_sizes_stand_side_by_side():
     last = causal_mask(5)[-1:]
-    fig = figures.draw_masks(
-        {"last": last, "all": causal_mask(5)}, rows=[list("abcde"), list("fghij")], lit={"last": [0]}
-    )
+    fig = figures.draw_masks({"last": last, "all": causal_mask(5)}, rows=[list("abcde"), list("fghij")])
     assert hatched(fig) == 10
     assert texts(fig).count("e") == 2  # the row and the column of the last query
     assert texts(fig).count("a") == 1
