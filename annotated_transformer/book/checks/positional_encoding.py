@@ -15,6 +15,12 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 EMPTY = "your answer is still empty; put numbers in the place of the dots."
 ORIGIN = [0, 1, 0, 1, 0, 1]
 EXPECTED = {"first row": ORIGIN, "squared length": 3, "learned numbers": 0, "product with itself": 3}
+HINTS = {
+    "first row": "write down sine and cosine of each angle at position 0.",
+    "squared length": "add up the squares of the first row.",
+    "learned numbers": "the whole table follows from a formula.",
+    "product with itself": "add up the squares of sine and cosine for each pair.",
+}
 
 
 def _by_loops(length: int, d_model: int, first: int = 0) -> Tensor:
@@ -33,7 +39,7 @@ def check_origin(answer: Mapping[str, Any]) -> str:
         found = answer.get(name, ...)
         expect(found is not ..., EMPTY)
         right = np.array_equal(found, np.asarray(wanted))
-        expect(right, f"{name!r} is not {found}; write down sine and cosine of each angle at position 0.")
+        expect(right, f"{name!r} is not {found}; {HINTS[name]}")
     return "position 0 is a row of clocks that all stand at twelve."
 
 
@@ -100,7 +106,7 @@ def check_look_back(answer: Callable[[int, int], MultiHeadAttention]) -> str:
         expect(
             least > 0.9,
             f"with offset {offset}, some position gives the one {offset} before it a weight of only "
-            f"{least:.2f} (positions {first} to {first + 23}); 0.9 or more was wanted.",
+            f"{least:.2f} (positions {first} to {first + 23}); it should be above 0.9.",
         )
     return "each position attends to the one `offset` positions back, wherever the positions start."
 
