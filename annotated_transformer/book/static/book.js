@@ -73,6 +73,20 @@
     questions.forEach((question) => question.addEventListener("toggle", label));
     label();
     questions[0].before(button);
+    // Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
+    let opened = [];
+    window.addEventListener("beforeprint", () => {
+      opened = questions.filter((question) => !question.open);
+      opened.forEach((question) => (question.open = true));
+    });
+    window.addEventListener("afterprint", () => opened.forEach((question) => (question.open = false)));
+  };
+  const reveal = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    const fold = target?.closest("details.at-asked");
+    if (!fold || fold.open) return;
+    fold.open = true;
+    target.scrollIntoView();
   };
 
   const start = () => {
@@ -83,6 +97,8 @@
     window.addEventListener("beforeprint", () => document.querySelectorAll("img.at-svg").forEach(inline));
     named();
     openTogether();
+    reveal();
+    window.addEventListener("hashchange", reveal);
     const article = document.querySelector("article"); // changes its size with the window, and when formulas are set
     if (article) new ResizeObserver(() => idle(reachable)).observe(article);
   };
