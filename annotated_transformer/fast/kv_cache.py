@@ -50,7 +50,7 @@ class FastKeyValueCache:
         self.layers = [FastDecoderLayer(layer, memory, src_mask) for layer in decoder_layers(model.decoder)]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
-        self.to_logits = onednn_linear(self.embedding)
+        self.to_logits = onednn_linear(self.embedding, repeated=True)
         self.positions = cast(Tensor, model.positions.table)
         self.scale, self.length = math.sqrt(model.config.d_model), 0
 

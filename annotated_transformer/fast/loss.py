@@ -46,20 +46,20 @@ class _Chunks(torch.autograd.Function):
     ) -> Tensor:
         h, w = hidden.detach().to(dtype), weight.detach().to(dtype)
         exact = torch.promote_types(dtype, torch.float32)
-        to_logits, to_hidden = onednn_linear(w), onednn_linear(w.T)
-        chunk = torch.empty(ROWS, len(w), dtype=exact, device=w.device)
-        exact_part = torch.empty_like(w, dtype=exact)
+        product, part = w.new_empty(ROWS, len(w)), torch.empty_like(w)
+        chunk, exact_part = product.to(exact), part.to(exact)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = torch.zeros((), dtype=exact, device=w.device)
         for start in range(0, len(labels), ROWS):
             rows = slice(start, start + ROWS)
             inputs = h[rows]
-            product = to_logits(inputs)
-            logits = product if dtype == exact else chunk[: len(inputs)].copy_(product)
+            gradient = _matmul(inputs, w.T, product[: len(inputs)])
+            logits = gradient if dtype == exact else chunk[: len(inputs)].copy_(gradient)
             total += smoothed_losses_in_place(logits, labels[rows], smoothing=smoothing)
-            gradient = product if dtype == exact else product.copy_(logits)
-            grad_hidden[rows] = to_hidden(gradient)
-            grad_weight += exact_part.copy_(onednn_linear(inputs.T)(gradient.T))
+            gradient = logits if dtype == exact else gradient.copy_(logits)
+            grad_hidden[rows] = _matmul(gradient, w)
+            of_weight = _matmul(gradient.T, inputs, part)
+            grad_weight += of_weight if dtype == exact else exact_part.copy_(of_weight)
         ctx.save_for_backward(grad_hidden, grad_weight)
         ctx.share = 1 / len(labels)
         return total * ctx.share
@@ -71,6 +71,11 @@ class _Chunks(torch.autograd.Function):
         grad_hidden, grad_weight = ctx.saved_tensors
         grad = grad * ctx.share
         return grad * grad_hidden, grad * grad_weight, None, None, None
+
+
+def _matmul(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
+    """Return $AB$ in `out`, since new pages take as long as the product; oneDNN has no such option."""
+    return onednn_linear(b.T)(a) if a.dtype == torch.float32 else torch.mm(a, b, out=out)
 
 
 def smoothed_losses_in_place(

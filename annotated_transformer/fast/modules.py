@@ -3,22 +3,31 @@
 Each computes the same function as the plain module. Parameters and saved files do not change.
 """
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.fast.overrides import has_hooks, overridden
+from annotated_transformer.model.attention import (
+    ScaledDotProductAttention,
+    check_mask,
+    check_values,
+    check_widths,
+)
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
+
+SHORT = 16  # keys; PyTorch's softmax is slow over fewer
 
 
 @contextmanager
 def fast_modules(model: Transformer) -> Iterator[None]:
-    """Replace dropout and LayerNorm in `model` by `ByteDropout` and `FusedLayerNorm`, and restore them.
+    """Replace attention, dropout and LayerNorm in `model` by the modules below, and restore them.
 
     A module that is an instance of a subclass, has an overridden method or has hooks is not replaced.
     """
@@ -29,6 +38,8 @@ def fast_modules(model: Transformer) -> Iterator[None]:
                 setattr(parent, name, ByteDropout(child.p))
             elif isinstance(child, LayerNorm) and _is_plain(child, LayerNorm):
                 setattr(parent, name, FusedLayerNorm(child))
+            elif isinstance(child, ScaledDotProductAttention) and _is_plain(child, ScaledDotProductAttention):
+                setattr(parent, name, FastAttention(child))
             else:
                 continue
             swapped.append((parent, name, child))
@@ -41,6 +52,44 @@ def fast_modules(model: Transformer) -> Iterator[None]:
 
 def _is_plain(module: nn.Module, kind: type[nn.Module]) -> bool:
     return type(module) is kind and not overridden(module, kind, "forward") and not has_hooks(module)
+
+
+class FastAttention(nn.Module):
+    """`ScaledDotProductAttention` with fewer and faster operations; `weights` is that of the plain module.
+
+    One addition scales the scores, masks them and converts them to float32. A softmax over fewer than 16
+    keys takes up to ten times as long per number, so short rows are padded with masked keys.
+    """
+
+    def __init__(self, attention: ScaledDotProductAttention) -> None:
+        super().__init__()
+        self.weights = attention.weights
+
+    def forward(
+        self,
+        query: Float[Tensor, "*batch queries d_k"],
+        key: Float[Tensor, "*batch keys d_k"],
+        value: Float[Tensor, "*batch keys d_v"],
+        mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
+    ) -> Float[Tensor, "*batch queries d_v"]:
+        """Return one weighted mean of the values for each query."""
+        check_widths(query, key)
+        check_values(key, value)
+        scores, scale = query @ key.transpose(-2, -1), 1 / math.sqrt(query.size(-1))
+        dtype = torch.promote_types(scores.dtype, torch.float32)
+        lowest = torch.finfo(dtype).min  # not -inf: the softmax of a row of -inf is NaN
+        if mask is None:
+            scores = scale * scores.to(dtype)
+        else:
+            check_mask(mask, scores.shape)
+            masked = torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, lowest)
+            scores = torch.add(masked, scores, alpha=scale)
+        keys = scores.size(-1)
+        weights = F.pad(scores, (0, max(SHORT - keys, 0)), value=lowest).softmax(dim=-1)[..., :keys]
+        if mask is not None and not (sees := mask.any(dim=-1, keepdim=True)).all():
+            weights = weights.masked_fill(~sees, 0.0)
+        weights = self.weights(weights)
+        return weights @ value
 
 
 class FusedLayerNorm(nn.Module):
@@ -83,7 +132,7 @@ class _Drop(torch.autograd.Function):
     def forward(ctx, x: Tensor, dropped: int) -> Tensor:  # type: ignore[no-untyped-def]
         words = torch.empty(-(-x.numel() // 8), dtype=torch.int64, device=x.device)
         draws = words.random_(-(2**63), None).view(torch.uint8)[: x.numel()]
-        keep = (draws >= dropped).view(x.shape)
+        keep = draws.ge_(dropped).view(x.shape)  # 0 or 1, and still bytes: a product with booleans is slow
         ctx.save_for_backward(keep)
         ctx.scale = 256 / (256 - dropped)
         return (x * keep).mul_(ctx.scale)

@@ -1,5 +1,7 @@
 """oneDNN products: those of PyTorch, for any size and layout."""
 
+from unittest.mock import Mock
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -14,8 +16,14 @@ ROWS, INPUTS, OUTPUTS = 5, 7, 11
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize("repeated", [False, True])
 def test_oracle_a_product_is_that_of_pytorch(
-    monkeypatch: pytest.MonkeyPatch, large: int, dtype: torch.dtype, biased: bool, across: bool
+    monkeypatch: pytest.MonkeyPatch,
+    large: int,
+    dtype: torch.dtype,
+    biased: bool,
+    across: bool,
+    repeated: bool,
 ):
     monkeypatch.setattr(linear, "LARGE", large)
     rng = torch.Generator().manual_seed(0)
@@ -25,11 +33,25 @@ def test_oracle_a_product_is_that_of_pytorch(
     )
     if across:  # tensors whose rows lie across memory
         x, weight = x.T.contiguous().T, weight.T.contiguous().T
-    found = onednn_linear(weight, bias if biased else None)(x)
+    product = onednn_linear(weight, bias if biased else None, repeated=repeated)
     expected = F.linear(x.double(), weight.double(), bias.double() if biased else None)
     precision = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 0.03}[dtype]
-    torch.testing.assert_close(found.double(), expected, rtol=precision, atol=precision)
-    assert (found.dtype, found.shape) == (dtype, (ROWS, OUTPUTS))
+    for rows in (ROWS, ROWS, 2):  # the first large product copies the weight, the others use the copy
+        found = product(x[:rows])
+        torch.testing.assert_close(found.double(), expected[:rows], rtol=precision, atol=precision)
+        assert (found.dtype, found.shape) == (dtype, (rows, OUTPUTS))
+
+
+@pytest.mark.parametrize("missing", ["_linear_pointwise", "_reorder_linear_weight"])
+def test_law_a_pytorch_without_these_operators_computes_the_same(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+):
+    monkeypatch.setattr(linear, "LARGE", 0)
+    monkeypatch.setattr(
+        torch.ops, "mkldnn", Mock(spec={"_linear_pointwise", "_reorder_linear_weight"} - {missing})
+    )
+    x, weight = torch.ones(ROWS, INPUTS), torch.ones(OUTPUTS, INPUTS)
+    assert torch.equal(onednn_linear(weight, repeated=True)(x), torch.full((ROWS, OUTPUTS), 7.0))
 
 
 def test_law_a_product_of_no_rows_is_empty():

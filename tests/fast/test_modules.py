@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from annotated_transformer.fast.modules import ByteDropout, FusedLayerNorm, fast_modules
+from annotated_transformer.fast.modules import ByteDropout, FastAttention, FusedLayerNorm, fast_modules
+from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
@@ -67,8 +68,8 @@ def test_law_the_plain_modules_are_restored_even_after_an_error(make_model: Make
     before, names = list(model.modules()), list(model.state_dict())
     with fast_modules(model):
         kinds = {type(module) for module in model.modules()}
-        assert {ByteDropout, FusedLayerNorm} <= kinds
-        assert not {nn.Dropout, LayerNorm} & kinds
+        assert {ByteDropout, FastAttention, FusedLayerNorm} <= kinds
+        assert not {nn.Dropout, LayerNorm, ScaledDotProductAttention} & kinds
         assert list(model.state_dict()) == names
     assert list(model.modules()) == before
 
@@ -79,6 +80,58 @@ def test_law_the_plain_modules_are_restored_even_after_an_error(make_model: Make
     with pytest.raises(KeyboardInterrupt):
         stop()
     assert list(model.modules()) == before
+
+
+MASKS = {
+    "none": lambda rng, keys: None,
+    "causal": lambda rng, keys: torch.ones(7, keys, dtype=torch.bool).tril(),
+    "padding": lambda rng, keys: (
+        torch.arange(keys).view(1, 1, 1, -1) < torch.tensor([1, keys]).view(-1, 1, 1, 1)
+    ),
+    "blind queries": lambda rng, keys: torch.rand(2, 1, 7, keys, generator=rng) < 0.3,
+    "nothing": lambda rng, keys: torch.zeros(7, keys, dtype=torch.bool),
+}
+
+
+@pytest.mark.parametrize("keys", [1, 5, 15, 16, 19])
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_oracle_fast_attention_is_the_plain_one(
+    keys: int, mask: Callable[..., torch.Tensor | None], scale: float
+):
+    rng = torch.Generator().manual_seed(keys)
+    query, key, value = (
+        torch.randn(2, 3, rows, width, generator=rng, dtype=torch.float64).requires_grad_()
+        for rows, width in ((7, 4), (keys, 4), (keys, 5))
+    )
+    allowed, plain, found = mask(rng, keys), ScaledDotProductAttention(), []
+    for attention in (plain, FastAttention(plain)):
+        seen: list[torch.Tensor] = []
+        handle = plain.weights.register_forward_hook(lambda _, __, weights, seen=seen: seen.append(weights))
+        read = attention(scale * query, key, value, allowed)
+        handle.remove()
+        gradients = torch.autograd.grad((read * torch.arange(5)).sin().sum(), (query, key, value))
+        found.append((read, *seen, *gradients))
+    assert len(found[0]) == 5
+    torch.testing.assert_close(found[1], found[0], rtol=1e-12, atol=1e-12 * scale)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("shapes", "mask", "message"),
+    [
+        (((7, 4), (5, 3), (5, 4)), None, r"^query has d_k=4 features and key 3, "),
+        (((7, 4), (5, 4), (6, 4)), None, r"^5 keys but 6 values; "),
+        (((7, 4), (5, 4), (5, 4)), torch.ones(7, 6, dtype=torch.bool), r"^mask of shape \(7, 6\) does not "),
+    ],
+)
+def test_message_fast_attention_refuses_what_the_plain_one_refuses(
+    shapes: tuple[tuple[int, int], ...], mask: torch.Tensor | None, message: str
+):
+    inputs = [torch.ones(2, 3, *shape) for shape in shapes]
+    for attention in (ScaledDotProductAttention(), FastAttention(ScaledDotProductAttention())):
+        with pytest.raises(ValueError, match=message):
+            attention(*inputs, mask)
 
 
 def test_oracle_the_fused_norm_equals_the_plain_one():

@@ -7,6 +7,7 @@ from torch import nn
 
 from annotated_transformer.fast.modules import ByteDropout, fast_modules
 from annotated_transformer.fast.overrides import has_hooks, overridden
+from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 
@@ -48,7 +49,7 @@ def test_law_each_kind_of_hook_is_seen_until_it_is_removed(register: str):
     assert not has_hooks(layer)
 
 
-def test_law_a_changed_dropout_or_norm_is_not_replaced(make_model: MakeModel):
+def test_law_a_changed_module_is_not_replaced(make_model: MakeModel):
     class Half(nn.Dropout):
         def forward(self, x):
             return x / 2
@@ -58,7 +59,11 @@ def test_law_a_changed_dropout_or_norm_is_not_replaced(make_model: MakeModel):
     first.norm, first.dropout = Louder(12), Half(0.5)
     last.norm.forward = lambda x: 2 * x
     last.dropout.register_forward_hook(lambda *_: None)
-    kept = [first.norm, first.dropout, last.norm, last.dropout]
+    hooked, other = model.encoder.layers[0].self_attention, model.decoder.layers[0].cross_attention
+    hooked.attention.register_forward_hook(lambda *_: None)
+    other.attention = FusedAttention()
+    kept = [first.norm, first.dropout, last.norm, last.dropout, hooked.attention, other.attention]
     with fast_modules(model):
-        assert [first.norm, first.dropout, last.norm, last.dropout] == kept
+        found = [first.norm, first.dropout, last.norm, last.dropout, hooked.attention, other.attention]
+        assert found == kept
         assert type(model.dropout) is ByteDropout
