@@ -6,9 +6,22 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 RUN = Path(__file__).parent / "run.py"
 
-PROGRAM = '"""A program."""\n\n\ndef double(x):\n    """Return twice x."""\n    return 2 * x\n'
+PROGRAM = '''"""A program."""
+
+
+def double(x):
+    """Return twice x."""
+    return 2 * x
+
+
+def half(n: int) -> int:
+    """Return half of n, rounded down."""
+    return n // 2
+'''
 TESTS = """
 import subprocess, sys, threading, pytest, torch
 from annotated_transformer import double
@@ -34,6 +47,13 @@ def test_message_double(): assert double(2) == 4
 @pytest.mark.parametrize("wrong", range(3, 10))
 def test_message_not(wrong): assert double(1) != wrong
 """
+CHECKED = """
+import pytest
+from annotated_transformer import half
+def test_half(): assert half(4) == 2
+def test_refused():
+    with pytest.raises(Exception, match="type"): half(4.0)
+"""
 MARKERS = '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\nmarkers = ["message", "page"]\n'
 
 
@@ -45,15 +65,18 @@ def judge(
     (root / "annotated_transformer" / "__init__.py").write_text(PROGRAM, encoding="utf-8")
     (root / "tests" / "mutation").mkdir(parents=True)
     (root / "tests" / "test_double.py").write_text(TESTS, encoding="utf-8")
+    (root / "tests" / "test_half.py").write_text(CHECKED, encoding="utf-8")
     (root / "tests" / "mutation" / "mutants.toml").write_text("\n".join(mutants), encoding="utf-8")
     (root / "pyproject.toml").write_text(MARKERS, encoding="utf-8")
     command = [sys.executable, str(RUN), "--root", str(root), "--seconds", str(seconds), *["--green"] * green]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def mutant(name: str, new: str, test: str = "", old: str = "2 * x", more: str = "") -> str:
+def mutant(
+    name: str, new: str, test: str = "", old: str = "2 * x", more: str = "", of: str = "double"
+) -> str:
     """Return an entry of the list."""
-    file, tests = "annotated_transformer/__init__.py", [f"tests/test_double.py{test}"]
+    file, tests = "annotated_transformer/__init__.py", [f"tests/test_{of}.py{test}"]
     entry = {"name": name, "file": file, "old": old, "new": new, "tests": tests}
     return "\n".join(["[[mutant]]", *(f"{key} = {value!r}" for key, value in entry.items()), more])
 
@@ -137,6 +160,20 @@ def test_law_tests_that_are_not_green_before_kill_nothing(tmp_path: Path):
     assert "red without any mutation" in done.stderr
     assert "not found: " in done.stderr  # no such test
     assert "status 5" in done.stderr  # no test marked so
+    assert "mutants killed" not in done.stdout
+    assert done.returncode == 1
+
+
+def test_law_what_the_shape_checker_alone_notices_is_killed(tmp_path: Path):
+    done = judge(tmp_path, mutant("float", "n / 2", old="n // 2", of="half", test="::test_half"))
+    assert "1 of 1 mutants killed" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("green", [False, True])
+def test_law_a_test_that_is_red_without_the_shape_checker_kills_nothing(tmp_path: Path, green: bool):
+    done = judge(tmp_path, mutant("tripled", "3 * x", of="half", test="::test_refused"), green=green)
+    assert "red without any mutation, where shapes are not checked" in done.stderr
+    assert "test_refused" in done.stderr
     assert "mutants killed" not in done.stdout
     assert done.returncode == 1
 
