@@ -3,8 +3,8 @@
 python chapters/lint_prose.py           all chapters and guides
 python chapters/lint_prose.py NAME …    these: 03_scaled_dot_product_attention
 
-It lists sentences with absolute words but no claim nearby, first uses of terms of later chapters, and typed
-numbers with their source. A line that begins with ! also fails a test.
+It lists sentences with absolute words but no claim nearby, first uses of terms of later chapters, typed
+numbers with their source, and large numbers without commas. A line that begins with ! also fails a test.
 """
 
 import json
@@ -31,7 +31,7 @@ def report(source: Path) -> list[str]:
         if typed.passes != "a constant":
             mark, why = (" ", typed.passes) if typed.passes else ("!", "no cell prints it")
             lines.append(f"{mark} {source.name}:{typed.line}: {typed.number} ({why}): {typed.sentence}")
-    return lines
+    return [*lines, *(f"! {source.name}: {complaint}" for complaint in numbers.ungrouped(chapter))]
 
 
 if __name__ == "__main__":

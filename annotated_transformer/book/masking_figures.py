@@ -17,6 +17,7 @@ from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import cell, draw_matrix, draw_operator
 from annotated_transformer.book.palette import (
     FIRST,
+    INK,
     KEY,
     MASKED,
     MUTED,
@@ -102,13 +103,14 @@ def draw_losses(
     """
     fig, ax = new_figure(height=3.9)
     ax.axhline(chance, color=MUTED, lw=1, ls=":")
-    for (name, losses), color, style, place in zip(
-        runs.items(), (FIRST, SECOND, OUTPUT), ("-", "--", "-."), places, strict=True
-    ):
+    looks = ((FIRST, "-", ""), (SECOND, "--", ""), (INK, "-", "o"))
+    for (name, losses), (color, style, marker), place in zip(runs.items(), looks, places, strict=True):
         for run in losses:
-            ax.plot(range(len(run)), run, color=color, linestyle=style, marker="", lw=1.5)
+            look: dict[str, Any] = {"color": color, "linestyle": style, "marker": marker}
+            ax.plot(range(len(run)), run, lw=1.5, markersize=4, **look)
         ax.text(*place, name, ha="left", va="center")
-    ax.set(ylim=(0, 1.5 * chance), xlabel="training step", ylabel="training loss")
+    # Room below 0, so that a loss of 0 does not lie on the axis.
+    ax.set(ylim=(-0.08 * chance, 1.5 * chance), xlabel="training step", ylabel="training loss")
     ax.set_yticks([0, 1, chance], ["0", "1", "log 10"])
     return fig
 

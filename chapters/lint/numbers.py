@@ -12,6 +12,9 @@ passes if
 
 Captions, titles, alt texts and the arguments of `say` count as prose, and the words of a figure do not
 count as output. The numbers of sections, figures, equations and versions are ignored.
+
+Whole numbers of 10,000 and more have commas: 10,000, not 10000 or 10 000. Code, formulas and ids (arXiv
+1706.03762, seed 12345, #12345) are exempt; names of claims and the front matter's terms are prose here.
 """
 
 import ast
@@ -35,6 +38,10 @@ PLACE = re.compile(
 TYPED = re.compile(r"<!--\s*typed:(.*?)-->", re.DOTALL)
 QUOTED = re.compile(r"\{cite|\bpaper\b|\bpaper's\b")
 WORDS = {"alt", "caption", "title"}  # what a figure says
+UNGROUPED = re.compile(r"(?<![\w.,#/])(?:\d{5,}|\d{2,3}(?:[ \u00a0\u2009\u202f]\d{3})+)(?!\w)")
+ID = re.compile(
+    r"\b(?:arXiv|commit|ids?|issues?|ports?|seeds?)[\s:]+\d+(?:(?:,\s*| and | to |–)\d+)*", re.IGNORECASE
+)
 DATA = re.compile(r"-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 
@@ -91,20 +98,38 @@ def numbers(chapter: Chapter, cells: list[dict[str, Any]]) -> Iterator[Typed]:
     yield from _in_words(chapter, known)
 
 
+def ungrouped(chapter: Chapter) -> list[str]:
+    """Return the whole numbers of 10,000 and more that are written without commas."""
+    texts = [(paragraph.text, paragraph.line) for paragraph in chapter.paragraphs()]
+    texts += _words(chapter, "say", "claim")
+    texts += [(str(meaning), 1) for meaning in chapter.header.get("terms", {}).values()]
+    return [
+        f"line {line + text.count(chr(10), 0, found.start())}: {found[0]} has no commas"
+        for text, line in texts
+        for found in UNGROUPED.finditer(ID.sub(lambda number: " " * len(number[0]), blank(text, math=True)))
+    ]
+
+
 def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Typed]:
     """Return the numbers that stand in the words of figures, as they were typed."""
+    for text, line in _words(chapter, "say"):
+        for found in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
+            why = _why(found[0], known, quoted=bool(QUOTED.search(text)), typed=set())
+            yield Typed(found[0], line, " ".join(text.split()), why)
+
+
+def _words(chapter: Chapter, *calls: str) -> Iterator[tuple[str, int]]:
+    """Return the words of figures and of the first argument of each of these calls, with their lines."""
     for part in chapter.parts:
         for node in ast.walk(parse(part.text)) if part.code else []:
-            place: ast.expr | None = None
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "say":
-                place = node
+            places: list[ast.expr] = []
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in calls:
+                places = node.args[:1]
             elif isinstance(node, ast.keyword) and node.arg in WORDS:
-                place = node.value
-            if place is not None:
+                places = [node.value]
+            for place in places:
                 for text in _literals(place):
-                    for found in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
-                        why = _why(found[0], known, quoted=bool(QUOTED.search(text)), typed=set())
-                        yield Typed(found[0], part.line + place.lineno, " ".join(text.split()), why)
+                    yield text, part.line + place.lineno
 
 
 def _why(number: str, known: dict[str, set[Decimal]], *, quoted: bool, typed: set[Decimal]) -> str:

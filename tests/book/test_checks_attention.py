@@ -84,6 +84,10 @@ WRONG = {
     ),
     "softmax: subtracts the first score": (check_softmax, lambda scores: shifted(scores, scores[0])),
     "softmax: subtracts the mean": (check_softmax, lambda scores: shifted(scores, sum(scores) / len(scores))),
+    "softmax: subtracts the score farthest from 0": (
+        check_softmax,
+        lambda scores: shifted(scores, max(scores, key=abs)),
+    ),
     "softmax: hardest only": (check_softmax, lambda scores: [float(s == max(scores)) for s in scores]),
     "from scratch: no scale": (check_attention, lambda q, k, v: (q @ k.mT).softmax(-1) @ v),
     "from scratch: 1/2 for any width": (check_attention, lambda q, k, v: (q @ k.mT / 2).softmax(-1) @ v),

@@ -98,6 +98,12 @@ def nan_to_zero(query, key, value, mask):
     return filled(-math.inf)(query, key, value, mask).nan_to_num()
 
 
+def nan_weights_to_zero(query, key, value, mask):
+    """Add −∞ and hide the NaN in the weights: the values' gradient is right, that of the queries is not."""
+    added = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+    return (scores_of(query, key) + added).softmax(dim=-1).masked_fill(~mask, 0.0) @ value
+
+
 def masked_after(query, key, value, mask):
     return (scores_of(query, key).softmax(dim=-1) * mask) @ value
 
@@ -172,6 +178,7 @@ WRONG = {
     "attention: a larger number, average of hidden": (check_masked_attention, filled(-1e30)),
     "attention: NaN": (check_masked_attention, filled(-math.inf)),
     "attention: zeros, but a gradient of NaN": (check_masked_attention, nan_to_zero),
+    "attention: zeros, but a gradient of NaN at the queries": (check_masked_attention, nan_weights_to_zero),
     "attention: masked after the softmax": (check_masked_attention, masked_after),
     "attention: renormalised": (check_masked_attention, renormalised),
     "attention: one mask for all sentences": (check_masked_attention, only_square_masks),
@@ -232,9 +239,10 @@ def test_law_an_empty_answer_fails_politely():
         ("local: shifted by one", "query 3 may not attend to key 0"),
         ("debug: one bug left, or", "query 0 of sentence 0 may not attend to key 1"),
         ("weights: padding may be read", "query 3 gives key 0"),
+        ("attention: zeros, but a gradient of NaN at the queries", "the gradient of the queries is NaN"),
     ],
 )
-def test_law_the_verdict_names_the_pair_that_is_wrong(name, words):
+def test_law_the_verdict_names_what_is_wrong(name, words):
     check, answer = WRONG[name]
     verdict = check(answer)
     assert not verdict.passed

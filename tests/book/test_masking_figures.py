@@ -65,6 +65,9 @@ def test_law_all_runs_are_drawn_and_named():
     assert [list(line.get_ydata()) for line in ax.lines[1:]] == [run for r in runs.values() for run in r]
     assert texts(fig) == list(runs)
     assert ax.lines[0].get_ydata()[0] == math.log(10)
+    looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines[1:]}
+    assert len(looks) == len(runs)  # so that they can be told apart without their colours
+    assert ax.get_ylim()[0] < 0  # so that a loss of 0 does not lie on the axis
     svg(fig)
 
 

@@ -12,6 +12,7 @@ from lint.source import read, read_file, sentences
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+PAGES = [*sorted((ROOT / "chapters").glob("*.md")), ROOT / "index.md", ROOT / "README.md"]
 HEADER = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
 terms: {query: A vector.}
@@ -221,6 +222,45 @@ SOLUTION = CODE.format(":tags: [solution]\n\nbeta = 0.98")
 )
 def test_law_a_number_that_nothing_vouches_for_is_named(text, found):
     assert typed(text) == found
+
+
+# Commas.
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=lambda path: path.stem)
+def test_law_large_numbers_have_commas(path):
+    assert numbers.ungrouped(read_file(path)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("10000 keys, 1234567 queries, 65504.", ["10000", "1234567", "65504"]),
+        ("-60000, −60000 and 60000.5 in (70000), 80000–90000", ["60000"] * 3 + ["70000", "80000", "90000"]),
+        ("10 000 keys and 37\u202f000 more", ["10 000", "37\u202f000"]),
+        ("10,000 keys, 1,234,567 queries, 9999, 1000, in 2017", []),
+        ("1706.03762, 3.14159, 0.10000, float32, 12345th, a12345", []),
+        ("arXiv 12345, id 50256, ids 50256, 50257 and 50258, seed 12345, issue #12345, #12345", []),
+        ("$10000$ and `10000` and [x](https://x.org/10000) <!-- 10000 -->", []),
+        ("```python\n10000\n```", []),
+        (CODE.format("x = 10000"), []),
+        ("| a |\n| - |\n| 10000 |", ["10000"]),
+        (CODE.format('show_figure(caption="10000 keys", title=f"{x} of 20000")'), ["10000", "20000"]),
+        (CODE.format('claim("10000 keys", 30000, name="x-40000", equals=30000)'), ["10000"]),
+        (CODE.format('say("10000 keys")'), ["10000"]),
+        (CODE.format('print("10000 keys")'), []),
+    ],
+)
+def test_law_a_large_number_without_commas_is_named(text, found):
+    complaints = [line.partition(": ")[2] for line in numbers.ungrouped(chapter(text))]
+    assert complaints == [f"{number} has no commas" for number in found]
+
+
+def test_law_the_line_and_the_terms_count_too():
+    (complaint,) = numbers.ungrouped(chapter("Few.\nBut 10000 keys."))
+    assert complaint == "line 7: 10000 has no commas"
+    header = HEADER.replace("A vector.", "One of 10000 vectors.")
+    assert numbers.ungrouped(read(header, "03_here.md")) == ["line 1: 10000 has no commas"]
 
 
 # Absolute words.

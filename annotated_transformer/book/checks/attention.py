@@ -51,7 +51,13 @@ def _change(before: Tensor, after: Tensor) -> str:
 def check_softmax(answer: Callable[[list[float]], list[float]]) -> str:
     """Check `answer(scores)`, a softmax in plain Python: exercise ex-softmax."""
     ordinary = [0.0, 1.0, -2.0, 0.5], [3.0], [2.0, 2.0]
-    for scores in (*ordinary, [0.0, 1000.0, 999.0], [-1000.0, -1001.0], [1000.0, 0.0, 0.0, 0.0]):
+    for scores in (
+        *ordinary,
+        [0.0, 1000.0, 999.0],
+        [-1000.0, -1001.0],
+        [-1000.0, 5.0],
+        [1000.0, 0.0, 0.0, 0.0],
+    ):
         found = answer(list(scores))
         expect(isinstance(found, list), f"the result for {scores} is a {type(found).__name__}, not a list.")
         wanted = torch.tensor(scores, dtype=torch.float64).softmax(0)

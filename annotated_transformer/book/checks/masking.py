@@ -101,16 +101,18 @@ def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Te
     expect_close(low, torch.tensor([[1.0]]), what="the output where the allowed score is -4e9")
 
     mask[:, :, 3] = False
-    values = value.clone().requires_grad_()
-    blind = answer(query, key, values, mask)
+    for leaf in (query, key, value):
+        leaf.requires_grad_()
+    blind = answer(query, key, value, mask)
     expect(not blind.isnan().any(), "a query that may read no key gives NaN.")
     expect_close(blind[..., 3, :], torch.zeros(2, 3, 6), what="the output of a query that may read no key")
-    (gradient,) = torch.autograd.grad(blind[..., :3, :].sum(), values)
-    expect(
-        bool(gradient.isfinite().all()),
-        "one query may read no key, and the gradient of the values is NaN, although the loss ignores that "
-        "query.",
-    )
+    gradients = torch.autograd.grad(blind[..., :3, :].sum(), (query, key, value))
+    for name, gradient in zip(("queries", "keys", "values"), gradients, strict=True):
+        expect(
+            bool(gradient.isfinite().all()),
+            f"one query may read no key, and the gradient of the {name} is NaN, although the loss ignores "
+            "that query.",
+        )
     return "it agrees with PyTorch's kernel, also for very low scores and for a query with no keys."
 
 
