@@ -12,7 +12,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing import Box, draw_arrow, draw_box
 from annotated_transformer.book.figures import new_canvas
 from annotated_transformer.book.matrices import draw_matrix
-from annotated_transformer.book.palette import DECODER, ENCODER, INK, KEY, NEUTRAL, OUTPUT, PAPER
+from annotated_transformer.book.palette import DECODER, ENCODER, INK, KEY, MUTED, NEUTRAL, OUTPUT, PAPER
 
 CELL = 0.6
 FLAT = 1.7  # the height of a box without a mask
@@ -47,8 +47,8 @@ def draw_model_map(
 
     `masks` maps "encoder self-attention", "decoder self-attention" and "cross-attention", or some of them, to
     a mask over the tokens of `source` and `target`, drawn inside the box. Without any mask, the boxes are
-    flat and the tokens stand below. `focus` names one attention to emphasise, `notes` puts a few words
-    below a mask.
+    flat, and the tokens stand below with their names. `focus` names one attention to emphasise, `notes` puts
+    a few words below a mask.
 
     Raises:
         ValueError: A name is none of the three.
@@ -61,7 +61,9 @@ def draw_model_map(
     cross_box = places["cross-attention"].box
     beside = cross_box.center[1] - 0.5  # of the memory
     tops = {"Encoder": beside + 1.9, "Decoder": cross_box.top[1] + 1.0}
-    fig, ax = new_canvas(14.0, tops["Decoder"] + 1.6)
+    below = 0.0 if masks else 0.6  # for the names of the tokens
+    fig, ax = new_canvas(14.0, tops["Decoder"] + 1.6 + below)
+    ax.set_ylim(-below, tops["Decoder"] + 1.6)
     for x, color, title in ((0.15, ENCODER, "Encoder"), (7.15, DECODER, "Decoder")):
         top = tops[title]
         ax.add_patch(Rectangle((x, 1.45), 6.7, top - 1.45, facecolor=color, alpha=0.12, lw=0))
@@ -77,11 +79,12 @@ def draw_model_map(
     read = ("source", "target so far") if masks else (" ".join(source), " ".join(target))
     source_box = draw_box(ax, 1.0, 0.15, 5.0, 0.9, read[0], color=NEUTRAL)
     target_box = draw_box(ax, 8.0, 0.15, 5.0, 0.9, read[1], color=NEUTRAL)
-    memory = draw_box(ax, 0.45, beside, 3.0, 1.0, "memory", color=KEY)
+    memory = draw_box(ax, 0.45, beside, 2.5, 1.0, "memory", color=KEY)
     prediction = draw_box(ax, 8.4, tops["Decoder"] + 0.5, 4.2, 0.95, "next word", color=OUTPUT)
-    names = ("", "") if masks else ("source", "target so far")
-    draw_arrow(ax, source_box.top, (source_box.top[0], encoder.y), names[0])
-    draw_arrow(ax, target_box.top, (target_box.top[0], decoder.y), names[1])
+    for token_box, reader, label in ((source_box, encoder, "source"), (target_box, decoder, "target so far")):
+        draw_arrow(ax, token_box.top, (token_box.top[0], reader.y))
+        if not masks:
+            ax.text(token_box.center[0], -0.25, label, ha="center", va="center", color=MUTED)
     draw_arrow(ax, (memory.center[0], encoder.y + encoder.height), memory.bottom)
     draw_arrow(ax, decoder, cross, "queries")
     draw_arrow(ax, memory.right, cross.left, "keys, values")

@@ -83,6 +83,14 @@ WRONG = {
     "weight: linear": (check_half_life, lambda distance: 1 - 0.5 / distance),
     "weight: other base": (check_half_life, lambda distance: math.exp(-1 / distance)),
     "capacity: rounded up": (check_capacity, lambda *given: capacity(*given) + 1),
+    "capacity: natural logarithms": (
+        check_capacity,
+        lambda vocab, numbers, bits: int(numbers * bits * math.log(2) / math.log(vocab)),
+    ),
+    "capacity: binary logarithm": (
+        check_capacity,
+        lambda vocab, numbers, bits: int(numbers * bits / math.log2(vocab)),
+    ),
     "capacity: bits": (check_capacity, lambda vocab, numbers, bits: numbers * bits // vocab),
     "capacity: one number": (check_capacity, lambda vocab, numbers, bits: capacity(vocab, 1, bits)),
 }

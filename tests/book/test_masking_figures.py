@@ -4,6 +4,9 @@ import math
 
 import pytest
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 from annotated_transformer.book import masking_figures as figures
 from annotated_transformer.book.figures import svg
@@ -142,6 +145,19 @@ def test_law_the_map_without_masks_is_lower_and_names_the_tokens_below():
     plain = draw_model_map(SOURCE, TARGET)
     assert plain.get_figheight() < 0.6 * draw_model_map(SOURCE, TARGET, masks=MASKS).get_figheight()
     assert {"dogs run </s> <pad>", "source", "<s> Hunde rennen", "target so far"} <= set(texts(plain))
+
+
+@pytest.mark.parametrize("masks", [None, MASKS])
+def test_law_no_text_of_the_map_crosses_the_edge_of_a_panel(masks):
+    fig = draw_model_map(["the", "dog", "sleeps", "."], ["der", "Hund", "schläft"], masks=masks)
+    FigureCanvasAgg(fig).draw()
+    (ax,) = fig.axes
+    rectangles = [patch for patch in ax.patches if isinstance(patch, Rectangle)]
+    panels = [patch.get_window_extent() for patch in rectangles if patch.get_width() == 6.7]
+    assert len(panels) == 2
+    for text in filter(Text.get_text, ax.texts):
+        box = text.get_window_extent()
+        assert any(panel.x0 < box.x0 < box.x1 < panel.x1 for panel in panels), text.get_text()
 
 
 @pytest.mark.message

@@ -160,4 +160,4 @@ def check_leak_test(answer: Callable[[Callable[[Tensor], Tensor], int, int], boo
     ):
         found = bool(answer(decode, n, vocab))
         expect(found == leaks, f"{name} {'leaks' if leaks else 'does not leak'}, but you found {found}.")
-    return "it finds leaks from the next and from far words, and accuses no honest decoder."
+    return "it finds leaks from the next and from far words, and accuses neither honest decoder."
