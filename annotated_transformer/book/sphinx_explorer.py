@@ -78,7 +78,7 @@ def write_explorer(app: Sphinx) -> None:
         return
     folder = Path(app.outdir, "_static", FOLDER)
     pack.write(folder)
-    models = {name: bundle.megabytes((folder / f"{name}.js").stat().st_size) for name in bundle.EXAMPLES}
+    models = {name: bundle.model_size(name) for name in bundle.EXAMPLES}
     script = bundle.explorer_script(models, app.config.at_chapters)
     (folder / "explorer.js").write_text(script, encoding="utf-8")
     style = (bundle.HERE / "ui" / "explorer.css").read_text(encoding="utf-8")
