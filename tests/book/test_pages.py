@@ -198,6 +198,16 @@ def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Brow
             assert said == []
 
 
+def test_law_scroll_bars_are_dark_by_night(browser: Browser, book: str):
+    with contextlib.closing(browser.new_context(color_scheme="dark")) as context:
+        page = context.new_page()
+        page.goto(f"{book}chapters/preface.html")
+        thumb = "getComputedStyle(document.querySelector('article pre, article')).scrollbarColor"
+        assert page.evaluate(thumb) == "rgb(169, 180, 194) rgba(0, 0, 0, 0)"
+        page.emulate_media(color_scheme="light")
+        page.wait_for_function(f"{thumb} === 'auto'")
+
+
 def test_law_formulas_wear_the_colour_of_their_role(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
         page = watch(context, book, [])
