@@ -1,5 +1,6 @@
 """What the explorer needs from Sphinx: its directive, and its files, on pages that show it and no others."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from annotated_transformer.book.explorer.frame_page import explorer_page
 
 FOLDER = "explorer"  # in _static
 MARK = "data-explorer="  # what a page that shows the explorer has in its body
+TABLE = re.compile(r'<table class="at-x-formulas.*?</table>', re.DOTALL)
+PART = re.compile(r"<(table|thead|tbody|tr|th|td)\b")
+ROLES = {"thead": "rowgroup", "tbody": "rowgroup", "tr": "row", "th": "columnheader", "td": "cell"}
 
 
 class Explorer(SphinxDirective):
@@ -38,7 +42,7 @@ class TensorTable(SphinxDirective):
         head = nodes.row("", *(nodes.entry("", nodes.paragraph("", title)) for title in titles))
         group += nodes.thead("", head)
         group += nodes.tbody("", *(self._row(kind, entry) for kind, entry in bundle.kinds().items()))
-        return [nodes.table("", group)]
+        return [nodes.table("", group, classes=["at-x-formulas"])]
 
     def _row(self, kind: str, entry: dict[str, Any]) -> nodes.row:
         title = entry["title"][0].upper() + entry["title"][1:]
@@ -78,7 +82,7 @@ def write_explorer(app: Sphinx) -> None:
         return
     folder = Path(app.outdir, "_static", FOLDER)
     pack.write(folder)
-    models = {name: bundle.megabytes((folder / f"{name}.js").stat().st_size) for name in bundle.EXAMPLES}
+    models = {name: bundle.model_size(name) for name in bundle.EXAMPLES}
     script = bundle.explorer_script(models, app.config.at_chapters)
     (folder / "explorer.js").write_text(script, encoding="utf-8")
     style = (bundle.HERE / "ui" / "explorer.css").read_text(encoding="utf-8")
@@ -92,10 +96,20 @@ def load_explorer(app: Sphinx, page: str, template: str, context: dict[str, Any]
         app.add_css_file(f"{FOLDER}/explorer.css")
 
 
+def keep_table(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Say what the table's parts are: on phones they are blocks, which some browsers read as no table."""
+
+    def with_roles(table: re.Match[str]) -> str:
+        return PART.sub(lambda part: f'{part[0]} role="{ROLES.get(part[1], part[1])}"', table[0])
+
+    context["body"] = TABLE.sub(with_roles, context.get("body", ""))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the above with Sphinx; `sphinx_cover`, which reads the list of chapters, comes before."""
     app.add_directive("explorer", Explorer)
     app.add_directive("tensor-table", TensorTable)
     app.connect("builder-inited", write_explorer)
     app.connect("html-page-context", load_explorer, priority=100)  # before the list of scripts is copied
+    app.connect("html-page-context", keep_table)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

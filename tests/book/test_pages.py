@@ -17,7 +17,8 @@ from benchmarks.serving import serving
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 780}
+WIDE = {"width": 1280, "height": 900}
+PHONE = {"width": 348, "height": 780}  # 360 pixels, less a scroll bar
 GENERATED = ("search", "genindex", "py-modindex")
 
 pytestmark = pytest.mark.page
@@ -180,6 +181,31 @@ def inspect(browser: Browser, address: str, name: str, patience: float = 30_000)
 @pytest.mark.parametrize("name", [*documents(), *GENERATED])
 def test_law_a_page_is_whole_offline_accessible_and_fits_a_phone(browser: Browser, book: str, name: str):
     assert inspect(browser, book, f"{name}.html") == []
+
+
+def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Browser, book: str):
+    fonts = (
+        "performance.getEntriesByType('resource')"
+        ".filter(file => file.initiatorType === 'link' && file.name.includes('.woff'))"
+    )
+    for address, count in ((book, 4), (f"{HTML.as_uri()}/", 0)):
+        with contextlib.closing(browser.new_context()) as context:
+            page, said = context.new_page(), []
+            page.on("console", lambda message, said=said: message.type == "log" or said.append(message.text))
+            page.goto(f"{address}explorer.html")
+            page.wait_for_load_state("networkidle")
+            assert page.evaluate(f"{fonts}.length") == count
+            assert said == []
+
+
+def test_law_scroll_bars_are_dark_by_night(browser: Browser, book: str):
+    with contextlib.closing(browser.new_context(color_scheme="dark")) as context:
+        page = context.new_page()
+        page.goto(f"{book}chapters/preface.html")
+        thumb = "getComputedStyle(document.querySelector('article pre, article')).scrollbarColor"
+        assert page.evaluate(thumb) == "rgb(169, 180, 194) rgba(0, 0, 0, 0)"
+        page.emulate_media(color_scheme="light")
+        page.wait_for_function(f"{thumb} === 'auto'")
 
 
 def test_law_formulas_wear_the_colour_of_their_role(browser: Browser, book: str):

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.book.explorer.pack import join_scripts
+from annotated_transformer.book.explorer.first_frame import FILE as FIRST_FRAME
+from annotated_transformer.book.explorer.pack import join_scripts, weights_script
 from annotated_transformer.book.front.chapters import Chapter
 from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
 
@@ -75,6 +76,7 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
         "kinds": {
             kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()
         },
+        "frame": json.loads(FIRST_FRAME.read_text(encoding="utf-8")),
         "tour": json.loads((HERE / "tour.json").read_text(encoding="utf-8")),
         "chapters": {c.number: {"title": c.title, "page": c.file} for c in chapters},
     }
@@ -90,6 +92,6 @@ def reference_page(function: str) -> str:
     return f"chapters/api/{function.split('.')[1]}"
 
 
-def megabytes(size: int) -> str:
-    """Return a number of bytes as one reads it on a button: 9.6 MB."""
-    return f"{size / 1e6:.1f} MB"
+def model_size(direction: str) -> str:
+    """Return how much a page loads with a model, as one reads it on a button: 9.6 MB."""
+    return f"{len(weights_script(direction).encode()) / 1e6:.1f} MB"

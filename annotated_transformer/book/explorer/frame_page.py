@@ -20,12 +20,10 @@ LOOKED = "Attention shows where the model looked, not why it chose."  # as in ui
 def explorer_page() -> str:
     """Return the element that the explorer's script takes over, with the first frame in it."""
     frame = json.loads(FILE.read_text(encoding="utf-8"))
-    options = {"view": "all", "direction": frame["direction"], "text": frame["sentence"]}
     language = frame["direction"].split("-")[0]
-    data = json.dumps(frame, ensure_ascii=False).replace("</", "<\\/")
+    options = escape(json.dumps({"view": "all"}))
     return (
-        f'<div class="at-x" data-explorer="{escape(json.dumps(options))}">'
-        f'<script type="application/json" class="at-x-frame">{data}</script>'
+        f'<div class="at-x" data-explorer="{options}">'
         f'<p class="at-x-translation"><q lang="{language}">{escape(frame["sentence"])}</q></p>'
         f'<div class="at-x-main"><div>{_translation(frame)}<p class="at-x-help">{HELP_LOG_PROB}</p>'
         f'<p class="at-x-help">{HELP_TOKEN}</p>{_stage(frame)}</div>{_why(frame)}</div>'

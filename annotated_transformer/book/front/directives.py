@@ -7,9 +7,11 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
+from annotated_transformer.book.explorer.bundle import model_size
 from annotated_transformer.book.front.chapters import LIST, Chapter, cards, source_of
-from annotated_transformer.book.front.cover import FILE
+from annotated_transformer.book.front.cover import FILE, MODEL
 from annotated_transformer.book.front.picture import picture
+from annotated_transformer.decoding.pretrained import pretrained_folder
 
 NO_TERMS = "No chapter defines its terms yet."
 
@@ -20,7 +22,8 @@ class Picture(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the picture as HTML."""
         self.env.note_dependency(str(FILE))
-        return [nodes.raw("", picture(), format="html")]
+        self.env.note_dependency(str(pretrained_folder(MODEL) / "model.safetensors"))
+        return [nodes.raw("", picture(model_size(MODEL)), format="html")]
 
 
 class chapter_cards(nodes.General, nodes.Element):  # type: ignore[misc]

@@ -1,6 +1,7 @@
 """The cover's live picture: German words, English words, and a curve for each weight between them.
 
-It is complete without a script. With `static/cover.js`, a German word shows what it reads.
+It is complete without a script. With `static/cover.js`, a German word shows what it reads, and the button
+brings the explorer's script, which runs the model in place of the picture.
 """
 
 import json
@@ -13,8 +14,8 @@ END = "<eos>"
 LEAST = 0.03  # smaller weights are neither drawn nor told; cover.js has the same limit
 
 
-def picture() -> str:
-    """Return the picture as HTML, from the committed weights."""
+def picture(size: str) -> str:
+    """Return the picture as HTML, from the committed weights; `size` is that of the model, for the button."""
     data = json.loads(FILE.read_text(encoding="utf-8"))
     source, target, weights = data["source"], data["target"], data["weights"]
     rows = max(len(source), len(target))
@@ -31,7 +32,10 @@ def picture() -> str:
         f'<ul role="list" class="at-alignment-queries" aria-labelledby="at-queries">{queries}</ul></div>'
         "</div>"
         f"<figcaption>{_caption(data)}</figcaption>"
-        '<p class="at-alignment-more"><a href="explorer.html">Translate your own sentence</a></p></figure>'
+        '<div class="at-alignment-run pst-js-only">'
+        f'<button type="button">Run this model in the page ({size})</button><p role="alert"></p></div>'
+        '<p class="at-alignment-more">'
+        '<a href="explorer.html">Translate your own sentence in the explorer</a></p></figure>'
     )
 
 

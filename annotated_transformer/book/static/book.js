@@ -27,7 +27,7 @@
   // 2. A formula within a sentence that is wider than the column gets a scrolling line of its own,
   //    and what scrolls sideways must be reachable by keyboard.
   const reachable = () => {
-    const formulas = [...document.querySelectorAll("article span.math")].filter((formula) => !formula.closest("table")); // it scrolls as a whole
+    const formulas = [...document.querySelectorAll("article span.math")].filter((formula) => !formula.closest("table:not(.at-x-formulas)")); // it scrolls as a whole
     formulas.forEach((formula) => formula.classList.remove("at-wide"));
     const wide = formulas.filter((formula) => { // first all measures, then all changes: the page is laid out once
       const room = formula.parentElement.closest("p, li, dd, dt, div").clientWidth;

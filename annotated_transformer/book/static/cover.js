@@ -1,6 +1,7 @@
-/* The cover's picture: a German word that is hovered, tapped or focused shows what it reads. */
+/* The cover's picture: a German word that is hovered, tapped or focused shows what it reads, and a button runs the model. */
 (() => {
   "use strict";
+  const EXPLORER = document.currentScript.src.replace(/cover\.js.*$/, "explorer/explorer");
   const LEAST = 0.03; // as in front/picture.py
 
   const enliven = (figure) => {
@@ -58,7 +59,43 @@
     figure.addEventListener("focusout", (event) => figure.contains(event.relatedTarget) || pin(-1));
   };
 
-  const start = () => document.querySelectorAll("figure.at-alignment").forEach(enliven);
+  // Loads a script or a style sheet.
+  const load = (tag, attributes) =>
+    new Promise((resolve, reject) => {
+      const element = Object.assign(document.createElement(tag), attributes);
+      element.onload = resolve;
+      element.onerror = () => reject(new Error(`The explorer could not be loaded from ${element.src || element.href}; try again.`));
+      document.head.append(element);
+    });
+
+  // The button brings the explorer, which replaces all of the figure. Nothing of it is loaded before.
+  const offer = (figure) => {
+    const [run, error] = figure.querySelector(".at-alignment-run").children;
+    const words = run.textContent;
+    const busy = (is) => {
+      run.textContent = is ? "Loading the model…" : words;
+      run.setAttribute("aria-disabled", String(is));
+    };
+    run.addEventListener("click", async () => {
+      if (run.getAttribute("aria-disabled") === "true") return;
+      busy(true);
+      error.textContent = "";
+      figure.dataset.explorer = '{"view": "cover"}'; // what its script looks for
+      try {
+        await load("link", { rel: "stylesheet", href: `${EXPLORER}.css` });
+        await load("script", { src: `${EXPLORER}.js` });
+      } catch (problem) {
+        error.textContent = problem.message;
+        busy(false);
+      }
+    });
+  };
+
+  const start = () =>
+    document.querySelectorAll("figure.at-alignment").forEach((figure) => {
+      enliven(figure);
+      offer(figure);
+    });
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
   else start();
 })();

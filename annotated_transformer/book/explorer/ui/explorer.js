@@ -369,9 +369,19 @@ const section = (title, ...children) => h("details", { class: "at-x-section" }, 
 const FOLDER = document.currentScript.src.replace(/\/[^/]*$/, "");
 const ROOT = FOLDER.replace(/_static\/explorer$/, "");
 // The page of the explorer begins with a frame that was computed when the book was built.
-function beginWhole(host, { direction, text }) {
-  const frame = JSON.parse(host.querySelector("script.at-x-frame").textContent);
-  new Explorer(host, { state: { ...START, direction, text, step: frame.step, layer: frame.layer }, result: { ...frame, frame: true }, whole: true });
+function beginFrame(host, whole) {
+  const { frame } = BOOK;
+  const { direction, sentence: text, step, layer } = frame;
+  return new Explorer(host, { state: { ...START, direction, text, step, layer }, result: { ...frame, frame: true }, whole });
+}
+
+// The cover's button brings this script. The explorer takes the place of the picture, and computes the translation again.
+function beginCover(figure) {
+  const live = h("div", { class: "at-x" });
+  figure.replaceChildren(live);
+  const explorer = beginFrame(live, false);
+  explorer.sentence.submit.focus();
+  explorer.compute(explorer.state);
 }
 
 // A figure of a chapter gets a button; the explorer takes the place of the drawing when the model has translated.
@@ -405,9 +415,10 @@ function beginFigure(figure, options) {
 function start() {
   session = new Session(FOLDER);
   document.querySelectorAll("[data-explorer]").forEach((host) => {
-    const { view, ...options } = JSON.parse(host.dataset.explorer);
-    if (view === "all") beginWhole(host, options);
-    else beginFigure(host, { view, ...options });
+    const options = JSON.parse(host.dataset.explorer);
+    if (options.view === "all") beginFrame(host, true);
+    else if (options.view === "cover") beginCover(host);
+    else beginFigure(host, options);
   });
 }
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -1,0 +1,232 @@
+"""The cover's button: it brings the explorer, which runs the model in the picture's place."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, Page
+
+from annotated_transformer.book.explorer import bundle, first_frame
+from annotated_transformer.book.front import cover
+from annotated_transformer.decoding.translator import Translator
+from benchmarks.serving import serving
+from tests.explorer_pages import FOCUSED, FRAME, HTML, pages, ready, translation, watched
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+FILE = (HTML / "index.html").as_uri()
+RUN = ".at-alignment-run button"
+OTHER = "The old man did not want to sell his house."
+BROUGHT = {"explorer.js", "explorer.css", "engine.js", "en-de.js"}
+
+
+def test_law_the_live_part_begins_with_the_sentence_of_the_picture():
+    assert (first_frame.SENTENCE, first_frame.DIRECTION) == (cover.SENTENCE, cover.MODEL)
+
+
+@pytest.fixture(scope="module")
+def translated() -> dict[str, str]:
+    """Return what Python makes of both sentences."""
+    sentences = [cover.SENTENCE, OTHER]
+    found = Translator.from_pretrained(cover.MODEL).translate(sentences)
+    return dict(zip(sentences, found, strict=True))
+
+
+@pytest.fixture(scope="module", params=["file", "server"])
+def address(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Yield the cover's address."""
+    assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
+    if request.param == "file":
+        yield FILE
+        return
+    with serving(HTML) as server:
+        yield f"{server}index.html"
+
+
+def press(page: Page) -> None:
+    """Press the button, and wait for the translation."""
+    page.click(RUN)
+    page.wait_for_selector(".at-x-go")
+    ready(page)
+
+
+@pages
+def test_law_the_model_comes_with_the_button_and_translates_what_is_typed(
+    browser: Browser, address: str, translated: dict[str, str]
+):
+    faults: list[str] = []
+    asked: list[str] = []
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = watched(context.new_page(), faults, fonts=address.startswith("http"))
+        page.on("request", lambda request: asked.append(Path(request.url.split("?")[0]).name))
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        assert page.inner_text(RUN) == f"Run this model in the page ({bundle.model_size(cover.MODEL)})"
+        assert not BROUGHT & set(asked)
+        press(page)
+        assert set(asked) >= BROUGHT
+        assert "de-en.js" not in asked
+        assert page.locator(".at-cover .at-alignment > .at-x").count() == 1
+        assert page.locator(".at-alignment-picture").count() == 0
+        assert translation(page) == translated[cover.SENTENCE]
+        assert "Why morgen?" in page.inner_text(".at-x-why").replace("“", "").replace("”", "")
+        page.fill(".at-x-field input", OTHER)
+        page.click(".at-x-go")
+        page.wait_for_function("document.querySelector('.at-x-translation q').textContent.includes('alte')")
+        ready(page)
+        assert translation(page) == translated[OTHER]
+        assert page.evaluate("location.hash") == ""
+        page.click(".at-alignment .at-x-label a")
+        assert page.input_value(".at-x-field input") == OTHER
+        assert page.url.partition("#")[0].endswith("explorer.html")
+    assert faults == []
+
+
+@pages
+def test_law_the_translation_grows(browser: Browser):
+    with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
+        page = context.new_page()
+        page.goto(FILE)
+        page.evaluate(
+            """() => {
+              window.seen = new Set();
+              const count = () => seen.add(document.querySelectorAll(".at-x-queries b").length);
+              new MutationObserver(count).observe(document.body, { childList: true, subtree: true });
+            }"""
+        )
+        press(page)
+        assert len(page.evaluate("[...seen]")) > len(FRAME["target"]["tokens"]) / 2
+
+
+@pages
+def test_law_the_cover_needs_no_mouse(browser: Browser, translated: dict[str, str]):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.goto(FILE)
+        page.locator("button.at-alignment-word").first.focus()
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent").startswith("Run this model")
+        page.keyboard.press("Enter")
+        page.wait_for_selector(".at-x-go")
+        assert page.evaluate("document.activeElement.className") == "at-x-go"
+        ready(page)
+        assert page.evaluate("document.activeElement.className") == "at-x-go"
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Control+A")
+        page.keyboard.type(OTHER)
+        page.keyboard.press("Enter")
+        page.wait_for_function("document.querySelector('.at-x-translation q').textContent.includes('alte')")
+        ready(page)
+        assert translation(page) == translated[OTHER]
+        page.locator(".at-x-word[tabindex='0']").focus()
+        page.keyboard.press("ArrowDown")
+        assert page.evaluate(FOCUSED) == "query 1"
+        assert page.locator(".at-x-queries .at-active").inner_text().startswith("alte")
+
+
+SMALL = """() => [...document.querySelectorAll(".at-x :is(button, input)")]
+  .map(x => x.getBoundingClientRect())
+  .filter(box => box.width < 24 || box.height < 24).length"""
+
+
+@pages
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 360), ("light", 360), ("dark", 1280)])
+def test_law_the_live_cover_is_accessible_and_fits(browser: Browser, theme: str, width: int):
+    options = {"viewport": {"width": width, "height": 800}, "color_scheme": theme, "reduced_motion": "reduce"}
+    with contextlib.closing(browser.new_context(**options)) as context:
+        page = context.new_page()
+        page.goto(FILE)
+        press(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(SMALL) == 0
+        left, right = page.evaluate(
+            "['.at-alignment', '.at-alignment .at-x-stage'].map(e => document.querySelector(e))"
+            ".map(e => e.getBoundingClientRect()).map(box => [box.left, box.right])"
+        )
+        assert left[0] <= right[0] <= right[1] <= left[1]
+        button = page.locator(".at-x-go").bounding_box()
+        assert button
+        assert 0 <= button["y"] <= 700  # in sight, although the picture was taller or shorter
+        page.evaluate(AXE)
+        found = page.evaluate("axe.run('.bd-article', {resultTypes: ['violations'], preload: false})")[
+            "violations"
+        ]
+        assert [
+            f"{rule['id']}: {node['html'][:200]}"
+            for rule in found
+            if rule["impact"] in ("serious", "critical")
+            for node in rule["nodes"]
+        ] == []
+
+
+SHIFTS = """
+  window.shifts = [];
+  const inArticle = ({ node }) => node?.parentElement?.closest("article");
+  const note = (entry) => shifts.push(...entry.sources.filter(inArticle).map(({ node }) => node.textContent));
+  new PerformanceObserver((list) => list.getEntries().forEach(note))
+    .observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pages
+@pytest.mark.parametrize("width", [1280, 360])
+def test_law_nothing_moves_before_the_button_is_pressed(browser: Browser, width: int):
+    with (
+        serving(HTML) as server,
+        contextlib.closing(browser.new_context(viewport={"width": width, "height": 2000})) as context,
+    ):
+        page = context.new_page()
+        page.add_init_script(SHIFTS)
+        page.goto(f"{server}index.html")
+        page.wait_for_load_state("networkidle")
+        page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
+        assert page.evaluate("shifts") == []
+        page.evaluate("document.querySelector('.at-cover-text').remove()")
+        page.wait_for_function("shifts.length > 0")  # the browser notices what moves
+
+
+@pages
+def test_law_paper_has_no_button(browser: Browser):
+    with contextlib.closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(FILE)
+        assert page.locator(RUN).is_visible()
+        page.emulate_media(media="print")
+        assert page.locator(RUN).is_hidden()
+        assert page.locator(".at-alignment-picture").is_visible()
+
+
+@pages
+@pytest.mark.parametrize("missing", ["explorer.css", "explorer.js"])
+def test_law_an_explorer_that_is_missing_is_said_and_can_be_tried_again(browser: Browser, missing: str):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.route(f"**/{missing}", lambda route: route.abort())
+        page.goto(FILE)
+        words = page.inner_text(RUN)
+        page.click(RUN)
+        page.wait_for_function("document.querySelector('.at-alignment-run p').textContent")
+        said = page.inner_text(".at-alignment-run [role=alert]")
+        assert said.startswith("The explorer could not be loaded from ")
+        assert said.endswith(f"{missing}; try again.")
+        assert page.inner_text(RUN) == words
+        page.unroute(f"**/{missing}")
+        press(page)
+        assert translation(page) == FRAME["text"]
+
+
+@pages
+def test_law_a_model_that_is_missing_on_the_cover_can_be_tried_again(browser: Browser):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.route("**/en-de.js", lambda route: route.abort())
+        page.goto(FILE)
+        page.click(RUN)
+        page.wait_for_function("document.querySelector('.at-x-error')?.textContent")
+        assert "the model could not be loaded" in page.inner_text(".at-x-error").lower()
+        assert translation(page) == FRAME["text"]  # the picture's, which needs no model
+        page.unroute("**/en-de.js")
+        page.click(".at-x-go")
+        ready(page)
+        assert page.locator(".at-x-option[aria-pressed='true']").count() == 1

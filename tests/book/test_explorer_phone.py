@@ -1,0 +1,98 @@
+"""The explorer's page on a phone: the table of formulas, and what the tour covers."""
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import Mock
+
+import axe_playwright_python
+import pytest
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, Page
+from sphinx.application import Sphinx
+
+from annotated_transformer.book import sphinx_explorer
+from annotated_transformer.book.explorer import bundle
+from tests.explorer_pages import ADDRESS, pages
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+PHONE, WIDE = {"width": 348, "height": 780}, {"width": 1280, "height": 900}  # 360 pixels, less a scroll bar
+ROWS = len(bundle.kinds())
+
+
+def test_law_only_the_table_of_formulas_gets_roles():
+    plain = "<table><tr><td>a</td></tr></table>"
+    table = plain.replace("<table", '<table class="at-x-formulas table"').replace("a<", "<mtd>a</mtd><")
+    context = {"body": plain + table}
+    sphinx_explorer.keep_table(Mock(spec=Sphinx), "x", "page.html", context, None)
+    assert context["body"].startswith(plain)
+    roles = [(tag.name, tag.get("role")) for tag in BeautifulSoup(context["body"], "html.parser").find_all()]
+    assert roles[3:] == [("table", "table"), ("tr", "row"), ("td", "cell"), ("mtd", None)]
+
+
+@pytest.fixture
+def phone(browser: Browser) -> Iterator[Page]:
+    with contextlib.closing(browser.new_context(viewport=PHONE, reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.goto(ADDRESS)
+        page.wait_for_selector(".at-x-formulas .at-wide[tabindex='0']")
+        yield page
+
+
+BOXES = """[...document.querySelectorAll('.at-x-formulas tbody tr')].map(row => [...row.cells].map(cell => {
+  const { left, right, top, bottom } = cell.getBoundingClientRect();
+  return [left, right, top, bottom];
+}))"""
+
+
+@pages
+def test_law_a_row_of_the_table_is_a_block_on_a_phone(phone: Page):
+    for row in phone.evaluate(BOXES):
+        for above, below in itertools.pairwise(row):
+            assert above[3] <= below[2]
+        assert all(0 <= left < right <= PHONE["width"] for left, right, _, _ in row)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    cut = phone.evaluate(
+        "[...document.querySelectorAll('.at-x-formulas :is(p, code, a, mjx-container):not(.at-wide *)')]"
+        f".filter(part => part.getBoundingClientRect().right > {PHONE['width']}).map(part => part.outerHTML)"
+    )
+    assert cut == []
+    phone.set_viewport_size(WIDE)
+    for row in phone.evaluate(BOXES):
+        for left, right in itertools.pairwise(row):
+            assert left[1] <= right[0]
+
+
+@pages
+def test_law_the_table_on_a_phone_is_still_a_table(phone: Page):
+    table = phone.locator(".at-x-formulas")
+    for role, count in (("row", ROWS + 1), ("columnheader", 4), ("cell", 4 * ROWS), ("rowgroup", 2)):
+        assert table.get_by_role(role).count() == table.locator(f"[role={role}]").count() == count
+    assert table.get_by_role("columnheader").all_inner_texts()[1] == "Formula"
+    phone.evaluate(AXE)
+    found = phone.evaluate("axe.run('.at-x-formulas', {resultTypes: ['violations'], preload: false})")
+    assert [rule["id"] for rule in found["violations"] if rule["impact"] in ("serious", "critical")] == []
+
+
+@pages
+def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
+    formula = phone.locator(".at-x-formulas .at-wide").first
+    formula.focus()
+    hidden = "x => x.scrollWidth - x.clientWidth - x.scrollLeft"
+    assert formula.evaluate(hidden) > 10
+    for _ in range(20):
+        phone.keyboard.press("ArrowRight")
+    phone.wait_for_function(f"({hidden})(document.activeElement) < 2")
+    assert formula.evaluate("x => getComputedStyle(x).overflowY") == "hidden"
+
+
+@pages
+def test_law_nothing_lies_over_the_tour(phone: Page):
+    phone.click("[data-key=tour]")
+    phone.wait_for_selector(".at-x-tour h3", timeout=60_000)
+    phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")  # as the theme does
+    assert phone.locator("#pst-back-to-top").is_hidden()
+    phone.click("[data-key=end]")
+    phone.wait_for_selector(".at-x-tour", state="hidden")
+    assert phone.locator("#pst-back-to-top").is_visible()
