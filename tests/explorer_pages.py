@@ -16,6 +16,11 @@ TOUR = json.loads((bundle.HERE / "tour.json").read_text(encoding="utf-8"))
 LINK = f"#direction=en-de&text={first_frame.SENTENCE.replace(' ', '+')}"
 PRESS = "keys => keys.forEach(key => document.querySelector(`[data-key='${key}']`).click())"
 FOCUSED = "document.activeElement.dataset.key"
+GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
+SECOND_ENGINE = """() => {
+  const { src } = document.querySelector("script[src*='explorer.js']");
+  window.second = new EngineClient(src.replace(/\\/[^/]*$/, ""));
+}"""  # beside that of the page, which remembers what is shown
 
 pages = pytest.mark.page
 

@@ -321,7 +321,7 @@ def test_law_the_other_direction_has_its_own_model(browser: Browser, faults: lis
 @pages
 def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults: list[str]):
     state = (
-        "#direction=en-de&text=I+hope+that+you+can+come+tomorrow.&prefix=491&ablated=encoder.0.2_cross.3.1"
+        f"{LINK}&prefix=491&ablated=encoder.0.2_cross.3.1"
         "&layer=2&head=4&step=3&tensor=decoder.layers.2.cross_attention.value&at=4.2.30"
     )
     go(fresh, state)
@@ -401,8 +401,7 @@ SMALL = """() => [...document.querySelectorAll(".at-x :is(button, summary, input
 
 @pages
 def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
-    sentence = first_frame.SENTENCE.replace(" ", "+")
-    state = f"#direction=en-de&text={sentence}&prefix=491&ablated=cross.3.0"
+    state = f"{LINK}&prefix=491&ablated=cross.3.0"
     go(fresh, f"{state}&tensor=decoder.layers.0.self_attention.scores&at=1.1.1")
     fresh.evaluate("document.querySelectorAll('details.at-x-section').forEach(part => part.open = true)")
     fresh.click("[data-key=tour]")
@@ -449,9 +448,6 @@ def test_law_reduced_motion_and_motion_end_in_the_same_page(fresh: Page, browser
         assert page.locator(".at-x-stage").text_content() == fresh.locator(".at-x-stage").text_content()
 
 
-GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
-
-
 @pages
 def test_law_a_translation_that_was_overtaken_is_drawn_no_further(moving: Page, faults: list[str]):
     moving.evaluate(  # draws slowly, so that the engine is ahead on a busy machine, too
@@ -494,7 +490,7 @@ def test_law_a_model_that_is_missing_is_said_and_can_be_tried_again(browser: Bro
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
         page = context.new_page()
         page.route("**/en-de.js", lambda route: route.abort())
-        state = "#direction=en-de&text=I+hope+that+you+can+come+tomorrow.&step=3"
+        state = f"{LINK}&step=3"
         page.goto(ADDRESS + state)
         page.click(".at-x-go")
         page.wait_for_function("document.querySelector('.at-x-error').textContent")
@@ -623,9 +619,12 @@ def test_law_the_picture_keeps_its_room_on_a_phone(fresh: Page):
 @pages
 def test_law_print_shows_no_controls(fresh: Page):
     fresh.evaluate("document.querySelectorAll('details.at-x-section').forEach(part => part.open = false)")
+    controls = (".at-x-form", ".at-x-opener", ".at-x-choose", ".at-x-steps", ".at-x-section summary")
+    for control in controls:
+        assert fresh.locator(control).first.is_visible(), control
     fresh.emulate_media(media="print")
     try:
-        for control in (".at-x-form", ".at-x-opener", ".at-x-choose", ".at-x-steps", ".at-x-section summary"):
+        for control in controls:
             assert fresh.locator(control).first.is_hidden(), control
         assert fresh.locator(".at-x-stage").is_visible()
     finally:
@@ -643,3 +642,4 @@ def test_law_tables_have_names_and_formulas_do_not_scroll_up_and_down(fresh: Pag
     for formula in fresh.locator(".at-x-formula, .bd-article table .math").all():
         box = formula.evaluate("x => [getComputedStyle(x).overflowY, x.scrollHeight - x.clientHeight]")
         assert box[0] in ("hidden", "visible"), box
+        assert box[1] <= 0, box

@@ -7,7 +7,19 @@ from playwright.sync_api import Page
 
 from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.decoding.translator import Translator
-from tests.explorer_pages import FOCUSED, FRAME, LINK, PRESS, TOUR, go, pages, ready, translation
+from tests.explorer_pages import (
+    FOCUSED,
+    FRAME,
+    GROWING,
+    LINK,
+    PRESS,
+    SECOND_ENGINE,
+    TOUR,
+    go,
+    pages,
+    ready,
+    translation,
+)
 
 
 def number_opens(page: Page, name: str) -> None:
@@ -85,8 +97,7 @@ def test_law_a_small_number_that_differs_from_its_formula_is_told(fresh: Page):
         }"""
     )
     try:
-        sentence = first_frame.SENTENCE.replace(" ", "+")
-        go(fresh, f"#direction=en-de&text={sentence}&tensor=probabilities&at={index}")
+        go(fresh, f"{LINK}&tensor=probabilities&at={index}")
         fresh.wait_for_selector(".at-x-number .at-x-error")
         assert fresh.locator(".at-x-number .at-x-same").count() == 0
     finally:
@@ -113,8 +124,7 @@ def test_law_columns_of_the_vocabulary_can_be_told_apart(fresh: Page):
     names = dict(enumerate(Translator.from_pretrained("en-de").tokenizer.tokens([*range(320)])))
     assert names[263] == names[319].strip() == "in"
     for token, shown in ((263, "+in"), (319, "in")):
-        sentence = first_frame.SENTENCE.replace(" ", "+")
-        go(fresh, f"#direction=en-de&text={sentence}&tensor=logits&at=5.{token}")
+        go(fresh, f"{LINK}&tensor=logits&at=5.{token}")
         fresh.wait_for_selector(f".at-x-top-name [title='token {token}']")
         assert fresh.inner_text(f".at-x-top-name [title='token {token}']") == shown
         fresh.wait_for_function(
@@ -164,14 +174,10 @@ def test_law_large_tensors_keep_the_page_light(fresh: Page):
     assert min(shown) < 200000 / 62 + 2 < max(shown)
 
 
-GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
-
-
 @pages
 def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, faults: list[str]):
-    sentence = first_frame.SENTENCE.replace(" ", "+")
     name = "decoder.layers.3.cross_attention.heads"
-    go(moving, f"#direction=en-de&text={sentence}&tensor={name}&at=0.1.1")
+    go(moving, f"{LINK}&tensor={name}&at=0.1.1")
     moving.wait_for_selector(".at-x-number .at-x-same")
     moving.evaluate(PRESS, ["head cross 3 0"])
     moving.wait_for_function(GROWING)
@@ -218,12 +224,11 @@ def test_law_a_step_of_the_tour_that_was_left_is_not_said(fresh: Page):
 
 @pages
 def test_law_the_words_of_the_tour_are_true(fresh: Page):
+    fresh.evaluate(SECOND_ENGINE)
     found = fresh.evaluate(
         """async (text) => {
-          const { src } = document.querySelector("script[src*='explorer.js']");
-          const client = new EngineClient(src.replace(/\\/[^/]*$/, ""));
-          const { attention, source } = await client.translate({ direction: "en-de", text });
-          const hidden = await client.tensor("encoder.layers.0.feed_forward.activation");
+          const { attention, source } = await second.translate({ direction: "en-de", text });
+          const hidden = await second.tensor("encoder.layers.0.feed_forward.activation");
           const silent = hidden.flatMap((row) => [...row]).filter((value) => value === 0).length;
           const rows = (map) => map.map((row) => Array.from(row));
           return {

@@ -6,7 +6,19 @@ import pytest
 from playwright.sync_api import Page
 
 from annotated_transformer.book.explorer import frame_page
-from tests.explorer_pages import FOCUSED, FRAME, HTML, LINK, PRESS, go, pages, ready, translation, why
+from tests.explorer_pages import (
+    FOCUSED,
+    FRAME,
+    HTML,
+    LINK,
+    PRESS,
+    SECOND_ENGINE,
+    go,
+    pages,
+    ready,
+    translation,
+    why,
+)
 
 
 @pages
@@ -319,14 +331,13 @@ def test_law_the_weights_of_a_forced_token_do_not_depend_on_it(fresh: Page):
     go(fresh, f"{LINK}&step=5&prefix={'.'.join(map(str, FRAME['target']['ids'][:5]))}.509")
     assert "These weights do not depend on which token you forced" in why(fresh)
     ids = FRAME["target"]["ids"]
+    fresh.evaluate(SECOND_ENGINE)
     rows = fresh.evaluate(
         """async ([text, ids]) => {
-          const { src } = document.querySelector("script[src*='explorer.js']");
-          const client = new EngineClient(src.replace(/\\/[^/]*$/, ""));
           const rows = [];
           for (const last of [ids[5], 509, 1000]) {
             const prefix = [...ids.slice(0, 5), last];
-            const { attention } = await client.translate({ direction: "en-de", text, prefix });
+            const { attention } = await second.translate({ direction: "en-de", text, prefix });
             rows.push([5, 6].map(step => attention.cross.flat().flatMap(head => [...head[step]])));
           }
           return rows;

@@ -18,7 +18,9 @@ class Explorer {
     this.live = h("p", { class: "at-hidden", role: "status" });
     this.stage = new Stage(this);
     this.notices = new Notices(this);
-    this.parts = [this.stage, new Why(this), new Choose(this), this.notices];
+    this.why = new Why(this);
+    this.choose = new Choose(this);
+    this.parts = [this.stage, this.why, this.choose, this.notices];
     if (this.whole) this.addInstruments();
     this.sentence = new Sentence(this);
     if (this.linked) this.sentence.show(this.linked);
@@ -33,17 +35,18 @@ class Explorer {
     this.number = new NumberPanel(this);
     this.map = new ModelMap(this);
     this.tour = new Tour(this);
-    const [heads, searches] = [(this.heads = new HeadsOff(this)), new Searches(this)];
-    this.parts.push(heads, searches, this.map, this.heat, this.number, this.tour);
+    this.heads = new HeadsOff(this);
+    this.searches = new Searches(this);
+    this.parts.push(this.heads, this.searches, this.map, this.heat, this.number, this.tour);
     this.sections = {
-      heads: section("Switch heads off", heads.element),
-      searches: section("Compare greedy search, beam search and sampling", searches.element),
+      heads: section("Switch heads off", this.heads.element),
+      searches: section("Compare greedy search, beam search and sampling", this.searches.element),
       tensors: section("Open any tensor, and any number in it", this.map.element, this.heat.element, this.number.element),
     };
   }
 
   compose() {
-    const [stage, why, choose] = this.parts;
+    const { stage, why, choose } = this;
     this.translation = h("p", { class: "at-x-translation" });
     this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, this.whole && h("p", { class: "at-x-help" }, HELP.logProb), this.notices.element, this.whole && h("p", { class: "at-x-help" }, HELP.token), stage.element, choose.element), why.element);
     this.more = h("p", { class: "at-x-label" });
@@ -80,6 +83,11 @@ class Explorer {
     };
   }
 
+  // What is asked for, or else what is shown.
+  get wanted() {
+    return this.asked ?? this.state;
+  }
+
   // Opens a tensor at one of its numbers.
   openTensor(name, index = this.firstIndex(name), part = "heat") {
     this.sections.tensors.open = true;
@@ -110,7 +118,7 @@ class Explorer {
 
   // Brings a part of the page into sight, once it is drawn.
   async reveal(part, wanted = () => true, bring = show) {
-    const places = { stage: this.main, why: this.parts[1].element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
+    const places = { stage: this.main, why: this.why.element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
     if (this.sections && part in this.sections) this.sections[part].open = true;
     if (["heat", "number"].includes(part)) {
       this.sections.tensors.open = true;
@@ -179,9 +187,9 @@ class Explorer {
   open(direction, text) {
     const { linked } = this;
     if (linked && linked.text === text && linked.direction === direction) return this.openLink(linked);
-    const state = this.asked ?? this.state;
-    const { view, layer, head, ablated, step } = state;
-    const same = text === state.text && direction === state.direction;
+    const { wanted } = this;
+    const { view, layer, head, ablated, step } = wanted;
+    const same = text === wanted.text && direction === wanted.direction;
     return this.compute({ ...START, view, layer, head, ablated, direction, text, step: same ? step : 0 });
   }
 
@@ -196,7 +204,7 @@ class Explorer {
     const own = result.top[step][0].id === id;
     const last = own ? Math.max(-1, ...this.forcedSteps().filter((other) => other < step)) : step;
     const prefix = [...result.target.ids.slice(0, step), id].slice(0, last + 1);
-    return this.compute({ ...(this.asked ?? this.state), step, prefix });
+    return this.compute({ ...this.wanted, step, prefix });
   }
 
   // What was shown before the tour.
@@ -209,11 +217,11 @@ class Explorer {
 
   // The model chooses all tokens again.
   free() {
-    return this.compute({ ...(this.asked ?? this.state), prefix: [] });
+    return this.compute({ ...this.wanted, prefix: [] });
   }
 
   allOn() {
-    return this.compute({ ...(this.asked ?? this.state), ablated: [] });
+    return this.compute({ ...this.wanted, ablated: [] });
   }
 
   openHeads() {

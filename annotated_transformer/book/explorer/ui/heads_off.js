@@ -19,7 +19,6 @@ class HeadsOff {
 
   kind(kind, title, off) {
     const { layers, heads } = BOOK.shape;
-    const has = (layer, head) => off.some((other) => String(other) === String([kind, layer, head]));
     const all = Array.from({ length: heads }, (_, head) => head);
     const place = (row, column) => ({
       tabindex: String(this.at[kind]) === String([row, column]) ? 0 : -1,
@@ -45,7 +44,7 @@ class HeadsOff {
               class: "at-x-head",
               "data-key": headKey(kind, layer, head + 1),
               ...place(layer, head + 1),
-              "aria-pressed": String(has(layer, head)),
+              "aria-pressed": String(holdsHead(off, [kind, layer, head])),
               "aria-label": `${head + 1}: switch off this head of layer ${layer + 1}, ${title}`,
             }),
           ),
@@ -73,10 +72,10 @@ class HeadsOff {
 
   // All off, unless they are already: then all on.
   toggle(heads) {
-    const state = this.explorer.asked ?? this.explorer.state; // one may press faster than the model translates
-    const rest = state.ablated.filter((other) => !heads.some((head) => String(head) === String(other)));
-    const off = state.ablated.length - rest.length === heads.length ? rest : [...rest, ...heads];
-    this.explorer.compute({ ...state, ablated: off });
+    const { wanted } = this.explorer; // one may press faster than the model translates
+    const rest = wanted.ablated.filter((other) => !holdsHead(heads, other));
+    const off = wanted.ablated.length - rest.length === heads.length ? rest : [...rest, ...heads];
+    this.explorer.compute({ ...wanted, ablated: off });
   }
 
   comparison({ whole, text, logProb, keptLogProb, direction }, { ablated }) {

@@ -84,7 +84,7 @@ class Heat {
     const { stack, layer, module } = parsed(this.name);
     if (!Array.isArray(this.tensor[0])) return false;
     const kind = module === "cross_attention" ? "cross" : stack;
-    return this.explorer.state.ablated.some((off) => String(off) === String([kind, layer, head]));
+    return holdsHead(this.explorer.state.ablated, [kind, layer, head]);
   }
 
   legend() {

@@ -71,10 +71,11 @@ class Stage {
 
   // Lights what one query reads.
   light(query) {
+    const silent = this.explorer.isSilent();
     this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
     this.curves.forEach(({ path, query: own }) => path.classList.toggle("at-active", own === query));
     this.keyItems.forEach((item, key) => {
-      const weight = this.rows[query][key] >= LEAST && !this.explorer.isSilent() ? this.rows[query][key] : 0;
+      const weight = this.rows[query][key] >= LEAST && !silent ? this.rows[query][key] : 0;
       item.style.setProperty("--weight", weight);
       item.classList.toggle("at-active", weight > 0);
       item.querySelector("i").textContent = weight ? percent(weight) : "";
@@ -113,7 +114,7 @@ function headsMeant({ view, layer, head, ablated }) {
   const { layers, heads } = BOOK.shape;
   const all = (chosen, count) => (chosen === null ? Array.from({ length: count }, (_, i) => i) : [chosen]);
   const meant = all(layer, layers).flatMap((l) => all(head, heads).map((h) => [view, l, h]));
-  return { meant, on: meant.filter((one) => !ablated.some((off) => String(off) === String(one))) };
+  return { meant, on: meant.filter((one) => !holdsHead(ablated, one)) };
 }
 
 // The weights of the chosen layer and head, or their mean: a row for each query. Heads that are off do not count,

@@ -14,6 +14,9 @@ const START = {
   at: [], // the number in it
 };
 
+// Whether a head is among these: [kind, layer, head].
+const holdsHead = (heads, one) => heads.some((other) => String(other) === String(one));
+
 const LONGEST = 1000; // characters of a sentence
 
 const list = (text, separator) => (text ? text.split(separator) : []);
