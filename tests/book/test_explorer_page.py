@@ -32,6 +32,7 @@ from tests.explorer_pages import (
     go,
     pages,
     ready,
+    settle,
     translation,
     watched,
     why,
@@ -414,7 +415,7 @@ def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
             fresh.set_viewport_size({"width": width, "height": 800})
             fresh.emulate_media(color_scheme=theme)
             fresh.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
-            fresh.wait_for_timeout(150)  # cells are drawn anew
+            fresh.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
             assert fresh.evaluate("document.documentElement.scrollWidth") <= width
             assert fresh.evaluate(SMALL) == []
             found = fresh.evaluate("axe.run('.at-x', {resultTypes: ['violations'], preload: false})")
@@ -450,19 +451,23 @@ def test_law_reduced_motion_and_motion_end_in_the_same_page(fresh: Page, browser
 
 @pages
 def test_law_a_translation_that_was_overtaken_is_drawn_no_further(moving: Page, faults: list[str]):
-    moving.evaluate(  # draws slowly, so that the engine is ahead on a busy machine, too
+    moving.evaluate(  # one pause between two tokens ends when the test says so, not before
         """() => {
           const { setTimeout } = window;
-          window.setTimeout = (call, pause) => setTimeout(call, pause === 45 ? 300 : pause);
+          window.setTimeout = (call, pause) => {
+            if (pause !== 45 || window.held) return setTimeout(call, pause);
+            window.held = call;
+          };
           window.mend = () => { window.setTimeout = setTimeout; };
         }"""
     )
     go(moving, "#x")
     moving.fill(".at-x-field input", "If it rains tomorrow, we will stay at home and read an old book.")
     moving.keyboard.press("Enter")
-    moving.wait_for_function("document.querySelectorAll('.at-x-queries li').length === 2")
+    moving.wait_for_function("Boolean(window.held)")
     go(moving, "#direction=en-de&text=No.")
-    moving.wait_for_timeout(700)
+    moving.evaluate("held()")  # the one that was overtaken goes on
+    settle(moving)
     moving.evaluate("mend()")
     assert moving.locator(".at-x-queries li button").count() == moving.locator(".at-x-queries li").count() > 0
     assert translation(moving) == "Keines."
