@@ -12,7 +12,7 @@ import axe_playwright_python
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 from annotated_transformer.book.explorer import bundle, first_frame, frame_page
 from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
@@ -322,7 +322,7 @@ def test_law_the_other_direction_has_its_own_model(browser: Browser, faults: lis
 @pages
 def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults: list[str]):
     state = (
-        f"{LINK}&prefix=491&ablated=encoder.0.2_cross.3.1"
+        f"{LINK}&prefix=491&forced=0&ablated=encoder.0.2_cross.3.1"
         "&layer=2&head=4&step=3&tensor=decoder.layers.2.cross_attention.value&at=4.2.30"
     )
     go(fresh, state)
@@ -350,6 +350,9 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         "#direction=constructor&text=Hi.",
         "#direction=en-de&text=Hi.&prefix=2.5.7&view=encoder",
         "#direction=en-de&text=Hi.&prefix=0",
+        "#direction=en-de&text=Hi.&prefix=5.7&forced=0",
+        "#direction=en-de&text=Hi.&prefix=5.7&forced=1.0",
+        "#direction=en-de&text=Hi.&prefix=5.7&forced=1.2",
         "#direction=en-de&text=Hi.&ablated=cross.1.2_cross.1.2",
         "#direction=en-de&text=Hi.&ablated=cross.1.2.9",
         f"#direction=en-de&text={'a' * 1001}",
@@ -576,7 +579,14 @@ def test_law_a_direction_brings_a_sentence_of_its_language(fresh: Page):
     german.check(force=True)
     assert field.input_value() == GERMAN
     assert fresh.locator(".at-x-main").evaluate("x => +getComputedStyle(x).opacity") < 0.6
+    parts = ":is(.at-x-main, .at-x-section)"
+    assert set(fresh.eval_on_selector_all(parts, "all => all.map(x => x.inert)")) == {True}
+    said = "The translation below belongs to the previous sentence."
+    assert fresh.get_by_text(said).first.is_visible()
+    assert fresh.inner_text(".at-x [role=status]") == said
     english.check(force=True)
+    assert set(fresh.eval_on_selector_all(parts, "all => all.map(x => x.inert)")) == {False}
+    assert said not in fresh.inner_text(".at-x-page")
     assert field.input_value() == FRAME["sentence"]
     assert fresh.locator(".at-x-main").evaluate("x => +getComputedStyle(x).opacity") == 1
     go(fresh, "#direction=en-de&text=We+read+an+old+book.")
@@ -610,6 +620,38 @@ def test_law_a_sentence_that_takes_long_says_so_and_can_be_cancelled(fresh: Page
 
 
 @pages
+def test_law_the_time_to_load_the_model_is_not_called_long(browser: Browser, faults: list[str]):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = watched(context.new_page(), faults)
+        held: list[Route] = []
+        page.route("**/en-de.js", lambda route: held.append(route))
+        page.add_init_script(
+            """(({ setTimeout }) => {
+              window.clocks = [];
+              window.setTimeout = (call, pause) => {
+                if (pause !== 1500) return setTimeout(call, pause);
+                clocks.push({ call, since: document.querySelector(".at-x-go").textContent });
+              };
+            })(window);"""
+        )
+        page.goto(ADDRESS)
+        with page.expect_request("**/en-de.js"):
+            page.click(".at-x-go")
+        assert page.inner_text(".at-x-go") == "Loading the model…"
+        assert page.evaluate("clocks.length") == 0
+        held[0].continue_()
+        ready(page)
+        assert page.evaluate("clocks.map(clock => clock.since)") == ["Translating…"]
+        page.evaluate("() => { EngineClient.prototype.translate = () => new Promise(() => {}); }")
+        page.click(".at-x-go")
+        page.wait_for_function("clocks.length === 2")
+        assert page.locator("[data-key=cancel]").count() == 0
+        page.evaluate("clocks[1].call()")
+        assert page.inner_text(".at-x-form > .at-x-note").startswith("This may take a while")
+        assert faults == []
+
+
+@pages
 def test_law_the_picture_keeps_its_room_on_a_phone(fresh: Page):
     fresh.set_viewport_size({"width": 360, "height": 780})
     try:
@@ -632,6 +674,30 @@ def test_law_print_shows_no_controls(fresh: Page):
         for control in controls:
             assert fresh.locator(control).first.is_hidden(), control
         assert fresh.locator(".at-x-stage").is_visible()
+    finally:
+        fresh.emulate_media(media="screen")
+
+
+@pages
+def test_law_print_has_no_holes_where_something_can_be_pressed(fresh: Page):
+    state = f"{LINK}&prefix=491&forced=0&ablated=cross.3.0&tensor=logits&at=5.1248"
+    go(fresh, state)
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    operands = fresh.locator(".at-x-sum button")
+    assert operands.count() > 3
+    fresh.locator("details.at-x-section").evaluate_all("all => all.forEach(part => { part.open = true; })")
+    actions = [fresh.locator(f"[data-key='{key}']") for key in ("undo", "switch on", "all on", "to heads")]
+    for action in actions:
+        assert action.is_visible()
+    fresh.emulate_media(media="print")
+    try:
+        for action in actions:
+            assert action.is_hidden()
+        for number in operands.all():
+            assert number.is_visible()
+        assert fresh.locator(".at-x-kind button", has_text="Layer 4").first.is_visible()  # names its row
+        assert "To test that" not in why(fresh)
+        assert "The five likeliest next tokens\n" in why(fresh)
     finally:
         fresh.emulate_media(media="screen")
 

@@ -96,7 +96,7 @@ class HeadsOff {
           !same && line(`${ablated.length} off, the first forced`, whole.text, keptLogProb),
         ),
       ),
-      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { "data-key": "all on" })),
+      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
     ];
   }
 }
