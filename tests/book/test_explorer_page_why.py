@@ -305,12 +305,10 @@ def test_law_a_token_kept_with_a_forced_one_is_not_called_forced(fresh: Page):
 
 @pages
 def test_law_a_token_that_was_forced_stays_forced_if_the_model_would_choose_it_too(fresh: Page):
-    go(fresh, f"{LINK}&ablated={'_'.join(f'cross.3.{head}' for head in range(5))}&step=0")
-    own = {top["token"].strip(): top["id"] for top in FRAME["top"][0][:1]}
-    (word, token), = own.items()
-    go(fresh, f"{LINK}&prefix={token}&forced=0&step=0")
+    own = FRAME["top"][0][0]
+    go(fresh, f"{LINK}&prefix={own['id']}&forced=0&step=0")
     assert "You forced this one, but the model would choose it too. Before that, it read" in why(fresh)
-    assert fresh.inner_text(NOTICES) == f"You forced {word} at token 1. Undo"
+    assert fresh.inner_text(NOTICES) == f"You forced {own['token'].strip()} at token 1. Undo"
     fresh.click("[data-key=free]")
     fresh.wait_for_selector("[data-key=free]", state="detached")
     ready(fresh)
@@ -324,7 +322,9 @@ def test_law_an_old_link_calls_the_last_token_of_its_prefix_forced(fresh: Page):
     go(fresh, f"{LINK}&prefix={ids}&step=5")
     assert re.fullmatch(r"You forced \S+ at token 6\. Undo", fresh.inner_text(NOTICES))
     assert f"prefix={ids}&forced=5&" in fresh.url
-    go(fresh, f"#direction=en-de&text=No.&prefix={'.'.join(['509'] * 99)}")  # more than a translation may have
+    go(
+        fresh, f"#direction=en-de&text=No.&prefix={'.'.join(['509'] * 99)}"
+    )  # more than a translation may have
     count = fresh.locator(".at-x-queries li").count()
     assert count < 99
     assert fresh.inner_text(NOTICES) == ""
@@ -336,7 +336,9 @@ def test_law_one_forced_token_can_be_given_back(fresh: Page):
     for query in (0, 2):
         fresh.locator(f"[data-key='query {query}']").click()
         fresh.locator(".at-x-option").nth(1).click()
-        fresh.wait_for_function(f"document.querySelector('{NOTICES}').textContent.includes('token {query + 1}')")
+        fresh.wait_for_function(
+            f"document.querySelector('{NOTICES}').textContent.includes('token {query + 1}')"
+        )
         ready(fresh)
     both = fresh.inner_text(NOTICES)
     assert fresh.inner_text("[data-key=free]") == "Let the model choose this one again"
@@ -367,7 +369,10 @@ def test_law_a_token_of_one_sentence_is_not_forced_on_another(fresh: Page):
     fresh.fill(".at-x-field input", "No.")
     fresh.focus(".at-x-field input")
     fresh.evaluate(
-        "document.querySelector('.at-x-form').requestSubmit(); document.querySelectorAll('.at-x-option')[1].click();"
+        """() => {
+          document.querySelector(".at-x-form").requestSubmit();
+          document.querySelectorAll(".at-x-option")[1].click();
+        }"""
     )
     ready(fresh)
     assert translation(fresh) == "Keines."
@@ -398,8 +403,8 @@ ALL = [(layer, head) for layer in range(4) for head in range(5)]
         (f"{off((0, 1), (1, 1), (3, 1))}&layer=mean&head=1", "(layer 3, head 2, the only one that is on)"),
         (
             off(*ALL[15:]),
-            "nothing reached it through the cross-attention in layer 4: all its heads are off, so their output "
-            "is zero.",
+            "nothing reached it through the cross-attention in layer 4: all its heads are off, so their "
+            "output is zero.",
         ),
         (
             f"{off(*ALL)}&layer=mean",
@@ -407,8 +412,8 @@ ALL = [(layer, head) for layer in range(4) for head in range(5)]
         ),
         (
             f"{off(*((layer, 1) for layer in range(4)))}&layer=mean&head=1",
-            "nothing reached it through head 2 of the cross-attention: that head is off in every layer, so its "
-            "output is zero.",
+            "nothing reached it through head 2 of the cross-attention: that head is off in every layer, so "
+            "its output is zero.",
         ),
     ],
 )
@@ -416,7 +421,9 @@ def test_law_the_heads_that_are_meant_are_named(fresh: Page, state: str, sentenc
     go(fresh, f"{LINK}{state}&step=1")
     assert sentence in why(fresh)
     if sentence.startswith("nothing"):
-        heads = "this head is off" if "that" in sentence and "every" not in sentence else "these heads are off"
+        heads = (
+            "this head is off" if "that" in sentence and "every" not in sentence else "these heads are off"
+        )
         assert f"receives nothing: {heads}" in str(fresh.text_content("[data-key='query 1']"))
 
 

@@ -105,6 +105,6 @@ class Tour {
 }
 
 // An Escape that ends the input of a character, or closes a dialog of the page.
-const ofSomethingElse = (event) => event.isComposing || event.defaultPrevented || document.querySelector("dialog[open]") !== null;
+const ofSomethingElse = (event) => event.isComposing || event.defaultPrevented || Boolean(event.target.closest?.("dialog"));
 
 const GAP = 8; // pixels around what is brought into sight
