@@ -16,6 +16,11 @@ TOUR = json.loads((bundle.HERE / "tour.json").read_text(encoding="utf-8"))
 LINK = f"#direction=en-de&text={first_frame.SENTENCE.replace(' ', '+')}"
 PRESS = "keys => keys.forEach(key => document.querySelector(`[data-key='${key}']`).click())"
 FOCUSED = "document.activeElement.dataset.key"
+GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
+SECOND_ENGINE = """() => {
+  const { src } = document.querySelector("script[src*='explorer.js']");
+  window.second = new EngineClient(src.replace(/\\/[^/]*$/, ""));
+}"""  # beside that of the page, which remembers what is shown
 
 pages = pytest.mark.page
 
@@ -47,11 +52,23 @@ def ready(page: Page) -> None:
     page.wait_for_function(READY, timeout=60_000)
 
 
+FOLLOW = """fragment => new Promise(followed => {
+  const { href } = location;
+  addEventListener("hashchange", followed, { once: true }); // after the explorer's own listener
+  location.hash = fragment;
+  if (location.href === href) followed(); // nothing changes, so nothing is told
+})"""
+
+
 def go(page: Page, fragment: str) -> None:
     """Open a link to the page, as a reader who has it open already."""
-    page.evaluate("fragment => { location.hash = fragment; }", fragment)
-    page.wait_for_timeout(20)
+    page.evaluate(FOLLOW, fragment)
     ready(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until what needs no engine and no clock has happened."""
+    page.evaluate("() => new Promise(done => setTimeout(done))")
 
 
 def why(page: Page) -> str:

@@ -12,7 +12,7 @@ import axe_playwright_python
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 from annotated_transformer.book.explorer import bundle, first_frame, frame_page
 from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
@@ -32,6 +32,7 @@ from tests.explorer_pages import (
     go,
     pages,
     ready,
+    settle,
     translation,
     watched,
     why,
@@ -321,7 +322,7 @@ def test_law_the_other_direction_has_its_own_model(browser: Browser, faults: lis
 @pages
 def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults: list[str]):
     state = (
-        "#direction=en-de&text=I+hope+that+you+can+come+tomorrow.&prefix=491&ablated=encoder.0.2_cross.3.1"
+        f"{LINK}&prefix=491&forced=0&ablated=encoder.0.2_cross.3.1"
         "&layer=2&head=4&step=3&tensor=decoder.layers.2.cross_attention.value&at=4.2.30"
     )
     go(fresh, state)
@@ -349,6 +350,9 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         "#direction=constructor&text=Hi.",
         "#direction=en-de&text=Hi.&prefix=2.5.7&view=encoder",
         "#direction=en-de&text=Hi.&prefix=0",
+        "#direction=en-de&text=Hi.&prefix=5.7&forced=0",
+        "#direction=en-de&text=Hi.&prefix=5.7&forced=1.0",
+        "#direction=en-de&text=Hi.&prefix=5.7&forced=1.2",
         "#direction=en-de&text=Hi.&ablated=cross.1.2_cross.1.2",
         "#direction=en-de&text=Hi.&ablated=cross.1.2.9",
         f"#direction=en-de&text={'a' * 1001}",
@@ -401,8 +405,7 @@ SMALL = """() => [...document.querySelectorAll(".at-x :is(button, summary, input
 
 @pages
 def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
-    sentence = first_frame.SENTENCE.replace(" ", "+")
-    state = f"#direction=en-de&text={sentence}&prefix=491&ablated=cross.3.0"
+    state = f"{LINK}&prefix=491&ablated=cross.3.0"
     go(fresh, f"{state}&tensor=decoder.layers.0.self_attention.scores&at=1.1.1")
     fresh.evaluate("document.querySelectorAll('details.at-x-section').forEach(part => part.open = true)")
     fresh.click("[data-key=tour]")
@@ -415,7 +418,7 @@ def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
             fresh.set_viewport_size({"width": width, "height": 800})
             fresh.emulate_media(color_scheme=theme)
             fresh.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
-            fresh.wait_for_timeout(150)  # cells are drawn anew
+            fresh.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
             assert fresh.evaluate("document.documentElement.scrollWidth") <= width
             assert fresh.evaluate(SMALL) == []
             found = fresh.evaluate("axe.run('.at-x', {resultTypes: ['violations'], preload: false})")
@@ -449,24 +452,25 @@ def test_law_reduced_motion_and_motion_end_in_the_same_page(fresh: Page, browser
         assert page.locator(".at-x-stage").text_content() == fresh.locator(".at-x-stage").text_content()
 
 
-GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
-
-
 @pages
 def test_law_a_translation_that_was_overtaken_is_drawn_no_further(moving: Page, faults: list[str]):
-    moving.evaluate(  # draws slowly, so that the engine is ahead on a busy machine, too
+    moving.evaluate(  # one pause between two tokens ends when the test says so, not before
         """() => {
           const { setTimeout } = window;
-          window.setTimeout = (call, pause) => setTimeout(call, pause === 45 ? 300 : pause);
+          window.setTimeout = (call, pause) => {
+            if (pause !== 45 || window.held) return setTimeout(call, pause);
+            window.held = call;
+          };
           window.mend = () => { window.setTimeout = setTimeout; };
         }"""
     )
     go(moving, "#x")
     moving.fill(".at-x-field input", "If it rains tomorrow, we will stay at home and read an old book.")
     moving.keyboard.press("Enter")
-    moving.wait_for_function("document.querySelectorAll('.at-x-queries li').length === 2")
+    moving.wait_for_function("Boolean(window.held)")
     go(moving, "#direction=en-de&text=No.")
-    moving.wait_for_timeout(700)
+    moving.evaluate("held()")  # the one that was overtaken goes on
+    settle(moving)
     moving.evaluate("mend()")
     assert moving.locator(".at-x-queries li button").count() == moving.locator(".at-x-queries li").count() > 0
     assert translation(moving) == "Keines."
@@ -494,7 +498,7 @@ def test_law_a_model_that_is_missing_is_said_and_can_be_tried_again(browser: Bro
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
         page = context.new_page()
         page.route("**/en-de.js", lambda route: route.abort())
-        state = "#direction=en-de&text=I+hope+that+you+can+come+tomorrow.&step=3"
+        state = f"{LINK}&step=3"
         page.goto(ADDRESS + state)
         page.click(".at-x-go")
         page.wait_for_function("document.querySelector('.at-x-error').textContent")
@@ -575,7 +579,15 @@ def test_law_a_direction_brings_a_sentence_of_its_language(fresh: Page):
     german.check(force=True)
     assert field.input_value() == GERMAN
     assert fresh.locator(".at-x-main").evaluate("x => +getComputedStyle(x).opacity") < 0.6
+    parts = ":is(.at-x-main, .at-x-section)"
+    assert set(fresh.eval_on_selector_all(parts, "all => all.map(x => x.inert)")) == {True}
+    said = "The translation below belongs to the previous sentence."
+    note = fresh.locator(".at-x-opener + .at-x-note")
+    assert note.inner_text() == said
+    assert fresh.inner_text(".at-x [role=status]") == said
     english.check(force=True)
+    assert set(fresh.eval_on_selector_all(parts, "all => all.map(x => x.inert)")) == {False}
+    assert note.is_hidden()
     assert field.input_value() == FRAME["sentence"]
     assert fresh.locator(".at-x-main").evaluate("x => +getComputedStyle(x).opacity") == 1
     go(fresh, "#direction=en-de&text=We+read+an+old+book.")
@@ -609,6 +621,38 @@ def test_law_a_sentence_that_takes_long_says_so_and_can_be_cancelled(fresh: Page
 
 
 @pages
+def test_law_the_time_to_load_the_model_is_not_called_long(browser: Browser, faults: list[str]):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = watched(context.new_page(), faults)
+        held: list[Route] = []
+        page.route("**/en-de.js", lambda route: held.append(route))
+        page.add_init_script(
+            """(({ setTimeout }) => {
+              window.clocks = [];
+              window.setTimeout = (call, pause) => {
+                if (pause !== 1500) return setTimeout(call, pause);
+                clocks.push({ call, since: document.querySelector(".at-x-go").textContent });
+              };
+            })(window);"""
+        )
+        page.goto(ADDRESS)
+        with page.expect_request("**/en-de.js"):
+            page.click(".at-x-go")
+        assert page.inner_text(".at-x-go") == "Loading the model…"
+        assert page.evaluate("clocks.length") == 0
+        held[0].continue_()
+        ready(page)
+        assert page.evaluate("clocks.map(clock => clock.since)") == ["Translating…"]
+        page.evaluate("() => { EngineClient.prototype.translate = () => new Promise(() => {}); }")
+        page.click(".at-x-go")
+        page.wait_for_function("clocks.length === 2")
+        assert page.locator("[data-key=cancel]").count() == 0
+        page.evaluate("clocks[1].call()")
+        assert page.inner_text(".at-x-form > .at-x-note").startswith("This may take a while")
+        assert faults == []
+
+
+@pages
 def test_law_the_picture_keeps_its_room_on_a_phone(fresh: Page):
     fresh.set_viewport_size({"width": 360, "height": 780})
     try:
@@ -623,11 +667,38 @@ def test_law_the_picture_keeps_its_room_on_a_phone(fresh: Page):
 @pages
 def test_law_print_shows_no_controls(fresh: Page):
     fresh.evaluate("document.querySelectorAll('details.at-x-section').forEach(part => part.open = false)")
+    controls = (".at-x-form", ".at-x-opener", ".at-x-choose", ".at-x-steps", ".at-x-section summary")
+    for control in controls:
+        assert fresh.locator(control).first.is_visible(), control
     fresh.emulate_media(media="print")
     try:
-        for control in (".at-x-form", ".at-x-opener", ".at-x-choose", ".at-x-steps", ".at-x-section summary"):
+        for control in controls:
             assert fresh.locator(control).first.is_hidden(), control
         assert fresh.locator(".at-x-stage").is_visible()
+    finally:
+        fresh.emulate_media(media="screen")
+
+
+@pages
+def test_law_print_has_no_holes_where_something_can_be_pressed(fresh: Page):
+    state = f"{LINK}&prefix=491&forced=0&ablated=cross.3.0&tensor=logits&at=5.1248"
+    go(fresh, state)
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    operands = fresh.locator(".at-x-sum button")
+    assert operands.count() > 3
+    fresh.locator("details.at-x-section").evaluate_all("all => all.forEach(part => { part.open = true; })")
+    actions = [fresh.locator(f"[data-key='{key}']") for key in ("undo", "switch on", "all on", "to heads")]
+    for action in actions:
+        assert action.is_visible()
+    fresh.emulate_media(media="print")
+    try:
+        for action in actions:
+            assert action.is_hidden()
+        for number in operands.all():
+            assert number.is_visible()
+        assert fresh.locator(".at-x-kind button", has_text="Layer 4").first.is_visible()  # names its row
+        assert "To test that" not in why(fresh)
+        assert "The five likeliest next tokens\n" in why(fresh)
     finally:
         fresh.emulate_media(media="screen")
 
@@ -643,3 +714,4 @@ def test_law_tables_have_names_and_formulas_do_not_scroll_up_and_down(fresh: Pag
     for formula in fresh.locator(".at-x-formula, .bd-article table .math").all():
         box = formula.evaluate("x => [getComputedStyle(x).overflowY, x.scrollHeight - x.clientHeight]")
         assert box[0] in ("hidden", "visible"), box
+        assert box[1] <= 0, box

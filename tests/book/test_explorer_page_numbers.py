@@ -7,7 +7,20 @@ from playwright.sync_api import Page
 
 from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.decoding.translator import Translator
-from tests.explorer_pages import FOCUSED, FRAME, LINK, PRESS, TOUR, go, pages, ready, translation
+from tests.explorer_pages import (
+    FOCUSED,
+    FRAME,
+    GROWING,
+    LINK,
+    PRESS,
+    SECOND_ENGINE,
+    TOUR,
+    go,
+    pages,
+    ready,
+    settle,
+    translation,
+)
 
 
 def number_opens(page: Page, name: str) -> None:
@@ -85,8 +98,7 @@ def test_law_a_small_number_that_differs_from_its_formula_is_told(fresh: Page):
         }"""
     )
     try:
-        sentence = first_frame.SENTENCE.replace(" ", "+")
-        go(fresh, f"#direction=en-de&text={sentence}&tensor=probabilities&at={index}")
+        go(fresh, f"{LINK}&tensor=probabilities&at={index}")
         fresh.wait_for_selector(".at-x-number .at-x-error")
         assert fresh.locator(".at-x-number .at-x-same").count() == 0
     finally:
@@ -113,8 +125,7 @@ def test_law_columns_of_the_vocabulary_can_be_told_apart(fresh: Page):
     names = dict(enumerate(Translator.from_pretrained("en-de").tokenizer.tokens([*range(320)])))
     assert names[263] == names[319].strip() == "in"
     for token, shown in ((263, "+in"), (319, "in")):
-        sentence = first_frame.SENTENCE.replace(" ", "+")
-        go(fresh, f"#direction=en-de&text={sentence}&tensor=logits&at=5.{token}")
+        go(fresh, f"{LINK}&tensor=logits&at=5.{token}")
         fresh.wait_for_selector(f".at-x-top-name [title='token {token}']")
         assert fresh.inner_text(f".at-x-top-name [title='token {token}']") == shown
         fresh.wait_for_function(
@@ -142,15 +153,11 @@ def test_law_numbers_are_followed_by_keyboard_to_what_they_are_made_of(fresh: Pa
     fresh.keyboard.press("ArrowUp")
     assert "at=4.5999" in fresh.url
     for tensor in ("logits", "add_norm_3"):
-        fresh.wait_for_function(
-            "!document.querySelector('.at-x-number h4 b').textContent.includes('undefined')"
-        )
         operand = fresh.locator(".at-x-sum button").first
         operand.focus()
         fresh.keyboard.press("Enter")
         fresh.wait_for_function(f"location.hash.includes('{tensor}')")
-        fresh.wait_for_selector(".at-x-number .at-x-same")
-        fresh.wait_for_timeout(100)
+        fresh.wait_for_function(f"{FOCUSED} === 'number'")  # its number is explained
 
 
 @pages
@@ -159,19 +166,17 @@ def test_law_large_tensors_keep_the_page_light(fresh: Page):
     fresh.wait_for_function("document.querySelector('.at-x-grid').getAttribute('aria-colcount') === '6001'")
     assert fresh.locator(".at-x-grid [role=gridcell]").count() < 600
     fresh.evaluate("document.querySelector('.at-x-grid').scrollLeft = 200000")
-    fresh.wait_for_timeout(100)
+    column = 200000 // 62 + 2
+    fresh.wait_for_selector(f".at-x-grid [role=gridcell][aria-colindex='{column}']")
     shown = fresh.eval_on_selector_all(".at-x-grid [role=gridcell]", "all => all.map(x => +x.ariaColIndex)")
-    assert min(shown) < 200000 / 62 + 2 < max(shown)
-
-
-GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
+    assert len(shown) < 600
+    assert min(shown) < column < max(shown)
 
 
 @pages
 def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, faults: list[str]):
-    sentence = first_frame.SENTENCE.replace(" ", "+")
     name = "decoder.layers.3.cross_attention.heads"
-    go(moving, f"#direction=en-de&text={sentence}&tensor={name}&at=0.1.1")
+    go(moving, f"{LINK}&tensor={name}&at=0.1.1")
     moving.wait_for_selector(".at-x-number .at-x-same")
     moving.evaluate(PRESS, ["head cross 3 0"])
     moving.wait_for_function(GROWING)
@@ -211,19 +216,18 @@ def test_law_a_step_of_the_tour_that_was_left_is_not_said(fresh: Page):
     fresh.click("[data-key=tour]")
     fresh.wait_for_function("document.querySelector('.at-x [role=status]').textContent.startsWith('1 of ')")
     fresh.evaluate(PRESS, ["Next", "Next", "end"])
-    fresh.wait_for_timeout(200)
+    settle(fresh)  # these steps show no tensor, so nothing is still to come
     assert fresh.inner_text(".at-x [role=status]").startswith("1 of ")
     assert fresh.evaluate("document.activeElement.dataset.key") == "tour"
 
 
 @pages
 def test_law_the_words_of_the_tour_are_true(fresh: Page):
+    fresh.evaluate(SECOND_ENGINE)
     found = fresh.evaluate(
         """async (text) => {
-          const { src } = document.querySelector("script[src*='explorer.js']");
-          const client = new EngineClient(src.replace(/\\/[^/]*$/, ""));
-          const { attention, source } = await client.translate({ direction: "en-de", text });
-          const hidden = await client.tensor("encoder.layers.0.feed_forward.activation");
+          const { attention, source } = await second.translate({ direction: "en-de", text });
+          const hidden = await second.tensor("encoder.layers.0.feed_forward.activation");
           const silent = hidden.flatMap((row) => [...row]).filter((value) => value === 0).length;
           const rows = (map) => map.map((row) => Array.from(row));
           return {
@@ -321,6 +325,166 @@ def test_law_one_can_go_back_from_an_operand(fresh: Page):
     assert translation(fresh) == FRAME["text"]
 
 
+SLOW = """() => {
+  const { prototype } = EngineClient;
+  const { translate } = prototype;
+  const door = new Promise(go => { window.go = go; });
+  prototype.translate = async function (...options) {
+    await door;
+    return translate.apply(this, options);
+  };
+  window.mend = () => (go(), (prototype.translate = translate), null);
+}"""  # nothing is translated before `go()`
+
+
+@pages
+def test_law_tensors_can_be_opened_while_a_translation_runs(fresh: Page):
+    fresh.evaluate(SLOW)
+    try:
+        fresh.evaluate(PRESS, ["head cross 3 0", "encoder.positions", "logits"])
+        names = fresh.evaluate("history.state.from.words")
+        assert names.startswith("Encoder: positions, row “I”, feature 0")
+    finally:
+        fresh.evaluate("mend()")
+    ready(fresh)
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    assert fresh.inner_text("[data-key=back]") == f"← Back to {names}"
+    assert "tensor=logits" in fresh.url
+
+
+@pages
+def test_law_a_number_that_two_ways_lead_to_names_the_last(fresh: Page):
+    fresh.click("[data-key='why number']")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_function(f"{FOCUSED} === 'tensor'")
+    assert fresh.inner_text("[data-key=back]") == "← Back to the translation"
+    length = fresh.evaluate("history.length")
+    fresh.evaluate(PRESS, ["why number"])  # it is open already
+    settle(fresh)
+    assert fresh.evaluate("history.length") == length
+    cell = fresh.locator(".at-x-grid [aria-selected=true]").get_attribute("data-key")
+    fresh.evaluate(
+        "() => { history.pushState({ from: { words: 'elsewhere' } }, ''); }"  # as another tensor leaves it
+    )
+    fresh.locator(f".at-x-grid [data-key='{cell}']").click()
+    assert fresh.inner_text("[data-key=back]") == "← Back to elsewhere"
+    fresh.evaluate("() => { history.replaceState(null, ''); }")
+    fresh.locator(f".at-x-grid [data-key='{cell}']").click()
+    assert fresh.locator("[data-key=back]").count() == 0
+
+
+@pages
+def test_law_going_back_to_the_encoder_leads_to_its_word(fresh: Page):
+    go(fresh, f"{LINK}&view=encoder&layer=1&step=5&word=3")
+    fresh.locator("summary", has_text="Open any tensor").evaluate("x => { x.parentElement.open = true; }")
+    fresh.evaluate(PRESS, ["encoder.positions"])
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_function(f"{FOCUSED} === 'tensor'")
+    fresh.go_back()
+    fresh.wait_for_function("!location.hash.includes('tensor')")
+    fresh.wait_for_function(f"String({FOCUSED}).startsWith('query')")
+    assert fresh.evaluate(FOCUSED) == "query 3"
+
+
+STATUS = "document.querySelector('.at-x [role=status]').textContent"
+
+
+@pages
+def test_law_a_tour_that_ends_while_it_translates_gives_the_sentence_back(fresh: Page):
+    go(fresh, "#direction=en-de&text=No.&layer=2&step=1")
+    before, shown = fresh.url, fresh.inner_text(".at-x-main")
+    fresh.evaluate(SLOW)
+    try:
+        fresh.evaluate(PRESS, ["tour"])
+        assert fresh.input_value(".at-x-field input") == FRAME["sentence"]
+        fresh.keyboard.press("Escape")
+    finally:
+        fresh.evaluate("mend()")
+    fresh.evaluate("document.querySelector('.at-x-off button').click()")  # computed after that of the tour
+    ready(fresh)
+    assert translation(fresh) != FRAME["text"]
+    fresh.evaluate(PRESS, ["all on"])
+    ready(fresh)
+    assert (fresh.url, fresh.inner_text(".at-x-main")) == (before, shown)
+    assert fresh.input_value(".at-x-field input") == "No."
+    assert fresh.locator(".at-x-tour").is_hidden()
+
+
+@pages
+def test_law_a_sentence_that_the_tour_interrupts_is_translated_after_it(fresh: Page):
+    fresh.evaluate(SLOW)
+    try:
+        fresh.fill(".at-x-field input", "No.")
+        fresh.keyboard.press("Enter")
+        fresh.evaluate(PRESS, ["tour"])
+    finally:
+        fresh.evaluate("mend()")
+    fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
+    fresh.keyboard.press("Escape")
+    ready(fresh)
+    assert translation(fresh) == "Keines."
+
+
+@pages
+def test_law_a_sentence_sent_in_the_tour_comes_back_after_its_next_step(fresh: Page):
+    fresh.click("[data-key=tour]")
+    fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
+    fresh.fill(".at-x-field input", "No.")
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_function("document.querySelector('.at-x-translation q').textContent === 'Keines.'")
+    ready(fresh)
+    fresh.click("[data-key=Next]")
+    fresh.wait_for_function(f"{STATUS}.startsWith('2 of ')")
+    assert translation(fresh) == FRAME["text"]
+    fresh.click("[data-key=end]")
+    assert translation(fresh) == "Keines."
+    assert fresh.input_value(".at-x-field input") == "No."
+
+
+@pages
+def test_law_a_change_while_the_tour_translates_belongs_to_the_tour(fresh: Page):
+    go(fresh, "#direction=en-de&text=No.")
+    fresh.evaluate(SLOW)
+    try:
+        fresh.evaluate(PRESS, ["tour", "head cross 3 0"])
+    finally:
+        fresh.evaluate("mend()")
+    ready(fresh)
+    assert fresh.locator(".at-x-tour").is_visible()
+    assert "ablated=cross.3.0" in fresh.url
+    fresh.click("[data-key=end]")
+    assert translation(fresh) == "Keines."
+    assert "ablated" not in fresh.url
+
+
+@pages
+def test_law_escape_ends_the_tour_and_nothing_else(fresh: Page):
+    go(fresh, f"{LINK}&tensor=logits&at=5.1248")
+    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.click("[data-key=tour]")
+    fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
+    tour = fresh.locator(".at-x-tour")
+    fresh.keyboard.press("Control+k")
+    fresh.wait_for_selector("dialog[open]")
+    fresh.keyboard.press("Escape")
+    fresh.wait_for_selector("dialog[open]", state="detached")
+    assert tour.is_visible()
+    press = """options => document.querySelector(".at-x-field input").dispatchEvent(
+      new KeyboardEvent("keydown", { key: "Escape", bubbles: true, cancelable: true, ...options }))"""
+    fresh.evaluate(press, {"isComposing": True})
+    assert tour.is_visible()
+    fresh.evaluate(
+        "addEventListener('keydown', event => event.preventDefault(), { once: true, capture: true })"
+    )
+    fresh.evaluate(press, {})
+    assert tour.is_visible()
+    fresh.evaluate(press, {})
+    assert tour.is_hidden()
+    assert fresh.locator(".at-x-number .at-x-same").is_visible()  # it was open before the tour
+    fresh.keyboard.press("Escape")
+    assert fresh.locator(".at-x-number .at-x-same").is_visible()
+
+
 @pages
 def test_law_a_tensor_that_a_link_names_is_in_sight(fresh: Page):
     fresh.evaluate("scrollTo(0, 0)")
@@ -344,6 +508,22 @@ REFUSE = """call => {
   prototype[call] = async () => { throw new Error("the engine is away; try again"); };
   window.mend = () => { prototype[call] = own; };
 }"""
+
+
+@pages
+@pytest.mark.parametrize("call", ["tensor", "provenance"])
+def test_law_the_tour_goes_on_where_the_engine_refuses_a_number(fresh: Page, call: str):
+    number = next(n for n, step in enumerate(TOUR["steps"], start=1) if "tensor" in step["state"])
+    fresh.evaluate(REFUSE, call)
+    try:
+        fresh.click("[data-key=tour]")
+        for step in range(1, number + 1):
+            fresh.wait_for_function(f"{STATUS}.startsWith('{step} of ')")
+            if step < number:
+                fresh.click("[data-key=Next]")
+    finally:
+        fresh.evaluate("mend()")
+    assert fresh.locator(".at-x [role=alert]", has_text="the engine is away").is_visible()
 
 
 @pages

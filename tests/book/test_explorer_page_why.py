@@ -6,7 +6,20 @@ import pytest
 from playwright.sync_api import Page
 
 from annotated_transformer.book.explorer import frame_page
-from tests.explorer_pages import FOCUSED, FRAME, HTML, LINK, PRESS, go, pages, ready, translation, why
+from tests.explorer_pages import (
+    FOCUSED,
+    FRAME,
+    HTML,
+    LINK,
+    PRESS,
+    SECOND_ENGINE,
+    go,
+    pages,
+    ready,
+    settle,
+    translation,
+    why,
+)
 
 
 @pages
@@ -258,10 +271,160 @@ def test_law_only_what_the_reader_forced_is_called_forced(fresh: Page):
     fresh.locator(".at-x-option").nth(1).click()
     fresh.wait_for_function(f"document.querySelector('{NOTICES}').textContent.includes('token 2')")
     ready(fresh)
-    assert fresh.inner_text(NOTICES) == f"You forced Wir at token 1 and {word} at token 2. Undo"
+    assert fresh.inner_text(NOTICES) == f"You forced Wir at token 1 and {word} at token 2. Undo all"
     fresh.evaluate(PRESS, ["layer cross 2"])
     ready(fresh)
-    assert f"You forced Wir at token 1 and {word} at token 2. Undo" in fresh.inner_text(NOTICES)
+    assert f"You forced Wir at token 1 and {word} at token 2. Undo all" in fresh.inner_text(NOTICES)
+
+
+@pages
+def test_law_a_token_kept_with_a_forced_one_is_not_called_forced(fresh: Page):
+    """With heads off, the model would choose another token here: that does not make this one forced."""
+    fresh.locator("[data-key='query 5']").click()
+    fresh.locator(".at-x-option").nth(1).click()
+    fresh.wait_for_selector("[data-key=undo]")
+    ready(fresh)
+    said = fresh.inner_text(NOTICES)
+    assert re.fullmatch(r"You forced \w+ at token 6\. Undo", said)
+    fresh.evaluate(PRESS, [f"layer cross {layer}" for layer in range(4)])
+    ready(fresh)
+    kept = fresh.locator(".at-x-top li:first-child [aria-pressed=false]")
+    fresh.locator("[data-key='query 0']").click()
+    assert kept.count() == 1  # its own choice is another
+    assert "This one is kept, because you forced a later one." in why(fresh)
+    assert fresh.inner_text(NOTICES).startswith(said)
+    state = fresh.evaluate("location.hash")
+    assert "&forced=5&" in state
+    go(fresh, "#x")
+    go(fresh, state)
+    assert fresh.inner_text(NOTICES).startswith(said)
+    go(fresh, re.sub("&ablated=[^&]*", "", state))
+    assert fresh.inner_text(NOTICES) == said
+    assert fresh.locator(".at-x-queries small").all_inner_texts() == ["forced"]
+
+
+@pages
+def test_law_a_token_that_was_forced_stays_forced_if_the_model_would_choose_it_too(fresh: Page):
+    own = FRAME["top"][0][0]
+    go(fresh, f"{LINK}&prefix={own['id']}&forced=0&step=0")
+    assert "You forced this one, but the model would choose it too. Before that, it read" in why(fresh)
+    assert fresh.inner_text(NOTICES) == f"You forced {own['token'].strip()} at token 1. Undo"
+    fresh.click("[data-key=free]")
+    fresh.wait_for_selector("[data-key=free]", state="detached")
+    ready(fresh)
+    assert "prefix=" not in fresh.url
+    assert "forced=" not in fresh.url
+
+
+@pages
+def test_law_an_old_link_calls_the_last_token_of_its_prefix_forced(fresh: Page):
+    ids = ".".join(map(str, [*FRAME["target"]["ids"][:5], 509]))
+    go(fresh, f"{LINK}&prefix={ids}&step=5")
+    assert re.fullmatch(r"You forced \S+ at token 6\. Undo", fresh.inner_text(NOTICES))
+    assert f"prefix={ids}&forced=5&" in fresh.url
+    go(
+        fresh, f"#direction=en-de&text=No.&prefix={'.'.join(['509'] * 99)}"
+    )  # more than a translation may have
+    count = fresh.locator(".at-x-queries li").count()
+    assert count < 99
+    assert fresh.inner_text(NOTICES) == ""
+    assert "prefix=" not in fresh.url
+
+
+@pages
+def test_law_one_forced_token_can_be_given_back(fresh: Page):
+    for query in (0, 2):
+        fresh.locator(f"[data-key='query {query}']").click()
+        fresh.locator(".at-x-option").nth(1).click()
+        fresh.wait_for_function(
+            f"document.querySelector('{NOTICES}').textContent.includes('token {query + 1}')"
+        )
+        ready(fresh)
+    both = fresh.inner_text(NOTICES)
+    assert fresh.inner_text("[data-key=free]") == "Let the model choose this one again"
+    assert fresh.inner_text("[data-key='free all']") == "Let the model choose every token again"
+    fresh.locator("[data-key='query 0']").click()
+    assert fresh.inner_text("[data-key=free]") == "Let the model choose again from here"
+    assert fresh.locator("[data-key='free all']").count() == 0  # it would do the same
+    fresh.locator("[data-key='query 2']").click()
+    fresh.click("[data-key=free]")
+    fresh.wait_for_function(f"!document.querySelector('{NOTICES}').textContent.includes('token 3')")
+    ready(fresh)
+    first = both.split(" and ")[0]
+    assert fresh.inner_text(NOTICES) == f"{first}. Undo"
+    assert fresh.evaluate(FOCUSED) == "query 2"
+    fresh.locator(".at-x-option").nth(1).click()
+    fresh.wait_for_function(f"document.querySelector('{NOTICES}').textContent.includes('token 3')")
+    ready(fresh)
+    assert fresh.inner_text(NOTICES) == both
+    fresh.click("[data-key='free all']")
+    fresh.wait_for_selector("[data-key='free all']", state="detached")
+    ready(fresh)
+    assert fresh.inner_text(NOTICES) == ""
+    assert translation(fresh) == FRAME["text"]
+
+
+@pages
+def test_law_a_token_of_one_sentence_is_not_forced_on_another(fresh: Page):
+    fresh.fill(".at-x-field input", "No.")
+    fresh.focus(".at-x-field input")
+    fresh.evaluate(
+        """() => {
+          document.querySelector(".at-x-form").requestSubmit();
+          document.querySelectorAll(".at-x-option")[1].click();
+        }"""
+    )
+    ready(fresh)
+    assert translation(fresh) == "Keines."
+    assert "prefix=" not in fresh.url
+
+
+def off(*heads: tuple[int, int]) -> str:
+    """Return what a link says of heads of the cross-attention that are off: layer and head, from 0."""
+    return f"&ablated={'_'.join(f'cross.{layer}.{head}' for layer, head in heads)}"
+
+
+ALL = [(layer, head) for layer in range(4) for head in range(5)]
+
+
+@pages
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        ("", "(layer 4, mean of its heads)"),
+        ("&head=2", "(layer 4, head 3)"),
+        (off((3, 0), (3, 1)), "(layer 4, mean of the 3 heads that are on)"),
+        (off(*((3, head) for head in range(4))), "(layer 4, head 5, the only one that is on)"),
+        ("&layer=mean", "(mean over all layers and heads)"),
+        (f"{off((0, 0), (3, 1), (3, 2))}&layer=mean", "(mean over all layers of the 17 heads that are on)"),
+        (f"{off(*ALL[:-1])}&layer=mean", "(layer 4, head 5, the only one that is on)"),
+        ("&layer=mean&head=1", "(head 2, mean over all layers)"),
+        (f"{off((2, 1))}&layer=mean&head=1", "(head 2, mean over the 3 layers in which it is on)"),
+        (f"{off((0, 1), (1, 1), (3, 1))}&layer=mean&head=1", "(layer 3, head 2, the only one that is on)"),
+        (
+            off(*ALL[15:]),
+            "nothing reached it through the cross-attention in layer 4: all its heads are off, so their "
+            "output is zero.",
+        ),
+        (
+            f"{off(*ALL)}&layer=mean",
+            "nothing reached it through the cross-attention: all its heads are off, so their output is zero.",
+        ),
+        (
+            f"{off(*((layer, 1) for layer in range(4)))}&layer=mean&head=1",
+            "nothing reached it through head 2 of the cross-attention: that head is off in every layer, so "
+            "its output is zero.",
+        ),
+    ],
+)
+def test_law_the_heads_that_are_meant_are_named(fresh: Page, state: str, sentence: str):
+    go(fresh, f"{LINK}{state}&step=1")
+    assert sentence in why(fresh)
+    if sentence.startswith("nothing"):
+        heads = (
+            "this head is off" if "that" in sentence and "every" not in sentence else "these heads are off"
+        )
+        assert f"receives nothing: {heads}" in str(fresh.text_content("[data-key='query 1']"))
 
 
 @pages
@@ -285,7 +448,8 @@ def test_law_heads_that_are_off_are_named_beside_the_translation(fresh: Page):
 @pages
 def test_law_a_head_that_is_off_reads_nothing(fresh: Page):
     go(fresh, f"{LINK}&step=5&head=2&ablated=cross.3.2")
-    assert "nothing reached it through layer 4, head 3: that head is off" in why(fresh)
+    nothing = "nothing reached it through head 3 of the cross-attention in layer 4: that head is off, so its"
+    assert nothing in why(fresh)
     assert "it read" not in why(fresh)
     stage = fresh.locator(".at-x-stage")
     assert " reads " not in str(stage.text_content())
@@ -302,7 +466,7 @@ def test_law_a_head_that_is_off_reads_nothing(fresh: Page):
     heads = fresh.get_by_role("group", name="Head").first.locator("label").all_inner_texts()
     assert heads == ["1", "2", "3 (off)", "4", "5", "mean"]
     fresh.locator(".at-x-choose [data-key='head null']").check(force=True)
-    assert "mean of the 4 that are on of its 5 heads" in why(fresh)
+    assert "(layer 4, mean of the 4 heads that are on)" in why(fresh)
     mean = fresh.eval_on_selector_all(".at-x-stage path.at-active", "all => all.map(x => x.outerHTML)")
     fresh.click("[data-key='switch on']")
     fresh.wait_for_selector("[data-key='switch on']", state="detached")
@@ -319,14 +483,13 @@ def test_law_the_weights_of_a_forced_token_do_not_depend_on_it(fresh: Page):
     go(fresh, f"{LINK}&step=5&prefix={'.'.join(map(str, FRAME['target']['ids'][:5]))}.509")
     assert "These weights do not depend on which token you forced" in why(fresh)
     ids = FRAME["target"]["ids"]
+    fresh.evaluate(SECOND_ENGINE)
     rows = fresh.evaluate(
         """async ([text, ids]) => {
-          const { src } = document.querySelector("script[src*='explorer.js']");
-          const client = new EngineClient(src.replace(/\\/[^/]*$/, ""));
           const rows = [];
           for (const last of [ids[5], 509, 1000]) {
             const prefix = [...ids.slice(0, 5), last];
-            const { attention } = await client.translate({ direction: "en-de", text, prefix });
+            const { attention } = await second.translate({ direction: "en-de", text, prefix });
             rows.push([5, 6].map(step => attention.cross.flat().flatMap(head => [...head[step]])));
           }
           return rows;
@@ -340,6 +503,55 @@ def test_law_the_weights_of_a_forced_token_do_not_depend_on_it(fresh: Page):
     fresh.click("[data-key='to heads']")
     assert fresh.locator(".at-x-off").is_visible()
     assert fresh.evaluate(FOCUSED) == "summary"
+
+
+@pages
+def test_law_a_button_that_cannot_be_pressed_does_nothing(fresh: Page):
+    fresh.locator("[data-key='query 0']").click()
+    fresh.click("[data-key=tour]")
+    fresh.wait_for_function("document.querySelector('.at-x [role=status]').textContent.startsWith('1 of ')")
+    go(fresh, f"{LINK}&step=0")
+    for key in ("One token back", "Back"):
+        button = fresh.locator(f"[data-key='{key}']")
+        assert button.get_attribute("aria-disabled") == "true"
+        before = fresh.url, fresh.inner_text(".at-x")
+        button.click(force=True)
+        for pressed in ("Enter", "Space"):
+            button.focus()
+            fresh.keyboard.press(pressed)
+            assert fresh.evaluate(FOCUSED) == key  # it keeps the focus
+        settle(fresh)
+        assert (fresh.url, fresh.inner_text(".at-x")) == before
+
+
+@pages
+def test_law_a_sentence_is_not_sent_twice(fresh: Page):
+    fresh.evaluate(COUNT)
+    try:
+        fresh.evaluate(
+            """() => {
+              const { prototype } = EngineClient;
+              const { translate } = prototype;
+              const door = new Promise(go => { window.go = go; });
+              prototype.translate = async function (...options) {
+                await door;
+                return translate.apply(this, options);
+              };
+            }"""
+        )
+        submit = fresh.locator(".at-x-go")
+        submit.click()
+        assert submit.get_attribute("aria-disabled") == "true"
+        submit.click(force=True)
+        for key in ("Enter", "Space"):
+            submit.focus()
+            fresh.keyboard.press(key)
+        fresh.evaluate("go()")
+        ready(fresh)
+        assert fresh.evaluate("asked") == 1
+    finally:
+        fresh.evaluate("go()")
+        fresh.evaluate("mend()")
 
 
 # Where the focus is.

@@ -26,10 +26,14 @@ LANGUAGES = {"en": "English", "de": "German"}  # as in ui/words.js
 SPECIAL = {"<eos>": "end", "<bos>": "start"}
 
 
+def continues(token: str, place: int) -> bool:
+    """Return whether a token continues the word before it (ui/words.js)."""
+    return place > 0 and (token[0].isalpha() or token[0].isnumeric())
+
+
 def plain(token: str, place: int) -> str:
     """Return a token as one reads it: a plus marks that it continues the word before it (ui/words.js)."""
-    continues = place > 0 and (token[0].isalpha() or token[0].isnumeric())
-    return SPECIAL.get(token) or (f"+{token}" if continues else token.strip() or "space")
+    return SPECIAL.get(token) or (f"+{token}" if continues(token, place) else token.strip() or "space")
 
 
 def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int = STEP) -> dict[str, Any]:
@@ -41,7 +45,7 @@ def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int 
     translator = Translator.from_pretrained(direction)
     ids, shares, tokens = likeliest_tokens(translator, sentence)
     src = translator.encode([sentence]).ids[0]
-    with evaluating(translator.model), torch.no_grad():
+    with torch.no_grad():
         found = observe(translator.model, torch.tensor([src]), torch.tensor([ids]))
     attention = found.attention[0, -1].mean(dim=0)
     tokenizer = translator.tokenizer

@@ -4,7 +4,7 @@ import json
 from html import escape
 from typing import Any
 
-from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPECIAL, plain
+from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPECIAL, continues, plain
 from annotated_transformer.book.front.picture import LEAST, reads
 
 HELP_LOG_PROB = (  # as in ui/words.js
@@ -122,9 +122,7 @@ def _target(frame: dict[str, Any]) -> str:
 def _token(token: str, place: int, language: str) -> str:
     if token in SPECIAL:
         return f'<span class="at-x-special">{SPECIAL[token]}</span>'
-    mark = (
-        '<span class="at-x-plus">+</span>' if plain(token, place).startswith("+") and token[0] != "+" else ""
-    )
+    mark = '<span class="at-x-plus">+</span>' if continues(token, place) else ""
     return f'<span lang="{language}">{mark}{escape(token.strip())}</span>'
 
 

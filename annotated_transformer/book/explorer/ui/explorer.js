@@ -15,14 +15,17 @@ class Explorer {
     this.state = state;
     this.result = result;
     this.linked = whole ? fromFragment(location.hash) : null;
+    this.turn = 0; // counts what was asked for: only the last is shown
     this.live = h("p", { class: "at-hidden", role: "status" });
     this.stage = new Stage(this);
     this.notices = new Notices(this);
-    this.parts = [this.stage, new Why(this), new Choose(this), this.notices];
+    this.why = new Why(this);
+    this.choose = new Choose(this);
+    this.parts = [this.stage, this.why, this.choose, this.notices];
     if (this.whole) this.addInstruments();
     this.sentence = new Sentence(this);
-    if (this.linked) this.sentence.show(this.linked);
     this.compose();
+    if (this.linked) this.sentence.show(this.linked);
     this.render();
     if (this.whole) addEventListener("hashchange", () => this.follow());
   }
@@ -33,21 +36,23 @@ class Explorer {
     this.number = new NumberPanel(this);
     this.map = new ModelMap(this);
     this.tour = new Tour(this);
-    const [heads, searches] = [(this.heads = new HeadsOff(this)), new Searches(this)];
-    this.parts.push(heads, searches, this.map, this.heat, this.number, this.tour);
+    this.heads = new HeadsOff(this);
+    this.searches = new Searches(this);
+    this.parts.push(this.heads, this.searches, this.map, this.heat, this.number, this.tour);
     this.sections = {
-      heads: section("Switch heads off", heads.element),
-      searches: section("Compare greedy search, beam search and sampling", searches.element),
+      heads: section("Switch heads off", this.heads.element),
+      searches: section("Compare greedy search, beam search and sampling", this.searches.element),
       tensors: section("Open any tensor, and any number in it", this.map.element, this.heat.element, this.number.element),
     };
   }
 
   compose() {
-    const [stage, why, choose] = this.parts;
+    const { stage, why, choose } = this;
     this.translation = h("p", { class: "at-x-translation" });
     this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, this.whole && h("p", { class: "at-x-help" }, HELP.logProb), this.notices.element, this.whole && h("p", { class: "at-x-help" }, HELP.token), stage.element, choose.element), why.element);
     this.more = h("p", { class: "at-x-label" });
-    fill(this.host, this.sentence.element, this.tour?.opener, this.main, Object.values(this.sections ?? {}), this.tour?.element, this.whole ? null : this.more, this.live);
+    this.stale = h("p", { class: "at-x-note" });
+    fill(this.host, this.sentence.element, this.tour?.opener, this.stale, this.main, Object.values(this.sections ?? {}), this.tour?.element, this.whole ? null : this.more, this.live);
   }
 
   render() {
@@ -64,7 +69,13 @@ class Explorer {
   // What is shown belongs to the other direction until the new sentence is translated.
   dim() {
     const stale = this.sentence.direction !== this.result.direction;
-    for (const part of [this.main, ...Object.values(this.sections ?? {})]) part.classList.toggle("at-x-stale", stale);
+    const words = stale ? `The translation below belongs to the ${this.result.frame ? "example" : "previous"} sentence.` : "";
+    if (words && words !== this.stale.textContent) this.say(words);
+    fill(this.stale, words);
+    for (const part of [this.main, ...Object.values(this.sections ?? {})]) {
+      part.classList.toggle("at-x-stale", stale);
+      part.inert = stale;
+    }
   }
 
   // Where the focus is: called later, brings it back if what had it is gone.
@@ -80,10 +91,15 @@ class Explorer {
     };
   }
 
+  // What is asked for, or else what is shown.
+  get wanted() {
+    return this.asked ?? this.state;
+  }
+
   // Opens a tensor at one of its numbers.
   openTensor(name, index = this.firstIndex(name), part = "heat") {
     this.sections.tensors.open = true;
-    this.leaveTrace();
+    if (`${name} ${index}` !== `${this.state.tensor} ${this.state.at}`) this.leaveTrace();
     this.change({ tensor: name, at: index });
     const wanted = () => this.state.tensor === name;
     this.reveal(part, wanted).then(() => wanted() && focusOn(this.host, part === "number" ? "number" : "tensor"));
@@ -91,7 +107,7 @@ class Explorer {
   }
 
   shapeOf(name) {
-    return this.result.tensors.find((tensor) => tensor.name === name)?.shape;
+    return this.result.tensors?.find((tensor) => tensor.name === name)?.shape;
   }
 
   // The number to begin with: that of the token in focus.
@@ -110,7 +126,7 @@ class Explorer {
 
   // Brings a part of the page into sight, once it is drawn.
   async reveal(part, wanted = () => true, bring = show) {
-    const places = { stage: this.main, why: this.parts[1].element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
+    const places = { stage: this.main, why: this.why.element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
     if (this.sections && part in this.sections) this.sections[part].open = true;
     if (["heat", "number"].includes(part)) {
       this.sections.tensors.open = true;
@@ -127,36 +143,13 @@ class Explorer {
 
   // "it read tomorrow 88 % (layer 4, mean of its heads)"; of heads that are off, that nothing reached it.
   readSentence(who, verb = "read") {
-    if (!this.isSilent()) return `${who} ${verb} ${this.readWords()} (${this.placeWords()})`;
-    const one = headsMeant(this.state).meant.length === 1;
-    return `nothing reached ${who} through ${this.placeWords()}: ${one ? "that head is" : "those heads are"} off, so ${one ? "its" : "their"} output is zero`;
-  }
-
-  // Whose attention is meant: "layer 4, mean of its heads".
-  placeWords() {
-    const { layer, head } = this.state;
-    const { meant, on } = headsMeant(this.state);
-    const some = on.length && on.length < meant.length ? `the ${on.length} that are on of its ${meant.length} heads` : "";
-    if (layer === null) return `mean of all layers, ${some ? some.replace("its ", "") : head === null ? "all heads" : `head ${head + 1}`}`;
-    return `layer ${layer + 1}, ${head === null ? `mean of ${some || "its heads"}` : `head ${head + 1}`}`;
+    if (this.isSilent()) return `nothing reached ${who} through ${silenceWords(this.state)}`;
+    return `${who} ${verb} ${this.readWords()} (${placeWords(this.state)})`;
   }
 
   // Whether all heads whose attention is meant are off: then what they would read reaches nobody.
   isSilent() {
     return headsMeant(this.state).on.length === 0;
-  }
-
-  // The steps at which the reader forced a token. The tokens before the last of them are kept with it, so with heads
-  // off, what the model would have chosen with all heads tells which of them were forced.
-  forcedSteps() {
-    const { result, state } = this;
-    const { top } = result.whole ?? result;
-    const own = (step) => top[step]?.[0].id === state.prefix[step];
-    return state.prefix.map((_, step) => step).filter((step) => !own(step) || (step + 1 === state.prefix.length && result.whole));
-  }
-
-  isForced(step) {
-    return this.forcedSteps().includes(step);
   }
 
   say(words) {
@@ -165,7 +158,7 @@ class Explorer {
 
   // Shows another part of the same translation.
   change(patch, aloud = false) {
-    this.state = { ...this.state, ...patch };
+    this.state = this.fitted({ ...this.state, ...patch }); // what was pressed may belong to a translation before
     if (this.asked) this.asked = { ...this.asked, ...patch };
     this.render();
     this.keepAddress();
@@ -179,9 +172,9 @@ class Explorer {
   open(direction, text) {
     const { linked } = this;
     if (linked && linked.text === text && linked.direction === direction) return this.openLink(linked);
-    const state = this.asked ?? this.state;
-    const { view, layer, head, ablated, step } = state;
-    const same = text === state.text && direction === state.direction;
+    const { wanted } = this;
+    const { view, layer, head, ablated, step } = wanted;
+    const same = text === wanted.text && direction === wanted.direction;
     return this.compute({ ...START, view, layer, head, ablated, direction, text, step: same ? step : 0 });
   }
 
@@ -190,13 +183,13 @@ class Explorer {
     if ((await this.compute(linked)) && tensor) await this.reveal("heat", () => this.state.tensor === tensor);
   }
 
-  // Forces a token at a step. A prefix ends with a token that was forced: what the model chooses itself needs none.
+  // Forces a token at a step, unless the model would choose it itself.
   force(step, id) {
-    const { result } = this;
+    const { result, state, wanted } = this;
+    if (wanted.text !== state.text || wanted.direction !== state.direction) return; // another sentence is on its way
     const own = result.top[step][0].id === id;
-    const last = own ? Math.max(-1, ...this.forcedSteps().filter((other) => other < step)) : step;
-    const prefix = [...result.target.ids.slice(0, step), id].slice(0, last + 1);
-    return this.compute({ ...(this.asked ?? this.state), step, prefix });
+    const forced = [...state.forced.filter((other) => other < step), ...(own ? [] : [step])];
+    this.compute({ ...wanted, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
   }
 
   // What was shown before the tour.
@@ -207,13 +200,14 @@ class Explorer {
     this.keepAddress();
   }
 
-  // The model chooses all tokens again.
-  free() {
-    return this.compute({ ...(this.asked ?? this.state), prefix: [] });
+  // The model chooses again, from a step on.
+  free(step = 0) {
+    const { prefix, forced } = this.wanted;
+    return this.compute({ ...this.wanted, ...forcing(prefix, forced.filter((other) => other < step)) });
   }
 
   allOn() {
-    return this.compute({ ...(this.asked ?? this.state), ablated: [] });
+    return this.compute({ ...this.wanted, ablated: [] });
   }
 
   openHeads() {
@@ -224,7 +218,7 @@ class Explorer {
   // Translates what a state asks for, and shows it; false where that did not happen.
   async compute(state) {
     const { linked } = this;
-    const turn = (this.turn = (this.turn ?? 0) + 1);
+    const turn = (this.turn += 1);
     if (!this.busy) this.bringFocus = this.holdFocus();
     this.busy = true;
     this.asked = state;
@@ -232,13 +226,15 @@ class Explorer {
     const { direction, text, prefix, ablated } = state;
     let shown = false;
     this.slow = text.length > LONG;
-    const patience = setTimeout(() => {
-      this.slow = true;
-      if (turn === this.turn) this.sentence.render();
-    }, PATIENCE);
+    let patience;
     try {
       await this.session.load(direction);
       this.sentence.render();
+      patience = setTimeout(() => {
+        if (turn !== this.turn) return;
+        this.slow = true;
+        this.sentence.render();
+      }, PATIENCE);
       const result = await this.watch({ direction, text, prefix, ablated }, prefix.length, turn);
       if (turn !== this.turn) return false; // something else was asked for meanwhile
       this.result = { ...result, direction };
@@ -262,11 +258,16 @@ class Explorer {
     return shown;
   }
 
-  // Stops a translation that takes long. The engine cannot be interrupted, so another is started.
-  async cancel() {
+  // What was asked for is shown no more, even if the engine still computes it.
+  abandon() {
     this.turn += 1;
     this.busy = false;
     this.asked = null;
+  }
+
+  // Stops a translation that takes long. The engine cannot be interrupted, so another is started.
+  async cancel() {
+    this.abandon();
     const { direction } = this.sentence;
     this.session.stop();
     this.render();
@@ -282,7 +283,8 @@ class Explorer {
     const within = (place, tokens) => Math.min(place, tokens.length - 1);
     const tensor = this.shapeOf(state.tensor) ? state.tensor : "";
     const at = tensor ? this.fitting(tensor, state.at) : [];
-    return { ...state, step: within(state.step, target.tokens), word: within(state.word, source.tokens), tensor, at };
+    const kept = forcing(state.prefix, state.forced.filter((step) => step < target.tokens.length));
+    return { ...state, ...kept, step: within(state.step, target.tokens), word: within(state.word, source.tokens), tensor, at };
   }
 
   // Shows tokens as they are computed, one at a time.
@@ -318,7 +320,7 @@ class Explorer {
   // A tensor is opened as a page is: one can go back to where one was.
   leaveTrace() {
     const { tensor, at } = this.state;
-    const from = tensor ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(at)}` } : { words: "the translation" };
+    const from = tensor ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` } : { words: "the translation" };
     try {
       history.pushState({ from }, "", toFragment(this.state));
     } catch {
@@ -329,7 +331,7 @@ class Explorer {
   // A button that leads back to where a tensor was opened from.
   wayBack(key) {
     const from = history.state?.from;
-    return from && h("p", {}, button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key }));
+    return from && h("p", { class: "at-x-action" }, button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key }));
   }
 
   follow() {
@@ -337,12 +339,11 @@ class Explorer {
     if (!linked) return;
     this.linked = linked;
     this.sentence.show(linked);
-    if (!this.session.loaded.has(linked.direction)) return;
     const { state, result, asked } = this;
     const same = !result.frame && !asked && ["direction", "text", "prefix", "ablated"].every((name) => String(linked[name]) === String(state[name]));
     if (same) return this.goBack(linked);
     this.tour?.forget();
-    this.open(linked.direction, linked.text);
+    if (this.session.loaded.has(linked.direction)) this.open(linked.direction, linked.text);
   }
 
   // To another place of the same translation.
@@ -353,10 +354,10 @@ class Explorer {
     this.state = this.fitted(linked);
     this.render();
     this.keepAddress();
-    const { tensor, step } = this.state;
+    const { tensor } = this.state;
     if (!tensor && !opened) return;
     const wanted = () => this.state.tensor === tensor;
-    this.reveal(tensor ? "number" : "stage", wanted).then(() => wanted() && focusOn(this.host, tensor ? "number" : `query ${step}`));
+    this.reveal(tensor ? "number" : "stage", wanted).then(() => wanted() && focusOn(this.host, tensor ? "number" : `query ${this.stage.active}`));
   }
 }
 

@@ -19,7 +19,6 @@ class HeadsOff {
 
   kind(kind, title, off) {
     const { layers, heads } = BOOK.shape;
-    const has = (layer, head) => off.some((other) => String(other) === String([kind, layer, head]));
     const all = Array.from({ length: heads }, (_, head) => head);
     const place = (row, column) => ({
       tabindex: String(this.at[kind]) === String([row, column]) ? 0 : -1,
@@ -45,7 +44,7 @@ class HeadsOff {
               class: "at-x-head",
               "data-key": headKey(kind, layer, head + 1),
               ...place(layer, head + 1),
-              "aria-pressed": String(has(layer, head)),
+              "aria-pressed": String(holdsHead(off, [kind, layer, head])),
               "aria-label": `${head + 1}: switch off this head of layer ${layer + 1}, ${title}`,
             }),
           ),
@@ -73,10 +72,10 @@ class HeadsOff {
 
   // All off, unless they are already: then all on.
   toggle(heads) {
-    const state = this.explorer.asked ?? this.explorer.state; // one may press faster than the model translates
-    const rest = state.ablated.filter((other) => !heads.some((head) => String(head) === String(other)));
-    const off = state.ablated.length - rest.length === heads.length ? rest : [...rest, ...heads];
-    this.explorer.compute({ ...state, ablated: off });
+    const { wanted } = this.explorer; // one may press faster than the model translates
+    const rest = wanted.ablated.filter((other) => !holdsHead(heads, other));
+    const off = wanted.ablated.length - rest.length === heads.length ? rest : [...rest, ...heads];
+    this.explorer.compute({ ...wanted, ablated: off });
   }
 
   comparison({ whole, text, logProb, keptLogProb, direction }, { ablated }) {
@@ -97,7 +96,7 @@ class HeadsOff {
           !same && line(`${ablated.length} off, the first forced`, whole.text, keptLogProb),
         ),
       ),
-      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { "data-key": "all on" })),
+      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
     ];
   }
 }

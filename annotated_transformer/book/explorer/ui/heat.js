@@ -84,7 +84,7 @@ class Heat {
     const { stack, layer, module } = parsed(this.name);
     if (!Array.isArray(this.tensor[0])) return false;
     const kind = module === "cross_attention" ? "cross" : stack;
-    return this.explorer.state.ablated.some((off) => String(off) === String([kind, layer, head]));
+    return holdsHead(this.explorer.state.ablated, [kind, layer, head]);
   }
 
   legend() {
@@ -155,27 +155,26 @@ class Heat {
     );
   }
 
-  rowName(row) {
-    const { tokens, next, language } = this.axes.rows;
+  rowName(row, { rows: { tokens, next, language } } = this.axes) {
     if (!next) return tokenElement(tokens[row], row, language);
     return h("span", { class: "at-x-two" }, "reads ", tokenElement(tokens[row], row, language), h("br"), " writes ", tokenElement(next[row], row, language));
   }
 
-  columnName(column) {
-    const { tokens, language, name } = this.axes.columns;
+  columnName(column, { columns: { tokens, language, name, direction }, rows } = this.axes) {
     if (tokens) return tokenElement(tokens[column], column, language);
     if (name === "features") return String(column);
-    const token = this.explorer.session.tokenName(this.result.direction, column);
-    return h("span", { title: `token ${column}` }, tokenElement(token, 1, this.axes.rows.language)); // 1: "in" and " in" differ
+    const token = this.explorer.session.tokenName(direction, column);
+    return h("span", { title: `token ${column}` }, tokenElement(token, 1, rows.language)); // 1: "in" and " in" differ
   }
 
-  // The names of a place, for sentences.
-  placeWords(index) {
+  // The names of a place in a tensor of the translation, which need not be the tensor that is drawn.
+  placeWords(tensor, index) {
+    const own = axes(tensor, this.explorer.result);
     const [row, column] = index.slice(-2);
     const head = index.length > 2 ? `head ${index[0] + 1}, ` : "";
-    const name = this.columnName(column);
-    const what = this.axes.columns.tokens ? "key" : this.axes.columns.name === "features" ? "feature" : "token";
-    return `${head}row “${this.rowName(row).textContent}”, ${what} ${name.textContent ?? name}`;
+    const name = this.columnName(column, own);
+    const what = own.columns.tokens ? "key" : own.columns.name === "features" ? "feature" : "token";
+    return `${head}row “${this.rowName(row, own).textContent}”, ${what} ${name.textContent ?? name}`;
   }
 
   go(row, column) {

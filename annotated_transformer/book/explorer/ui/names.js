@@ -35,7 +35,7 @@ function axes(name, result) {
   const read = { name: `${LANGUAGES[to]} tokens`, tokens: ["<bos>", ...result.target.tokens.slice(0, -1)], next: result.target.tokens, language: to };
   const own = stack === "encoder" ? source : read;
   const memory = module === "cross_attention" ? source : own;
-  if (stack === "output") return { rows: read, columns: { name: "the vocabulary" } };
+  if (stack === "output") return { rows: read, columns: { name: "the vocabulary", direction: result.direction } };
   if (["scores", "weights"].includes(kind)) return { rows: own, columns: memory };
   return { rows: ["key", "value"].includes(kind) ? memory : own, columns: { name: "features" } };
 }

@@ -15,18 +15,18 @@ class Notices {
   forced() {
     const { explorer } = this;
     const { target, direction } = explorer.result;
+    const { forced } = explorer.state;
     const [, language] = languages(direction);
-    const steps = explorer.forcedSteps();
-    if (!steps.length) return null;
-    const names = steps.map((step) => [h("q", { lang: language }, plain(target.tokens[step], step)), ` at token ${step + 1}`]);
-    return h("p", {}, "You forced ", joined(names), ". ", button("Undo", () => explorer.free(), { class: "at-x-link", "data-key": "undo" }));
+    if (!forced.length) return null;
+    const names = forced.map((step) => [h("q", { lang: language }, plain(target.tokens[step], step)), ` at token ${step + 1}`]);
+    return h("p", {}, "You forced ", joined(names), ". ", button(forced.length > 1 ? "Undo all" : "Undo", () => explorer.free(), { class: "at-x-link at-x-action", "data-key": "undo" }));
   }
 
   off(ablated) {
     const { layers, heads } = BOOK.shape;
     const all = Object.keys(KINDS_OF_ATTENTION).length * layers * heads;
     const words = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${headsWords(ablated)}. `;
-    return h("p", {}, words, button("Switch all on", () => this.explorer.allOn(), { class: "at-x-link", "data-key": "switch on" }));
+    return h("p", {}, words, button("Switch all on", () => this.explorer.allOn(), { class: "at-x-link at-x-action", "data-key": "switch on" }));
   }
 }
 

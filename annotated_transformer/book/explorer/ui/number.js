@@ -3,12 +3,14 @@ class NumberPanel {
   constructor(explorer) {
     this.explorer = explorer;
     this.element = h("section", { class: "at-x-number", "aria-label": "Where the number comes from" });
+    this.back = h("div", { class: "at-x-back" });
   }
 
   async render() {
     const { state, result, session, heat } = this.explorer;
     this.element.hidden = !state.tensor;
-    if (!state.tensor) return;
+    if (!state.tensor) return (this.wanted = null); // an answer that is still to come is too late
+    fill(this.back, this.explorer.wayBack("back")); // anew: one can come to the same number from elsewhere
     const wanted = `${state.tensor} ${state.at}`;
     if (this.wanted === wanted && this.result === result) return;
     Object.assign(this, { wanted, result });
@@ -20,12 +22,11 @@ class NumberPanel {
     }
     const info = BOOK.kinds[found.kind];
     const formula = document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
-    const where = heat.axes ? heat.placeWords(found.index) : "";
     fill(
       this.element,
       h("h4", { tabindex: -1, "data-key": "number" }, "Where does ", h("b", {}, number(found.value)), " come from?"),
-      this.explorer.wayBack("back"),
-      h("p", { class: "at-x-label" }, `${tensorTitle(found.name)}; ${where}.`),
+      this.back,
+      h("p", { class: "at-x-label" }, `${tensorTitle(found.name)}; ${heat.placeWords(found.name, found.index)}.`),
       formula && h("p", { class: "at-x-formula" }, formula),
       this.steps(found),
       this.verdict(found),

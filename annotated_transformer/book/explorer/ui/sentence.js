@@ -19,7 +19,7 @@ class Sentence {
       this.examples,
       this.note,
     );
-    this.show(explorer.state);
+    this.render();
   }
 
   // Takes over another sentence, from a link or an example.
@@ -27,6 +27,7 @@ class Sentence {
     this.direction = direction;
     this.input.value = text;
     this.render();
+    this.explorer.dim();
   }
 
   render() {

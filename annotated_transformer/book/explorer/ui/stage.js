@@ -25,7 +25,8 @@ class Stage {
     this.rows = rows;
     const silent = explorer.isSilent(); // what a head that is off would read reaches nobody
     this.element.classList.toggle("at-x-silent", silent);
-    const readWords = (row) => (silent ? "is not reached: the head is off" : `reads ${reads(keys.tokens, row)}`);
+    const off = headsMeant(explorer.state).meant.length > 1 ? "these heads are off" : "this head is off";
+    const readWords = (row) => (silent ? `receives nothing: ${off}` : `reads ${reads(keys.tokens, row)}`);
     const later = (query) => place === "step" && query > active;
     this.keyItems = keys.tokens.map((token, i) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, keys.language))));
     this.queryItems = queries.tokens.map((token, i) =>
@@ -45,7 +46,7 @@ class Stage {
           },
           tokenElement(token, i, queries.language),
           h("span", { class: "at-hidden" }, ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}${readWords(rows[i])}`),
-          place === "step" && explorer.isForced(i) && h("small", {}, "forced"),
+          place === "step" && explorer.state.forced.includes(i) && h("small", {}, "forced"),
         ),
       ),
     );
@@ -71,10 +72,11 @@ class Stage {
 
   // Lights what one query reads.
   light(query) {
+    const silent = this.explorer.isSilent();
     this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
     this.curves.forEach(({ path, query: own }) => path.classList.toggle("at-active", own === query));
     this.keyItems.forEach((item, key) => {
-      const weight = this.rows[query][key] >= LEAST && !this.explorer.isSilent() ? this.rows[query][key] : 0;
+      const weight = this.rows[query][key] >= LEAST && !silent ? this.rows[query][key] : 0;
       item.style.setProperty("--weight", weight);
       item.classList.toggle("at-active", weight > 0);
       item.querySelector("i").textContent = weight ? percent(weight) : "";
@@ -113,7 +115,25 @@ function headsMeant({ view, layer, head, ablated }) {
   const { layers, heads } = BOOK.shape;
   const all = (chosen, count) => (chosen === null ? Array.from({ length: count }, (_, i) => i) : [chosen]);
   const meant = all(layer, layers).flatMap((l) => all(head, heads).map((h) => [view, l, h]));
-  return { meant, on: meant.filter((one) => !ablated.some((off) => String(off) === String(one))) };
+  return { meant, on: meant.filter((one) => !holdsHead(ablated, one)) };
+}
+
+// Whose attention is drawn: "layer 4, mean of its heads". Heads that are off do not count.
+function placeWords(state) {
+  const { layer, head } = state;
+  const { meant, on } = headsMeant(state);
+  const some = on.length < meant.length;
+  if (on.length === 1) return `layer ${on[0][1] + 1}, head ${on[0][2] + 1}${some ? ", the only one that is on" : ""}`;
+  if (layer !== null) return `layer ${layer + 1}, mean of ${some ? `the ${on.length} heads that are on` : "its heads"}`;
+  if (head !== null) return `head ${head + 1}, mean over ${some ? `the ${on.length} layers in which it is on` : "all layers"}`;
+  return `mean over all layers ${some ? `of the ${on.length} heads that are on` : "and heads"}`;
+}
+
+// Where nothing came through, and why.
+function silenceWords({ view, layer, head }) {
+  const attention = `the ${KINDS_OF_ATTENTION[view]}${layer === null ? "" : ` in layer ${layer + 1}`}`;
+  if (head === null) return `${attention}: all its heads are off, so their output is zero`;
+  return `head ${head + 1} of ${attention}: that head is off${layer === null ? " in every layer" : ""}, so its output is zero`;
 }
 
 // The weights of the chosen layer and head, or their mean: a row for each query. Heads that are off do not count,

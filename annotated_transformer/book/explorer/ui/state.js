@@ -4,6 +4,7 @@ const START = {
   direction: "en-de",
   text: "",
   prefix: [], // ids that the target must begin with
+  forced: [], // the steps of the prefix that the reader forced; its last is one of them
   ablated: [], // heads that are switched off: [kind, layer, head]
   view: "cross", // whose attention is drawn: "encoder", "decoder" or "cross"
   layer: 3, // null: the mean of all
@@ -14,6 +15,12 @@ const START = {
   at: [], // the number in it
 };
 
+// The prefix that holds forced tokens, of the ids of a target: what comes after the last needs none.
+const forcing = (ids, forced) => ({ prefix: ids.slice(0, (forced.at(-1) ?? -1) + 1), forced });
+
+// Whether a head is among these: [kind, layer, head].
+const holdsHead = (heads, one) => heads.some((other) => String(other) === String(one));
+
 const LONGEST = 1000; // characters of a sentence
 
 const list = (text, separator) => (text ? text.split(separator) : []);
@@ -21,6 +28,7 @@ const whole = (text) => (text === "mean" ? null : Number(text));
 
 const WRITE = {
   prefix: (ids) => ids.join("."),
+  forced: (steps) => steps.join("."),
   ablated: (heads) => heads.map((head) => head.join(".")).join("_"),
   layer: (layer) => layer ?? "mean",
   head: (head) => head ?? "mean",
@@ -28,6 +36,7 @@ const WRITE = {
 };
 const READ = {
   prefix: (text) => list(text, ".").map(Number),
+  forced: (text) => list(text, ".").map(Number),
   ablated: (text) => list(text, "_").map((head) => head.split(".")).map(([kind, ...place]) => [kind, ...place.map(Number)]),
   layer: whole,
   head: whole,
@@ -48,10 +57,11 @@ function fromFragment(fragment) {
   if (!fields.text || !fields.direction) return null;
   const state = { ...START };
   for (const name of Object.keys(START)) if (name in fields) state[name] = (READ[name] ?? String)(fields[name]);
+  if (!("forced" in fields)) state.forced = [...state.prefix.keys()].slice(-1); // an old link: only the last is sure
   return possible(state) ? state : null;
 }
 
-function possible({ direction, text, prefix, ablated, view, layer, head, step, word, at }) {
+function possible({ direction, text, prefix, forced, ablated, view, layer, head, step, word, at }) {
   const count = (value) => Number.isInteger(value) && value >= 0;
   const below = (value, limit) => count(value) && value < limit;
   const { layers, heads, vocabulary, special } = BOOK.shape;
@@ -64,6 +74,8 @@ function possible({ direction, text, prefix, ablated, view, layer, head, step, w
     (head === null || below(head, heads)) &&
     [step, word, ...at].every(count) &&
     prefix.every((id, i) => below(id, vocabulary) && ![special.pad, special.bos].includes(id) && (id !== special.eos || i === prefix.length - 1)) &&
+    forced.every((step, i) => below(step, prefix.length) && (i === 0 || step > forced[i - 1])) &&
+    prefix.length === (forced.at(-1) ?? -1) + 1 &&
     ablated.every(([kind, layer, head, ...more]) => kinds.includes(kind) && below(layer, layers) && below(head, heads) && !more.length) &&
     new Set(ablated.map(String)).size === ablated.length
   );

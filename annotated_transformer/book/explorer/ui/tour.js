@@ -7,15 +7,15 @@ class Tour {
     this.element = h("section", { class: "at-x-tour", "aria-label": "Guided tour" });
     this.saved = null; // what the reader had before
     document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.now !== null) this.end();
+      if (event.key === "Escape" && this.now !== null && !ofSomethingElse(event)) this.end();
     });
   }
 
   render() {
-    const { session, busy } = this.explorer;
+    const { session } = this.explorer;
     const { direction, steps } = BOOK.tour;
     const size = session.loaded.has(direction) ? "" : `, loads the model: ${BOOK.models[direction].size}`;
-    fill(this.opener, this.now === null && button(`Take the tour (${steps.length} steps${size})`, () => this.go(0), { "data-key": "tour", disabled: Boolean(busy) }));
+    fill(this.opener, this.now === null && button(`Take the tour (${steps.length} steps${size})`, () => this.go(0), { "data-key": "tour" }));
     this.element.hidden = this.now === null;
     this.explorer.host.classList.toggle("at-x-touring", this.now !== null);
     if (this.now === null) return;
@@ -42,13 +42,16 @@ class Tour {
     const step = steps[to];
     const { state, result, asked } = explorer;
     const wanted = { ...START, direction, text, ...step.state };
-    if (this.now === null) this.saved = this.remember();
+    this.saved ??= this.remember();
     const same = !result.frame && !asked && ["direction", "text"].every((name) => state[name] === wanted[name]) && !state.prefix.length && !state.ablated.length;
     this.now = to;
     explorer.sentence.show(wanted);
     const left = () => this.now !== to; // the reader has gone on, or ended the tour
     if (same) explorer.change(wanted);
-    else if (!(await explorer.compute(wanted))) return left() || this.end(); // no model, or something else was asked for
+    else if (!(await explorer.compute(wanted))) {
+      const more = this.saved && explorer.asked; // the reader switches a head off, or forces a token
+      return left() || more || this.end(); // no model, or another sentence was asked for
+    }
     if (this.saved?.result.frame) this.saved.result = explorer.result; // the frame shows the same sentence
     if (left()) return;
     this.render();
@@ -63,6 +66,7 @@ class Tour {
     const { main, stage, heat, number } = this.explorer;
     const cell = () => [heat.grid, heat.grid.querySelector("[aria-selected=true]"), number.element.querySelector(".at-x-sum")];
     const [top, first, last] = { stage: [element, stage.element, stage.element], why: [element, element, element] }[part] ?? cell();
+    if (!first || !last) return show(element); // the engine refused: there are no numbers
     const edge = parseFloat(getComputedStyle(main).scrollMarginTop); // the page's own bar is above it
     const place = (part) => part.getBoundingClientRect();
     const begin = Math.min(place(element).top, place(top).top) - edge; // then the whole part is in sight, as far as it fits
@@ -74,9 +78,9 @@ class Tour {
   // The reader's sentence, state and place in the page.
   remember() {
     const { explorer } = this;
-    const { state, result, sentence, linked } = explorer;
+    const { state, result, asked, sentence, linked } = explorer;
     const open = Object.values(explorer.sections).map((part) => part.open);
-    return { state, result, linked, open, field: { direction: sentence.direction, text: sentence.input.value }, scroll: scrollY };
+    return { state, result, asked, linked, open, field: { direction: sentence.direction, text: sentence.input.value }, scroll: scrollY };
   }
 
   // Something else was asked for meanwhile: that stays.
@@ -88,14 +92,19 @@ class Tour {
     const { explorer, saved } = this;
     this.now = null;
     this.saved = null;
-    if (saved && !explorer.asked) {
+    if (saved) {
+      explorer.abandon();
       Object.values(explorer.sections).forEach((part, i) => (part.open = saved.open[i]));
       explorer.restore(saved);
       scrollTo({ top: saved.scroll, behavior: "instant" });
+      if (saved.asked) explorer.compute(saved.asked);
     }
     this.render();
     focusOn(this.opener, "tour");
   }
 }
+
+// An Escape that ends the input of a character, or closes a dialog of the page.
+const ofSomethingElse = (event) => event.isComposing || event.defaultPrevented || Boolean(event.target.closest?.("dialog"));
 
 const GAP = 8; // pixels around what is brought into sight

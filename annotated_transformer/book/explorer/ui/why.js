@@ -16,8 +16,7 @@ class Why {
     const before = result.written?.[step].replace(/\ufffd+$/, "…") ?? result.target.tokens.slice(0, step).join("").trim();
     const probability = top.find(({ id }) => id === chosen)?.probability ?? Math.exp(result.logProbs[step]); // the bar's own number
     const name = h("q", { lang: language }, plain(result.target.tokens[step], step));
-    const forced = this.explorer.forcedSteps();
-    const kept = !best && !forced.includes(step);
+    const forced = state.forced.includes(step);
     fill(
       this.element,
       this.steps("step", step, result.target.tokens.length),
@@ -28,13 +27,14 @@ class Why {
         before ? ["After ", h("q", { lang: language }, before), ", the model gives "] : ["To begin with, the model gives "],
         h("b", {}, name),
         ` a probability of ${exactPercent(probability)}`,
-        best ? ", more than any other token. " : [`; its own choice was “${plain(top[0].token, step)}”. `, kept ? "This one is kept, because you forced a later one. " : "You forced this one. "],
-        `Before ${best ? "it chose" : "that"}, ${this.explorer.readSentence("it")}.`,
+        best ? ", more than any other token. " : `; its own choice was “${plain(top[0].token, step)}”. `,
+        forced ? (best ? "You forced this one, but the model would choose it too. " : "You forced this one. ") : !best && "This one is kept, because you forced a later one. ",
+        `Before ${best && !forced ? "it chose" : "that"}, ${this.explorer.readSentence("it")}.`,
       ),
       this.meaning(step, forced),
-      h("p", { class: "at-x-label" }, "The five likeliest next tokens", result.frame ? "" : ": choose one to go on from there"),
+      h("p", { class: "at-x-label" }, "The five likeliest next tokens", !result.frame && h("span", { class: "at-x-action" }, ": choose one to go on from there")),
       h("ol", { class: "at-x-top", role: "list" }, top.map((entry) => h("li", {}, this.bar(entry, step, chosen, language)))),
-      !best && h("p", {}, button("Let the model choose again", () => this.explorer.free(), { "data-key": "free" })),
+      (forced || !best) && this.freedom(step, state.forced),
       this.numberLink(step, chosen),
     );
   }
@@ -46,9 +46,21 @@ class Why {
     return h(
       "p",
       { class: "at-x-label" },
-      forced.includes(step) && "These weights do not depend on which token you forced: they were computed before it. ",
+      forced && "These weights do not depend on which token you forced: they were computed before it. ",
       LOOKED,
-      sections && [" To test that, ", button("switch heads off", () => this.explorer.openHeads(), { class: "at-x-link", "data-key": "to heads" }), "."],
+      sections && h("span", { class: "at-x-action" }, " To test that, ", button("switch heads off", () => this.explorer.openHeads(), { class: "at-x-link", "data-key": "to heads" }), "."),
+    );
+  }
+
+  // What was forced before this token stays; what comes after it was chosen because of it.
+  freedom(step, forced) {
+    const { explorer } = this;
+    const words = forced.at(-1) > step ? "Let the model choose again from here" : "Let the model choose this one again";
+    return h(
+      "p",
+      { class: "at-x-action at-x-free" },
+      button(words, () => explorer.free(step), { "data-key": "free" }),
+      forced.length > 1 && forced[0] < step && button("Let the model choose every token again", () => explorer.free(), { "data-key": "free all" }),
     );
   }
 
@@ -74,7 +86,7 @@ class Why {
   numberLink(step, chosen) {
     const { explorer } = this;
     if (explorer.result.frame || !explorer.heat) return null;
-    return h("p", {}, button("See where this probability comes from", () => explorer.openTensor("probabilities", [step, chosen]), { class: "at-x-link", "data-key": "why number" }));
+    return h("p", {}, button("See where this probability comes from", () => explorer.openTensor("probabilities", [step, chosen]), { class: "at-x-link at-x-action", "data-key": "why number" }));
   }
 
   renderEncoder() {
