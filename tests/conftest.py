@@ -153,7 +153,7 @@ def unchecked() -> Iterator[None]:
 def learnt(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
-    """Train a model of one layer on 20,000 pairs: fifteen seconds on one core.
+    """Train a model of one layer on 20,000 pairs: about twenty seconds on one core.
 
     Where several processes run the tests, one finds the weights that another has trained.
     """
@@ -175,7 +175,7 @@ def learnt(
     if "PYTEST_XDIST_WORKER" in os.environ and shared.exists():
         load_model(model, shared)
         return model.eval(), vocabulary, held_out
-    settings = TrainingConfig(steps=600, batch_tokens=2000, warmup_steps=120, max_lr=5e-3, fast=True)
+    settings = TrainingConfig(steps=900, batch_tokens=2000, warmup_steps=120, max_lr=5e-3, fast=True)
     pairs = [vocabulary.encode(pair) for pair in training]
     with unchecked_shapes():
         train(model, pairs, settings, generator=torch.Generator().manual_seed(0))

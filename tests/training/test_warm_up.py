@@ -50,7 +50,7 @@ def loss_after(steps: int, norm: Literal["post", "pre"], *, warmup_steps: int, s
         steps=steps,
         batch_tokens=BATCH * (LENGTH + 2),
         warmup_steps=warmup_steps,
-        max_lr=1e-2,
+        max_lr=9e-3,
         label_smoothing=0.0,
     )
     train(model, pairs[: steps * BATCH], settings, generator=rng)
@@ -58,8 +58,11 @@ def loss_after(steps: int, norm: Literal["post", "pre"], *, warmup_steps: int, s
 
 
 def test_law_post_norm_needs_the_warm_up():
-    """One seed, because a run takes long; over five, the losses were above 2.36 and below 0.04."""
-    assert loss_after(200, "post", warmup_steps=1, seed=0) > GUESSING
+    """One seed, because a run takes long; over three, the losses were above 2.12 and below 0.002.
+
+    At 0.01 they were, with the warm-up, between 0.001 and 0.4 on one processor, and below 0.04 on another.
+    """
+    assert loss_after(200, "post", warmup_steps=1, seed=0) > GUESSING / 2
     assert loss_after(200, "post", warmup_steps=150, seed=0) < LEARNED
 
 
