@@ -129,6 +129,7 @@ def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
     loaded.keyboard.press("Escape")  # ends a tour
     go(loaded, "#x")
     go(loaded, f"{EXPLORER_LINK}&step=5")
+    loaded.evaluate("document.querySelectorAll('.at-x-section').forEach(part => { part.open = false; })")
     yield loaded
     assert faults == []
 
