@@ -184,7 +184,7 @@ def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
         options = mutant.options()
         if options is SHAPES:
             killed, by = verdict(*run_tests(PLAIN, mutant.tests, seconds))
-            unchecked = (by.partition("[")[0],) if killed and "::" in by else (*mutant.tests,) * killed
+            unchecked = (by,) if killed and "::" in by else (*mutant.tests,) * killed
         if options is not SHAPES or by == SURVIVED:
             killed, by = verdict(*run_tests(options, mutant.tests, seconds))
     except ValueError as error:
