@@ -47,7 +47,7 @@ class _Chunks(torch.autograd.Function):
         h, w = hidden.detach().to(dtype), weight.detach().to(dtype)
         exact = torch.promote_types(dtype, torch.float32)
         product, part = w.new_empty(ROWS, len(w)), torch.empty_like(w)
-        chunk, exact_part = product.to(exact), part.to(exact)
+        chunk, exact_part = torch.empty_like(product, dtype=exact), torch.empty_like(part, dtype=exact)
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = torch.zeros((), dtype=exact, device=w.device)
         for start in range(0, len(labels), ROWS):

@@ -85,7 +85,9 @@ class FastAttention(nn.Module):
             masked = torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, lowest)
             scores = torch.add(masked, scores, alpha=scale)
         keys = scores.size(-1)
-        weights = F.pad(scores, (0, max(SHORT - keys, 0)), value=lowest).softmax(dim=-1)[..., :keys]
+        if keys < SHORT:
+            scores = F.pad(scores, (0, SHORT - keys), value=lowest)
+        weights = scores.softmax(dim=-1)[..., :keys]
         if mask is not None and not (sees := mask.any(dim=-1, keepdim=True)).all():
             weights = weights.masked_fill(~sees, 0.0)
         weights = self.weights(weights)
