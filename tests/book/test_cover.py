@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
-import axe_playwright_python
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -25,10 +24,10 @@ from annotated_transformer.book.front.chapters import Chapter, cards, read_chapt
 from annotated_transformer.book.front.sidebar import add_planned
 from annotated_transformer.book.front.thumbnail import safe, thumbnail
 from benchmarks.serving import Quiet, serving
+from tests.axe import violations
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 DATA = json.loads(cover.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)
 PLANNED = [chapter for chapter in CHAPTERS if not chapter.file]
@@ -445,14 +444,7 @@ def test_law_the_front_is_accessible_by_day_and_by_night(browser: Browser, site:
         elif "search" in name:
             page.wait_for_selector("ul.search li")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        page.evaluate(AXE)
-        found = page.evaluate("axe.run({resultTypes: ['violations'], preload: false})")["violations"]
-        assert [
-            f"{rule['id']}: {node['html'][:200]}"
-            for rule in found
-            if rule["impact"] in ("serious", "critical")
-            for node in rule["nodes"]
-        ] == []
+        assert violations(page) == []
 
 
 @pytest.mark.page

@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
-import axe_playwright_python
 import pytest
 from playwright.sync_api import Browser, Page
 
@@ -12,9 +11,9 @@ from annotated_transformer.book.explorer import bundle, first_frame
 from annotated_transformer.book.front import cover
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving
+from tests.axe import violations
 from tests.explorer_pages import FOCUSED, FRAME, HTML, pages, ready, translation, watched
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 FILE = (HTML / "index.html").as_uri()
 RUN = ".at-alignment-run button"
 OTHER = "The old man did not want to sell his house."
@@ -148,16 +147,7 @@ def test_law_the_live_cover_is_accessible_and_fits(browser: Browser, theme: str,
         button = page.locator(".at-x-go").bounding_box()
         assert button
         assert 0 <= button["y"] <= 700  # in sight, although the picture was taller or shorter
-        page.evaluate(AXE)
-        found = page.evaluate("axe.run('.bd-article', {resultTypes: ['violations'], preload: false})")[
-            "violations"
-        ]
-        assert [
-            f"{rule['id']}: {node['html'][:200]}"
-            for rule in found
-            if rule["impact"] in ("serious", "critical")
-            for node in rule["nodes"]
-        ] == []
+        assert violations(page, ".bd-article") == []
 
 
 SHIFT = """

@@ -8,7 +8,6 @@ import json
 import re
 from pathlib import Path
 
-import axe_playwright_python
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -22,6 +21,7 @@ from annotated_transformer.book.front.picture import LEAST
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving
+from tests.axe import violations
 from tests.explorer_pages import (
     ADDRESS,
     FRAME,
@@ -38,7 +38,6 @@ from tests.explorer_pages import (
     why,
 )
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 KINDS = bundle.kinds()
 CHAPTERS = {chapter.number: chapter for chapter in read_chapters(ROOT)}
 COVER_BUDGET = 350_000  # bytes before the reader acts, as servers send them: compressed, if not a font
@@ -412,7 +411,6 @@ def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
     fresh.wait_for_selector(".at-x-tour h3")
     go(fresh, f"{state}&tensor=encoder.positions&at=1.1")
     fresh.wait_for_selector(".at-x-number .at-x-same")
-    fresh.evaluate(AXE)
     try:
         for theme, width in (("light", 1280), ("dark", 360)):
             fresh.set_viewport_size({"width": width, "height": 800})
@@ -421,13 +419,7 @@ def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
             fresh.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
             assert fresh.evaluate("document.documentElement.scrollWidth") <= width
             assert fresh.evaluate(SMALL) == []
-            found = fresh.evaluate("axe.run('.at-x', {resultTypes: ['violations'], preload: false})")
-            assert [
-                f"{theme}, {rule['id']}: {node['html'][:200]}"
-                for rule in found["violations"]
-                if rule["impact"] in ("serious", "critical")
-                for node in rule["nodes"]
-            ] == []
+            assert violations(fresh, ".at-x") == [], theme
     finally:
         fresh.click("[data-key=end]")
         fresh.set_viewport_size({"width": 1280, "height": 900})

@@ -3,10 +3,8 @@
 import contextlib
 import itertools
 from collections.abc import Iterator
-from pathlib import Path
 from unittest.mock import Mock
 
-import axe_playwright_python
 import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page
@@ -14,9 +12,9 @@ from sphinx.application import Sphinx
 
 from annotated_transformer.book import sphinx_explorer
 from annotated_transformer.book.explorer import bundle
+from tests.axe import violations
 from tests.explorer_pages import ADDRESS, pages
 
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 PHONE, WIDE = {"width": 348, "height": 780}, {"width": 1280, "height": 900}  # 360 pixels, less a scroll bar
 ROWS = len(bundle.kinds())
 
@@ -70,9 +68,7 @@ def test_law_the_table_on_a_phone_is_still_a_table(phone: Page):
     for role, count in (("row", ROWS + 1), ("columnheader", 4), ("cell", 4 * ROWS), ("rowgroup", 2)):
         assert table.get_by_role(role).count() == table.locator(f"[role={role}]").count() == count
     assert table.get_by_role("columnheader").all_inner_texts()[1] == "Formula"
-    phone.evaluate(AXE)
-    found = phone.evaluate("axe.run('.at-x-formulas', {resultTypes: ['violations'], preload: false})")
-    assert [rule["id"] for rule in found["violations"] if rule["impact"] in ("serious", "critical")] == []
+    assert violations(phone, ".at-x-formulas") == []
 
 
 @pages

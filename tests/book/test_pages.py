@@ -6,17 +6,16 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import axe_playwright_python
 import pytest
 import yaml
 from playwright.sync_api import Browser, BrowserContext, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from benchmarks.serving import serving
+from tests.axe import violations
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
-AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 348, "height": 780}  # 360 pixels, less a scroll bar
 GENERATED = ("search", "genindex", "py-modindex")
@@ -141,18 +140,9 @@ def axe_faults(page: Page, theme: str) -> list[str]:
     page.emulate_media(color_scheme=theme)
     page.wait_for_function(f"['{theme}', undefined].includes(document.documentElement.dataset.theme)")
     page.evaluate(THIN)
-    page.evaluate(AXE)  # evaluated, not loaded: no request, and safe where a page has its own module loader
     rules = "{'label-content-name-mismatch': {enabled: true}}"
     options = f"rules: {rules}" if theme == "light" else "runOnly: ['color-contrast']"
-    found = page.evaluate(f"axe.run({{resultTypes: ['violations'], preload: false, {options}}})")[
-        "violations"
-    ]
-    return [
-        f"axe, {theme}: {rule['id']} at {node['target']}"
-        for rule in found
-        if rule["impact"] in ("serious", "critical")
-        for node in rule["nodes"]
-    ]
+    return [f"axe, {theme}: {fault}" for fault in violations(page, options=options)]
 
 
 def inspect(browser: Browser, address: str, name: str, patience: float = 30_000) -> list[str]:
