@@ -89,7 +89,7 @@ class LearnedPositions(nn.Module):
     """Add a learned vector for each position, up to `max_length` (table 3, row E)."""
 
     def __init__(self, d_model: int, max_length: int) -> None:
-        """Create the table, initialized at the scale of the token embedding."""
+        """Create the table, at the scale of the unscaled token embedding."""
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_length, d_model))
         initialize_table(self.table)
