@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.fast.loss import FastLoss
+from annotated_transformer.fast.memory import keep_freed_memory
 from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
@@ -48,6 +49,7 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
         yield PlainLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
         return
     loss = FastLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
+    keep_freed_memory()
     with fast_modules(model):
         yield loss
 

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.text.batching import Batch, make_batches, pad
+from annotated_transformer.training import objective
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
@@ -30,3 +31,11 @@ def test_law_padding_in_the_batch_does_not_move_the_loss(loss_of, copy_pairs):
     padded = Batch([0], F.pad(alone.src, (0, 3)), F.pad(alone.tgt, (0, 5)))
     expected = loss_of(one, alone, BRIEF)
     torch.testing.assert_close(loss_of(one, padded, BRIEF), expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_law_only_the_fast_path_changes_how_memory_is_kept(monkeypatch: pytest.MonkeyPatch, fast: bool):
+    called: list[None] = []
+    monkeypatch.setattr(objective, "keep_freed_memory", lambda: called.append(None))
+    with objective.training_loss(model(), dataclasses.replace(BRIEF, fast=fast)):
+        assert len(called) == fast

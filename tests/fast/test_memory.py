@@ -1,0 +1,44 @@
+"""Memory that tensors free stays in the process, so that the next ones cause no page faults."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from annotated_transformer.fast import memory
+
+SCRIPT = """
+import resource, sys, torch
+from annotated_transformer.fast.memory import keep_freed_memory
+
+def faults() -> int:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    torch.ones(2**24)  # 64 MB, which glibc always takes from the system, and gives back
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+faults()
+print(min(faults() for _ in range(20)))  # small blocks may lie in its way at first
+"""
+
+
+def faults(how: str) -> int:
+    """Return the page faults of a tensor of 64 MB that is allocated and freed again and again."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, how], capture_output=True, text=True, check=True, timeout=300
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has the thresholds")
+def test_law_memory_that_was_freed_is_used_again_without_page_faults():
+    pages = 64 * 2**20 // 4096
+    assert faults("by default") > pages // 4
+    assert faults("keep") < pages // 100
+
+
+def test_law_without_glibc_nothing_happens(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: object())
+    memory.keep_freed_memory()
