@@ -20,7 +20,7 @@ from torch import Tensor
 from annotated_transformer.decoding.greedy import generate
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.model.next_token import suppress_tokens
+from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, PAD_ID

@@ -30,7 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
     "config": (),
     **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
-    **dict.fromkeys(("model.copy_task", "model.evaluation_mode", "model.pooling"), ()),
+    **dict.fromkeys(("model.copy_task", "model.pooling"), ()),
     **dict.fromkeys(
         ("model.lookup", "model.multi_head_attention", "model.self_attention"), ("model.attention",)
     ),
@@ -40,7 +40,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.encoder", "model.decoder"),
         ("model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
-    **dict.fromkeys(("model.next_token", "model.parameter_count"), ("config",)),
+    **dict.fromkeys(("model.inference", "model.parameter_count"), ("config",)),
     "model.transformer": ("config", "model.*"),
     "model": ("model.*",),
     **dict.fromkeys(TEXT, TEXT),

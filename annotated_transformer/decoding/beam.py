@@ -12,8 +12,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.greedy import length_limits
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
-from annotated_transformer.model.evaluation_mode import evaluating
-from annotated_transformer.model.next_token import first_tokens, suppress_tokens
+from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities

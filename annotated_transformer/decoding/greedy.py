@@ -8,8 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.model.embeddings import check_ids
-from annotated_transformer.model.evaluation_mode import evaluating
-from annotated_transformer.model.next_token import first_tokens, suppress_tokens
+from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"

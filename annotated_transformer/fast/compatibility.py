@@ -1,10 +1,13 @@
-"""Models that the key-value caches refuse, because the caches would not call a part that was changed."""
+"""Changed models: a fast path computes what a module computes without calling it, so it must notice changes.
+
+`overridden` and `has_hooks` find them; the key-value caches refuse a model with a changed part that they
+would not call.
+"""
 
 from itertools import chain
 
 from torch import Tensor, nn
 
-from annotated_transformer.fast.overrides import has_hooks, overridden
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.embeddings import TokenEmbedding
@@ -27,6 +30,23 @@ METHODS = {
 }
 NO_CACHE = "decode with NoCache, which calls the whole model"
 PLAIN_CACHE = "decode with KeyValueCache, which calls every module"
+
+
+def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
+    """Return the names of the methods of `kind` that a subclass or the instance `module` overrides."""
+    own = vars(module)
+    return [
+        name
+        for name in methods
+        if getattr(type(module), name) is not getattr(kind, name)
+        or (name in own and not getattr(own[name], "same_in_evaluation", False))
+    ]
+
+
+def has_hooks(module: nn.Module) -> bool:
+    """Return whether a forward or backward hook is registered on `module`."""
+    hooks = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
+    return any(getattr(module, name) for name in hooks)
 
 
 def refuse_for_cache(model: Transformer) -> None:

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.fast.compatibility import has_hooks, overridden
 from annotated_transformer.fast.linear import onednn_linear
-from annotated_transformer.fast.overrides import has_hooks, overridden
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.transformer import Transformer
 

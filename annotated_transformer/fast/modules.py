@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.fast.overrides import has_hooks, overridden
+from annotated_transformer.fast.compatibility import has_hooks, overridden
 from annotated_transformer.model.attention import (
     ScaledDotProductAttention,
     check_mask,

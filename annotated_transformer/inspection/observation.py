@@ -10,9 +10,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.model.decoder import decoder_layers
-from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.masks import decoder_mask, padding_mask
-from annotated_transformer.model.next_token import first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 

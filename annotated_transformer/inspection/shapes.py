@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 
 

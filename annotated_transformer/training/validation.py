@@ -1,7 +1,7 @@
 """The validation loss, and checks that pairs fit a model: the chapter on training."""
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair
 from annotated_transformer.training.loss import label_smoothed_cross_entropy

@@ -19,7 +19,7 @@ from annotated_transformer.decoding.greedy import generate, greedy_search
 from annotated_transformer.decoding.sampling import Temperature
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import KINDS, ablate_head, attention_maps
-from annotated_transformer.model.next_token import suppress_tokens
+from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.text.batching import Batch
 from benchmarks.serving import serving
 from tests.explorer_sentences import sentences, strings

@@ -11,7 +11,7 @@ from torch import Tensor
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
 from annotated_transformer.decoding.sampling import sample
-from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID

@@ -8,7 +8,7 @@ import torch
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from tests.decoder_steps import CACHES, STEPS, WORDS, decode, some_targets

@@ -11,7 +11,7 @@ from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
 from annotated_transformer.fast import linear
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from tests.decoder_steps import CACHES, decode, some_targets

@@ -20,7 +20,7 @@ from annotated_transformer.inspection.heads import (
     head_importance,
 )
 from annotated_transformer.inspection.observation import observe
-from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID

@@ -9,7 +9,7 @@ import torch
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.inspection.observation import observe
-from annotated_transformer.model.evaluation_mode import evaluating
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID

@@ -14,8 +14,7 @@ import torch
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.observation import observe
-from annotated_transformer.model.evaluation_mode import evaluating
-from annotated_transformer.model.next_token import first_tokens, suppress_tokens
+from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
 
 DIRECTION = "en-de"
 SENTENCE = "I hope that you can come tomorrow."  # as on the cover

@@ -1,17 +1,35 @@
-"""What the choice of the next token promises: never padding nor BOS, and the model's own ids."""
+"""What a model in use promises: its parts train again afterwards, and targets hold no padding and no BOS."""
 
 import dataclasses
 from collections.abc import Callable
 
 import torch
+from torch import nn
 
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.model.next_token import suppress_tokens
+from annotated_transformer.model.inference import evaluating, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID
 
 VOCAB = 11
+
+
+def test_law_a_part_that_was_not_trained_stays_so():
+    model = nn.Sequential(nn.Dropout(), nn.Sequential(nn.Dropout())).train()
+    model[1].eval()
+    with evaluating(model):
+        assert not any(module.training for module in model.modules())
+        assert not torch.is_grad_enabled()
+    assert [module.training for module in model.modules()] == [True, True, False, False]
+
+
+def test_law_a_part_in_training_is_found_in_a_model_that_is_not():
+    model = nn.Sequential(nn.Dropout()).eval()
+    model[0].train()
+    with evaluating(model):
+        assert not model[0].training
+    assert [module.training for module in model.modules()] == [False, True]
 
 
 def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):

@@ -1,0 +1,44 @@
+"""A model in use: without dropout (section 5.4) and gradients, and which tokens may come next.
+
+Every decoding method begins targets with BOS, and generates neither PAD nor BOS after it.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from annotated_transformer.config import TransformerConfig
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Switch dropout and gradients off, and afterwards back to what they were."""
+    trained = [module for module in model.modules() if module.training]
+    for module in trained:
+        module.training = False
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module in trained:
+            module.training = True
+
+
+def first_tokens(
+    src: Int[Tensor, "batch src_tokens"], config: TransformerConfig
+) -> Int[Tensor, " batch"]:
+    """Return BOS, the token that every target begins with, for each source."""
+    return torch.full_like(src[:, 0], config.bos_id)
+
+
+def suppress_tokens(
+    logits: Float[Tensor, "rows vocab"], config: TransformerConfig
+) -> Float[Tensor, "rows vocab"]:
+    r"""Set the logits of PAD and BOS to $-\infty$, in place: neither occurs within a target."""
+    logits[:, config.pad_id] = -math.inf
+    logits[:, config.bos_id] = -math.inf
+    return logits
