@@ -88,9 +88,9 @@ def _curves(weights: list[list[float]], rows: int, alt: str) -> str:
 def _alt(data: dict[str, Any]) -> str:
     """Describe the picture in words that can be listened to."""
     return (
-        f"The English sentence “{data['sentence']}” and its translation “{data['translation']}”, one word per "
-        "line, joined by curves that are thicker for larger weights. The curves cross, because kannst, kommen, "
-        "morgen attend to can, come, tomorrow in reverse order."
+        f"The English sentence “{data['sentence']}” and its translation “{data['translation']}”, one word "
+        "per line, joined by curves that are thicker for larger weights. The curves cross, because kannst, "
+        "kommen, morgen attend to can, come, tomorrow in reverse order."
     )
 
 
@@ -98,7 +98,7 @@ def _caption(data: dict[str, Any]) -> str:
     return (
         '<span class="pst-js-only">Hover over a German word, tap it, or use the arrow keys. </span>'
         "The thicker the curve, the larger the weight. German puts <em>can come tomorrow</em> in reverse "
-        "order, and attention still finds each word, whereas the comma and <em>dass</em> find no clear match. "
-        f"<small>Cross-attention in this package's {data['model']} model: decoder layer {data['layer']} "
-        f"of {data['layer']}, averaged over its {data['heads']} heads.</small>"
+        "order, and attention still finds each word, whereas the comma and <em>dass</em> find no clear "
+        f"match. <small>Cross-attention in this package's {data['model']} model: decoder layer "
+        f"{data['layer']} of {data['layer']}, averaged over its {data['heads']} heads.</small>"
     )
