@@ -23,7 +23,7 @@ def picture(size: str) -> str:
     queries = "".join(_query(token, source, row) for token, row in zip(target, weights, strict=True))
     return (
         f'<figure class="at-alignment" style="--rows:{rows}">'
-        '<p class="at-alignment-title">Where each German word looks</p>'
+        '<p class="at-alignment-title">What each German word attends to</p>'
         '<div class="at-alignment-picture">'
         f'<div><p id="at-keys">English <span class="at-key">keys</span></p>'
         f'<ul role="list" class="at-alignment-keys" aria-labelledby="at-keys">{keys}</ul></div>'
@@ -88,9 +88,9 @@ def _curves(weights: list[list[float]], rows: int, alt: str) -> str:
 def _alt(data: dict[str, Any]) -> str:
     """Describe the picture in words that can be listened to."""
     return (
-        f"The English sentence “{data['sentence']}” and its translation “{data['translation']}”, a word on a "
-        "line, joined by curves as thick as the weights. The curves cross: can, come, tomorrow are read "
-        "in reverse order by kannst, kommen, morgen."
+        f"The English sentence “{data['sentence']}” and its translation “{data['translation']}”, one word "
+        "per line, joined by curves that are thicker for larger weights. The curves cross, because kannst, "
+        "kommen, morgen attend to can, come, tomorrow in reverse order."
     )
 
 
@@ -98,7 +98,7 @@ def _caption(data: dict[str, Any]) -> str:
     return (
         '<span class="pst-js-only">Hover over a German word, tap it, or use the arrow keys. </span>'
         "The thicker the curve, the larger the weight. German puts <em>can come tomorrow</em> in reverse "
-        "order, and attention finds each word; the comma and <em>dass</em> find no clear match. "
-        f"<small>Cross-attention of the {data['model']} model in this package: decoder layer {data['layer']} "
-        f"of {data['layer']}, mean of its {data['heads']} heads.</small>"
+        "order, and attention still finds each word, whereas the comma and <em>dass</em> find no clear "
+        f"match. <small>Cross-attention in this package's {data['model']} model: decoder layer "
+        f"{data['layer']} of {data['layer']}, averaged over its {data['heads']} heads.</small>"
     )
