@@ -17,7 +17,7 @@ def test_law_each_public_name_is_there_and_is_listed():
         assert getattr(found, "__module__", module) in (module, "annotated_transformer.config")
 
 
-def test_law_a_part_of_the_package_imports_no_more_than_it_needs():
+def test_law_importing_a_module_imports_no_more_than_it_needs():
     program = (
         "import sys, annotated_transformer.model.attention\n"
         "print(*sorted(name for name in sys.modules if name.startswith('annotated_transformer')))"

@@ -11,7 +11,7 @@ CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
-def test_law_the_form_is_that_of_keep_a_changelog():
+def test_law_the_format_is_keep_a_changelog():
     first, *released = re.findall(r"^## (.+)$", CHANGELOG, re.MULTILINE)
     assert first == "Unreleased"
     assert [title for title in released if not re.fullmatch(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d", title)] == []

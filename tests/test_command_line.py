@@ -349,7 +349,7 @@ MISTAKES = {
 
 @pytest.mark.message
 @pytest.mark.parametrize(("arguments", "sentence"), MISTAKES.values(), ids=MISTAKES)
-def test_message_a_mistake_is_one_sentence(
+def test_message_a_user_error_is_one_sentence(
     data: Path,
     arguments: list[str],
     sentence: str,
@@ -393,7 +393,7 @@ def test_message_an_empty_path(arguments: list[str], capsys: pytest.CaptureFixtu
 @pytest.mark.message
 @pytest.mark.parametrize("kind", ["loop", "dangling", "fifo"])
 @pytest.mark.parametrize("option", ["--out", "--start"])
-def test_message_a_folder_that_is_no_folder(
+def test_message_a_folder_option_that_is_not_a_folder(
     data: Path, kind: str, option: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ):
     path = tmp_path / "path"
@@ -409,9 +409,7 @@ def test_message_a_folder_that_is_no_folder(
 
 
 @pytest.mark.parametrize("arguments", [["translate", "A"], ["evaluate", "--split", "test"], ["train"]])
-def test_law_translation_takes_one_thread_unless_told_otherwise(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_law_translation_uses_one_thread_by_default(arguments: list[str], monkeypatch: pytest.MonkeyPatch):
     threads: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", threads.append)
     command = command_line.COMMANDS[arguments[0]]._replace(run=lambda options: None)
@@ -469,7 +467,7 @@ def test_message_two_runs_in_one_folder(data: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.message
-def test_message_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_message_resuming_with_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     arguments = [*TRAIN, "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
     assert command_line.main(arguments) == 0
     assert command_line.main([*arguments, "--source", "de", "--target", "en", "--max-lr", "0.01"]) == 2
@@ -478,7 +476,7 @@ def test_message_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], 
 
 
 @pytest.mark.message
-def test_message_no_traceback_from_the_shell(tmp_path: Path):
+def test_message_errors_in_a_shell_show_no_traceback(tmp_path: Path):
     done = run("translate", "--model", tmp_path, "A man")
     assert done.returncode == 2
     assert re.fullmatch(

@@ -51,7 +51,7 @@ def test_oracle_ten_rows_of_table_3_are_the_papers_at_41_100_tokens(name):
     assert round(count(dataclasses.replace(BASE, vocab_size=41_100, **changes)) / 1e6) == printed
 
 
-def test_law_the_big_model_is_the_exception_it_would_need_a_smaller_vocabulary():
+def test_law_only_the_big_model_needs_a_smaller_vocabulary_to_match_the_paper():
     printed = PRINTED["big"][1]
     assert len(PRINTED) == 11
     assert round(count(dataclasses.replace(BIG, vocab_size=41_100)) / 1e6) > printed
@@ -79,7 +79,7 @@ def test_oracle_base_and_big_are_the_rows_of_table_3():
         assert choices == ("post", "relu", "sinusoidal", False)
 
 
-def test_law_a_config_is_frozen_and_survives_its_dictionary():
+def test_law_a_config_is_frozen_and_survives_a_round_trip_through_a_dictionary():
     with pytest.raises(dataclasses.FrozenInstanceError, match="d_model"):
         TINY.d_model = 3
     assert TransformerConfig(**dataclasses.asdict(TINY)) == TINY
@@ -160,7 +160,7 @@ def test_message_a_shape_too_large_for_memory(size):
 
 
 @pytest.mark.parametrize("changes", [{}, {"num_heads": 4, "d_k": 7, "d_v": 9, "d_ff": 31, "num_layers": 3}])
-def test_law_the_size_that_is_refused_is_that_of_the_matrices(changes):
+def test_law_the_size_check_counts_the_weights_of_all_matrices(changes):
     config = TransformerConfig(vocab_size=101, max_length=53, positions="learned", **changes)
     with torch.device("meta"):
         matrices = sum(x.numel() for x in Transformer(config).parameters() if x.ndim == 2)

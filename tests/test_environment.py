@@ -55,7 +55,7 @@ def test_law_conda_gets_the_same_requirements_at_the_same_versions():
     assert pins(PIP_SECTION) == {name: CONSTRAINTS[name] for name in direct}
 
 
-def test_law_conda_gets_nothing_else_but_python_pip_make_and_the_package():
+def test_law_conda_adds_only_python_pip_make_and_the_package():
     rest = [line for line in PIP_SECTION if not pins([line])]
     assert rest == ["-c constraints.txt", "-e ."]
     names = {re.split("[=<>]", item)[0] for item in CONDA if isinstance(item, str)}
@@ -75,6 +75,6 @@ def test_law_the_environment_holds_the_pinned_versions():
     assert found == {name: CONSTRAINTS[name] for name in found}
 
 
-def test_law_shapes_are_checked_where_that_was_asked_for(request: pytest.FixtureRequest):
+def test_law_shapes_are_checked_only_when_requested(request: pytest.FixtureRequest):
     asked = request.config.getoption("jaxtyping_packages", None)
     assert hasattr(attention_weights, "__wrapped__") is bool(asked)

@@ -144,13 +144,13 @@ def code_runners(source: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=[module_name(path) for path in FILES])
-def test_law_no_import_points_up(path: Path):
+def test_law_no_module_imports_from_a_higher_layer(path: Path):
     source = path.read_text(encoding="utf-8")
     assert arrows_up(source, module_name(path), path.name == "__init__.py") == set()
 
 
 @pytest.mark.parametrize("path", FILES, ids=[module_name(path) for path in FILES])
-def test_law_nothing_loaded_can_run_code(path: Path):
+def test_law_no_module_uses_a_loader_that_can_run_code(path: Path):
     assert code_runners(path.read_text(encoding="utf-8")) == set()
 
 
@@ -174,7 +174,7 @@ def test_law_nothing_loaded_can_run_code(path: Path):
         ("__main__", "from annotated_transformer.training.trainer import train", set()),
     ],
 )
-def test_law_an_arrow_that_points_up_is_seen(module: str, source: str, up: set[str]):
+def test_law_an_import_from_a_higher_layer_is_detected(module: str, source: str, up: set[str]):
     assert arrows_up(source, module) == up
 
 
@@ -189,11 +189,11 @@ def test_law_an_arrow_that_points_up_is_seen(module: str, source: str, up: set[s
         ("from safetensors.torch import load_file", set()),
     ],
 )
-def test_law_what_runs_code_is_seen(source: str, seen: set[str]):
+def test_law_a_loader_that_can_run_code_is_detected(source: str, seen: set[str]):
     assert code_runners(source) == seen
 
 
-def test_law_each_module_has_its_tests_where_its_name_says():
+def test_law_each_module_has_tests_at_the_mirrored_path():
     missing = []
     for path in FILES:
         module = module_name(path)
@@ -208,5 +208,5 @@ def test_law_each_module_has_its_tests_where_its_name_says():
     assert missing == []
 
 
-def test_law_the_package_is_found():
+def test_law_the_modules_of_the_package_are_found():
     assert {"config", "model.attention"} <= modules()

@@ -53,7 +53,7 @@ def test_law_test_runs_every_stage_and_names_those_that_failed(project: Path):
     assert done.returncode != 0
 
 
-def test_law_mutants_trust_only_tests_that_this_run_has_seen_green(project: Path):
+def test_law_mutate_trusts_only_tests_that_passed_in_this_run(project: Path):
     def mutate(**variables: str) -> list[str]:
         called = run(project, "make", "test", **variables).stdout.splitlines()
         return [
@@ -67,7 +67,7 @@ def test_law_mutants_trust_only_tests_that_this_run_has_seen_green(project: Path
     assert mutate(MAKEFLAGS="STAGES=mutate") == [""]
 
 
-def test_law_ci_is_make_test_where_nothing_may_be_skipped(project: Path):
+def test_law_ci_runs_make_test_with_require_all_set(project: Path):
     def calls(text: str) -> list[str]:
         return [line for line in text.splitlines() if line.startswith("REQUIRE_ALL")]
 
@@ -76,7 +76,7 @@ def test_law_ci_is_make_test_where_nothing_may_be_skipped(project: Path):
     assert calls(ci) == [line.replace("REQUIRE_ALL=", "REQUIRE_ALL=1", 1) for line in calls(own)]
 
 
-def test_law_book_executes_nothing(project: Path):
+def test_law_make_book_executes_no_chapters(project: Path):
     done = run(project, "make", "book")
     called = [line for line in done.stdout.splitlines() if line.startswith("REQUIRE_ALL")]
     assert called == ["REQUIRE_ALL= build . --all -W -n --keep-going"]
@@ -108,7 +108,7 @@ PINNED = "tests/test_environment.py::test_law_the_environment_holds_the_pinned_v
 
 
 @pytest.mark.parametrize("target", ["oldest", "newest"])
-def test_law_another_environment_has_a_folder_and_versions_of_its_own(project: Path, target: str):
+def test_law_oldest_and_newest_have_their_own_environments_and_versions(project: Path, target: str):
     shutil.copytree(project / ".venv" / "bin", project / f".venv-{target}" / "bin")
     program = project / f".venv-{target}" / "bin" / "python"
     program.write_text(PRETENDER.replace("$*", "$PYTEST_ADDOPTS $*", 1), encoding="utf-8")

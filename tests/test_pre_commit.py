@@ -15,7 +15,7 @@ HOOKS = [hook for repository in REPOSITORIES for hook in repository["hooks"]]
 PYTHON = ".venv/bin/python"  # it has the versions of constraints.txt, which tests/test_environment.py checks
 
 
-def test_law_the_hooks_are_the_lines_of_make_lint():
+def test_law_the_hooks_run_the_commands_of_make_lint():
     recipe = re.search(r"^lint:.*\n((?:\t.+\n)+)", MAKEFILE, re.MULTILINE)[1]
     lines = [line.strip().replace("$(RUN)", PYTHON) for line in recipe.splitlines()]
     assert [re.sub(r" --force-exclude$", " .", hook["entry"]) for hook in HOOKS] == lines

@@ -84,7 +84,7 @@ def test_law_require_all_turns_a_skip_into_a_failure(
     assert (status in {1, 2}) is required, out
 
 
-def test_law_what_may_be_lacking_is_what_is_listed():
+def test_law_conftest_and_quarantines_list_the_same_skip_reasons():
     assert CONFTEST["MAY_LACK"] == ROWS
 
 
@@ -105,7 +105,7 @@ def test_law_require_all_allows_what_it_names(value: str, allowed: set[str], mon
 
 @pytest.mark.message
 @pytest.mark.parametrize("value", ["0", "but-", "but-corpus", "but-corpora,", "but-corpora,note", "corpora"])
-def test_message_require_all_knows_its_values(value: str, monkeypatch: pytest.MonkeyPatch):
+def test_message_an_unknown_value_of_require_all(value: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("REQUIRE_ALL", value)
     sentence = f"^REQUIRE_ALL={value} means nothing; give 1, or but- and names from browser, corpora, notes"
     with pytest.raises(pytest.UsageError, match=sentence):

@@ -66,7 +66,9 @@ def record(shipped: Path, name: str) -> dict:
     return json.loads((shipped / f"weights_{name}.json").read_text(encoding="utf-8"))
 
 
-def test_law_the_files_are_the_model_in_half_precision_that_cleans(shipped: Path, name: str, record: dict):
+def test_law_the_shipped_files_hold_the_model_in_half_precision_and_a_cleaning_tokenizer(
+    shipped: Path, name: str, record: dict
+):
     folder = shipped / "weights" / name
     assert sorted(path.name for path in folder.iterdir()) == sorted([*checkpoint.FILES, "README.md"])
     for file, about in record["results"]["files"].items():
@@ -78,7 +80,7 @@ def test_law_the_files_are_the_model_in_half_precision_that_cleans(shipped: Path
     assert tokenizer.normalize("„Ja“") == '"Ja"'
 
 
-def test_law_the_results_are_those_of_the_files(shipped: Path, name: str, record: dict):
+def test_law_the_results_can_be_reproduced_with_the_shipped_files(shipped: Path, name: str, record: dict):
     translator = Translator.from_folder(shipped / "weights" / name)
     language = name.split("-")[0]
     for part, texts in {"examples": EXAMPLES[language], "beyond": BEYOND[language]}.items():
@@ -97,7 +99,7 @@ def test_law_neighbours_are_joined_in_both_languages():
     assert join(pairs, 1) == pairs
 
 
-def test_law_the_card_is_made_of_the_results(shipped: Path, name: str, record: dict):
+def test_law_the_card_is_generated_from_the_results(shipped: Path, name: str, record: dict):
     card = (shipped / "weights" / name / "README.md").read_text(encoding="utf-8")
     assert card == model_card(record)
     numbers = {found.replace(",", "") for found in re.findall(r"\d[\d,.]*\d|\d", card)}
@@ -111,7 +113,7 @@ def test_law_the_card_is_made_of_the_results(shipped: Path, name: str, record: d
     assert describe_file(shipped / "training.json")["bytes"] > 0
 
 
-def test_law_the_card_says_which_way_it_goes(name: str, record: dict):
+def test_law_the_card_states_the_translation_direction(name: str, record: dict):
     title, options = {
         "en-de": ("English to German", "--data data --split test"),
         "de-en": ("German to English", "--data data --source de --target en --split test"),

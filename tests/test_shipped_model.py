@@ -58,18 +58,18 @@ def test_law_the_first_commands_of_the_readme_translate(
     assert capsys.readouterr().out.splitlines() == Translator.from_pretrained(name).translate([text])
 
 
-def test_law_without_a_name_it_is_the_one_to_german():
+def test_law_the_default_model_translates_into_german():
     text = WEATHER["en-de"]
     assert Translator.from_pretrained().translate([text])[0] in MEANT["en-de"]
 
 
-def test_law_it_says_what_its_results_say(folder: Path, results: dict):
+def test_law_translations_equal_those_in_the_committed_results(folder: Path, results: dict):
     translator = Translator.from_folder(folder)
     for found in (results["examples"], results["beyond"]):
         assert translator.translate(list(found)) == list(found.values())
 
 
-def test_law_it_cleans_what_it_reads(folder: Path):
+def test_law_the_tokenizer_cleans_its_input(folder: Path):
     _, tokenizer = checkpoint.load(folder)
     assert tokenizer.normalize(" „Ja“,\u00a0 sagte er\u200b. ") == '"Ja", sagte er.'
 
@@ -78,7 +78,7 @@ def test_law_the_results_are_of_these_files(folder: Path, results: dict):
     assert {name: describe_file(folder / name) for name in checkpoint.FILES} == results["files"]
 
 
-def test_law_the_card_is_made_of_the_results(folder: Path):
+def test_law_the_card_is_generated_from_the_results(folder: Path):
     record = json.loads((RESULTS / f"weights_{folder.name}.json").read_text(encoding="utf-8"))
     assert (folder / "README.md").read_text(encoding="utf-8") == model_card(record)
 
@@ -91,7 +91,7 @@ def test_law_the_card_says_terms_score_and_command(folder: Path, results: dict):
     assert "\nannotated-transformer evaluate --corpus tatoeba --data data " in card
 
 
-def test_law_every_file_of_it_goes_into_the_wheel(root: Path, folder: Path):
+def test_law_the_wheel_includes_every_file_of_a_model(root: Path, folder: Path):
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     patterns = project["tool"]["setuptools"]["package-data"]["annotated_transformer"]
     packed = {path for pattern in patterns for path in (root / "annotated_transformer").glob(pattern)}

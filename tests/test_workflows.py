@@ -50,7 +50,7 @@ def test_law_each_job_is_one_make_target():
 
 
 @pytest.mark.parametrize("job", JOBS.values(), ids=JOBS)
-def test_law_a_job_has_its_tools_a_limit_and_no_way_to_hide_a_failure(job: dict):
+def test_law_a_job_has_its_setup_steps_a_timeout_and_cannot_hide_a_failure(job: dict):
     assert set(job) <= {"runs-on", "timeout-minutes", "strategy", "steps"}  # no `if`, no `continue-on-error`
     assert job["runs-on"] == "ubuntu-latest"
     assert 0 < int(job["timeout-minutes"]) <= 60
@@ -64,7 +64,7 @@ def test_law_a_job_has_its_tools_a_limit_and_no_way_to_hide_a_failure(job: dict)
 
 
 @pytest.mark.parametrize("flow", WORKFLOWS.values(), ids=WORKFLOWS)
-def test_law_a_workflow_may_only_read_and_skips_only_for_want_of_corpora_and_notes(flow: dict):
+def test_law_a_workflow_has_read_only_permissions_and_may_skip_only_corpora_and_notes(flow: dict):
     assert flow["permissions"] == {"contents": "read"}
     assert flow["env"] == {"PIP_ARGS": "${{ vars.PIP_ARGS }}", "REQUIRE_ALL": "but-corpora,notes"}
 

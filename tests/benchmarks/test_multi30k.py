@@ -56,7 +56,7 @@ class Learned:
         return [PREPARED[text] if beam_size == 5 else "der mann sieht den mann ." for text in texts]
 
 
-def test_law_the_model_reads_prepared_text_and_is_judged_on_what_people_wrote(
+def test_law_the_model_translates_prepared_text_and_is_scored_on_original_references(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(multi30k.Translator, "from_folder", lambda folder: Learned())
@@ -100,7 +100,7 @@ def corpus() -> Corpus:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_law_two_teachers_write_more_pairs_and_the_student_goes_on_from_the_forward_one(
+def test_law_two_teachers_generate_pairs_and_the_student_starts_from_the_forward_teacher(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     both = replace(SMALL, bidirectional=2)
@@ -146,7 +146,7 @@ def test_law_two_teachers_write_more_pairs_and_the_student_goes_on_from_the_forw
     assert found["forward"]["epochs"][0] == found["bidirectional"]["epochs"][0]  # the same training
 
 
-def test_law_translations_are_kept_for_their_teacher_and_made_anew_for_another(
+def test_law_translations_are_cached_per_teacher_and_recomputed_for_another_teacher(
     corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     asked = []
@@ -182,7 +182,7 @@ def test_law_translations_are_kept_for_their_teacher_and_made_anew_for_another(
     assert len(asked) == 3
 
 
-def test_law_a_corpus_gains_what_is_new_and_can_be_a_translation(corpus: Corpus):
+def test_law_diversifying_a_corpus_adds_only_new_and_plausible_pairs(corpus: Corpus):
     pairs = corpus.splits["train"]
     sources, targets = map(list, zip(*pairs, strict=True))
     forward = [targets[0], "", *sources[2:]]
@@ -193,7 +193,7 @@ def test_law_a_corpus_gains_what_is_new_and_can_be_a_translation(corpus: Corpus)
 
 
 @pytest.mark.parametrize("test", [True, False])
-def test_law_only_a_whole_result_takes_the_place_of_the_committed_one(
+def test_law_only_a_complete_result_replaces_the_committed_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, test: bool
 ):
     pairs = list(zip(ENGLISH, GERMAN, strict=True))

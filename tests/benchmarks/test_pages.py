@@ -43,7 +43,7 @@ def test_law_text_is_sent_compressed_and_every_byte_is_counted(folder):
 
 
 @pytest.mark.page
-def test_law_open_code_counts_once_and_a_late_block_is_a_shift(folder, chromium):
+def test_law_folded_code_is_not_counted_and_a_late_block_causes_layout_shift(folder, chromium):
     with serving(folder, Compressing) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         still, moving = (measure(browser, f"{address}{name}.html") for name in ("still", "moving"))

@@ -116,7 +116,9 @@ def test_oracle_a_peer_computes_the_same_function(ours: Transformer, kind: Calla
 
 
 @pytest.mark.parametrize("kind", PEERS)
-def test_law_a_peer_drops_out_what_ours_does(ours: Transformer, kind: Callable[..., nn.Module]):
+def test_law_a_peer_applies_dropout_at_the_same_places_as_our_model(
+    ours: Transformer, kind: Callable[..., nn.Module]
+):
     sites = drawn(ours)
     assert drawn(kind(ours.config).double()) == sites
     assert len(sites) == 2 + 2 * (2 + 3)  # both embeddings, and each layer's sub-layers
@@ -124,7 +126,9 @@ def test_law_a_peer_drops_out_what_ours_does(ours: Transformer, kind: Callable[.
 
 @pytest.mark.parametrize("size", ["toy", "tiny"])
 @pytest.mark.parametrize("kind", PEERS)
-def test_law_the_models_are_of_one_size(size: str, kind: Callable[..., nn.Module]):
+def test_law_parameter_counts_match_ours_except_for_pytorchs_final_norms(
+    size: str, kind: Callable[..., nn.Module]
+):
     config = comparable(size)
 
     def count(model: nn.Module) -> int:
@@ -134,6 +138,6 @@ def test_law_the_models_are_of_one_size(size: str, kind: Callable[..., nn.Module
     assert count(kind(config)) == count(Transformer(config)) + final_norms
 
 
-def test_law_sizes_are_those_of_the_package_and_one_for_tests():
+def test_law_the_comparable_tiny_model_is_the_packages_with_attention_biases():
     assert dataclasses.replace(comparable("tiny"), attention_bias=False) == SIZES["tiny"]
     assert comparable("tiny").attention_bias

@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     describe_code.cache_clear()
 
 
-def test_law_the_commit_is_named_and_a_change_is_told(project: Path):
+def test_law_the_code_is_described_by_its_commit_and_whether_it_is_dirty(project: Path):
     asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project, capture_output=True, text=True)
     assert describe_code() == {"commit": asked.stdout.strip(), "dirty": False}
     (project / "new.py").write_text("", encoding="utf-8")
@@ -55,14 +55,18 @@ def test_law_a_result_does_not_make_the_next_one_dirty(project: Path):
     assert describe_code()["dirty"] is False
 
 
-def test_law_without_version_control_nothing_is_claimed(project: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_outside_a_git_repository_commit_and_dirty_are_none(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+):
     (project / "bare").mkdir()
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(project))
     monkeypatch.setattr(record, "ROOT", project / "bare")
     assert describe_code() == {"commit": None, "dirty": None}
 
 
-def test_law_a_result_holds_its_origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_a_result_records_command_seed_machine_and_versions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(sys, "orig_argv", ["/some/where/python3", "-m", "benchmarks.train", "--out", "a b"])
     write_result(tmp_path / "new" / "x.json", seed=23, results={"α": [1.5]})
     found = json.loads((tmp_path / "new" / "x.json").read_text(encoding="utf-8"))
@@ -73,7 +77,7 @@ def test_law_a_result_holds_its_origin(tmp_path: Path, monkeypatch: pytest.Monke
     assert {"commit", "dirty", "date"} <= set(found)
 
 
-def test_law_an_allocator_that_is_preloaded_is_told_and_not_where_it_lies(monkeypatch: pytest.MonkeyPatch):
+def test_law_a_preloaded_allocator_is_recorded_by_name_without_its_path(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("LD_PRELOAD", "/some/where/libjemalloc.so.2:/else/where/lib.so")
     assert describe_machine()["preloaded"] == ["libjemalloc.so.2", "lib.so"]
     monkeypatch.delenv("LD_PRELOAD")
@@ -109,7 +113,7 @@ def test_law_an_absent_package_has_no_version(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.message
-def test_message_a_result_that_is_no_number_leaves_the_older_one(tmp_path: Path):
+def test_message_a_nan_result_is_refused_and_leaves_the_older_file(tmp_path: Path):
     path = tmp_path / "x.json"
     write_result(path, seed=0, results={"speed": 1.0})
     before = path.read_bytes()

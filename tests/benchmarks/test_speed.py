@@ -42,7 +42,9 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..
 
 
 @pytest.mark.usefixtures("quick_processes")
-def test_law_training_is_measured_to_its_end(run: Callable[..., dict], capsys: pytest.CaptureFixture):
+def test_law_the_training_benchmark_runs_to_completion(
+    run: Callable[..., dict], capsys: pytest.CaptureFixture
+):
     options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 2 --seed 5"
     record = run(train.main, *options.split())
     result = record["results"]
@@ -58,7 +60,7 @@ def test_law_training_is_measured_to_its_end(run: Callable[..., dict], capsys: p
 
 
 @pytest.mark.usefixtures("quick_processes")
-def test_law_decoding_is_measured_to_its_end(run: Callable[..., dict]):
+def test_law_the_decoding_benchmark_runs_to_completion(run: Callable[..., dict]):
     options = "--batch-sizes 1 3 --sentences 3 --steps 7 --rounds 2"
     record = run(decode.main, *options.split())
     assert list(record["results"]) == ["batch 1", "batch 3"]
@@ -70,7 +72,7 @@ def test_law_decoding_is_measured_to_its_end(run: Callable[..., dict]):
     assert decode_table([record]).count("absent: without transformers |") == 2
 
 
-def test_law_the_same_work_is_made_in_every_process():
+def test_law_every_process_creates_the_same_workload():
     work = train.Work(size="toy", batches=3, batch_tokens=128, pairs=60, seed=7)
     first, again = work.make(), work.make()
     assert [batch.rows for batch in first] == [batch.rows for batch in again]
@@ -80,7 +82,9 @@ def test_law_the_same_work_is_made_in_every_process():
 
 
 @pytest.mark.parametrize("makers", TWINS)
-def test_oracle_who_has_the_same_weights_says_the_same(makers: list[Callable[..., decode.Decode]]):
+def test_oracle_contestants_with_the_same_weights_generate_the_same_tokens(
+    makers: list[Callable[..., decode.Decode]],
+):
     said = []
     for make in makers:
         torch.manual_seed(WORK.seed)
@@ -92,11 +96,11 @@ def test_oracle_who_has_the_same_weights_says_the_same(makers: list[Callable[...
         assert not (first == EOS_ID).any()
 
 
-def test_law_a_peer_without_cache_says_as_much():
+def test_law_a_peer_without_a_cache_decodes_the_whole_workload():
     assert decode.prepare(WORK, decode.torch_recomputing)() == 6
 
 
-def test_law_lengths_are_those_of_multi30k():
+def test_law_synthetic_lengths_have_the_distribution_of_multi30k():
     pairs = multi30k_like(4001, vocab_size=50, longest=1000, seed=0)
     lengths = torch.tensor([[len(src), len(tgt)] for src, tgt in pairs], dtype=torch.float64).log().T
     expected = torch.tensor([SRC, TGT], dtype=torch.float64)

@@ -66,7 +66,7 @@ def records() -> list[dict]:
     return records
 
 
-def test_law_a_score_has_its_mean_its_spread_and_what_was_published(records: list[dict]):
+def test_law_a_score_is_shown_with_mean_range_and_published_value(records: list[dict]):
     lines = multi30k_table(records).splitlines()
     assert lines[0] == "| BLEU, beam 5 | mean | lowest to highest | seed 0 | seed 1 | seed 2 | published |"
     line = "| multi30k, test_2016_flickr | 41.17 | 40.00 to 42.50 | 40.00 | 42.50 | 41.00 | 41.02 |"
@@ -78,7 +78,7 @@ def test_law_a_score_has_its_mean_its_spread_and_what_was_published(records: lis
     assert lines[-1] == origin(records[-1])
 
 
-def test_law_the_origin_tells_a_changed_tree():
+def test_law_the_origin_names_the_machine_and_uncommitted_changes():
     record = json.loads((RESULTS / "decode_epyc.json").read_text(encoding="utf-8"))
     assert "with changes" in origin(record | {"dirty": True})
     assert "with changes" not in origin(record | {"dirty": False})
@@ -111,7 +111,7 @@ def test_message_seeds_of_two_recipes(records: list[dict]):
 
 @pytest.mark.message
 @pytest.mark.parametrize("text", ["<!-- table train -->\n", "<!-- table nothing -->\n<!-- end nothing -->"])
-def test_message_a_table_without_end_or_maker(text: str, tmp_path: Path):
+def test_message_a_table_without_an_end_marker_or_a_generator(text: str, tmp_path: Path):
     name = text.split()[2]
     with pytest.raises(ValueError, match=rf"table '{name}' needs one begin, one end and a maker; .*'train'"):
         with_tables(text, tmp_path)

@@ -16,7 +16,7 @@ def writing(letter: str, path: Path) -> Contestant:
 
 
 @pytest.mark.usefixtures("quick_processes")
-def test_law_each_has_a_turn_in_every_round_after_one_to_warm_up(tmp_path: Path):
+def test_law_every_contestant_runs_once_per_round_after_a_warm_up_round(tmp_path: Path):
     path = tmp_path / "written"
     found = take_turns([writing("a", path), writing("b", path)], rounds=3)
     assert path.read_text(encoding="utf-8") == "ab" + 3 * "ab"
@@ -27,21 +27,21 @@ def test_law_each_has_a_turn_in_every_round_after_one_to_warm_up(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("quick_processes")
-def test_law_waiting_is_no_work():
+def test_law_speed_does_not_include_waiting_time():
     waiting = partial(subprocess.call, ["sh", "-c", "sleep 0.3; exit 7"])
     found = take_turns([Contestant("waiting", partial(partial, waiting))], rounds=1)
     assert found["waiting"]["per_second"][0] > 10 * 7 / 0.3
 
 
 @pytest.mark.usefixtures("quick_processes")
-def test_law_who_is_absent_is_said_to_be_and_stops_nobody(tmp_path: Path):
+def test_law_an_absent_contestant_is_reported_and_the_others_still_run(tmp_path: Path):
     absent = Contestant("c", partial(int, "never called"), needs=("json", "no_such_package"))
     found = take_turns([absent, writing("a", tmp_path / "written")], rounds=1)
     assert found["c"] == {"absent": "without no_such_package"}
     assert len(found["a"]["per_second"]) == 1
 
 
-def test_law_a_ratio_is_the_median_of_those_within_a_round():
+def test_law_a_ratio_is_the_median_of_the_per_round_ratios():
     found = {
         "ours, new": {"per_second": [50.0, 40.0, 30.0], "peak_mb": 1},
         "ours, old": {"per_second": [10.0, 40.0, 20.0], "peak_mb": 1},
@@ -53,7 +53,7 @@ def test_law_a_ratio_is_the_median_of_those_within_a_round():
 
 @pytest.mark.message
 @pytest.mark.usefixtures("quick_processes")
-def test_message_who_fails_is_named(tmp_path: Path):
+def test_message_a_failed_contestant_is_named(tmp_path: Path):
     failing = Contestant("b", partial(int, "no number"))
     with pytest.raises(RuntimeError, match=r"^b has failed; its own message stands above$"):
         take_turns([writing("a", tmp_path / "written"), failing], rounds=1)

@@ -73,13 +73,13 @@ def test_law_each_cell_carries_its_row_column_weight_and_words():
     assert [cell["weight"] for cell in found][2:] == ["0.00", "0.25", "0.25", "0.50"]
 
 
-def test_law_a_cell_reads_out_what_is_printed_in_it():
+def test_law_a_cell_announces_the_number_printed_in_it():
     fig, ax = map_of(torch.tensor([[0.1548, 0.8452]]))
     assert [cell["weight"] for cell in cells_of(svg(fig))] == [text.get_text() for text in ax.texts]
 
 
 @pytest.mark.parametrize("word", ["<s>", "a & b", "it's", 'said "no"', "a|b", "ß–é"])
-def test_law_a_cell_answers_whatever_its_words_are(word):
+def test_law_a_cell_keeps_its_data_whatever_characters_its_words_contain(word):
     fig, ax = new_figure(height=4.2)
     draw_attention(ax, torch.full((2, 2), 0.5), ["q", word], [word, "k"])
     drawing = svg(fig)
@@ -88,7 +88,7 @@ def test_law_a_cell_answers_whatever_its_words_are(word):
     assert {html.unescape(cell["key"]) for cell in cells_of(drawing)} == {"k", word}
 
 
-def test_law_a_cell_follows_the_theme_and_has_a_colour_without_one():
+def test_law_a_cell_follows_the_theme_and_has_a_fallback_colour():
     fig, _ = map_of(torch.tensor([[0.25, 0.75]]))
     styles = re.findall(r'at-cell.*?style="([^"]*)"', svg(fig), re.DOTALL)
     assert len(styles) == 2
@@ -133,7 +133,7 @@ def ink_of(weight):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_law_a_number_stands_out_from_its_cell_in_both_themes(theme):
+def test_law_numbers_have_enough_contrast_with_their_cells_in_both_themes(theme):
     seen = colours(theme)
     variables = {palette.HEAT_INK_LOW: "--at-heat-ink-low", palette.HEAT_INK_HIGH: "--at-heat-ink-high"}
     inks = set()
@@ -147,7 +147,7 @@ def test_law_a_number_stands_out_from_its_cell_in_both_themes(theme):
     assert len(inks) == 2
 
 
-def test_law_high_weights_are_dark_by_day_and_bright_by_night():
+def test_law_high_weights_are_dark_in_light_mode_and_bright_in_dark_mode():
     day, night = colours("light"), colours("dark")
     assert light(day["--at-heat"]) < light(day["--at-paper"])
     assert light(night["--at-heat"]) > light(night["--at-paper"])
@@ -168,7 +168,7 @@ def test_law_only_a_figure_with_a_map_carries_its_script():
     assert "<script>" not in show(plain)
 
 
-def test_law_what_a_mask_hides_is_hatched_and_carries_no_number():
+def test_law_masked_cells_are_hatched_and_show_no_number():
     mask = torch.tensor([[True, False], [True, True]])
     fig, ax = map_of(torch.tensor([[1.0, 0.0], [0.5, 0.5]]), mask=mask)
     assert [bool(patch.get_hatch()) for patch in ax.patches] == [False, True, False, False]
@@ -183,7 +183,7 @@ def test_law_a_large_map_prints_no_numbers_and_holds_no_pixels():
 
 
 @pytest.mark.message
-def test_message_words_and_weights_of_different_number():
+def test_message_weights_or_mask_that_do_not_match_the_words():
     _, ax = new_figure()
     with pytest.raises(
         ValueError, match=r"weights has shape \(2, 3\), but there are \(2, 2\) queries and keys"
@@ -198,7 +198,7 @@ def test_message_words_and_weights_of_different_number():
 @pytest.mark.parametrize(
     ("bad", "seen"), [(-1.5, "-1.5000 to 0.0000"), (2.0, "0.0000 to 2.0000"), (float("nan"), "nan to nan")]
 )
-def test_message_scores_are_no_weights(bad, seen):
+def test_message_scores_instead_of_weights(bad, seen):
     _, ax = new_figure()
     with pytest.raises(ValueError, match=f"weights run from {seen}; draw them after the softmax"):
         draw_attention(ax, torch.tensor([[0.0, bad]]), ["a"], ["b", "c"])
@@ -281,7 +281,7 @@ FIRST = "a0 reads k0: 0.50, k1: 0.30, k2: 0.20. Sum: 1.00."
 
 @pytest.mark.page
 @pytest.mark.parametrize("place", ["book", "notebook"])
-def test_law_a_row_lights_up_and_is_read_out_by_mouse_and_keys(tab, insert, place):
+def test_law_mouse_and_arrow_keys_highlight_a_row_and_read_it_out(tab, insert, place):
     if place == "book":
         with_book(tab, two_maps())
     else:
@@ -338,7 +338,7 @@ def test_law_leaving_the_figure_clears_it(tab):
 
 
 @pytest.mark.page
-def test_law_a_finger_lights_a_row(browser):
+def test_law_a_tap_highlights_a_row(browser):
     context = browser.new_context(has_touch=True, viewport={"width": 360, "height": 780})
     page = context.new_page()
     with_book(page, two_maps())
@@ -351,7 +351,7 @@ def test_law_a_finger_lights_a_row(browser):
 
 
 @pytest.mark.page
-def test_law_the_redraw_of_a_slider_keeps_it_answering(tab):
+def test_law_a_map_stays_interactive_after_a_slider_redraws_it(tab):
     with_book(tab, moving()._repr_html_())
     tab.locator("input").press("End")
     cell(tab, "w4", "w0").hover()
@@ -368,7 +368,7 @@ def test_law_the_redraw_of_a_slider_keeps_it_answering(tab):
 
 
 @pytest.mark.page
-def test_law_a_redraw_leaves_no_words_of_another_frame(tab):
+def test_law_a_redraw_clears_the_readout_of_the_previous_frame(tab):
     with_book(tab, moving()._repr_html_())
     before = tab.locator(".at-readout").text_content()
     cell(tab, "w1", "w0").hover()

@@ -111,7 +111,7 @@ model, tokenizer = checkpoint.load("../annotated_transformer/weights/de-en")
 json.load(open("../benchmarks/results/quoted.json"))["bleu"]"""
 
 
-def test_law_a_notebook_knows_what_it_was_made_of_and_the_check_sees_a_change(copy, build):
+def test_law_a_notebook_records_its_inputs_and_the_check_detects_a_change(copy, build):
     results = copy / "benchmarks" / "results"
     results.mkdir(parents=True)
     for name in ("quoted", "other"):
@@ -149,7 +149,7 @@ def test_law_a_notebook_knows_what_it_was_made_of_and_the_check_sees_a_change(co
         ("assert 1 > 2, 'a false claim'", "AssertionError: a false claim"),
     ],
 )
-def test_law_a_chapter_that_misbehaves_leaves_the_old_notebook(copy, build, cell, sentence):
+def test_law_a_chapter_that_fails_to_build_keeps_the_old_notebook(copy, build, cell, sentence):
     notebook = chapter(copy, cell)
     notebook.write_text("old")
     result = build()
@@ -164,7 +164,7 @@ def test_message_no_chapter_of_that_name(copy, pretender):
         pretender("09_nine")
 
 
-def test_message_a_notebook_or_a_source_alone(copy, build):
+def test_message_a_notebook_without_a_source_or_a_source_without_a_notebook(copy, build):
     chapter(copy, "1")
     (copy / "chapters" / "02_two.ipynb").write_text("{}")
     result = build("--check")

@@ -154,7 +154,7 @@ def test_law_a_right_answer_passes(check, answer):
 
 
 @pytest.mark.parametrize(("check", "answer"), WRONG.values(), ids=WRONG)
-def test_law_a_wrong_answer_fails_with_a_sentence(check, answer):
+def test_law_a_wrong_answer_is_rejected_with_an_explanation(check, answer):
     verdict = check(answer)
     assert not verdict.passed
     assert len(verdict.message.split()) > 5

@@ -129,15 +129,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
-def test_law_a_wrong_answer_fails_with_a_sentence(case):
+def test_law_a_wrong_answer_is_rejected_with_an_explanation(case):
     assert_refused(*case)
 
 
-def test_law_an_empty_answer_fails_politely():
+def test_law_an_empty_answer_is_reported_as_empty():
     for check, answers in RIGHT.items():
         assert_refused_as_empty(check, *({} if check is check_rectangle else unanswered for _ in answers))
 
 
-def test_law_the_verdict_names_the_rows_that_were_projected_too_often():
+def test_law_the_verdict_counts_the_rows_that_were_projected():
     check, *wrong = WRONG["prepare: projected at each step"]
     assert "56 rows" in check(*wrong).message

@@ -132,11 +132,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("check", "wrong"), WRONG.values(), ids=WRONG)
-def test_law_a_wrong_answer_fails_with_a_sentence(check, wrong):
+def test_law_a_wrong_answer_is_rejected_with_an_explanation(check, wrong):
     assert_refused(check, wrong)
 
 
-def test_law_an_empty_answer_fails_politely():
+def test_law_an_empty_answer_is_reported_as_empty():
     for check in RIGHT:
         assert_refused_as_empty(check, None if check is check_change else unanswered)
 

@@ -224,11 +224,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("check", "wrong"), WRONG.values(), ids=WRONG)
-def test_law_a_wrong_answer_fails_with_a_sentence(check, wrong):
+def test_law_a_wrong_answer_is_rejected_with_an_explanation(check, wrong):
     assert_refused(check, wrong)
 
 
-def test_law_an_empty_answer_fails_politely():
+def test_law_an_empty_answer_is_reported_as_empty():
     for check in RIGHT:
         assert_refused_as_empty(check, None if check is check_weights else unanswered)
 
@@ -275,7 +275,7 @@ def test_law_influence_is_the_sum_of_absolute_derivatives():
     torch.testing.assert_close(influence(lambda x: shift @ x, x), 2 * shift.abs())
 
 
-def test_oracle_the_right_attention_is_pytorchs():
+def test_oracle_the_reference_attention_matches_pytorch():
     query, key, value = torch.randn(3, 2, 5, 4, dtype=torch.float64)
     wanted = F.scaled_dot_product_attention(query, key, value, is_causal=True)
     torch.testing.assert_close(masked_attention(query, key, value, causal_mask(5)), wanted)

@@ -61,7 +61,7 @@ def test_law_a_wrong_shape_is_refused_by_its_name(changed, words):
     refuses(check_shapes(SHAPES | changed), words)
 
 
-def test_law_what_is_no_dictionary_is_refused():
+def test_law_an_answer_that_is_not_a_dictionary_is_rejected():
     refuses(check_shapes([1, 2]), "not list")
 
 
@@ -84,12 +84,12 @@ SPLIT_WRONG = [
 ]
 
 
-def test_law_right_answer_of_splitting_passes():
+def test_law_correct_head_splitting_passes():
     assert check_split_heads(split_right).passed
 
 
 @pytest.mark.parametrize(("answer", "words"), SPLIT_WRONG)
-def test_law_wrong_answer_of_splitting_is_refused_with_a_hint(answer, words):
+def test_law_wrong_head_splitting_is_rejected_with_a_hint(answer, words):
     refuses(check_split_heads(answer), words)
 
 
@@ -158,7 +158,7 @@ def test_law_wrong_multi_head_attention_is_refused_with_a_hint(check, answer, wo
     refuses(check(answer), words)
 
 
-def test_law_multi_head_attention_for_equal_widths_only_is_refused():
+def test_law_multi_head_attention_that_requires_equal_widths_is_rejected():
     def equal_only(query, key, value, w_q, w_k, w_v, w_o, h):
         q, k, v = (split_right(x @ w, h) for x, w in ((query, w_q), (key, w_k), (value, w_v)))
         read = attention_weights(q, k) @ v
@@ -181,12 +181,12 @@ ERRORS_WRONG = [
 ]
 
 
-def test_law_right_answer_of_the_errors_passes():
+def test_law_correct_one_head_errors_pass():
     assert check_one_head_errors(lambda w: 1 - w**2 / (w**2).sum()).passed
 
 
 @pytest.mark.parametrize(("answer", "words"), ERRORS_WRONG)
-def test_law_wrong_answer_of_the_errors_is_refused_with_a_hint(answer, words):
+def test_law_wrong_one_head_errors_are_rejected_with_a_hint(answer, words):
     refuses(check_one_head_errors(answer), words)
 
 
@@ -240,7 +240,7 @@ CONTRIBUTIONS_WRONG = [
 ]
 
 
-def test_law_right_answer_of_contributions_passes():
+def test_law_correct_contributions_pass():
     assert check_contributions(contributions_right).passed
 
 
@@ -253,7 +253,7 @@ def test_law_contributions_and_the_last_bias_sum_to_the_output():
 
 
 @pytest.mark.parametrize(("answer", "words"), CONTRIBUTIONS_WRONG)
-def test_law_wrong_answer_of_contributions_is_refused_with_a_hint(answer, words):
+def test_law_wrong_contributions_are_rejected_with_a_hint(answer, words):
     refuses(check_contributions(answer), words)
 
 
@@ -294,12 +294,12 @@ POINTERS_WRONG = [
 ]
 
 
-def test_law_right_answer_of_the_pointers_passes():
+def test_law_correct_pointers_pass():
     assert check_pointers(pointers, draw_batch).passed
 
 
 @pytest.mark.parametrize(("answer", "words"), POINTERS_WRONG)
-def test_law_wrong_answer_of_the_pointers_is_refused_with_a_hint(answer, words):
+def test_law_wrong_pointers_are_rejected_with_a_hint(answer, words):
     refuses(check_pointers(answer, draw_batch), words)
 
 

@@ -139,12 +139,12 @@ def test_law_a_right_positional_answer_passes(check, answer):
 
 
 @pytest.mark.parametrize(("check", "wrong"), WRONG.values(), ids=WRONG)
-def test_law_a_wrong_positional_answer_fails_with_a_sentence(check, wrong):
+def test_law_a_wrong_positional_answer_is_rejected_with_an_explanation(check, wrong):
     verdict = assert_refused(check, wrong)
     assert "stopped with" not in verdict.message
 
 
-def test_law_an_empty_positional_answer_fails_politely():
+def test_law_an_empty_positional_answer_is_reported_as_empty():
     for check in RIGHT:
         assert_refused_as_empty(check, dict.fromkeys(ORIGIN, ...) if check is check_origin else unanswered)
 

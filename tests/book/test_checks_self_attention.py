@@ -111,14 +111,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
-def test_law_a_wrong_answer_fails_with_a_sentence(case):
+def test_law_a_wrong_answer_is_rejected_with_an_explanation(case):
     check, wrong = case
     verdict = check(wrong)
     assert not verdict.passed
     assert len(verdict.message.split()) > 5 or "return two layers" in verdict.message
 
 
-def test_law_an_empty_answer_fails_politely():
+def test_law_an_empty_answer_is_reported_as_empty():
     for check in RIGHT:
         assert_refused_as_empty(check, {} if check is check_sizes else unanswered)
 

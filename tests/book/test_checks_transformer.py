@@ -90,7 +90,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("check", "wrong"), WRONG.values(), ids=WRONG)
-def test_law_a_wrong_answer_fails_with_a_sentence(check, wrong):
+def test_law_a_wrong_answer_is_rejected_with_an_explanation(check, wrong):
     verdict = check(wrong)
     assert not verdict.passed
     assert len(verdict.message.split()) > 3

@@ -115,7 +115,7 @@ def test_message_a_name_must_be_an_anchor(name):
 
 
 @pytest.mark.message
-def test_message_one_bound_not_none_and_not_two():
+def test_message_a_claim_needs_exactly_one_bound():
     with pytest.raises(
         ValueError, match=r"claim 'a' has 0 bounds \(none\); give exactly one of below, above,"
     ):
@@ -125,7 +125,7 @@ def test_message_one_bound_not_none_and_not_two():
 
 
 @pytest.mark.message
-def test_message_no_values_satisfy_any_bound():
+def test_message_a_claim_without_values():
     with pytest.raises(ValueError, match="claim 'a' has no values; an empty list satisfies any bound"):
         claim("keys", [], name="a", below=2.0)
 
@@ -147,7 +147,7 @@ def test_law_every_claim_is_displayed_once(path):
     assert bool(made) == ("claim(" in "".join(p.text for p in read_file(path).parts if p.code))
 
 
-def test_law_the_small_chapter_is_accounted_for(small, built_once):
+def test_law_the_small_chapter_passes_the_lint_of_claims(small, built_once):
     assert claims.lint(small, "01_fixture.md") == claims.lint(small, "fixture.md") == []
     cells = json.loads((built_once / "chapters" / "01_fixture.ipynb").read_text("utf-8"))["cells"]
     assert claims.shown(cells) == {"nearly-half": 1}
@@ -184,14 +184,14 @@ ASSERT = 'assert torch.equal(causal_mask(2), by_hand), "by hand and by the packa
         ),
     ],
 )
-def test_law_what_is_deleted_double_or_unlinked_is_named(small, old, new, complaint):
+def test_law_deleted_duplicate_and_unlinked_claims_are_reported(small, old, new, complaint):
     changed = old.sub(new, small) if isinstance(old, re.Pattern) else small.replace(old, new)
     assert changed != small
     found = claims.lint(changed, "01_fixture.md")
     assert any(complaint in line for line in found), found
 
 
-def test_law_a_claim_may_be_listed_in_the_front_matter_and_a_guides_anywhere(small):
+def test_law_the_front_matter_may_list_a_claim_and_a_guide_may_link_it_anywhere(small):
     listed = small.replace("[✓](#claim-nearly-half)", "").replace(
         "checks: 2", "checks: 2\nclaims: [nearly-half]"
     )

@@ -30,7 +30,7 @@ def test_law_each_of_the_66_has_a_row():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=IDS)
-def test_law_a_row_says_what_is_right_and_leads_to_a_place_that_is_there(row):
+def test_law_a_row_states_the_correction_and_links_to_existing_places(row):
     assert row.kind in KINDS
     assert row.statement.endswith("."), row.statement
     assert row.right.endswith((".", ")")), row.right
@@ -113,7 +113,7 @@ LINKED = {number: linked_topics(path.read_text("utf-8")) for number, path in WRI
 
 
 @pytest.mark.parametrize("number", WRITTEN)
-def test_law_a_chapter_links_its_groups_of_the_appendix(number):
+def test_law_a_chapter_links_its_topics_in_the_appendix(number):
     groups = {row.topic for row in ROWS for target in row.shown if target.chapter == number}
     assert groups
     assert LINKED[number], (
@@ -130,7 +130,7 @@ def test_law_a_row_is_linked_from_a_chapter_that_shows_it(row):
     assert linking, f"none of the chapters {sorted(chapters)} links the group {row.topic}"
 
 
-def test_law_links_to_groups_count_where_mistakes_are_listed():
+def test_law_links_to_topics_count_only_under_common_mistakes():
     link = "[masks](corrections.md#notes-masks)"
     assert linked_topics(f"\n## Common mistakes\n\nSee {link}.\n\n## Exercises\n") == {"masks"}
     assert linked_topics(f"## Why not?\n\n{link}\n\n## Common mistakes\n\n## Exercises\n\n{link}\n") == set()

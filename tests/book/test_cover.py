@@ -79,13 +79,15 @@ def test_law_the_cover_shows_the_translation_that_the_model_makes():
     assert f"translate([\"{DATA['sentence']}\"])\n  # ['{DATA['translation']}']" in page
 
 
-def test_law_the_weights_are_written_as_they_are_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_writing_the_weights_reproduces_the_committed_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(cover, "alignment", lambda: dict(DATA))
     cover.write_cover(tmp_path / "cover.json")
     assert (tmp_path / "cover.json").read_text(encoding="utf-8") == cover.FILE.read_text(encoding="utf-8")
 
 
-def test_law_the_picture_says_its_weights_without_a_script():
+def test_law_the_picture_states_its_weights_without_javascript():
     page = soup(picture.picture("1 MB"))
     words = [word.get_text() for word in page.select(".at-alignment-queries li")]
     assert words[5] == "morgen reads tomorrow 88 %, come 5 %, can 4 %"
@@ -137,7 +139,7 @@ def write_list(folder: Path, file: str, source: str) -> Path:
 
 @pytest.mark.message
 @pytest.mark.parametrize("file", ["file: chapters/01_b", "terms: []"])
-def test_message_a_list_that_is_not_the_sources_is_refused(tmp_path: Path, file: str):
+def test_message_a_chapter_list_that_differs_from_the_sources(tmp_path: Path, file: str):
     write_list(tmp_path, file, "01_a.md")
     with pytest.raises(
         ExtensionError, match=r"planned\.yml and chapters/src differ in \[.*'01_a'.*once its source"
@@ -145,12 +147,12 @@ def test_message_a_list_that_is_not_the_sources_is_refused(tmp_path: Path, file:
         read_chapters(tmp_path)
 
 
-def test_law_a_list_that_is_the_sources_is_read(tmp_path: Path):
+def test_law_a_chapter_list_that_matches_the_sources_is_read(tmp_path: Path):
     write_list(tmp_path, "file: chapters/01_a", "01_a.md")
     assert [chapter.name for chapter in read_chapters(tmp_path)] == ["01_a"]
 
 
-def test_law_a_card_is_one_link_and_a_planned_card_is_none():
+def test_law_a_card_has_one_link_and_a_planned_card_has_none():
     page = soup(cards(CHAPTERS, ROOT, lambda name: f"{name}.html"))
     assert [part.get_text() for part in page.select("h3")] == list(dict.fromkeys(c.part for c in CHAPTERS))
     found = page.select("li.at-card")
@@ -179,7 +181,7 @@ DRAWING = (
 )
 
 
-def test_law_a_thumbnail_only_shows():
+def test_law_a_thumbnail_has_no_scripts_links_or_labels():
     text = safe(DRAWING, "card-1-")
     page = soup(text)
     forbidden = (
@@ -232,7 +234,7 @@ def sidebar(*parts: tuple[str, list[str]]) -> BeautifulSoup:
     )
 
 
-def test_law_planned_chapters_stand_among_the_finished_ones():
+def test_law_the_sidebar_lists_planned_chapters_among_the_finished_ones():
     made = sidebar(("Part I", ["B", "D"]), ("Back matter", ["Notation"]))
     listed = [("A", "I"), ("B", "I"), ("C", "I"), ("D", "I"), ("E", "I"), ("F", "II")]
     chapters = [
@@ -267,7 +269,7 @@ def test_law_a_theme_without_this_sidebar_is_left_alone():
 # Previews of links, and what comes with the book's address.
 
 
-def test_law_a_preview_without_an_address_has_no_picture():
+def test_law_a_link_preview_without_a_base_url_has_no_picture():
     description = '<meta name="description" content="What &quot;it&quot; is" />'
     found = soup(preview.tags("A <b>", "Book", description, "", ""))
     assert {tag.get("property") or tag["name"]: tag["content"] for tag in found.select("meta")} == {
@@ -280,7 +282,7 @@ def test_law_a_preview_without_an_address_has_no_picture():
 
 
 @pytest.mark.parametrize("base", ["https://the.book/x", "https://the.book/x/"])
-def test_law_a_preview_with_an_address_names_it_in_full(base: str):
+def test_law_a_link_preview_with_a_base_url_uses_absolute_urls(base: str):
     found = soup(preview.tags("Book", "Book", "", base, "https://the.book/x/index.html"))
     said = {tag.get("property") or tag["name"]: tag["content"] for tag in found.select("meta")}
     assert said["og:type"] == "website"
@@ -290,7 +292,7 @@ def test_law_a_preview_with_an_address_names_it_in_full(base: str):
     assert "og:description" not in said
 
 
-def test_law_the_preview_picture_has_its_size_and_is_drawn_twice_alike(tmp_path: Path):
+def test_law_the_preview_picture_has_the_right_size_and_is_reproducible(tmp_path: Path):
     for name in ("one.png", "two.png"):
         preview.draw(tmp_path / "new" / name, "A Book")
     one, two = (tmp_path / "new" / name for name in ("one.png", "two.png"))
@@ -308,7 +310,7 @@ def finished(folder: Path, base: str = "", error: Exception | None = None) -> Pa
     return folder / "404.html"
 
 
-def test_law_the_address_decides_where_a_lost_reader_is_led(tmp_path: Path):
+def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path: Path):
     for base, root in (("", "/"), ("https://the.book/x", "https://the.book/x/")):
         page = soup(finished(tmp_path, base).read_text(encoding="utf-8"))
         assert page.select_one("main a")["href"] == f"{root}index.html"
@@ -322,7 +324,7 @@ def test_law_a_failed_build_leaves_no_404_page(tmp_path: Path):
     assert finished(tmp_path).exists()
 
 
-def test_law_the_search_page_does_not_wait_for_what_it_needs():
+def test_law_the_search_page_does_not_defer_the_scripts_it_needs():
     def scripts(page: str) -> list[tuple[str, bool]]:
         names = ("_static/doctools.js", "_static/book.js")
         context = {"script_files": [_JavaScript(name, priority=1, defer="defer") for name in names]}
@@ -379,7 +381,7 @@ MORGEN = {"tomorrow": "88 %", "come": "5 %", "can": "4 %"}
 
 
 @pytest.mark.page
-def test_law_the_picture_answers_to_mouse_keys_and_finger(browser: Browser, site: str):
+def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, site: str):
     with contextlib.closing(browser.new_context(has_touch=True)) as context:
         page = context.new_page()
         page.goto(f"{site}index.html")
@@ -431,7 +433,9 @@ def test_law_the_cover_can_be_read_without_a_script(browser: Browser, site: str)
 @pytest.mark.page
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["index.html", "404.html", "chapters/glossary.html", "search.html?q=mask"])
-def test_law_the_front_is_accessible_by_day_and_by_night(browser: Browser, site: str, name: str, theme: str):
+def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(
+    browser: Browser, site: str, name: str, theme: str
+):
     context = browser.new_context(
         viewport={"width": 360, "height": 780}, color_scheme=theme, reduced_motion="reduce"
     )
@@ -463,7 +467,7 @@ def test_law_the_sidebar_of_each_page_lists_all_chapters_in_order(name: str):
 
 
 @pytest.mark.page
-def test_law_every_page_says_how_it_is_shared():
+def test_law_every_page_has_link_preview_metadata():
     titles = []
     for file in sorted(HTML.rglob("*.html")):
         if file.name == "404.html" or "_static" in file.parts:
@@ -481,7 +485,7 @@ def test_law_every_page_says_how_it_is_shared():
 
 @pytest.mark.page
 @pytest.mark.parametrize("lost", ["nowhere.html", "chapters/nowhere.html", "chapters/06_masks/old/?x=1"])
-def test_law_a_lost_reader_finds_the_cover_and_the_search(page: Page, site: str, lost: str):
+def test_law_the_404_page_leads_to_the_cover_and_the_search(page: Page, site: str, lost: str):
     page.goto(site + lost)
     page.wait_for_function("document.querySelector('form').action.includes('/project/')")
     assert page.locator("main a").evaluate("link => link.href") == f"{site}index.html"
@@ -491,7 +495,7 @@ def test_law_a_lost_reader_finds_the_cover_and_the_search(page: Page, site: str,
 
 
 @pytest.mark.page
-def test_law_a_lost_reader_searches_for_what_the_address_said(page: Page, site: str):
+def test_law_the_404_page_prefills_the_search_from_the_url(page: Page, site: str):
     page.goto(f"{site}chapters/06_causal_masks.html")
     assert page.locator("input").input_value() == "causal masks"
 
@@ -516,7 +520,7 @@ LEADING = {
 
 @pytest.mark.page
 @pytest.mark.parametrize(("query", "name"), LEADING.items(), ids=list(LEADING))
-def test_law_a_search_leads_with_the_chapter_of_the_term(page: Page, site: str, query: str, name: str):
+def test_law_search_ranks_the_chapter_of_the_term_first(page: Page, site: str, query: str, name: str):
     found = results(page, site, query)
     assert found[0][0] == f"chapters/{name}.html"
     assert [place for place, _ in found].count(found[0][0]) == 1
@@ -537,7 +541,7 @@ TEX = (
 
 
 @pytest.mark.page
-def test_law_a_formula_becomes_words(page: Page, site: str):
+def test_law_search_snippets_show_formulas_as_plain_text(page: Page, site: str):
     page.goto(f"{site}search.html")
     spans = re.sub(r"(\\\(.*?\\\))", r'<span class="math">\1</span>', TEX)
     parts = f"<h1>T</h1><svg>drawn</svg><p>{spans}</p><div class='math'>\\[x\\]</div><p id='x'>end</p>"

@@ -20,7 +20,7 @@ OTHER = "The old man did not want to sell his house."
 BROUGHT = {"explorer.js", "explorer.css", "engine.js", "en-de.js"}
 
 
-def test_law_the_live_part_begins_with_the_sentence_of_the_picture():
+def test_law_the_live_explorer_starts_with_the_sentence_of_the_picture():
     assert (first_frame.SENTENCE, first_frame.DIRECTION) == (cover.SENTENCE, cover.MODEL)
 
 
@@ -51,7 +51,7 @@ def press(page: Page) -> None:
 
 
 @pages
-def test_law_the_model_comes_with_the_button_and_translates_what_is_typed(
+def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(
     browser: Browser, address: str, translated: dict[str, str]
 ):
     faults: list[str] = []
@@ -83,7 +83,7 @@ def test_law_the_model_comes_with_the_button_and_translates_what_is_typed(
 
 
 @pages
-def test_law_the_translation_grows(browser: Browser):
+def test_law_the_translation_appears_token_by_token(browser: Browser):
     with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
         page = context.new_page()
         page.goto(FILE)
@@ -162,7 +162,7 @@ STEADY = 0.02  # of the window; a font that comes late may move a line
 
 @pages
 @pytest.mark.parametrize("width", [1280, 360])
-def test_law_hardly_anything_moves_before_the_button_is_pressed(browser: Browser, width: int):
+def test_law_layout_shift_is_small_before_the_button_is_pressed(browser: Browser, width: int):
     with (
         serving(HTML) as server,
         contextlib.closing(browser.new_context(viewport={"width": width, "height": 2000})) as context,
@@ -178,7 +178,7 @@ def test_law_hardly_anything_moves_before_the_button_is_pressed(browser: Browser
 
 
 @pages
-def test_law_paper_has_no_button(browser: Browser):
+def test_law_the_printed_cover_has_no_button(browser: Browser):
     with contextlib.closing(browser.new_context()) as context:
         page = context.new_page()
         page.goto(FILE)
@@ -190,7 +190,7 @@ def test_law_paper_has_no_button(browser: Browser):
 
 @pages
 @pytest.mark.parametrize("missing", ["explorer.css", "explorer.js"])
-def test_law_an_explorer_that_is_missing_is_said_and_can_be_tried_again(browser: Browser, missing: str):
+def test_law_a_missing_explorer_is_reported_and_can_be_retried(browser: Browser, missing: str):
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
         page = context.new_page()
         page.route(f"**/{missing}", lambda route: route.abort())

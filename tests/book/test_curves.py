@@ -95,7 +95,7 @@ def test_law_every_number_is_drawn_at_its_step():
         assert ax.get_xlim() == (0, 31)
 
 
-def test_law_what_was_not_measured_is_not_drawn():
+def test_law_metrics_that_were_not_measured_are_not_drawn():
     blind = [
         dataclasses.replace(r, validation_loss=None, encoder_cosine=None, cross_attention_entropy=None)
         for r in REPORTS
@@ -107,7 +107,7 @@ def test_law_what_was_not_measured_is_not_drawn():
     assert "nan" not in describe_curves(gap) + summarize_curves(gap)
 
 
-def test_law_the_warm_up_is_seen_between_the_reports():
+def test_law_the_schedule_is_drawn_between_the_reports_with_its_warm_up():
     steps, rates = lines(REPORTS, schedule)["schedule"]
     assert steps == list(range(1, 32))
     assert rates == [schedule(step) for step in steps]
@@ -147,7 +147,7 @@ def test_law_each_line_is_named_at_its_end_and_no_legend_covers_the_data():
 
 
 @pytest.mark.parametrize(("first", "second"), [(0.2, 0.21), (0.21, 0.2), (0.0, 0.0), (0.9, 0.91)])
-def test_law_names_at_the_ends_do_not_cover_each_other(first: float, second: float):
+def test_law_labels_at_the_ends_of_the_lines_do_not_overlap(first: float, second: float):
     report = dataclasses.replace(REPORTS[0], encoder_cosine=first, cross_attention_entropy=second)
     figure = draw_curves([report])
     ax = figure.axes[-1]
@@ -158,7 +158,7 @@ def test_law_names_at_the_ends_do_not_cover_each_other(first: float, second: flo
     assert min(cosine, entropy) >= -1e-9
 
 
-def test_law_the_words_say_ends_and_extremes():
+def test_law_the_description_states_first_last_lowest_and_highest_values():
     words = describe_curves(REPORTS)
     assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
     assert (
@@ -192,7 +192,7 @@ def test_law_the_title_says_how_the_loss_changed():
     assert title(unmeasured) == "Figure 7.3. The training loss falls from 7.25 to 3.5"
 
 
-def test_law_the_page_has_the_words_and_the_drawing():
+def test_law_the_output_contains_the_description_and_the_drawing():
     page = plot_curves(REPORTS, number="7.3", schedule=schedule)
     title, alt = "The validation loss falls from 5.5 to 3.25", summarize_curves(REPORTS, schedule)
     assert repr(page) == f"Figure 7.3. {title}\n\n{alt}\n\n{CAPTION}"
@@ -212,7 +212,7 @@ def test_law_a_line_has_few_marks_and_fits_a_phone(epochs: int):
         assert len(line.get_xdata()[:: line.get_markevery()]) == {1: 1, 13: 7, 149: 12}[epochs]
 
 
-def test_law_what_a_keeper_has_written_is_read(tmp_path: Path):
+def test_law_reports_written_by_a_run_directory_can_be_read(tmp_path: Path):
     with RunDirectory(tmp_path) as run_directory:
         for report in REPORTS:
             run_directory.report(dataclasses.asdict(report))

@@ -41,7 +41,7 @@ def test_law_the_block_has_three_sublayers_three_norms_and_the_source_at_one_of_
     svg(fig)
 
 
-def test_law_inputs_lack_the_last_column_and_labels_the_first():
+def test_law_inputs_omit_the_last_column_and_labels_omit_the_first():
     fig = figures.draw_inputs_and_labels([["<s>", "a", "b", "</s>"], ["<s>", "a", "</s>", "<pad>"]])
     assert texts(fig).count("</s>") == 4
     cells = [p for p in fig.axes[0].patches if isinstance(p, Rectangle) and p.get_hatch()]

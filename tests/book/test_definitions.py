@@ -102,7 +102,7 @@ def restates_attention(node: ast.FunctionDef) -> bool:
     return own_softmax or (short and product and "softmax" in here)
 
 
-def test_law_no_chapter_defines_what_the_package_has():
+def test_law_no_chapter_redefines_names_of_the_package():
     names = {name for code in package().values() for name in definitions(code)}
     assert "attention_weights" in names
     sources = sorted((ROOT / "chapters" / "src").glob("*.md"))
@@ -129,7 +129,7 @@ if True:
 """
 
 
-def test_law_a_second_definition_is_found_unless_a_reader_writes_it():
+def test_law_a_redefinition_is_reported_except_in_a_solution():
     names = ["softmax", "Encoder"]
     chapter = CHAPTER.replace("TAG", "hide-input")
     assert second_definitions(chapter.replace("NAME", "mine"), names) == []
@@ -172,7 +172,7 @@ def test_law_a_second_definition_is_found_unless_a_reader_writes_it():
         ("def scores(width):\n    return torch.randn(3, width) @ torch.randn(width, 5)", None),
     ],
 )
-def test_law_what_restates_the_package_under_another_name_is_found(code, complaint):
+def test_law_a_copy_of_package_code_under_another_name_is_found(code, complaint):
     cell = "```{code-cell} ipython3\n" + code + "\n```\n"
     found = second_definitions(CHAPTER.partition("```")[0] + cell, ["attention_weights"])
     assert (len(found) == 1 and complaint in found[0]) if complaint else found == []

@@ -53,7 +53,7 @@ def test_oracle_the_gradient_of_a_recurrent_network_is_a_product_over_its_steps(
     assert product.abs().max() > 0
 
 
-def test_oracle_the_depth_is_that_of_the_longest_path():
+def test_oracle_the_depth_is_the_length_of_the_longest_path():
     x = draw(3).requires_grad_()
     deep = x
     for _ in range(4):

@@ -16,7 +16,7 @@ def texts(fig):
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
-def test_law_the_rows_that_are_read_are_joined_to_their_half_of_the_model():
+def test_law_the_looked_up_rows_are_connected_to_encoder_or_decoder():
     hidden = torch.tensor([0.0, 3, 0, 4])
     fig = figures.draw_three_uses(
         TABLE, hidden, words=WORDS, source=["dog", "sleeps"], target=["Hund"], factor="twice"
@@ -34,7 +34,7 @@ def test_law_the_rows_that_are_read_are_joined_to_their_half_of_the_model():
     svg(fig)
 
 
-def test_law_the_product_with_one_hot_rows_lights_the_rows_that_it_copies():
+def test_law_the_product_with_one_hot_rows_highlights_the_rows_that_it_copies():
     one_hot = torch.eye(5)[[2, 3]]
     fig = figures.draw_lookup(one_hot, TABLE, words=WORDS, tokens=["sleeps", "Hund"])
     bold = [text.get_text() for text in fig.axes[0].texts if text.get_weight() == "bold"]
@@ -43,7 +43,7 @@ def test_law_the_product_with_one_hot_rows_lights_the_rows_that_it_copies():
     svg(fig)
 
 
-def test_law_each_start_has_its_line_and_positions_theirs():
+def test_law_each_initialization_and_the_positions_have_their_own_line():
     sizes = {"ours": [1.0, 1.0], "loud": [4.0, 8.0], "quiet": [0.03, 0.06]}
     fig = figures.draw_scales([16, 64], sizes, places=[(60.0, 1.4), (60.0, 9.0), (60.0, 0.1)])
     lines = [list(line.get_ydata()) for line in fig.axes[0].lines]

@@ -61,7 +61,7 @@ def test_law_a_stop_shows_what_arrives_and_what_leaves():
     svg(figures.draw_walk(stop(), words=WORDS, features=FEATURES))
 
 
-def test_law_each_stop_frames_another_place_from_bottom_to_top():
+def test_law_successive_stops_highlight_places_from_bottom_to_top():
     framed = []
     for name in figures.STATIONS:
         frame = figures.draw_walk(stop(name, x=X), words=WORDS, features=FEATURES)

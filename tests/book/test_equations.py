@@ -29,7 +29,7 @@ def texts(folder: str, pattern: str) -> list[str]:
     return [path.read_text("utf-8") for path in sorted((ROOT / folder).rglob(pattern))]
 
 
-def test_law_equations_and_tests_name_each_other():
+def test_law_every_labelled_equation_has_a_test_and_every_such_test_an_equation():
     assert disagreements(texts("chapters", "*.md"), texts("tests", "test_*.py")) == []
 
 

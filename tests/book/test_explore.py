@@ -23,6 +23,6 @@ def test_law_a_control_calls_the_drawing_function():
     assert 'alt="The figure for width = 7, kind = b"' in widget.result._repr_html_()
 
 
-def test_law_the_book_is_read_without_ipywidgets():
+def test_law_the_book_package_does_not_import_ipywidgets():
     code = "import sys, annotated_transformer.book; sys.exit('ipywidgets' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

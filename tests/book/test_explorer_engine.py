@@ -113,7 +113,7 @@ def sources(translator: Translator, texts: list[str]) -> Iterator[torch.Tensor]:
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
-def test_oracle_the_tokenizer_is_pythons(page, translators, direction):
+def test_oracle_the_tokenizer_matches_python(page, translators, direction):
     tokenizer, texts = translators[direction].tokenizer, strings(2000)
     found = page.evaluate(
         """([direction, texts]) => {
@@ -143,7 +143,7 @@ def test_oracle_any_ids_decode_as_in_python(page, translators, direction):
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("part", PARTS)
-def test_oracle_greedy_search_its_logits_and_its_attention(page, translators, part, direction):
+def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, translators, part, direction):
     translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
     model = translator.model
     for text, src in zip(texts, sources(translator, texts), strict=True):
@@ -177,7 +177,7 @@ def test_oracle_greedy_search_its_logits_and_its_attention(page, translators, pa
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("part", PARTS)
-def test_oracle_beam_search(page, translators, part, direction):
+def test_oracle_beam_search_matches_python(page, translators, part, direction):
     translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
     expected = [
         real(beam_search(translator.model, src, beam_size=4).ids)[0] for src in sources(translator, texts)
@@ -188,7 +188,7 @@ def test_oracle_beam_search(page, translators, part, direction):
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("part", PARTS)
-def test_oracle_a_sentence_goes_on_from_forced_tokens(page, translators, part, direction):
+def test_oracle_decoding_continues_from_forced_tokens_as_in_python(page, translators, part, direction):
     translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
     prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)][PARTS[part]]
 
@@ -204,7 +204,7 @@ def test_oracle_a_sentence_goes_on_from_forced_tokens(page, translators, part, d
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_oracle_a_head_that_is_off_writes_zeros(page, translators, kind):
+def test_oracle_ablating_a_head_gives_the_logits_of_python(page, translators, kind):
     translator = translators["en-de"]
     (text, *_), layer, head = sentences("en-de", EACH), 1, 3
     (src,) = sources(translator, [text])
@@ -228,7 +228,7 @@ def test_oracle_a_head_that_is_off_writes_zeros(page, translators, kind):
     assert (on[:steps] - off[:steps]).abs().max() > 1e-2
 
 
-def test_law_each_number_follows_from_those_it_says_it_was_computed_from(page):
+def test_law_each_number_can_be_recomputed_from_its_stated_operands(page):
     found = page.evaluate(
         """async (text) => {
           const ablated = [["encoder", 0, 1], ["decoder", 2, 3], ["cross", 1, 4]]; // heads that are looked at
@@ -285,7 +285,7 @@ def test_law_a_products_terms_add_up(page):
     assert found["factors"] == ["encoder.layers.0.add_norm_1", "encoder.layers.0.feed_forward.expand.weight"]
 
 
-def test_law_the_cache_and_the_whole_pass_agree(page):
+def test_law_cached_decoding_agrees_with_a_full_pass(page):
     apart = page.evaluate(
         """() => {
           const translator = models["de-en"];
@@ -316,7 +316,7 @@ def test_law_sampling_follows_the_distribution_and_the_seed(page):
     assert set(page.evaluate(draw, [0.01, 1, 50])) == {0}
 
 
-def test_law_seeded_samples_are_translations_that_end(page):
+def test_law_seeded_samples_are_reproducible_and_end_with_eos(page):
     options = '{ method: "sample", temperature: 0.7, seed: i }'
     found = translated(page, "en-de", ["The dog sees the city."] * 5, options)
     assert found == translated(page, "en-de", ["The dog sees the city."] * 5, options)
@@ -337,7 +337,7 @@ def test_law_the_beam_becomes_narrower_with_each_hypothesis_that_ends(page):
     assert set(widths) & {1, 2, 3, 4, 5}
 
 
-def test_law_it_tells_of_each_token_as_it_comes(page):
+def test_law_each_token_is_reported_as_it_is_generated(page):
     found = page.evaluate(
         """async (text) => {
           const heard = [];
@@ -352,7 +352,7 @@ def test_law_it_tells_of_each_token_as_it_comes(page):
     assert tokens[-1] == found["source"][-1] == "<eos>"
 
 
-def test_law_the_likeliest_five_are_pythons(page, translators):
+def test_law_the_five_likeliest_tokens_match_python(page, translators):
     translator = translators["en-de"]
     found = page.evaluate(
         'async () => (await client.translate({ direction: "en-de", text: "The dog sees it!" })).top[0]'
@@ -377,7 +377,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=range(len(REFUSED)))
-def test_message_what_python_refuses_is_refused_in_its_words(page, translators, text):
+def test_message_texts_that_python_refuses_are_refused_with_its_message(page, translators, text):
     with pytest.raises(ValueError, match="text 0 of 1") as refused:
         translators["en-de"].translate([text])
     attempt = f"""async () => client.translate({{ direction: "en-de", text: {json.dumps(text)} }})
@@ -387,7 +387,7 @@ def test_message_what_python_refuses_is_refused_in_its_words(page, translators, 
 
 @pytest.mark.message
 @pytest.mark.parametrize("tau", [0, -1])
-def test_message_a_temperature_that_is_none(page, tau):
+def test_message_an_invalid_temperature(page, tau):
     with pytest.raises(ValueError, match="is not a temperature") as refused:
         Temperature(tau)
     attempt = "(tau) => { try { parts.sampler(tau, 0); } catch (error) { return error.message; } }"
@@ -396,7 +396,7 @@ def test_message_a_temperature_that_is_none(page, tau):
 
 @pytest.mark.message
 @pytest.mark.parametrize("size", [0, 2.5])
-def test_message_a_beam_that_keeps_nothing(page, translators, size):
+def test_message_an_invalid_beam_size(page, translators, size):
     with pytest.raises(ValueError, match="keeps no hypothesis") as refused:
         beam_search(translators["en-de"].model, torch.tensor([[5, 2]]), beam_size=size)
     attempt = """(beamSize) => client.translate({ direction: "en-de", text: "Hi.", method: "beam", beamSize })
@@ -413,7 +413,7 @@ def test_message_an_unknown_search(page):
 @pytest.mark.parametrize(
     ("field", "value"), [("norm", "pre"), ("activation", "gelu"), ("positions", "learned"), ("d_k", 16)]
 )
-def test_message_a_model_that_the_engine_does_not_compute(page, field, value):
+def test_message_a_config_that_the_engine_does_not_support(page, field, value):
     attempt = """([field, value]) => {
       const { config, tensors } = models["en-de"].model;
       try { new models["en-de"].model.constructor({ ...config, [field]: value }, tensors); }
@@ -431,7 +431,7 @@ def stored(numbers: np.ndarray, dtype: str) -> str:
     return base64.b64encode(struct.pack("<Q", len(text)) + text + numbers.tobytes()).decode()
 
 
-def test_law_each_number_of_16_bits_is_read_as_it_is(page):
+def test_law_every_float16_value_is_read_exactly(page):
     numbers = np.arange(65536, dtype=np.uint16).view(np.float16)
     read = """(file) => Array.from(parts.readSafetensors(parts.bytesOf(file)).get("x"), String)"""
     found = np.array([float(text) for text in page.evaluate(read, stored(numbers, "F16"))], dtype=np.float32)
@@ -455,7 +455,7 @@ def test_message_weights_that_lack_a_tensor(page):
     assert page.evaluate(attempt) == "the weights hold no embedding.weight"
 
 
-def test_message_a_model_that_is_not_there_can_be_asked_for_again(browser, folder):
+def test_message_a_missing_model_can_be_requested_again(browser, folder):
     page = browser.new_page()
     page.goto((folder / "index.html").as_uri())
     attempt = """(client = new EngineClient("."), [0, 1].map(() =>
@@ -497,7 +497,7 @@ def test_law_a_word_of_many_letters_is_refused_like_any_long_text(page):
     assert "tokens with EOS, and this model has positions for 256" in page.evaluate(attempt)
 
 
-def test_law_it_also_runs_when_served(browser, folder, translators):
+def test_law_the_engine_also_runs_from_a_server(browser, folder, translators):
     with serving(folder) as address:
         page = browser.new_page()
         page.goto(f"{address}index.html")

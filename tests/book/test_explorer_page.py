@@ -67,7 +67,7 @@ def test_law_each_kind_names_a_function_a_test_and_a_chapter_that_exist(kind: st
     assert not chapter.file or chapter.file in files
 
 
-def test_law_the_kinds_are_those_of_the_engine():
+def test_law_the_tensor_kinds_match_those_of_the_engine():
     engine = (bundle.HERE / "engine" / "provenance.js").read_text(encoding="utf-8")
     listed = re.search(r"const KINDS = \{(.*?)\n\};", engine, re.DOTALL)
     assert listed
@@ -97,7 +97,9 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
         assert shares[0] == pytest.approx(shares[1], abs=2e-3)
 
 
-def test_law_the_first_frame_is_written_as_it_is_committed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_writing_the_first_frame_reproduces_the_committed_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(first_frame, "first_frame", lambda: dict(FRAME))
     first_frame.write_first_frame(tmp_path / "frame.json")
     assert (tmp_path / "frame.json").read_text("utf-8") == first_frame.FILE.read_text("utf-8")
@@ -201,7 +203,7 @@ def test_law_a_figure_is_a_drawing_with_words_and_a_place_for_the_button(view: s
         ({"head": 5}, "layer=3, head=5 is no place in 4 layers of 5 heads"),
     ],
 )
-def test_message_a_figure_of_what_is_not_there(wrong: dict[str, object], sentence: str):
+def test_message_a_figure_of_an_unknown_view_step_layer_or_head(wrong: dict[str, object], sentence: str):
     with pytest.raises(ValueError, match=sentence):
         show_explorer(number="12.9", **wrong)
 
@@ -222,7 +224,7 @@ def test_law_the_default_frame_needs_no_script(browser: Browser):
 
 
 @pages
-def test_law_the_model_comes_only_when_the_button_is_pressed(browser: Browser):
+def test_law_the_model_is_loaded_only_when_the_button_is_pressed(browser: Browser):
     with contextlib.closing(browser.new_context()) as context:
         page = context.new_page()
         asked: list[str] = []
@@ -357,7 +359,7 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         f"#direction=en-de&text={'a' * 1001}",
     ],
 )
-def test_law_a_link_that_cannot_be_is_ignored(fresh: Page, fragment: str):
+def test_law_an_invalid_link_is_ignored(fresh: Page, fragment: str):
     go(fresh, fragment)
     assert translation(fresh) == FRAME["text"]
     assert fresh.input_value(".at-x-field input") == FRAME["sentence"]
@@ -445,7 +447,7 @@ def test_law_reduced_motion_and_motion_end_in_the_same_page(fresh: Page, browser
 
 
 @pages
-def test_law_a_translation_that_was_overtaken_is_drawn_no_further(moving: Page, faults: list[str]):
+def test_law_a_superseded_translation_is_no_longer_drawn(moving: Page, faults: list[str]):
     moving.evaluate(  # one pause between two tokens ends when the test says so, not before
         """() => {
           const { setTimeout } = window;
@@ -470,7 +472,7 @@ def test_law_a_translation_that_was_overtaken_is_drawn_no_further(moving: Page, 
 
 
 @pages
-def test_law_a_word_may_be_the_name_of_something_in_javascript(moving: Page, faults: list[str]):
+def test_law_a_word_may_be_the_name_of_a_javascript_property(moving: Page, faults: list[str]):
     moving.evaluate(
         """() => {
           window.seen = [];
@@ -486,7 +488,7 @@ def test_law_a_word_may_be_the_name_of_something_in_javascript(moving: Page, fau
 
 
 @pages
-def test_law_a_model_that_is_missing_is_said_and_can_be_tried_again(browser: Browser):
+def test_law_a_missing_model_is_reported_and_can_be_retried(browser: Browser):
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
         page = context.new_page()
         page.route("**/en-de.js", lambda route: route.abort())
@@ -565,7 +567,7 @@ GERMAN = "Ich hoffe, dass du morgen kommen kannst."
 
 
 @pages
-def test_law_a_direction_brings_a_sentence_of_its_language(fresh: Page):
+def test_law_choosing_a_direction_inserts_a_sentence_in_its_source_language(fresh: Page):
     field = fresh.locator(".at-x-field input")
     german, english = fresh.get_by_label("German to English"), fresh.get_by_label("English to German")
     german.check(force=True)
@@ -595,7 +597,7 @@ def test_law_a_direction_brings_a_sentence_of_its_language(fresh: Page):
 
 
 @pages
-def test_law_a_sentence_that_takes_long_says_so_and_can_be_cancelled(fresh: Page):
+def test_law_a_slow_translation_is_announced_and_can_be_cancelled(fresh: Page):
     text = "The old man did not want to sell his house to the young woman. " * 11
     fresh.fill(".at-x-field input", text)
     fresh.keyboard.press("Enter")
@@ -613,7 +615,7 @@ def test_law_a_sentence_that_takes_long_says_so_and_can_be_cancelled(fresh: Page
 
 
 @pages
-def test_law_the_time_to_load_the_model_is_not_called_long(browser: Browser, faults: list[str]):
+def test_law_loading_the_model_does_not_count_as_a_slow_translation(browser: Browser, faults: list[str]):
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
         page = watched(context.new_page(), faults)
         held: list[Route] = []
@@ -645,7 +647,7 @@ def test_law_the_time_to_load_the_model_is_not_called_long(browser: Browser, fau
 
 
 @pages
-def test_law_the_picture_keeps_its_room_on_a_phone(fresh: Page):
+def test_law_the_picture_keeps_its_width_on_a_phone(fresh: Page):
     fresh.set_viewport_size({"width": 360, "height": 780})
     try:
         curves = fresh.locator(".at-x-stage svg").bounding_box()
@@ -672,7 +674,7 @@ def test_law_print_shows_no_controls(fresh: Page):
 
 
 @pages
-def test_law_print_has_no_holes_where_something_can_be_pressed(fresh: Page):
+def test_law_print_hides_actions_but_keeps_buttons_that_show_content(fresh: Page):
     state = f"{LINK}&prefix=491&forced=0&ablated=cross.3.0&tensor=logits&at=5.1248"
     go(fresh, state)
     fresh.wait_for_selector(".at-x-number .at-x-same")
@@ -696,7 +698,7 @@ def test_law_print_has_no_holes_where_something_can_be_pressed(fresh: Page):
 
 
 @pages
-def test_law_tables_have_names_and_formulas_do_not_scroll_up_and_down(fresh: Page):
+def test_law_tables_have_captions_and_formulas_do_not_scroll_vertically(fresh: Page):
     go(fresh, f"{LINK}&ablated=cross.3.0&tensor=logits&at=5.1248")
     fresh.wait_for_selector(".at-x-number .at-x-same")
     fresh.evaluate("document.querySelectorAll('details.at-x-section').forEach(part => part.open = true)")

@@ -106,7 +106,7 @@ def test_law_a_small_number_that_differs_from_its_formula_is_told(fresh: Page):
 
 
 @pages
-def test_law_arrows_with_a_modifier_belong_to_the_browser(fresh: Page):
+def test_law_arrow_keys_with_a_modifier_are_left_to_the_browser(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(".at-x-number .at-x-same")
     address = fresh.url
@@ -121,7 +121,7 @@ def test_law_arrows_with_a_modifier_belong_to_the_browser(fresh: Page):
 
 
 @pages
-def test_law_columns_of_the_vocabulary_can_be_told_apart(fresh: Page):
+def test_law_vocabulary_columns_have_distinguishable_names(fresh: Page):
     names = dict(enumerate(Translator.from_pretrained("en-de").tokenizer.tokens([*range(320)])))
     assert names[263] == names[319].strip() == "in"
     for token, shown in ((263, "+in"), (319, "in")):
@@ -135,7 +135,7 @@ def test_law_columns_of_the_vocabulary_can_be_told_apart(fresh: Page):
 
 
 @pages
-def test_law_numbers_are_followed_by_keyboard_to_what_they_are_made_of(fresh: Page):
+def test_law_numbers_can_be_traced_to_their_operands_by_keyboard(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(".at-x-number .at-x-same")
     assert fresh.inner_text(".at-x-number h4 b").startswith("0.96")
@@ -161,7 +161,7 @@ def test_law_numbers_are_followed_by_keyboard_to_what_they_are_made_of(fresh: Pa
 
 
 @pages
-def test_law_large_tensors_keep_the_page_light(fresh: Page):
+def test_law_large_tensors_render_only_the_visible_cells(fresh: Page):
     number_opens(fresh, "logits")
     fresh.wait_for_function("document.querySelector('.at-x-grid').getAttribute('aria-colcount') === '6001'")
     assert fresh.locator(".at-x-grid [role=gridcell]").count() < 600
@@ -212,7 +212,7 @@ def test_law_the_tour_leads_from_the_whole_model_to_one_number(fresh: Page):
 
 
 @pages
-def test_law_a_step_of_the_tour_that_was_left_is_not_said(fresh: Page):
+def test_law_a_skipped_step_of_the_tour_is_not_announced(fresh: Page):
     fresh.click("[data-key=tour]")
     fresh.wait_for_function("document.querySelector('.at-x [role=status]').textContent.startsWith('1 of ')")
     fresh.evaluate(PRESS, ["Next", "Next", "end"])
@@ -286,7 +286,7 @@ def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page,
 
 
 @pages
-def test_law_the_tour_ends_where_it_began(fresh: Page):
+def test_law_ending_the_tour_restores_the_page_as_it_was_before(fresh: Page):
     go(fresh, "#direction=en-de&text=No.&ablated=cross.3.1&layer=2&step=1")
     before, shown = fresh.url, fresh.inner_text(".at-x-main")
     fresh.fill(".at-x-field input", "Half a sente")
@@ -353,7 +353,7 @@ def test_law_tensors_can_be_opened_while_a_translation_runs(fresh: Page):
 
 
 @pages
-def test_law_a_number_that_two_ways_lead_to_names_the_last(fresh: Page):
+def test_law_the_back_button_names_the_last_way_by_which_a_number_was_reached(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(".at-x-number .at-x-same")
     fresh.wait_for_function(f"{FOCUSED} === 'tensor'")
@@ -390,7 +390,7 @@ STATUS = "document.querySelector('.at-x [role=status]').textContent"
 
 
 @pages
-def test_law_a_tour_that_ends_while_it_translates_gives_the_sentence_back(fresh: Page):
+def test_law_a_tour_ended_during_its_translation_restores_the_sentence(fresh: Page):
     go(fresh, "#direction=en-de&text=No.&layer=2&step=1")
     before, shown = fresh.url, fresh.inner_text(".at-x-main")
     fresh.evaluate(SLOW)
@@ -411,7 +411,7 @@ def test_law_a_tour_that_ends_while_it_translates_gives_the_sentence_back(fresh:
 
 
 @pages
-def test_law_a_sentence_that_the_tour_interrupts_is_translated_after_it(fresh: Page):
+def test_law_a_sentence_interrupted_by_the_tour_is_translated_afterwards(fresh: Page):
     fresh.evaluate(SLOW)
     try:
         fresh.fill(".at-x-field input", "No.")
@@ -426,7 +426,7 @@ def test_law_a_sentence_that_the_tour_interrupts_is_translated_after_it(fresh: P
 
 
 @pages
-def test_law_a_sentence_sent_in_the_tour_comes_back_after_its_next_step(fresh: Page):
+def test_law_a_sentence_entered_during_the_tour_is_restored_when_the_tour_ends(fresh: Page):
     fresh.click("[data-key=tour]")
     fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
     fresh.fill(".at-x-field input", "No.")
@@ -442,7 +442,7 @@ def test_law_a_sentence_sent_in_the_tour_comes_back_after_its_next_step(fresh: P
 
 
 @pages
-def test_law_a_change_while_the_tour_translates_belongs_to_the_tour(fresh: Page):
+def test_law_a_change_made_while_the_tour_translates_is_undone_when_the_tour_ends(fresh: Page):
     go(fresh, "#direction=en-de&text=No.")
     fresh.evaluate(SLOW)
     try:
@@ -486,7 +486,7 @@ def test_law_escape_ends_the_tour_and_nothing_else(fresh: Page):
 
 
 @pages
-def test_law_a_tensor_that_a_link_names_is_in_sight(fresh: Page):
+def test_law_a_tensor_named_in_a_link_is_scrolled_into_view(fresh: Page):
     fresh.evaluate("scrollTo(0, 0)")
     go(fresh, "#direction=en-de&text=No.&tensor=encoder.positions&at=1.3")
     fresh.wait_for_selector(".at-x-number .at-x-same")

@@ -47,7 +47,7 @@ def test_law_keys_walk_through_the_translation(fresh: Page):
 
 
 @pages
-def test_law_a_finger_or_a_mouse_lights_what_a_token_read(fresh: Page):
+def test_law_tapping_or_hovering_highlights_what_a_token_read(fresh: Page):
     fresh.locator("[data-key='query 7']").tap()
     assert "Why kannst?" in why(fresh)
 
@@ -137,7 +137,7 @@ def test_law_heads_can_be_switched_off_and_on(fresh: Page):
 
 
 @pages
-def test_law_searches_stand_side_by_side_and_leave_the_translation(fresh: Page):
+def test_law_searches_are_compared_without_changing_the_translation(fresh: Page):
     fresh.locator("summary", has_text="Compare greedy").click()
     fresh.locator(".at-x-searches button").click()
     fresh.wait_for_selector(".at-x-searches tbody tr")
@@ -153,7 +153,7 @@ def test_law_searches_stand_side_by_side_and_leave_the_translation(fresh: Page):
 
 
 @pages
-def test_law_searches_go_on_after_a_refused_sentence_and_say_what_fails(fresh: Page):
+def test_law_searches_still_work_after_a_refused_sentence_and_report_errors(fresh: Page):
     fresh.locator(".at-x-searches").evaluate("part => { part.closest('details').open = true; }")
     fresh.fill(".at-x-field input", " ")
     fresh.keyboard.press("Enter")
@@ -178,7 +178,7 @@ def test_law_searches_go_on_after_a_refused_sentence_and_say_what_fails(fresh: P
 
 
 @pages
-def test_law_a_letter_of_several_tokens_is_shown_whole(fresh: Page):
+def test_law_a_character_made_of_several_tokens_is_shown_whole(fresh: Page):
     go(fresh, "#direction=en-de&text=The+café+is+closed.&step=99")
     assert "Café" in why(fresh)
     assert "\ufffd" not in why(fresh)
@@ -197,7 +197,7 @@ COUNT = """() => {
 
 
 @pages
-def test_law_what_is_chosen_while_the_model_translates_is_kept_and_computed_once(fresh: Page):
+def test_law_choices_made_during_a_translation_are_kept_and_computed_once(fresh: Page):
     fresh.evaluate(COUNT)
     try:
         heads = [f"head encoder 0 {head}" for head in (1, 2)]
@@ -219,7 +219,7 @@ def test_law_what_is_chosen_while_the_model_translates_is_kept_and_computed_once
 
 
 @pages
-def test_law_an_address_that_cannot_be_written_stops_nothing(fresh: Page):
+def test_law_a_url_that_cannot_be_updated_does_not_stop_the_page(fresh: Page):
     fresh.evaluate("() => { history.replaceState = () => { throw new Error('too often'); }; }")
     fresh.get_by_role("group", name="Layer").first.get_by_label("1").check(force=True)
     assert "layer 1" in why(fresh)
@@ -239,7 +239,7 @@ def option(page: Page, word: str) -> None:
 
 
 @pages
-def test_law_undo_drops_all_that_was_forced(fresh: Page):
+def test_law_undo_removes_the_whole_forced_prefix(fresh: Page):
     fresh.locator("[data-key='query 3']").click()
     second = fresh.locator(".at-x-option").nth(1)
     word = second.locator(".at-x-bar-token").inner_text()
@@ -278,7 +278,7 @@ def test_law_only_what_the_reader_forced_is_called_forced(fresh: Page):
 
 
 @pages
-def test_law_a_token_kept_with_a_forced_one_is_not_called_forced(fresh: Page):
+def test_law_a_token_kept_before_a_forced_one_is_not_called_forced(fresh: Page):
     """With heads off, the model would choose another token here: that does not make this one forced."""
     fresh.locator("[data-key='query 5']").click()
     fresh.locator(".at-x-option").nth(1).click()
@@ -332,7 +332,7 @@ def test_law_an_old_link_calls_the_last_token_of_its_prefix_forced(fresh: Page):
 
 
 @pages
-def test_law_one_forced_token_can_be_given_back(fresh: Page):
+def test_law_a_single_forced_token_can_be_released(fresh: Page):
     for query in (0, 2):
         fresh.locator(f"[data-key='query {query}']").click()
         fresh.locator(".at-x-option").nth(1).click()
@@ -417,7 +417,7 @@ ALL = [(layer, head) for layer in range(4) for head in range(5)]
         ),
     ],
 )
-def test_law_the_heads_that_are_meant_are_named(fresh: Page, state: str, sentence: str):
+def test_law_the_explanation_names_the_heads_that_it_refers_to(fresh: Page, state: str, sentence: str):
     go(fresh, f"{LINK}{state}&step=1")
     assert sentence in why(fresh)
     if sentence.startswith("nothing"):
@@ -506,7 +506,7 @@ def test_law_the_weights_of_a_forced_token_do_not_depend_on_it(fresh: Page):
 
 
 @pages
-def test_law_a_button_that_cannot_be_pressed_does_nothing(fresh: Page):
+def test_law_a_disabled_button_does_nothing(fresh: Page):
     fresh.locator("[data-key='query 0']").click()
     fresh.click("[data-key=tour]")
     fresh.wait_for_function("document.querySelector('.at-x [role=status]').textContent.startsWith('1 of ')")
@@ -614,7 +614,7 @@ def test_law_each_group_of_heads_is_one_tab_stop(fresh: Page):
 
 
 @pages
-def test_law_each_term_is_explained_where_it_first_stands(fresh: Page):
+def test_law_each_term_is_explained_at_its_first_use(fresh: Page):
     lines = " ".join(fresh.locator(".at-x-help").all_inner_texts())
     for term in ("log-probability", "token", "+", "query", "key", "layer", "head"):
         assert term in lines.lower()

@@ -84,7 +84,7 @@ def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
 
 
 @pages
-def test_law_nothing_lies_over_the_tour(phone: Page):
+def test_law_nothing_covers_the_tour(phone: Page):
     phone.click("[data-key=tour]")
     phone.wait_for_selector(".at-x-tour h3", timeout=60_000)
     phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")  # as the theme does

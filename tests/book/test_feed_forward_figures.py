@@ -26,7 +26,7 @@ def test_law_with_relu_each_unit_detects_one_word():
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.25, 0.5, 0.75, 1.0])
-def test_law_the_words_come_apart_as_far_as_the_slope_is_from_1(slope):
+def test_law_the_distance_between_the_words_is_proportional_to_1_minus_the_slope(slope):
     found = places(slope)
     halfway = (found["good"] + found["not bad"]) / 2
     assert (halfway - found["bad"]).tolist() == pytest.approx([(1 - slope) / 2] * 2)
@@ -34,7 +34,7 @@ def test_law_the_words_come_apart_as_far_as_the_slope_is_from_1(slope):
 
 
 @pytest.mark.parametrize("slope", [0.0, 0.5, 1.0])
-def test_law_a_line_separates_the_words_unless_nothing_is_bent(slope):
+def test_law_a_line_separates_the_words_unless_the_activation_is_linear(slope):
     fig = figures.draw_fold(slope)
     dashed = [line for line in fig.axes[1].lines if line.get_linestyle() == "--"]
     assert len(dashed) == (slope < 1)
@@ -69,7 +69,7 @@ def test_law_the_squares_are_counted_right_and_equally_large():
     svg(fig)
 
 
-def test_law_a_line_for_each_model_begins_at_no_units():
+def test_law_the_line_of_each_model_starts_at_zero_units():
     fig = figures.draw_kept({"a": [2.0, 1.0], "b": [1.5, 0.5]}, [1, 2], none={"a": 5.0, "b": 4.0})
     lines = [list(line.get_ydata()) for line in fig.axes[0].lines[:2]]
     assert lines == [[5.0, 2.0, 1.0], [4.0, 1.5, 0.5]]

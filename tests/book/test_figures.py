@@ -40,18 +40,18 @@ def decoded(html):
     return base64.b64decode(re.search(r"base64,([^\"]+)", html)[1]).decode()
 
 
-def test_law_two_drawings_of_the_same_are_the_same_bytes():
+def test_law_drawing_the_same_figure_twice_gives_the_same_bytes():
     assert svg(plot(title="same")) == svg(plot(title="same"))
     assert svg(plot(title="same")) != svg(plot(title="other"))
 
 
-def test_law_no_date_no_maker_and_no_style_that_leaks_into_the_page():
+def test_law_an_svg_contains_no_date_no_metadata_and_no_style_sheet():
     text = svg(plot())
     assert not re.search(r"<style|<metadata|<!--|matplotlib|20\d\d-", text)
     assert ElementTree.fromstring(text).tag.endswith("svg")
 
 
-def test_law_every_id_that_is_referred_to_exists_and_is_the_figures_own():
+def test_law_referenced_ids_exist_and_are_unique_to_each_figure():
     texts = svg(plot(title="one")), svg(plot(title="two"))
     ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in texts]
     for own, text in zip(ids, texts, strict=True):
@@ -61,13 +61,13 @@ def test_law_every_id_that_is_referred_to_exists_and_is_the_figures_own():
     assert not ids[0] & ids[1]
 
 
-def test_law_words_stay_words_and_numbers_in_them_are_not_rounded():
+def test_law_text_stays_text_and_only_coordinates_are_rounded():
     text = svg(plot(title="0.123456 wide"))
     assert ">0.123456 wide</text>" in text
     assert not re.search(r' d="[^"]*\d\.\d{3}', text)
 
 
-def test_law_ink_follows_the_page_and_a_role_does_not():
+def test_law_ink_follows_the_theme_and_role_colours_do_not():
     text = svg(plot(title="ink"))
     ink = palette.INK.lower()
     assert f"var(--at-ink, {ink})" in text
@@ -113,7 +113,7 @@ def test_law_a_figures_digests_are_of_its_drawing_and_its_alt_text():
     assert len({digest("a", "b"), digest("ab"), digest("b", "a"), digest("", "ab")}) == 4
 
 
-def test_law_words_in_a_drawing_change_its_words_and_low_digits_do_not():
+def test_law_the_words_digest_changes_with_the_text_but_not_with_low_digits():
     def words(title, height=3.0):
         fig, ax = new_figure()
         ax.plot([1, 2], [1, height], marker="")
@@ -127,7 +127,7 @@ def test_law_words_in_a_drawing_change_its_words_and_low_digits_do_not():
     assert words("two words") != words("words two")
 
 
-def test_law_what_is_left_out_of_a_drawing_changes_its_words():
+def test_law_the_words_digest_changes_when_a_line_is_left_out():
     def words(lines):
         fig, ax = new_figure()
         for line in range(lines):
@@ -140,7 +140,7 @@ def test_law_what_is_left_out_of_a_drawing_changes_its_words():
 
 @pytest.mark.message
 @pytest.mark.parametrize("number", ["", "3", "3.1.1", "3.a", "figure 3.1", "3-1", "AB.1"])
-def test_message_a_figure_has_a_number(number):
+def test_message_an_invalid_figure_number(number):
     with pytest.raises(ValueError, match=r"does not number a figure; write chapter\.figure, such as '3\.1'"):
         show(plot(), number=number)
 
@@ -150,7 +150,7 @@ def test_law_a_guides_figure_has_a_letter():
 
 
 @pytest.mark.message
-def test_message_an_alt_text_is_counted():
+def test_message_an_alt_text_that_is_too_short_or_too_long():
     with pytest.raises(
         ValueError, match=r"alt='Two lines.' has 2 words; say what the figure shows in 8 or more"
     ):
@@ -171,7 +171,7 @@ def test_message_title_and_caption_are_required():
 
 
 @pytest.mark.message
-def test_message_small_letters_are_refused_with_the_size_that_would_do():
+def test_message_small_text_is_refused_with_a_sufficient_font_size():
     fig = plot()
     fig.axes[0].text(1, 1, "tiny", fontsize=8)
     with pytest.raises(
@@ -192,7 +192,7 @@ def test_message_a_wide_figure_is_refused_because_a_phone_shrinks_it():
 @pytest.mark.parametrize(
     ("x", "y", "side"), [(9, 2, "right"), (-3, 2, "left"), (4, 9, "top"), (4, -3, "bottom")]
 )
-def test_message_what_the_edge_cuts_off_is_refused(x, y, side):
+def test_message_text_cut_off_by_the_edge_is_refused(x, y, side):
     fig, ax = new_canvas(10.0, 5.0)
     draw_arrow(ax, (2.0, 2.0), (3.0, 2.0))
     ax.annotate("a long label", (x, y), annotation_clip=False)

@@ -30,7 +30,7 @@ def change(path, old, new):
     path.write_text(text.replace(old, new), "utf-8")
 
 
-def test_law_make_test_runs_both_stages():
+def test_law_make_test_runs_fresh_and_chapters_run():
     stages = next(
         line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith("STAGES :=")
     )
@@ -44,7 +44,7 @@ def twin(copy, name):
     return copy / "chapters" / "src" / f"{name}.md", copy / "chapters" / f"{name}.ipynb"
 
 
-def test_law_a_chapter_as_built_is_fresh_and_no_changed_cell_is(built, make):
+def test_law_a_chapter_is_fresh_until_a_cell_of_source_or_notebook_changes(built, make):
     assert make("fresh").returncode == 0  # the control: without it, red would prove nothing
     for name, old, new in (
         ("02_code", "range(1, 20)\n", "range(1, 21)\n"),
@@ -63,7 +63,7 @@ def test_law_a_chapter_as_built_is_fresh_and_no_changed_cell_is(built, make):
     ]
 
 
-def test_law_a_changed_output_is_red_and_a_changed_picture_is_not(built, make):
+def test_law_a_changed_output_fails_and_a_changed_picture_does_not(built, make):
     _, notebook = twin(built, "02_outputs")
     change(notebook, '"At 19 tokens 47% of', '"At 19 tokens 48% of')  # a sentence
     change(notebook, "**0.474** (claimed", "**0.475** (claimed")  # a claim
@@ -84,7 +84,7 @@ def test_law_a_changed_output_is_red_and_a_changed_picture_is_not(built, make):
     assert "01_fixture.ipynb::" not in result.stdout  # the control: the chapter as built is green
 
 
-def test_law_a_changed_line_of_a_shown_function_is_red(built, make):
+def test_law_a_changed_line_of_a_shown_function_fails(built, make):
     last = inspect.getsource(inspect.unwrap(causal_mask)).splitlines()[-1]
     change(built / "annotated_transformer" / "model" / "masks.py", last, last + "  # says nothing new")
     result = make("chapters-run")

@@ -33,7 +33,7 @@ def small_book(folder: Path, terms: str) -> Path:
     return write_book(folder, pages)
 
 
-def test_law_front_matter_defines_terms_and_a_chapter_without_has_none():
+def test_law_terms_are_defined_only_in_the_front_matter():
     assert defined_terms(f"---\n{TERMS}---\n# Title\n")["Apple"] == "A fruit in two lines."
     assert defined_terms("---\njupytext: {}\n---\n# Title\n") == {}
     assert defined_terms("# No front matter\n\n---\nterms: {a: b}\n---\n") == {}

@@ -73,7 +73,7 @@ def test_law_the_largest_units_by_their_contribution_are_kept(x):
     assert torch.equal(largest(D_FF)(network)(hidden), hidden)
 
 
-def test_law_a_negative_unit_counts_by_its_size():
+def test_law_units_are_ranked_by_absolute_contribution():
     network = FeedForward(D_MODEL, 3)
     with torch.no_grad():
         network.contract.weight.fill_(1.0)

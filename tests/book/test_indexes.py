@@ -73,7 +73,7 @@ def test_law_only_marks_on_tests_count(tmp_path):
     assert marked_tests(tmp_path / "tests") == {"eq-one": [("tests/model/test_a.py", "test_it")]}
 
 
-def test_law_signs_of_markdown_in_a_title_are_shown_as_they_are(tmp_path):
+def test_law_markdown_characters_in_a_title_are_escaped(tmp_path):
     path = notebook(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", heading("1.1", "a*b | $c_d$"))
     (tmp_path / "tests").mkdir()
     chapter = CHAPTERS[1].__class__(1, "Part I", "One", "?", file=path.stem)

@@ -33,7 +33,7 @@ def hatched(fig):
     return sum(bool(patch.get_hatch()) for ax in fig.axes for patch in ax.patches)
 
 
-def test_law_the_first_figure_shows_scores_m_and_both_weights():
+def test_law_the_first_figure_shows_the_scores_the_mask_and_both_sets_of_weights():
     scores, mask = torch.tensor([[0.0, 3, 1], [1, 1, 0], [1, 0, 0]]) * math.log(2), causal_mask(3)
     plain, masked = scores.softmax(-1), scores.masked_fill(~mask, -math.inf).softmax(-1)
     fig = figures.draw_with_and_without(WORDS, [[0, 3, 1], [1, 1, 0], [1, 0, 0]], mask, plain, masked)
@@ -162,6 +162,6 @@ def test_law_no_text_of_the_map_crosses_the_edge_of_a_panel(masks):
 
 @pytest.mark.message
 @pytest.mark.parametrize("options", [{"focus": "attention"}, {"masks": {"attention": REAL}}])
-def test_message_the_map_names_its_attentions(options):
+def test_message_an_unknown_attention_in_the_map(options):
     with pytest.raises(ValueError, match=r"no 'attention'; it has encoder self-attention, decoder self-att"):
         draw_model_map(SOURCE, TARGET, **options)

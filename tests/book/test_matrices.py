@@ -87,7 +87,7 @@ def test_law_a_number_is_short_and_has_a_true_minus_sign(number, text):
         ([row(1), column(0)], {(2, 3.0), (3, 3.0), (4, 3.0), (2, 3.5)}),
     ],
 )
-def test_law_what_is_highlighted_is_stronger_and_bold_and_nothing_else_is(highlight, lit):
+def test_law_only_highlighted_cells_are_bold_and_more_opaque(highlight, lit):
     ax, _ = drawn(highlight=highlight)
     strong = {
         place
@@ -121,7 +121,7 @@ def test_law_rows_and_columns_have_their_names_beside_them():
     assert at["scores"][1] < box.y
 
 
-def test_law_long_names_of_columns_stand_upright():
+def test_law_long_column_names_are_rotated():
     short, _ = drawn(columns=["a", "b", "c"])
     long, _ = drawn(columns=["a", "b", "chases"])
     assert {text.get_rotation() for text in short.texts if text.get_text() in "abc"} == {0}

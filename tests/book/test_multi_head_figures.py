@@ -69,7 +69,7 @@ def test_law_entries_are_coloured_by_the_head_that_they_were_made_for():
     assert count(written(fig), "13") == 3
 
 
-def test_law_marks_of_the_error_law_are_what_was_measured():
+def test_law_the_markers_of_the_error_figure_show_the_measured_values():
     fig = figures.draw_error_law({0.0: (1.0, 0.0), 1.0: (0.25, 0.75)})
     marks = [line.get_ydata() for line in fig.axes[0].lines if line.get_linestyle() == "None"]
     assert [list(ys) for ys in marks] == [[1.0, 0.25], [0.0, 0.75], [0.5, 0.5]]
@@ -85,7 +85,7 @@ def test_law_errors_have_a_row_for_each_kind_and_a_mark_for_each_seed():
 
 
 @pytest.mark.parametrize("heads", [1, 4, 12])
-def test_law_the_cost_shows_one_map_for_each_head_and_as_many_cuts_less_one(heads):
+def test_law_the_cost_figure_shows_one_map_per_head_and_the_cuts_between_heads(heads):
     w_query, maps = torch.eye(12), torch.full((heads, 5, 5), 0.2)
     fig = figures.draw_cost(w_query, maps)
     frames = [patch for patch in fig.axes[0].patches if not patch.get_fill()]

@@ -21,7 +21,7 @@ def test_law_the_mean_cosine_leaves_out_a_word_with_itself():
     assert figures.mean_cosine(cosines) == pytest.approx(0.1)
 
 
-def test_law_a_square_is_as_dark_as_two_words_are_alike():
+def test_law_a_square_is_as_dark_as_the_cosine_of_its_two_words():
     cosines = torch.tensor([[1.0, 0.5, 0.0], [0.5, 1.0, -0.2], [0.0, -0.2, 1.0]])
     fig = figures.draw_alike({"one": [cosines] * 2, "two": [cosines] * 2}, words=WORDS, depths=["a", "b"])
     dark = [to_rgba(FIRST, max(value, 0.0)) for value in cosines.flatten().tolist()]
@@ -53,7 +53,7 @@ def test_law_post_norm_has_its_norms_on_the_stream_and_pre_norm_on_the_branch():
     svg(fig)
 
 
-def test_law_the_lines_are_the_numbers():
+def test_law_the_lines_show_the_given_numbers():
     sizes = {name: [1.0, 2.0 + place] for place, name in enumerate("abcd")}
     gradients = {name: [0.1 * (place + 1), 1.0] for place, name in enumerate("abcd")}
     fig = figures.draw_depth(sizes, gradients, ticks=[0.1, 1, 10])
@@ -63,7 +63,7 @@ def test_law_the_lines_are_the_numbers():
     svg(fig)
 
 
-def test_law_cells_that_changed_are_lit():
+def test_law_changed_cells_are_highlighted():
     batch = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     before = {"LayerNorm": batch, "BatchNorm": batch}
     after = {"LayerNorm": batch, "BatchNorm": batch + torch.tensor([1.0, 0.0])}

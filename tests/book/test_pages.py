@@ -188,7 +188,7 @@ def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Brow
             assert said == []
 
 
-def test_law_scroll_bars_are_dark_by_night(browser: Browser, book: str):
+def test_law_scroll_bars_are_dark_in_dark_mode(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(color_scheme="dark")) as context:
         page = context.new_page()
         page.goto(f"{book}chapters/preface.html")
@@ -198,7 +198,7 @@ def test_law_scroll_bars_are_dark_by_night(browser: Browser, book: str):
         page.wait_for_function(f"{thumb} === 'auto'")
 
 
-def test_law_formulas_wear_the_colour_of_their_role(browser: Browser, book: str):
+def test_law_formulas_use_the_colours_of_their_roles(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
         page = watch(context, book, [])
         page.goto(f"{book}chapters/notation.html")
@@ -256,7 +256,7 @@ def test_law_the_theme_is_known_before_the_first_paint(browser: Browser, book: s
         assert page.evaluate("document.documentElement.dataset.theme") == shown
 
 
-def test_law_paper_is_light_and_without_controls(browser: Browser, book: str):
+def test_law_printed_pages_are_light_and_without_controls(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE, color_scheme="dark")) as context:
         page = context.new_page()
         page.goto(f"{book}{CHAPTERS[0]}.html")
@@ -271,7 +271,7 @@ def test_law_paper_is_light_and_without_controls(browser: Browser, book: str):
         page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
 
 
-def test_law_questions_are_folded_until_somebody_opens_links_or_prints_them(browser: Browser, book: str):
+def test_law_questions_stay_folded_until_opened_linked_or_printed(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
         page = context.new_page()
         page.goto(f"{book}{QUESTIONS}.html")
@@ -295,7 +295,7 @@ def test_law_questions_are_folded_until_somebody_opens_links_or_prints_them(brow
         page.wait_for_function(f"document.getElementById('{claim}').closest('.at-asked').open")
 
 
-def test_law_what_has_the_focus_can_be_seen(browser: Browser, book: str):
+def test_law_the_focused_element_has_a_visible_outline(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE, reduced_motion="reduce")) as context:
         page = context.new_page()
         page.goto(f"{book}{CHAPTERS[0]}.html")
@@ -343,13 +343,13 @@ CONTROL = (
 
 
 @pytest.mark.parametrize(("fault", "content"), FAULTY.items(), ids=list(FAULTY))
-def test_law_a_faulty_page_is_found_out(browser: Browser, tmp_path: Path, fault: str, content: str):
+def test_law_each_fault_of_a_page_is_detected(browser: Browser, tmp_path: Path, fault: str, content: str):
     (tmp_path / "faulty.html").write_text(CONTROL.format(content), encoding="utf-8")
     with serving(tmp_path) as address:
         assert any(fault in found for found in inspect(browser, address, "faulty.html", patience=500))
 
 
-def test_law_a_healthy_page_is_not_accused(browser: Browser, tmp_path: Path):
+def test_law_a_correct_page_has_no_reported_faults(browser: Browser, tmp_path: Path):
     (tmp_path / "healthy.html").write_text(CONTROL.format(HEALTHY), encoding="utf-8")
     with serving(tmp_path) as address:
         assert inspect(browser, address, "healthy.html") == []

@@ -71,7 +71,7 @@ def test_law_axes_are_found_in_a_signature():
     assert axes(code) == {"batch", "queries", "d_k", "rows"}
 
 
-def test_law_each_symbol_of_a_finished_chapter_is_used_in_one():
+def test_law_each_symbol_of_the_notation_is_used_in_a_chapter():
     notation, used = PAGES["notation"], "\n".join(SOURCES.values())
     cells = [row[0] for row in rows(notation, "Counts") if "{doc}" in row[-1]]
     for heading in ("Attention, one head", "Attention, several heads"):
@@ -96,7 +96,7 @@ def test_law_weights_are_0_or_1_where_the_notation_says_so():
 
 
 @pytest.mark.message
-def test_message_masks_of_two_and_four_dimensions_are_taken_and_three_refused():
+def test_message_masks_of_two_or_four_dimensions_are_accepted_and_of_three_refused():
     layer, x = MultiHeadAttention(d_model=6, num_heads=2), torch.zeros(5, 3, 6)
     mask = torch.ones(3, 3, dtype=torch.bool)
     assert layer(x, x, x, mask).shape == layer(x, x, x, mask[None, None]).shape == x.shape
@@ -135,7 +135,7 @@ def test_law_a_chapter_takes_about_half_an_hour():
     assert all(20 <= minutes <= 45 for minutes in times)
 
 
-def test_law_the_preface_names_the_licence_of_what_the_pages_carry():
+def test_law_the_preface_names_the_licences_of_the_vendored_software():
     question = "**Which third-party software do these pages include?** "
     words = PAGES["preface"].split(question)[1].split("\n\n")[0]
     vendored = yaml.safe_load((ROOT / "annotated_transformer" / "book" / "vendored.json").read_text("utf-8"))
@@ -153,18 +153,18 @@ def test_law_the_preface_names_the_licence_of_what_the_pages_carry():
 
 
 REFERENCE = {  # what is compared, in the words of the preface; the file of its test, and how its name begins
-    "Attention,": ("attention", "attention_is_pytorchs"),
-    "multi-head attention": ("multi_head_attention", "multi_head_is_pytorchs"),
-    "layer normalization": ("normalization", "layer_norm_is_pytorchs"),
-    "the encoder": ("encoder", "the_stack_is_pytorchs"),
-    "the decoder": ("decoder", "the_stack_is_pytorchs"),
-    "both of them joined": ("transformer", "the_stacks_are_pytorchs_transformer"),
-    "additive attention": ("attention", "additive_attention_is_a_loop"),
+    "Attention,": ("attention", "attention_matches_pytorch"),
+    "multi-head attention": ("multi_head_attention", "multi_head_matches_pytorch"),
+    "layer normalization": ("normalization", "layer_norm_matches_pytorch"),
+    "the encoder": ("encoder", "the_stack_matches_pytorch"),
+    "the decoder": ("decoder", "the_stack_matches_pytorch"),
+    "both of them joined": ("transformer", "the_stacks_match_pytorchs_transformer"),
+    "additive attention": ("attention", "additive_attention_matches_a_loop"),
 }
 
 
 @pytest.mark.parametrize("word", REFERENCE)
-def test_law_what_the_preface_says_is_compared_is_compared_with_gradients(word: str):
+def test_law_the_comparisons_named_in_the_preface_include_gradients(word: str):
     (item,) = re.findall(r"\*\*PyTorch is the reference\.\*\*(.+?)(?=\n- )", PAGES["preface"], re.DOTALL)
     item = " ".join(item.split())
     assert word in item
@@ -205,7 +205,7 @@ def test_law_the_reference_links_the_chapters_that_explain_a_module():
 # Continuous integration.
 
 
-def test_law_what_is_said_about_require_all_is_so():
+def test_law_the_statements_about_require_all_are_true():
     sets = {
         path.name: re.findall(r"^[^#\n]*\bREQUIRE_ALL(?:=|: )(\S+)", path.read_text("utf-8"), re.MULTILINE)
         for path in [ROOT / ".ci" / "run", *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
@@ -240,7 +240,7 @@ def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
     assert set(READERS) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
 
 
-def test_law_every_option_that_the_guide_names_exists():
+def test_law_each_train_option_in_the_guides_table_exists():
     table = GUIDE.split("### More options of `train`")[1].split("\n## ")[0]
     named = set(re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE))
     run = [sys.executable, "-m", "annotated_transformer", "train", "--help"]
@@ -259,7 +259,7 @@ def test_law_each_command_that_the_guide_shows_is_one():
         assert vars(parser.parse_args(arguments))
 
 
-def test_law_each_option_in_the_guides_text_is_one():
+def test_law_each_option_in_the_guides_text_exists():
     known = set()
     for command in COMMANDS.values():
         parser = argparse.ArgumentParser()
@@ -275,7 +275,7 @@ def test_law_each_option_in_the_guides_text_is_one():
     assert named - {"--nproc-per-node", "--test"} <= known  # of torchrun and of a benchmark
 
 
-def test_law_the_benchmarks_table_labels_what_differs():
+def test_law_the_benchmark_table_labels_differences_in_training_data():
     head = 'published: real pairs only "\n    "| ours: with pretraining and synthetic pairs'
     assert head in GUIDE
     for word in ("and below it on", "The published model was trained on the 29,000 real pairs only"):

@@ -60,7 +60,7 @@ def test_law_a_wave_has_its_pair_and_its_wavelength():
 
 
 @pytest.mark.parametrize("offset", [0, 3])
-def test_law_a_turn_ends_at_the_position_further_on(offset):
+def test_law_a_rotation_ends_at_the_shifted_position(offset):
     table = sinusoids(20, 8).unflatten(1, (4, 2))
     angles = [offset / 10**pair for pair in range(2)]
     products = sinusoids(9, 8) @ sinusoids(9, 8)[0]

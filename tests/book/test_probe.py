@@ -25,7 +25,7 @@ def test_law_the_depths_run_from_the_input_to_the_output():
     assert not found.requires_grad
 
 
-def test_law_a_probe_finds_a_label_that_shifts_the_vectors_and_not_one_that_does_not():
+def test_law_a_probe_finds_a_label_only_if_it_shifts_the_vectors():
     rng = torch.Generator().manual_seed(0)
     labels = torch.randint(CLASSES, (SAMPLES,), generator=rng) + 5
     noise = torch.randn(SAMPLES, D_MODEL, generator=rng, dtype=torch.float64)

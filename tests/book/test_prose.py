@@ -169,7 +169,7 @@ def test_law_a_number_with_two_digits_looks_measured(number):
         "65,536",
     ],
 )
-def test_law_a_constant_does_not(number):
+def test_law_a_constant_does_not_look_measured(number):
     assert not numbers.measured(number)
 
 
@@ -220,7 +220,7 @@ SOLUTION = CODE.format(":tags: [solution]\n\nbeta = 0.98")
         (CODE.format('say(f"It is 0.78 high, {x}.")'), ["0.78"]),
     ],
 )
-def test_law_a_number_that_nothing_vouches_for_is_named(text, found):
+def test_law_a_number_that_is_neither_printed_nor_quoted_is_named(text, found):
     assert typed(text) == found
 
 
@@ -256,7 +256,7 @@ def test_law_a_large_number_without_commas_is_named(text, found):
     assert complaints == [f"{number} has no commas" for number in found]
 
 
-def test_law_the_line_and_the_terms_count_too():
+def test_law_a_large_number_is_named_with_its_line_and_found_in_terms_too():
     (complaint,) = numbers.ungrouped(chapter("Few.\nBut 10000 keys."))
     assert complaint == "line 7: 10000 has no commas"
     header = HEADER.replace("A vector.", "One of 10000 vectors.")
@@ -289,7 +289,7 @@ def test_law_a_paragraph_falls_into_its_sentences():
     assert [text[start:].split()[0] for _, start in sentences(text)] == ["One", "*Two*", '"Three!"', "Four,"]
 
 
-def test_law_the_command_lists_all_three():
+def test_law_the_command_lists_absolute_words_looks_ahead_and_typed_numbers():
     command = [sys.executable, str(ROOT / "chapters" / "lint_prose.py")]
     name = "03_scaled_dot_product_attention"
     listed = subprocess.run([*command, name], capture_output=True, text=True, check=True).stdout

@@ -100,13 +100,13 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_law_contrast_is_measured_as_the_standard_says():
+def test_law_contrast_is_computed_as_wcag_defines_it():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.01)  # known to fail 4.5 by a little
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_law_words_can_be_read_and_shapes_be_seen(theme: str):
+def test_law_text_and_shapes_have_enough_contrast(theme: str):
     colours = variables(theme)
     roles = {f"--at-{role}" for role in ("query", "key", "value", "output")}
     words = {"--at-ink", "--at-muted", "--at-link", *(f"{role}-text" for role in roles)}
@@ -157,20 +157,20 @@ def test_law_a_description_cannot_break_out_of_its_attribute():
     assert 'content="He said &quot;attention&quot;, and &lt;this&gt; is' in context["metatags"]
 
 
-def test_law_docstrings_are_read_as_markdown_writes_them():
+def test_law_markdown_formulas_in_docstrings_become_math_roles():
     lines = [r"Return $\sqrt{d_k}$ and $Q", r"K^\top$."]
     docstrings.markdown_math(APP, "function", "f", None, None, lines)
     assert lines == [r"Return :math:`\sqrt{d_k}` and :math:`Q", r"K^\top`."]
 
 
 @pytest.mark.parametrize(("what", "kept"), [("data", True), ("function", False)])
-def test_law_a_constant_keeps_the_words_before_its_colon(what: str, kept: bool):
+def test_law_the_docstring_of_a_constant_keeps_the_words_before_its_colon(what: str, kept: bool):
     lines = ["the numbers.", "", ":type: Table 3"]
     docstrings.keep_colons(APP, what, "BASE", None, None, lines)
     assert (lines == ["Table 3: the numbers.", ""]) is kept
 
 
-def test_law_what_is_no_list_is_not_announced_as_one():
+def test_law_parameters_in_a_signature_are_not_marked_up_as_a_list():
     context = {
         "body": '<dt><b>f</b>(<dl>\n<dd>a,</dd>\n<dd>b,</dd>\n</dl>\n)</dt><dl class="x"><dd>c</dd></dl>'
     }
@@ -218,7 +218,7 @@ def test_law_a_fold_is_named_by_what_it_holds(hidden: str, code: str, name: str)
     assert context["body"] == f"<summary>{name}</summary>{code}"
 
 
-def test_law_a_question_is_folded_with_all_that_answers_it():
+def test_law_a_question_is_folded_together_with_its_whole_answer():
     def asked(question: str, answer: str) -> nodes.paragraph:
         bold = nodes.strong("", question)
         return nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text(answer))
@@ -243,14 +243,14 @@ def test_law_only_the_section_of_questions_is_folded():
         assert len(list(page.findall(questions.question))) == folds
 
 
-def test_law_a_claims_check_mark_is_marked():
+def test_law_only_the_check_mark_of_a_claim_is_styled():
     context = {"body": '<p><a class="at-claim" id="claim-x"></a>✓ keys: <b>1</b></p><p>✓ no claim</p>'}
     framing.mend_folds(APP, "x", "page.html", context, None)
     assert context["body"].count('<span class="at-check">✓</span> keys') == 1
     assert context["body"].count("at-check") == 1
 
 
-def test_law_a_formula_is_kept_with_its_bracket_and_its_full_stop():
+def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
     one, two = (
         f'<span class="math notranslate nohighlight"><mjx-container>{x}</mjx-container></span>' for x in "xy"
     )
@@ -305,7 +305,7 @@ def test_law_only_needed_scripts_are_loaded_and_waited_for():
     ("page", "place", "expected"),
     [("chapters/03_attention", 1, "3.1"), ("chapters/12_x", 7, "12.7"), ("chapters/preface", 2, "2")],
 )
-def test_law_numbers_count_by_chapter_where_the_file_has_one(page: str, place: int, expected: str):
+def test_law_numbers_include_the_chapter_where_the_file_has_one(page: str, place: int, expected: str):
     assert numbers.number(page, place) == expected
 
 
@@ -344,7 +344,7 @@ def test_law_a_formula_is_set_with_glyphs_and_with_mathml():
     assert 'display="true"' in formulas.set_formula("x", True).split(">")[0]
 
 
-def test_law_the_style_of_formulas_depends_on_them_alone():
+def test_law_the_style_sheet_of_formulas_depends_only_on_the_formulas():
     wanted = {("Q", False), (r"\frac{a}{b}", True)}
     first = formulas.style_sheet(wanted)
     formulas.style_sheet({(r"\mathbb{R}^n", False)})
@@ -353,7 +353,7 @@ def test_law_the_style_of_formulas_depends_on_them_alone():
     assert "mjx-c211D" not in first  # R of the real numbers
 
 
-def test_law_only_the_fonts_and_letters_in_use_are_carried():
+def test_law_only_the_fonts_and_glyphs_in_use_are_included():
     one = {("Q", False)}
     files = fonts.style_with_fonts(formulas.style_sheet(one), formulas.set_formula("Q", False))
     assert set(files) == {
@@ -367,7 +367,7 @@ def test_law_only_the_fonts_and_letters_in_use_are_carried():
     assert ord("K") not in letters
 
 
-def test_law_the_builder_that_checks_links_forgets_no_formula():
+def test_law_the_link_check_builder_discards_no_formulas():
     builder = SimpleNamespace(format="")  # it writes no page, so it has no `current_docname`
     app = Mock(spec=Sphinx, builder=builder, at_formulas={"chapters/x": ["x"]})
     formulas.forget_page(app, Mock(spec=nodes.document), "chapters/x")
@@ -393,7 +393,7 @@ def test_message_a_wrong_formula_says_what_is_wrong():
         formulas.set_formula(r"\frac{a", True)
 
 
-def test_law_blank_lines_part_equations_and_lines_may_break():
+def test_law_blank_lines_separate_equations_and_double_backslashes_break_lines():
     assert formulas.display_tex("a\n\nb") == r"\begin{align}\begin{aligned}a\\b\end{aligned}\end{align}"
     assert formulas.display_tex(r"a \\ b") == r"\begin{split}a \\ b\end{split}"
     assert formulas.display_tex("a") == "a"
@@ -497,7 +497,7 @@ def test_law_a_dead_link_is_found(pages, link: str):
 
 
 @pytest.mark.page
-def test_law_pages_name_no_other_site_but_in_links(pages):
+def test_law_pages_refer_to_other_sites_only_in_links(pages):
     for name, seen in pages.items():
         assert [link for link in seen["resource"] if urlparse(link).scheme in {"http", "https"}] == [], name
         text = (HTML / name).read_text(encoding="utf-8")
@@ -537,7 +537,7 @@ def test_law_only_pages_with_formulas_ask_for_their_fonts(pages):
 
 
 @pytest.mark.page
-def test_law_an_id_is_given_once(pages):
+def test_law_each_id_is_unique_within_its_page(pages):
     for name, seen in pages.items():
         repeated = {name for name in seen["id"] if seen["id"].count(name) > 1}
         assert repeated - {"q"} == set(), name  # q: the search fields

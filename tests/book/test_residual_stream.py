@@ -39,7 +39,7 @@ def test_law_the_parts_sum_to_the_output_and_none_is_empty(encoder):
     assert (parts.flatten(1).norm(dim=1) > 0).all()
 
 
-def test_law_a_silent_sublayer_has_an_empty_part(encoder):
+def test_law_a_sublayer_that_outputs_zeros_contributes_nothing(encoder):
     nn.init.zeros_(encoder.layers[1].feed_forward.contract.weight)
     nn.init.zeros_(encoder.layers[1].feed_forward.contract.bias)
     sizes = split_stream(encoder, tokens()).flatten(1).norm(dim=1)

@@ -15,7 +15,7 @@ def texts(fig):
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
-def test_law_a_route_leads_from_what_the_read_words_read_to_the_asking_word():
+def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word():
     first, second = torch.full((2, 4, 4), 0.05)
     first[2, 3], first[1, 0], second[2, 0], second[1, 3] = 0.5, 0.9, 0.8, 0.7
     first[0, 1] = 0.25
@@ -60,7 +60,7 @@ def test_law_the_three_roles_show_each_number_and_frame_the_row_and_the_column()
     svg(fig)
 
 
-def test_law_each_word_of_a_circle_needs_its_own_score_to_exceed_the_one_before():
+def test_law_the_cycle_figure_shows_the_inequality_that_each_word_needs():
     fig = figures.draw_circle(["rock", "scissors", "paper"], ["a", "b", "c"])
     assert {"rock\na > c", "scissors\nb > a", "paper\nc > b", "a", "b", "c"} == set(texts(fig))
     svg(fig)

@@ -50,7 +50,7 @@ def good(small) -> str:
     return small.replace("## What we showed", FOUR + "## What we showed")
 
 
-def test_law_the_small_chapter_lacks_nothing(good):
+def test_law_the_small_chapter_has_all_parts(good):
     assert lint(good, "01_fixture.md") == []
     assert lint_guide(good, "fixture.md") == []
 
@@ -116,7 +116,7 @@ SENTENCE = "In JupyterLab the next cell draws a map of any size."
         ("A triangle of booleans that hides what comes later.", "A triangle", "causal mask is not explained"),
     ],
 )  # fmt: skip
-def test_law_what_is_missing_is_named(good, old, new, complaint):
+def test_law_missing_parts_are_named(good, old, new, complaint):
     assert old in good
     found = lint(good.replace(old, new, 1), "01_fixture.md")
     assert any(complaint in line for line in found) if complaint else not found, found
@@ -130,11 +130,11 @@ def test_law_what_is_missing_is_named(good, old, new, complaint):
         ("lengths = range", "!rm\nlengths = range", "no shell, no magic"),
     ],
 )
-def test_law_what_a_guide_lacks_is_named(good, old, new, complaint):
+def test_law_missing_parts_of_a_guide_are_named(good, old, new, complaint):
     assert any(complaint in line for line in lint_guide(good.replace(old, new, 1), "fixture.md"))
 
 
-def test_law_the_lines_of_a_cell_are_those_that_a_reader_has_to_read():
+def test_law_the_length_of_a_cell_ignores_imports_blank_lines_and_string_contents():
     assert length("import a\nfrom b import (\n    c,\n)\n\nx = 1\n\n# why\ny = 2") == 3
     assert length('say("""\n| a | b |\n| - | - |\n""")') == 2
 

@@ -44,7 +44,7 @@ def test_law_each_frame_is_the_drawing_of_its_value():
         assert base64.b64decode(frame["image"].partition(",")[2]).decode() == svg(draw(value))
 
 
-def test_law_the_start_frame_stands_alone():
+def test_law_the_start_frame_is_the_static_image():
     html = slider(start=4)._repr_html_()
     image = re.search(r'<img [^>]*src="([^"]+)"', html)[1]
     assert image == frames(slider(start=4))["frames"][1]["image"]
@@ -60,25 +60,25 @@ def test_law_two_builds_are_the_same_and_the_text_names_every_frame():
 
 
 @pytest.mark.message
-def test_message_one_value_cannot_move():
+def test_message_a_slider_with_only_one_value():
     with pytest.raises(ValueError, match=r"values=\[3\] gives nothing to move between; give two or more"):
         show_slider(draw, [3], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
 
 
 @pytest.mark.message
-def test_message_the_start_is_one_of_the_values():
+def test_message_a_start_that_is_not_one_of_the_values():
     with pytest.raises(ValueError, match=r"start=5 is not one of values=\[2, 4, 8\]; choose one of them"):
         slider(start=5)
 
 
 @pytest.mark.message
-def test_message_every_frame_needs_its_words():
+def test_message_every_frame_needs_an_alt_text():
     with pytest.raises(ValueError, match=r"alt='frame 8' has 2 words"):
         slider(alt=lambda value: "frame 8" if value == 8 else alt(value))
 
 
 @pytest.mark.message
-def test_message_the_title_is_checked_as_that_of_a_figure():
+def test_message_title_and_number_are_checked_as_for_a_figure():
     with pytest.raises(ValueError, match="is not a title"):
         slider(title="A frame.")
     with pytest.raises(ValueError, match="does not number a figure"):
@@ -128,7 +128,7 @@ PATH = [(value,) * 3 for value in ("2", "4", "8", "4", "2", "8")]
 
 
 @pytest.mark.page
-def test_law_the_keyboard_moves_it_without_a_kernel(tab):
+def test_law_the_keyboard_moves_the_slider_without_a_kernel(tab):
     tab.set_content(slider()._repr_html_() + slider(name="height", number="3.3", start=8)._repr_html_())
     assert keyboard_path(tab) == PATH
     assert shown(tab, 1) == ("8", "8", "8")
@@ -150,7 +150,7 @@ def test_law_the_keyboard_moves_it_without_a_kernel(tab):
         ("stage.innerHTML =", "const unused ="),
     ],
 )
-def test_law_a_slider_that_shows_something_else_is_found(tab, old, new):
+def test_law_a_slider_that_shows_the_wrong_value_or_frame_is_detected(tab, old, new):
     """Its place instead of its value, for example: a wrong program that once passed every test."""
     page = slider(start=4)._repr_html_()
     assert page.count(old) == 1
@@ -165,7 +165,7 @@ def test_law_a_slider_that_shows_something_else_is_found(tab, old, new):
 
 
 @pytest.mark.page
-def test_law_it_announces_its_value_once_and_under_its_name(tab):
+def test_law_the_slider_announces_its_value_once_and_under_its_name(tab):
     tab.set_content(slider()._repr_html_())
     control = tab.get_by_role("slider", name="width", exact=True)
     assert control.count() == 1, "the slider has no name of its own"
@@ -186,7 +186,7 @@ def test_law_it_has_a_tick_for_each_value(tab):
 
 
 @pytest.mark.page
-def test_law_it_never_starts_by_itself_and_play_goes_through_to_the_end(tab):
+def test_law_the_slider_never_autoplays_and_play_runs_to_the_end(tab):
     tab.set_content(slider()._repr_html_())
     tab.clock.run_for(10_000)
     assert shown(tab) == ("2", "2", "2")
@@ -213,7 +213,7 @@ def test_law_it_never_starts_by_itself_and_play_goes_through_to_the_end(tab):
 
 @pytest.mark.page
 @pytest.mark.parametrize("width", [360, 1280])
-def test_law_a_finger_can_hit_its_controls(tab, width):
+def test_law_the_controls_are_large_enough_for_touch(tab, width):
     tab.set_viewport_size({"width": width, "height": 780})
     tab.set_content(f"<style>{CSS}</style>{slider()._repr_html_()}")
     for control in ("input", "button"):
@@ -227,7 +227,7 @@ def test_law_a_finger_can_hit_its_controls(tab, width):
 
 
 @pytest.mark.page
-def test_law_a_notebook_that_inserts_the_figure_later_gets_it_moving_too(tab, insert):
+def test_law_a_slider_inserted_after_page_load_works_too(tab, insert):
     for _ in range(2):
         tab.evaluate(insert, slider()._repr_html_())
     assert tab.locator("input").count() == 2
@@ -236,7 +236,7 @@ def test_law_a_notebook_that_inserts_the_figure_later_gets_it_moving_too(tab, in
 
 
 @pytest.mark.page
-def test_law_without_scripts_the_start_frame_stands_there(browser):
+def test_law_without_javascript_the_start_frame_is_shown(browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.set_content(slider(start=4)._repr_html_())

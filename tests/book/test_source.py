@@ -44,7 +44,7 @@ def test_law_the_core_comes_first_and_the_whole_source_is_one_click_below():
     assert below.endswith("\n```\n\n</details>")
 
 
-def test_law_a_method_starts_at_the_margin_and_names_its_class():
+def test_law_the_source_of_a_method_is_dedented_and_names_its_class():
     first, second = fences(repr(show_source(MultiHeadAttention.forward)))
     assert first.startswith("def forward(self, query, key, value, mask=None):\n    ")
     heading, start, *_ = second.splitlines()
@@ -189,7 +189,7 @@ def test_law_code_that_holds_a_fence_gets_a_longer_one(tmp_path, monkeypatch):
 
 @pytest.mark.message
 @pytest.mark.parametrize("thing", [3, inspect.getsource, len])
-def test_message_only_this_package_is_shown(thing):
+def test_message_code_from_outside_the_package(thing):
     with pytest.raises(
         TypeError, match=r"show_source got .*; give it a function, a method or a class of annotated_tr"
     ):
@@ -208,13 +208,13 @@ def test_message_a_line_must_fit_the_page(tmp_path, monkeypatch):
         show_source(wide.wide)
 
 
-def test_law_a_sentence_is_markdown_and_text_alike():
+def test_law_a_sentence_has_the_same_markdown_and_plain_text():
     page = say("The mean is 0.50.")
     assert page._repr_markdown_() == repr(page) == "The mean is 0.50."
     assert page._repr_html_() is None
 
 
-def test_law_html_takes_the_place_of_markdown():
+def test_law_a_page_with_html_has_no_markdown():
     page = Page("words", "<p>words</p>")
     assert page._repr_html_() == "<p>words</p>"
     assert page._repr_markdown_() is None

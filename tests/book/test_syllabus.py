@@ -35,7 +35,7 @@ def test_law_a_statement_leads_to_a_place_that_is_there(row):
     assert faults(row) == []
 
 
-def test_law_no_place_is_named_twice_and_no_statement_without_a_place():
+def test_law_every_statement_has_a_place_and_names_none_twice():
     assert faults(Statement(1, "1", "A.")) == ["neither shown nor planned"]
     for row in ROWS:
         assert len({(target.chapter, target.anchor) for target in row.shown}) == len(row.shown), row
@@ -67,7 +67,7 @@ def test_law_each_statement_of_the_rendered_page_leads_to_its_places():
 # Beside the notes.
 
 
-def test_law_a_line_that_is_left_out_is_found():
+def test_law_a_line_missing_from_the_syllabus_is_found():
     assert left_out("a\n\nb\nc\n", [Statement(1, "1,4", "A.")]) == [3]
     assert numbers("1,4-6") == {1, 4, 5, 6}
 

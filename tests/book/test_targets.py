@@ -36,7 +36,7 @@ def test_law_links_are_grouped_by_chapter():
     assert link_all(targets[4:], CHAPTERS, ROOT) == "Chapter 8: {ref}`ex-predict-origin`."
 
 
-def test_law_a_claim_is_called_by_what_it_measures_and_a_section_by_its_title():
+def test_law_links_show_what_a_claim_measures_or_the_title_of_a_section():
     assert link_all(read_targets(["4#claim-wrong-bnm"]), CHAPTERS, ROOT) == (
         "Chapter 4: [torch.bnm exists](/chapters/04_self_attention.ipynb#claim-wrong-bnm)."
     )
@@ -66,7 +66,7 @@ def test_law_a_planned_chapter_is_named_once_and_linked_as_soon_as_it_is_written
     )
 
 
-def test_law_a_target_that_is_not_there_is_found():
+def test_law_a_missing_target_is_reported():
     assert faults(row()) == ["neither shown nor planned"]
     for shown in ("4#claim-nothing", "4#figure-4-99", "4#eq-nothing", "4#no-such-section"):
         assert faults(row(shown)) == [f"chapter 4 has no {shown[2:]}"]
@@ -77,7 +77,7 @@ def test_law_a_target_that_is_not_there_is_found():
     assert faults(row(*good)) == []
 
 
-def test_law_the_targets_of_a_chapter_are_judged_once_it_is_written():
+def test_law_targets_are_checked_as_soon_as_their_chapter_is_written():
     planned = [number for number, chapter in CHAPTERS.items() if not chapter.file]
     assert all(faults(row(f"{number}#claim-mean")) == [] for number in planned)
     assert all(faults(row(f"{number}#claim-nothing")) != [] for number in OFFERED)

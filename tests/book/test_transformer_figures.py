@@ -61,7 +61,7 @@ def test_law_the_keys_and_values_reach_cross_attention_without_crossing_another_
             assert not (across and min(y_1, y_2) <= start[1] <= max(y_1, y_2))
 
 
-def test_law_what_comes_out_of_a_step_goes_into_the_next_and_each_step_reads_z():
+def test_law_the_output_of_each_step_feeds_the_next_and_each_step_reads_z():
     fig = figures.draw_encoding_decoding(["Hund", "</s>"], ["a", "dog", "</s>"])
     found = texts(fig)
     assert {"2 tokens", "3 times", "<s>", "a", "dog", "</s>", "$z$"} <= set(found)
@@ -100,7 +100,7 @@ def test_law_a_stop_is_lit_and_shows_its_shape(place):
 
 
 @pytest.mark.parametrize(("place", "hidden"), [(1, 1), (2, 0)])
-def test_law_weights_are_a_map_of_rows_and_columns_and_the_future_is_hatched(place, hidden):
+def test_law_weights_are_drawn_as_a_map_with_the_future_hatched(place, hidden):
     ax = figures.draw_route(STOPS, place).axes[1]
     assert [label.get_text() for label in ax.get_xticklabels()] == list(STOPS[place].columns)
     assert [label.get_text() for label in ax.get_yticklabels()] == list(STOPS[place].rows)

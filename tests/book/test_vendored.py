@@ -20,7 +20,7 @@ def manifest(tmp_path: Path) -> dict:
     return {"package": "some-package", "version": "1.2", "root": ".", "files": {"a.js": digest}}
 
 
-def test_law_known_bytes_pass(manifest: dict, tmp_path: Path):
+def test_law_files_with_the_known_digests_pass(manifest: dict, tmp_path: Path):
     assert list(verified_files(manifest, tmp_path)) == [("a.js", tmp_path / "a.js")]
 
 
@@ -32,7 +32,7 @@ def test_law_the_installed_package_is_the_one_of_the_manifest(name: str):
 
 
 @pytest.mark.page
-def test_law_the_book_carries_fonts_of_formulas_and_no_script_that_sets_them():
+def test_law_the_book_includes_the_fonts_of_mathjax_but_not_its_scripts():
     static = ROOT / "_build" / "html" / "_static"
     carried = {path.name for path in (static / "formulas").iterdir()}
     assert {"formulas.css", "MathJax_Main-Regular.woff", "MathJax_Math-Italic.woff"} <= carried
@@ -40,7 +40,7 @@ def test_law_the_book_carries_fonts_of_formulas_and_no_script_that_sets_them():
     assert [path.name for path in static.rglob("*.js") if "mathjax" in path.read_text("utf-8").lower()] == []
 
 
-def test_law_each_font_that_we_carry_is_used_and_licensed():
+def test_law_each_bundled_font_is_used_and_licensed():
     css = (FONTS.parent / "book.css").read_text(encoding="utf-8")
     fonts = {path.name for path in FONTS.glob("*.woff2")}
     assert set(re.findall(r'url\("fonts/([^"]+)"\)', css)) == fonts

@@ -55,7 +55,7 @@ def test_law_a_wrong_answer_gets_the_next_step_and_no_traceback(answer, sentence
     assert "\n" not in repr(verdict)
 
 
-def test_law_stopping_the_kernel_still_stops_it():
+def test_law_interrupting_the_kernel_still_interrupts_a_check():
     def interrupted(x):
         raise KeyboardInterrupt
 

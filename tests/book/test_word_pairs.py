@@ -30,7 +30,7 @@ def test_law_each_word_is_one_token_of_the_shipped_models(name):
             assert translator.tokenizer.encode_source([word]) == [[ids[word], 2]]
 
 
-def test_law_an_orthogonal_map_finds_a_turn(draw):
+def test_law_an_orthogonal_map_recovers_a_rotation(draw):
     turn = torch.linalg.qr(draw(5, 5)).Q
     source = draw(7, 5)
     found = orthogonal_map(source, source @ turn)
@@ -38,7 +38,7 @@ def test_law_an_orthogonal_map_finds_a_turn(draw):
     assert (turn - turn.T).abs().max() > 0.1  # the transpose would be another map
 
 
-def test_law_the_map_is_orthogonal_and_no_small_turn_is_better(draw):
+def test_law_the_map_is_orthogonal_and_no_small_rotation_improves_it(draw):
     source, target = draw(7, 5), draw(7, 5)
     found = orthogonal_map(source, target)
     torch.testing.assert_close(found @ found.T, torch.eye(5).double(), rtol=1e-9, atol=1e-9)

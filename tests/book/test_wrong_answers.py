@@ -58,7 +58,7 @@ def test_law_every_check_rejects_two_plausible_wrong_answers():
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
-def test_law_the_checks_that_refuse_are_those_that_accept(module):
+def test_law_the_same_checks_have_right_and_wrong_answers(module):
     found = runpy.run_path(str(module))
     if "RIGHT" in found:
         assert {check for check, *_ in found["WRONG"].values()} == set(found["RIGHT"])
@@ -88,7 +88,7 @@ def check_sign(answer, message):
     return Answered(message, answer > 0)
 
 
-def test_law_an_empty_answer_and_one_that_passes_do_not_count():
+def test_law_empty_and_passing_answers_do_not_count_as_wrong():
     wrong = {
         "right": (check_sign, 1, "well done"),
         "negative": (check_sign, -1, "the number is negative."),

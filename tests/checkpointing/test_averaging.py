@@ -30,7 +30,7 @@ def test_law_the_last_epochs_are_kept_and_no_others(make_model, tmp_path: Path, 
     assert (tmp_path / "epochs" / "notes").is_dir()
 
 
-def test_law_no_training_no_snapshots(tmp_path: Path):
+def test_law_a_folder_without_training_has_no_epoch_checkpoints(tmp_path: Path):
     assert epoch_checkpoints(tmp_path) == []
 
 

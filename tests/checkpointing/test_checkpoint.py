@@ -50,7 +50,9 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_law_what_was_saved_comes_back(tmp_path: Path, dtype: torch.dtype, positions: str):
+def test_law_loading_restores_the_saved_model_and_tokenizer(
+    tmp_path: Path, dtype: torch.dtype, positions: str
+):
     model = make_model(positions=positions).to(dtype)
     with torch.no_grad():
         model.embedding.weight *= 1 + 1e-9  # in float64, numbers that float32 does not have
@@ -73,7 +75,7 @@ def test_law_the_same_model_is_the_same_bytes_wherever_it_is_saved(tmp_path: Pat
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_law_what_comes_back_computes_the_same(tmp_path: Path, dtype: torch.dtype):
+def test_law_a_loaded_model_computes_the_same_logits(tmp_path: Path, dtype: torch.dtype):
     model = make_model().to(dtype).eval()
     checkpoint.save(tmp_path, model, make_tokenizer())
     loaded, _ = checkpoint.load(tmp_path)
@@ -81,7 +83,7 @@ def test_law_what_comes_back_computes_the_same(tmp_path: Path, dtype: torch.dtyp
     torch.testing.assert_close(loaded(src, tgt), model(src, tgt))  # and so their types
 
 
-def test_law_half_precision_halves_the_file_and_loses_1_part_in_2048(tmp_path: Path):
+def test_law_half_precision_halves_the_file_with_a_rounding_error_of_1_part_in_2048(tmp_path: Path):
     model = make_model(positions="learned")
     with torch.no_grad():
         model.embedding.weight[:, 0] *= 1e-6  # below the normal numbers of float16
@@ -99,7 +101,7 @@ def test_law_half_precision_halves_the_file_and_loses_1_part_in_2048(tmp_path: P
     assert same(checkpoint.load(tmp_path / "again")[0], checkpoint.load(tmp_path / "half")[0])
 
 
-def test_law_half_precision_has_the_average_of_what_it_holds(tmp_path: Path):
+def test_law_averaging_half_precision_files_averages_the_stored_values(tmp_path: Path):
     folders = [tmp_path / str(seed) for seed in range(3)]
     for seed, folder in enumerate(folders):
         checkpoint.save(folder, make_model(seed), make_tokenizer(), stored=torch.float16)
@@ -110,7 +112,7 @@ def test_law_half_precision_has_the_average_of_what_it_holds(tmp_path: Path):
         torch.testing.assert_close(tensor, each.mean(dim=0).float(), rtol=0, atol=0)
 
 
-def test_law_a_file_that_names_no_type_keeps_its_own(folder: Path):
+def test_law_a_file_without_a_dtype_entry_loads_in_its_stored_dtype(folder: Path):
     path = folder / "model.safetensors"
     with safe_open(path, framework="pt") as file:
         metadata = {name: text for name, text in file.metadata().items() if name != "dtype"}
@@ -288,7 +290,7 @@ def test_message_weights_of_another_format(folder: Path, version: str | None):
 
 
 @pytest.mark.message
-def test_message_a_type_that_no_model_has(folder: Path):
+def test_message_an_unsupported_dtype(folder: Path):
     path = folder / "model.safetensors"
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata() | {"dtype": "torch.int8"}
@@ -316,7 +318,7 @@ def test_message_a_weight_too_large_for_half_precision(tmp_path: Path, other: fl
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_law_half_precision_keeps_what_was_no_number_before(tmp_path: Path, value: float):
+def test_law_half_precision_preserves_values_that_are_not_finite(tmp_path: Path, value: float):
     model = make_model()
     with torch.no_grad():
         model.embedding.weight[3, 5] = value

@@ -121,7 +121,7 @@ def test_law_a_kill_leaves_a_whole_model(folder: Path):
 @pytest.mark.message
 @pytest.mark.parametrize("name", checkpoint.FILES)
 @pytest.mark.parametrize("kind", ["folder", "fifo", "loop"])
-def test_message_what_is_not_a_regular_file(folder: Path, name: str, kind: str):
+def test_message_a_path_that_is_not_a_regular_file(folder: Path, name: str, kind: str):
     path = folder / name
     path.unlink()
     if kind == "folder":
@@ -136,7 +136,7 @@ def test_message_what_is_not_a_regular_file(folder: Path, name: str, kind: str):
         checkpoint.load(folder)
 
 
-def test_law_a_digest_tells_names_types_shapes_and_values_apart():
+def test_law_a_digest_depends_on_names_dtypes_shapes_and_values():
     tensors = {"a": torch.arange(4.0), "b": torch.zeros(4)}
     others = [
         {"a": torch.zeros(4), "b": torch.arange(4.0)},

@@ -7,7 +7,7 @@ from annotated_transformer.checkpointing.fingerprint import fingerprint, run_id
 DATA = ["ein", 1, 2.5, None, ["Wort", "Wörter"]]
 
 
-def test_law_it_is_the_same_wherever_it_is_computed():
+def test_law_a_fingerprint_does_not_depend_on_the_session():
     """The digits are written here, so an algorithm that changes, or depends on the session, is noticed."""
     assert fingerprint(DATA) == "47d0dbb50f2b"
 
@@ -23,11 +23,11 @@ def test_law_it_is_the_same_wherever_it_is_computed():
         ["ein", 1, 2.5, None, "Wort", "Wörter"],
     ],
 )
-def test_law_other_data_has_another_one(other: list[object]):
+def test_law_different_data_has_a_different_fingerprint(other: list[object]):
     assert fingerprint(other) != fingerprint(DATA)
 
 
-def test_law_a_run_is_its_settings_in_any_order():
+def test_law_a_run_id_depends_on_the_settings_but_not_on_their_order():
     identity = {"seed": 0, "tokenizer": "ab"}
     assert run_id(identity) == run_id(dict(reversed(identity.items())))
     assert run_id(identity) != run_id(identity | {"seed": 1})

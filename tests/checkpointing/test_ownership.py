@@ -64,7 +64,7 @@ def lying(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.message
 @pytest.mark.parametrize("kept", [[], *([name] for name in checkpoint.FILES)])
-def test_message_a_model_that_no_training_wrote(tmp_path: Path, kept: list[str]):
+def test_message_a_model_not_written_by_a_training_run(tmp_path: Path, kept: list[str]):
     foreign(tmp_path)
     for name in checkpoint.FILES:
         if kept and name not in kept:
@@ -77,7 +77,7 @@ def test_message_a_model_that_no_training_wrote(tmp_path: Path, kept: list[str])
 
 
 @pytest.mark.message
-def test_message_a_model_whose_training_lost_its_state(tmp_path: Path):
+def test_message_epoch_checkpoints_without_a_training_state(tmp_path: Path):
     train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
     for name in ("training.safetensors", *checkpoint.FILES):
         (tmp_path / name).unlink()
@@ -88,7 +88,7 @@ def test_message_a_model_whose_training_lost_its_state(tmp_path: Path):
 
 
 @pytest.mark.message
-def test_message_a_model_put_in_the_place_of_the_trainings_own(tmp_path: Path):
+def test_message_a_model_that_replaced_the_one_of_the_training_run(tmp_path: Path):
     train_from_recipe(for_steps(2), corpus(), tmp_path / "own", seed=3)
     train_from_recipe(for_steps(2), corpus(), tmp_path / "other", seed=4)
     own = (tmp_path / "own" / "model.safetensors").read_bytes()
@@ -114,7 +114,7 @@ def test_message_a_damaged_model_in_the_folder(tmp_path: Path):
         train_from_recipe(for_steps(4), corpus(), tmp_path, seed=3)
 
 
-def test_law_a_training_killed_between_its_first_model_and_its_state_resumes(
+def test_law_a_run_killed_between_its_first_model_and_its_first_state_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     class Killed(BaseException):

@@ -33,7 +33,7 @@ class Stopped(BaseException):
 # Laws
 
 
-def test_law_keeping_changes_nothing(run: Run, tmp_path: Path):
+def test_law_saving_checkpoints_does_not_change_the_training_result(run: Run, tmp_path: Path):
     with RunDirectory(tmp_path, seconds=0.0) as run_directory:
         kept, reports = run(run_directory)
     alone, expected = run(None)
@@ -44,7 +44,7 @@ def test_law_keeping_changes_nothing(run: Run, tmp_path: Path):
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["saved at each step", "saved after epochs"])
-def test_law_a_training_stopped_at_every_step_ends_as_if_it_were_not(
+def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, copy_pairs
 ):
     validation = copy_pairs(5, seed=1)
@@ -90,7 +90,7 @@ def test_law_a_training_without_updates_may_be_replaced(run: Run, tmp_path: Path
 
 
 @pytest.mark.parametrize("fast", [False, True])
-def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool):
+def test_law_a_finished_run_can_be_extended(run: Run, tmp_path: Path, fast: bool):
     config = dataclasses.replace(BRIEF, fast=fast)
     for steps in (4, 5, 11, STEPS):
         with RunDirectory(tmp_path) as run_directory:
@@ -104,7 +104,9 @@ def test_law_a_training_can_be_made_longer(run: Run, tmp_path: Path, fast: bool)
     assert same(again, found)
 
 
-def test_law_a_save_is_due_when_the_last_is_old(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_a_checkpoint_is_due_when_the_last_one_is_old_enough(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     clock = [1000.0]
     monkeypatch.setattr(keeping.time, "monotonic", lambda: clock[0])
     with RunDirectory(tmp_path, seconds=7.0) as run_directory:
@@ -116,7 +118,7 @@ def test_law_a_save_is_due_when_the_last_is_old(run: Run, tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize("steps", [STEPS, 8], ids=["within an epoch", "at the end of an epoch"])
-def test_law_minutes_count_over_all_runs(run: Run, tmp_path: Path, steps: int):
+def test_law_the_time_limit_includes_the_time_of_earlier_runs(run: Run, tmp_path: Path, steps: int):
     with RunDirectory(tmp_path) as run_directory:
         run(run_directory, dataclasses.replace(BRIEF, steps=steps))
     assert (read_progress(tmp_path).batch == 0) == (steps == 8)
@@ -125,7 +127,7 @@ def test_law_minutes_count_over_all_runs(run: Run, tmp_path: Path, steps: int):
     assert reports == []
 
 
-def test_law_a_line_for_each_report(run: Run, tmp_path: Path, copy_pairs):
+def test_law_each_report_is_one_line_of_the_metrics_file(run: Run, tmp_path: Path, copy_pairs):
     validation = copy_pairs(5, seed=1)
     with RunDirectory(tmp_path) as run_directory:
         _, reports = run(run_directory, validation=validation)
@@ -136,7 +138,7 @@ def test_law_a_line_for_each_report(run: Run, tmp_path: Path, copy_pairs):
     assert found[0]["lr"] == pytest.approx(1e-2 * (3 / found[0]["step"]) ** 0.5)
 
 
-def test_law_a_killed_training_leaves_no_line_of_what_it_lost(run: Run, tmp_path: Path, monkeypatch):
+def test_law_resuming_drops_the_metrics_of_lost_steps(run: Run, tmp_path: Path, monkeypatch):
     with RunDirectory(tmp_path / "whole") as run_directory:
         run(run_directory)
     with RunDirectory(tmp_path / "killed") as run_directory:  # between its second line and the state
@@ -213,7 +215,9 @@ print(*steps)
 
 
 @pytest.mark.parametrize(("kills", "seconds", "steps"), [(23, 0.0, 601), (11, 0.03, 307)])
-def test_law_a_killed_training_ends_as_if_it_were_not(tmp_path: Path, kills: int, seconds: float, steps: int):
+def test_law_a_killed_run_gives_the_same_model_when_resumed(
+    tmp_path: Path, kills: int, seconds: float, steps: int
+):
     command = [sys.executable, "-c", KILLS, *map(str, (tmp_path, kills, seconds, steps))]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
     assert run.returncode == 0, run.stderr
@@ -239,7 +243,7 @@ def test_law_a_killed_training_ends_as_if_it_were_not(tmp_path: Path, kills: int
         ({"d_ff": 15}, "d_ff was 14 and is 15"),
     ],
 )
-def test_message_another_training(
+def test_message_the_state_of_another_training_run(
     run: Run, tmp_path: Path, copy_pairs, make_model, change: dict[str, object], sentence: str
 ):
     with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as run_directory:
@@ -264,7 +268,7 @@ def test_message_metrics_that_are_not_utf_8(run: Run, tmp_path: Path):
 
 @pytest.mark.message
 @pytest.mark.parametrize("seconds", [-60.0, math.nan])
-def test_message_no_duration_between_two_saves(tmp_path: Path, seconds: float):
+def test_message_an_invalid_time_between_saves(tmp_path: Path, seconds: float):
     message = rf"{seconds} seconds between two saves \(--save-minutes {seconds / 60:g}\) is no duration"
     with pytest.raises(ValueError, match=message):
         RunDirectory(tmp_path, seconds=seconds)
@@ -328,7 +332,7 @@ def test_message_a_full_disk_leaves_the_last_state(
 
 @pytest.mark.message
 @pytest.mark.parametrize("what", ["loss", "gradient"])
-def test_message_divergence_names_the_batch_and_keeps_the_step_before(
+def test_message_divergence_names_the_batch_and_keeps_the_previous_step(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
 ):
     diverging, batch_loss = 8, trainer.batch_loss
@@ -361,7 +365,7 @@ def test_message_divergence_names_the_batch_and_keeps_the_step_before(
 
 
 @pytest.mark.message
-def test_message_a_first_step_that_diverges_is_not_said_to_be_kept(
+def test_message_divergence_at_the_first_step_does_not_claim_a_saved_state(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     def diverge(objective: nn.Module, batch: Batch, model: Transformer) -> Tensor:

@@ -34,7 +34,7 @@ def test_law_the_image_contains_the_printed_description(training: Path, capsys: 
     assert (root.get("role"), root.get("aria-label")) == ("img", words)
 
 
-def test_law_the_ending_chooses_the_format_and_the_name_stays(training: Path):
+def test_law_the_file_extension_selects_the_format_and_the_name_is_kept(training: Path):
     before = {path.name for path in training.iterdir()}
     formats = {
         ".png": b"\x89PNG",
@@ -58,7 +58,9 @@ def test_law_a_run_that_diverged_can_be_plotted(training: Path):
 
 @pytest.mark.message
 @pytest.mark.parametrize("kind", ["folder", "fifo", "loop"])
-def test_message_to_is_no_file(training: Path, capsys: pytest.CaptureFixture[str], kind: str):
+def test_message_the_output_path_is_not_a_regular_file(
+    training: Path, capsys: pytest.CaptureFixture[str], kind: str
+):
     file = training / "curves.png"
     if kind == "folder":
         file.mkdir()

@@ -67,7 +67,7 @@ def test_law_both_commands_use_the_search_options(
 
 @pytest.mark.usefixtures("pretrained", "asked")
 @pytest.mark.parametrize("protocol", [[], ["--protocol", "sacrebleu"], ["--protocol", "multi30k"]])
-def test_law_bleu_is_that_of_the_protocol(
+def test_law_bleu_is_computed_by_the_selected_protocol(
     data: Path, capsys: pytest.CaptureFixture[str], protocol: list[str]
 ):
     scores = {"sacrebleu": bleu.sacrebleu_13a(SAID, MEANT), "multi30k": bleu.multi30k_bleu(SAID, MEANT)}
@@ -133,7 +133,7 @@ def test_law_a_corpus_has_its_own_splits(
         (["--corpus", "toy", "--target", "fr"], "the corpus toy has en and de, not en and fr"),
     ],
 )
-def test_message_a_mistake_is_one_sentence(
+def test_message_a_user_error_is_one_sentence(
     arguments: list[str],
     sentence: str,
     capsys: pytest.CaptureFixture[str],
@@ -156,7 +156,7 @@ def test_message_a_mistake_is_one_sentence(
         (["--source", "de", "--target", "en", "--pretrained", "en-de"], "en-de"),
     ],
 )
-def test_law_the_default_model_is_that_of_the_languages(
+def test_law_the_default_model_matches_the_languages(
     folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], name: str
 ):
     named: list[str] = []
@@ -190,7 +190,7 @@ def test_message_an_unknown_language_is_refused_before_translating(
     assert asked == []
 
 
-def test_law_the_test_split_of_train_files_is_that_of_training(
+def test_law_evaluation_splits_train_files_as_training_does(
     folder: Path, tmp_path: Path, asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
 ):
     for language in ("en", "de"):

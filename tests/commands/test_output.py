@@ -10,7 +10,7 @@ from annotated_transformer.commands.output import ReaderGone, print_line
 
 
 @pytest.mark.message
-def test_message_a_reader_who_left(monkeypatch: pytest.MonkeyPatch):
+def test_message_the_reader_closed_the_standard_output(monkeypatch: pytest.MonkeyPatch):
     def broken(*values: object, **options: object) -> None:
         raise BrokenPipeError
 
@@ -23,7 +23,7 @@ def test_message_a_reader_who_left(monkeypatch: pytest.MonkeyPatch):
     ("encoding", "line"),
     [("ascii", b"Stra\\xdfe \\u2192"), ("latin-1", b"Stra\xdfe \\u2192"), ("utf-8", "Straße →".encode())],
 )
-def test_law_characters_that_the_terminal_lacks_are_escapes(
+def test_law_characters_the_terminal_cannot_encode_are_escaped(
     encoding: str, line: bytes, monkeypatch: pytest.MonkeyPatch
 ):
     raw = io.BytesIO()

@@ -76,7 +76,7 @@ def test_law_a_file_can_give_every_field(file: Path):
         )
 
 
-def test_law_a_number_may_be_whole(tmp_path: Path):
+def test_law_an_integer_is_accepted_where_a_float_is_expected(tmp_path: Path):
     (tmp_path / "whole.json").write_text('{"model": {"dropout": 0}, "training": {"minutes": 2, "steps": 3}}')
     options = parsed("--config", str(tmp_path / "whole.json"))
     found = model_config(options, None).dropout, *vars(training_config(options, fast=False)).values()
@@ -84,13 +84,13 @@ def test_law_a_number_may_be_whole(tmp_path: Path):
     assert [type(value) for value in found[:3]] == [float, int, float]
 
 
-def test_law_options_count_more_than_the_file(file: Path):
+def test_law_options_override_the_config_file(file: Path):
     options = parsed("--config", str(file), d_ff=17, norm=None, steps=7, bf16=False, max_lr=None)
     assert model_config(options, None) == TransformerConfig(**MODEL | {"d_ff": 17})
     assert training_config(options, fast=False) == TrainingConfig(**TRAINING | {"steps": 7, "bf16": False})
 
 
-def test_law_without_a_file_there_are_defaults(tmp_path: Path):
+def test_law_settings_have_defaults_without_a_config_file(tmp_path: Path):
     assert model_config(parsed(d_ff=None), None) == DEFAULT_SHAPE
     (tmp_path / "empty.json").write_text("{}")
     for options in (parsed(minutes=2.0), parsed("--config", str(tmp_path / "empty.json"), minutes=2.0)):
@@ -98,7 +98,7 @@ def test_law_without_a_file_there_are_defaults(tmp_path: Path):
         assert (found.steps, found.minutes, found.fast, found.bf16) == (None, 2.0, True, False)
 
 
-def test_law_a_start_gives_its_shape_but_not_its_dropout(folder: Path):
+def test_law_a_starting_model_determines_the_shape_but_not_the_dropout(folder: Path):
     found = checkpoint.load(folder)[0].config
     assert found.dropout != 0.1
     assert model_config(parsed(), folder) == dataclasses.replace(found, dropout=0.1)
@@ -106,7 +106,7 @@ def test_law_a_start_gives_its_shape_but_not_its_dropout(folder: Path):
     assert model_config(given, folder) == dataclasses.replace(found, dropout=0.5)
 
 
-def test_law_the_name_of_a_model_in_the_package_is_a_start(
+def test_law_start_accepts_the_name_of_a_packaged_model(
     pretrained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -133,7 +133,7 @@ def test_law_fine_tuning_a_model_of_the_package_needs_no_sizes(
 
 
 @pytest.mark.message
-def test_message_a_start_of_another_shape(folder: Path, file: Path):
+def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
     found = checkpoint.load(folder)[0].config
     expected = (
         rf"has vocab_size={found.vocab_size}, not 4000 and num_layers=1, not 2; leave these settings out, or "
@@ -170,7 +170,7 @@ def test_message_a_start_of_another_shape(folder: Path, file: Path):
         ('{"training": {"max_lr": true}}', "has true as 'max_lr' in 'training', which takes a number or n"),
     ],
 )
-def test_message_a_file_that_is_not_as_it_should_be(tmp_path: Path, text: str, sentence: str):
+def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str):
     file = tmp_path / "settings.json"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     options = parsed("--config", str(file), steps=1)

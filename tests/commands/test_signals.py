@@ -39,7 +39,7 @@ def test_law_each_signal_has_its_exception_and_its_status(number: int, kind: typ
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_law_an_ignored_signal_stays_ignored_and_handlers_are_given_back(number: int):
+def test_law_ignored_signals_stay_ignored_and_handlers_are_restored(number: int):
     before = {each: signal.getsignal(each) for each in SIGNALS}
     signal.signal(number, signal.SIG_IGN)
     try:
@@ -68,7 +68,7 @@ def test_law_another_thread_leaves_signals_alone():
 
 
 @pytest.mark.parametrize(("number", "kind"), RAISED.items())
-def test_law_a_signal_waits_for_the_next_update_and_a_second_one_does_not(
+def test_law_the_first_signal_waits_for_the_next_update_and_a_second_one_raises(
     number: int, kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ):
     now = [100.0]

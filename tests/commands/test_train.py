@@ -149,7 +149,7 @@ def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path:
         (["--bpe-dropout", "2"], "--bpe-dropout 2.0 is not a probability; give 0 (none)"),
     ],
 )
-def test_message_a_mistake_is_one_sentence(
+def test_message_a_user_error_is_one_sentence(
     data: Path,
     options: list[str],
     sentence: str,

@@ -30,7 +30,7 @@ def feed(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "stdin", (tmp_path / "stdin").open(encoding="utf-8"))
 
 
-def test_law_one_line_for_each_line(
+def test_law_each_input_line_gives_one_output_line(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     feed("<b>a</b>\nA\x0bB\x1b[2J\u2028C\nTwo".encode(), monkeypatch, tmp_path)
@@ -40,9 +40,7 @@ def test_law_one_line_for_each_line(
     assert capsys.readouterr().out.splitlines() == ["<b>a</b>", "A\\x0bB\\x1b[2J\\u2028C", "Two"]
 
 
-def test_law_without_a_model_it_is_the_one_of_the_package(
-    pretrained: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_law_the_default_model_is_the_packaged_one(pretrained: Path, capsys: pytest.CaptureFixture[str]):
     said = []
     for model in ([], ["--pretrained", "en-de"], ["--model", str(pretrained)]):
         assert command_line.main(["translate", *model, "Two dogs.", "A child"]) == 0
@@ -104,7 +102,7 @@ def test_law_texts_that_are_the_same_after_cleaning_have_the_same_translation(
         (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); choose one"),
     ],
 )
-def test_message_a_mistake_is_one_sentence(
+def test_message_a_user_error_is_one_sentence(
     capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
 ):
     assert command_line.main(["translate", *arguments]) == 2
@@ -244,7 +242,7 @@ def test_law_arguments_are_utf_8_in_every_locale(folder: Path):
 
 
 @pytest.mark.message
-def test_message_two_models(capsys: pytest.CaptureFixture[str]):
+def test_message_model_and_pretrained_are_mutually_exclusive(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit, match="2"):
         command_line.main(["translate", "--model", "m", "--pretrained", "en-de", "A"])
     assert "argument --pretrained: not allowed with argument --model" in capsys.readouterr().err
@@ -438,7 +436,7 @@ def test_law_a_text_or_a_file_is_translated_in_a_terminal(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_bar_is_shown_beside_the_translations_only(
+def test_law_a_progress_bar_never_shares_the_terminal_with_translations(
     lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     out = ["--output", str(lines.with_name("out"))]
@@ -531,7 +529,7 @@ def test_law_a_sentence_that_is_too_long_spoils_its_text_only(capsys: pytest.Cap
         (["--pretrained", "de-en", "--source", "cs"], "cs"),
     ],
 )
-def test_law_sentences_are_those_of_the_models_language(
+def test_law_sentences_are_split_by_the_rules_of_the_source_language(
     options: list[str], language: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     asked = []

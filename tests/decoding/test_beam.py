@@ -89,7 +89,7 @@ def textbook(said: list[int]) -> list[float]:
 @pytest.mark.parametrize(
     ("beam_size", "target", "expected"), [(1, [A, B, C, EOS_ID], 0.048), (2, [A, C, B, EOS_ID], 0.054)]
 )
-def test_oracle_the_textbooks_table(
+def test_oracle_searches_find_the_targets_and_probabilities_of_the_textbook(
     model: Transformer, script: Callable[..., MakeDecoder], beam_size: int, target: list[int], expected: float
 ):
     src, decoder = pad([[A, EOS_ID]]), script(textbook)
@@ -101,7 +101,7 @@ def test_oracle_the_textbooks_table(
         assert torch.equal(greedy_search(model, src, decoder=decoder), found.ids)
 
 
-def test_oracle_the_textbooks_best_target_is_the_best_of_all():
+def test_oracle_exhaustive_search_confirms_the_textbooks_best_target():
     def score(target: list[int]) -> float:
         p = math.prod(probability(target[:i], token) for i, token in enumerate(target))
         return math.log(p) / len(target) if p else -math.inf
@@ -250,7 +250,7 @@ def test_law_missing_hypotheses_are_padding(model: Transformer, script: Callable
 
 @pytest.mark.message
 @pytest.mark.parametrize("nbest", [0, 4, 1.5])
-def test_message_nbest_and_the_beam(model: Transformer, nbest: float):
+def test_message_nbest_outside_the_range_of_the_beam_size(model: Transformer, nbest: float):
     with pytest.raises(ValueError, match=rf"nbest={nbest}, and beam_size=3 finds 1 to 3 hypotheses; give su"):
         beam_search(model, pad([[4, EOS_ID]]), beam_size=3, nbest=nbest)
 
@@ -277,13 +277,13 @@ def test_message_logits_that_are_nan(model: Transformer):
 
 
 @pytest.mark.message
-def test_message_the_end_has_the_probability_nan(model: Transformer, script: Callable[..., MakeDecoder]):
+def test_message_all_logits_are_nan(model: Transformer, script: Callable[..., MakeDecoder]):
     with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
         beam_search(model, pad([[4, EOS_ID]]), decoder=script(lambda said: [math.nan] * 6))
 
 
 @pytest.mark.message
-def test_message_a_beam_size_that_is_not_whole(model: Transformer):
+def test_message_a_beam_size_that_is_not_a_whole_number(model: Transformer):
     with pytest.raises(ValueError, match=r"beam_size=2\.5 keeps no hypothesis; .* or more, a whole number"):
         beam_search(model, pad([[4, EOS_ID]]), beam_size=2.5)
 

@@ -25,7 +25,7 @@ KINDS = {
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
-def test_oracle_every_step_gives_what_one_pass_gives(
+def test_oracle_cached_steps_give_the_logits_of_one_full_pass(
     stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, changes: dict
 ):
     model, src, tgt = stirred(**changes), pad(sources), some_targets(len(sources))

@@ -10,19 +10,19 @@ from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLengt
 LENGTHS = torch.tensor([1.0, 4.0, 10.0, 31.0], dtype=torch.float64)
 
 
-def test_oracle_gnmts_values():
+def test_oracle_gnmt_penalties_match_the_published_formula():
     expected = [1.0, 1.5**0.6, 1.733, 6**0.6]  # lp(L) = ((5 + L) / 6) ** 0.6
     assert GnmtLength()(LENGTHS).tolist() == pytest.approx(expected, abs=5e-4)
     assert GnmtLength(1.0)(LENGTHS).tolist() == pytest.approx([1, 1.5, 2.5, 6])
 
 
-def test_oracle_plain_values():
+def test_oracle_plain_penalties_are_powers_of_the_length():
     assert PlainLength()(LENGTHS).tolist() == LENGTHS.tolist()
     assert PlainLength(0.75)(LENGTHS)[2].item() == pytest.approx(5.62, abs=5e-3)
 
 
 @pytest.mark.parametrize("kind", [GnmtLength, PlainLength])
-def test_law_alpha_0_is_no_penalty_and_otherwise_it_rises(kind: type):
+def test_law_alpha_0_is_no_penalty_and_a_positive_alpha_grows_with_length(kind: type):
     assert (kind(0.0)(LENGTHS) == 1).all()
     assert (kind(0.3)(LENGTHS).diff() > 0).all()
 
@@ -30,7 +30,7 @@ def test_law_alpha_0_is_no_penalty_and_otherwise_it_rises(kind: type):
 @pytest.mark.message
 @pytest.mark.parametrize("kind", [GnmtLength, PlainLength])
 @pytest.mark.parametrize("alpha", [-0.1, math.nan])
-def test_message_a_reward_for_short_targets(kind: type, alpha: float):
+def test_message_an_alpha_that_would_reward_short_targets(kind: type, alpha: float):
     with pytest.raises(ValueError, match=rf"alpha={alpha} would reward short targets; give 0 \(no penalty\)"):
         kind(alpha)
 

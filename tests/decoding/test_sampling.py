@@ -64,7 +64,7 @@ def test_law_top_k_keeps_the_k_most_likely(k: int, left: set[int] | None):
     assert torch.equal(found[0, sorted(kept)], logits()[0, sorted(kept)])
 
 
-def test_law_top_k_keeps_k_of_equals():
+def test_law_top_k_keeps_exactly_k_of_equally_likely_tokens():
     assert TopK(3)(torch.zeros(2, 7)).isfinite().sum(dim=1).tolist() == [3, 3]
 
 

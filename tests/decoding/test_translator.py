@@ -62,7 +62,7 @@ def test_law_samples_have_the_order_of_the_texts(translator: Translator, batch_s
     assert found == translator.translate(TEXTS)
 
 
-def test_law_samples_are_those_of_the_generator_after_the_logits_processors(translator: Translator):
+def test_law_samples_use_the_given_generator_and_logits_processors(translator: Translator):
     src = torch.tensor(translator.tokenizer.encode_source(TEXTS[1:2] * 9))
     filters = [Temperature(0.7), TopK(5)]
     expected = sample(
@@ -86,7 +86,9 @@ def test_law_no_texts_have_no_translations(translator: Translator):
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 @pytest.mark.parametrize("batch_size", [2, 64])
-def test_law_an_explanation_is_of_the_translation(translator: Translator, beam_size: int, batch_size: int):
+def test_law_explain_describes_the_translation_that_translate_returns(
+    translator: Translator, beam_size: int, batch_size: int
+):
     explained = translator.explain(TEXTS, batch_size=batch_size, beam_size=beam_size)
     assert [one.text for one in explained] == translator.translate(TEXTS, beam_size=beam_size)
     for text, one in zip(TEXTS, explained, strict=True):

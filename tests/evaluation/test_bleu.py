@@ -54,7 +54,7 @@ def test_law_case_and_quotation_marks_count_in_13a_only():
         assert sacrebleu_13a(hypotheses, references).bleu < 95
 
 
-def test_law_tokens_apart_count_in_neither_and_words_in_both():
+def test_law_spaces_before_punctuation_never_matter_and_wrong_words_always_do():
     hypotheses = [text.replace(",", " ,").replace(".", " .") for text in REFERENCES]
     worse = [text.replace("Park", "Wald") for text in REFERENCES]
     for protocol in (sacrebleu_13a, multi30k_bleu):

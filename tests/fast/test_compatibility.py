@@ -120,7 +120,7 @@ BYPASSED = {
 
 @pytest.mark.message
 @pytest.mark.parametrize(("change", "sentence"), BYPASSED.values(), ids=BYPASSED)
-def test_message_the_fast_cache_refuses_a_model_that_computes_something_else(
+def test_message_the_fast_cache_refuses_a_modified_model(
     stirred: Callable[..., Transformer], change: Callable[[Transformer], None], sentence: str
 ):
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
@@ -151,7 +151,7 @@ WHOLE = {
 @pytest.mark.message
 @pytest.mark.parametrize("decoder", CACHES)
 @pytest.mark.parametrize(("change", "sentence"), WHOLE.values(), ids=WHOLE)
-def test_message_a_cache_refuses_a_decoder_that_was_changed_as_a_whole(
+def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_call(
     stirred: Callable[..., Transformer], decoder: MakeDecoder, change: Callable[..., object], sentence: str
 ):
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
@@ -223,7 +223,7 @@ class Louder(LayerNorm):
         return 2 * super().forward(x)
 
 
-def test_law_a_method_counts_as_changed_in_a_subclass_or_on_the_instance():
+def test_law_a_method_overridden_in_a_subclass_or_on_the_instance_is_detected():
     assert overridden(LayerNorm(4), LayerNorm, "forward", "extra_repr") == []
     assert overridden(Louder(4), LayerNorm, "forward", "extra_repr") == ["forward"]
     replaced = LayerNorm(4)

@@ -27,7 +27,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
-def test_oracle_large_products_are_the_same(
+def test_oracle_large_products_by_onednn_give_the_same_logits(
     stirred: Callable[..., Transformer],
     sources: list[list[int]],
     monkeypatch: pytest.MonkeyPatch,

@@ -17,7 +17,7 @@ from tests.decoder_steps import CACHES, decode, some_targets
 
 @pytest.mark.parametrize("decoder", CACHES)
 @pytest.mark.parametrize("longest", [BLOCK - 1, BLOCK, BLOCK + 1])
-def test_oracle_sources_about_a_block_long(
+def test_oracle_sources_around_the_block_size_give_the_same_logits(
     stirred: Callable[..., Transformer], decoder: MakeDecoder, longest: int
 ):
     model, tgt = stirred(), some_targets(2)
@@ -27,7 +27,7 @@ def test_oracle_sources_about_a_block_long(
 
 @pytest.mark.parametrize("biased", ["to_query", "to_key", "to_value", "to_output"])
 @pytest.mark.parametrize("attention", ["self_attention", "cross_attention"])
-def test_oracle_a_bias_on_one_projection_alone(
+def test_oracle_a_bias_on_only_one_projection_gives_the_same_logits(
     stirred: Callable[..., Transformer], sources: list[list[int]], attention: str, biased: str
 ):
     model, src, tgt = stirred(attention_bias=True), pad(sources), some_targets(len(sources))
@@ -40,7 +40,7 @@ def test_oracle_a_bias_on_one_projection_alone(
 
 
 @pytest.mark.equation("eq-cross-step")
-def test_oracle_a_step_of_cross_attention_is_its_equation(
+def test_oracle_a_step_of_cross_attention_matches_its_equation(
     stirred: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
 ):
     model, tgt = stirred().eval().double(), some_targets(1)[:, :3]

@@ -17,7 +17,7 @@ ROWS, INPUTS, OUTPUTS = 5, 7, 11
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("across", [False, True])
 @pytest.mark.parametrize("repeated", [False, True])
-def test_oracle_a_product_is_that_of_pytorch(
+def test_oracle_onednn_products_match_pytorch(
     monkeypatch: pytest.MonkeyPatch,
     large: int,
     dtype: torch.dtype,

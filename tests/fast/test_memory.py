@@ -39,6 +39,6 @@ def test_law_memory_that_was_freed_is_used_again_without_page_faults():
     assert faults("keep") < pages // 100
 
 
-def test_law_without_glibc_nothing_happens(monkeypatch: pytest.MonkeyPatch):
+def test_law_keep_freed_memory_does_nothing_without_glibc(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: object())
     memory.keep_freed_memory()

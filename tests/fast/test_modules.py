@@ -22,7 +22,7 @@ MakeModel = Callable[..., Transformer]
 MakePairs = Callable[..., list[Pair]]
 
 
-def test_oracle_loss_and_gradients_are_those_of_the_plain_path(
+def test_oracle_loss_and_gradients_match_the_plain_path(
     loss_of, make_model: MakeModel, copy_pairs: MakePairs
 ):
     """Without dropout, in which two ways of drawing would differ."""
@@ -96,7 +96,7 @@ MASKS = {
 @pytest.mark.parametrize("keys", [1, 5, 15, 16, 19])
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 @pytest.mark.parametrize("scale", [1.0, 1e3])
-def test_oracle_fast_attention_is_the_plain_one(
+def test_oracle_fast_attention_matches_plain_attention(
     keys: int, mask: Callable[..., torch.Tensor | None], scale: float
 ):
     rng = torch.Generator().manual_seed(keys)
@@ -205,7 +205,7 @@ OTHER_LOGITS = {
 
 @pytest.mark.message
 @pytest.mark.parametrize(("change", "sentence"), OTHER_LOGITS.values(), ids=OTHER_LOGITS)
-def test_message_the_fast_loss_refuses_other_logits(
+def test_message_the_fast_loss_refuses_overridden_logits(
     make_model: MakeModel, copy_pairs: MakePairs, change: Callable[[Transformer], object], sentence: str
 ):
     model = make_model()

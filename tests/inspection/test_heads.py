@@ -57,7 +57,7 @@ def test_law_cross_attention_equals_that_of_observe(stirred: Callable[..., Trans
         torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
 
 
-def test_oracle_entropy_one_sentence_at_a_time(stirred: Callable[..., Transformer]):
+def test_oracle_entropy_matches_one_sentence_at_a_time(stirred: Callable[..., Transformer]):
     model = stirred()
     found = head_entropy(model, [together(PAIRS[:2]), together(PAIRS[2:])])
     for kind in KINDS:
@@ -98,7 +98,9 @@ def test_law_entropy_is_log_m_for_a_uniform_head_and_0_for_a_hard_one(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_oracle_an_ablated_head_is_one_without_output_weights(stirred: Callable[..., Transformer], kind: str):
+def test_oracle_ablating_a_head_equals_zeroing_its_output_weights(
+    stirred: Callable[..., Transformer], kind: str
+):
     for layer, head in ((0, 2), (1, 0)):
         model, edited = stirred(), stirred()
         with torch.no_grad():  # W^O has a head's features in its columns

@@ -28,7 +28,7 @@ def sentences(*lengths: tuple[int, int]) -> list[tuple[list[int], list[int]]]:
     return [([*src[1:], 2], [1, *tgt[1:], 2]) for src, tgt in draw]
 
 
-def test_oracle_the_numbers_one_sentence_at_a_time(make_model):
+def test_oracle_health_metrics_match_one_sentence_at_a_time(make_model):
     model = make_model(num_layers=2).double()
     pairs = sentences((7, 3), (5, 11), (2, 5), (1, 2))
     cosines, entropies, weights = [], [], []
@@ -77,7 +77,7 @@ def test_law_any_attention_can_be_observed(make_model):
     assert ours.cross_attention_entropy == pytest.approx(fused.cross_attention_entropy, abs=1e-6)
 
 
-def test_law_observing_changes_nothing_and_ends(make_model):
+def test_law_observing_does_not_change_the_loss_and_removes_its_hooks(make_model):
     model, batches = make_model(), make_batches(sentences((7, 3), (5, 11)), batch_tokens=101)
     before = mean_loss(model, batches)
     with Health(model) as health:
@@ -96,7 +96,7 @@ def test_law_without_observations_the_means_are_nan(make_model):
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("seed", [0, 1])
-def test_law_the_collapse_of_gain_one_is_seen_where_the_loss_hardly_shows_it(make_model, copy_pairs, seed):
+def test_law_health_shows_the_collapse_at_gain_one_that_the_loss_hardly_shows(make_model, copy_pairs, seed):
     """Train four post-norm layers for 60 steps; `gain` multiplies the projections that we drew."""
 
     def trained(gain: float):

@@ -17,7 +17,7 @@ from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 TARGETS = [[7, 3, EOS_ID], [EOS_ID], [8, 8, 9, 4, 10, 5], [3, EOS_ID], [6, 6, EOS_ID]]
 
 
-def test_law_the_attention_is_that_of_decoding_step_by_step(
+def test_law_observed_attention_equals_that_of_decoding_step_by_step(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
     model, src, tgt = stirred(), pad(sources), pad(TARGETS)
@@ -76,7 +76,9 @@ def test_law_no_hooks_remain(stirred: Callable[..., Transformer], sources: list[
 
 
 @pytest.mark.message
-def test_message_attention_without_weights(stirred: Callable[..., Transformer], sources: list[list[int]]):
+def test_message_fused_attention_has_no_weights_to_observe(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
     model = stirred(attention="fused")
     with pytest.raises(
         ValueError, match=r"FusedAttention computes no weights to observe; .* attention='scaled_dot_product'"

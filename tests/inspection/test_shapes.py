@@ -11,7 +11,7 @@ ODD = TransformerConfig(
 )
 
 
-def test_law_each_station_has_the_shape_of_the_table():
+def test_law_each_module_output_has_the_shape_in_the_books_table():
     torch.manual_seed(0)
     model = Transformer(ODD)
     src, tgt = torch.randint(3, 17, (1, 7)), torch.randint(3, 17, (1, 8))

@@ -107,7 +107,7 @@ def test_law_a_mask_adds_0_or_minus_infinity_to_the_scores(qkv, mask):
 
 @pytest.mark.equation("eq-one-head-error")
 @pytest.mark.parametrize("alpha", [0.0, 0.1, 0.3, 0.5, 0.9, 1.0])
-def test_law_one_head_loses_half_of_two_values_whatever_its_weights(alpha, draw):
+def test_law_one_head_loses_half_the_variance_of_two_values_whatever_its_weights(alpha, draw):
     total = alpha**2 + (1 - alpha) ** 2
     errors = (1 - alpha) ** 2 / total, alpha**2 / total
     assert sum(errors) / 2 == pytest.approx(0.5, abs=1e-12)
@@ -124,7 +124,7 @@ def test_law_one_head_loses_half_of_two_values_whatever_its_weights(alpha, draw)
 
 
 @with_masks
-def test_law_rows_sum_to_one_and_nothing_is_read_where_it_is_forbidden(qkv, mask):
+def test_law_rows_sum_to_one_and_only_masked_weights_are_zero(qkv, mask):
     weights = attention_weights(*qkv[:2], mask)
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(BATCH, HEADS, QUERIES).double(), **EXACT)
     visible = torch.ones_like(weights).bool() if mask is None else mask.expand_as(weights)
@@ -132,7 +132,7 @@ def test_law_rows_sum_to_one_and_nothing_is_read_where_it_is_forbidden(qkv, mask
     assert (weights[visible] > 0).all()
 
 
-def test_law_a_hidden_key_has_no_influence(qkv):
+def test_law_a_masked_key_has_no_influence(qkv):
     query, key, value = qkv
     mask = (torch.arange(KEYS) != 4).expand(QUERIES, KEYS)
     before = attention(query, key, value, mask)
@@ -143,7 +143,7 @@ def test_law_a_hidden_key_has_no_influence(qkv):
 
 
 @pytest.mark.parametrize("module", [ScaledDotProductAttention(), FusedAttention()], ids=["ours", "fused"])
-def test_law_a_blind_query_reads_nothing_and_stays_differentiable(qkv, module):
+def test_law_a_fully_masked_query_outputs_zeros_and_has_finite_gradients(qkv, module):
     inputs = [x.requires_grad_() for x in qkv]
     out = module(*inputs, blind_mask())
     assert (out[..., 3, :] == 0).all()
@@ -154,7 +154,7 @@ def test_law_a_blind_query_reads_nothing_and_stays_differentiable(qkv, module):
 
 
 @pytest.mark.filterwarnings("ignore:Anomaly Detection")
-def test_law_a_blind_query_passes_anomaly_detection(qkv):
+def test_law_a_fully_masked_query_passes_anomaly_detection(qkv):
     inputs = [x.requires_grad_() for x in qkv]
     with torch.autograd.detect_anomaly(check_nan=True):
         attention(*inputs, blind_mask()).sum().backward()
@@ -166,7 +166,7 @@ def test_law_a_blind_query_passes_anomaly_detection(qkv):
         plain.masked_fill(~blind_mask(), 0.0).sum().backward()
 
 
-def test_law_a_blind_query_reads_nothing_in_half_precision_either(qkv):
+def test_law_a_fully_masked_query_outputs_zeros_in_half_precision(qkv):
     for dtype in (torch.float16, torch.bfloat16):
         out = attention(*(x.to(dtype) for x in qkv), blind_mask())
         assert out.dtype == dtype
@@ -183,7 +183,7 @@ def test_law_every_output_lies_in_the_convex_hull_of_the_values(qkv, draw):
     assert ((2 * out) @ direction > reach).any()
 
 
-def test_law_the_order_of_keys_does_not_matter_and_queries_do_not_mix(qkv):
+def test_law_the_order_of_keys_does_not_matter_and_queries_are_independent(qkv):
     query, key, value = qkv
     order, turn = torch.randperm(KEYS), torch.arange(QUERIES).flip(0)
     out = attention(query, key, value)
@@ -192,7 +192,7 @@ def test_law_the_order_of_keys_does_not_matter_and_queries_do_not_mix(qkv):
     assert not torch.allclose(out[..., turn, :], out)
 
 
-def test_law_the_weights_are_observable_and_nothing_stores_them(tokens, randomized):
+def test_law_a_hook_can_observe_the_weights_and_no_module_stores_them(tokens, randomized):
     layer = randomized(MultiHeadAttention(D_MODEL, HEADS))
     before = set(vars(layer.attention)) | set(vars(layer))
     seen = []
@@ -218,7 +218,7 @@ def test_law_additive_attention_spends_a_hidden_layer_on_every_pair():
     assert sizes == [QUERIES * KEYS * 19]
 
 
-def test_law_no_tokens_and_no_sentences_are_possible(draw, randomized):
+def test_law_empty_sequences_and_empty_batches_are_accepted(draw, randomized):
     layer = randomized(MultiHeadAttention(D_MODEL, HEADS))
     memory = draw(BATCH, KEYS, D_MODEL)
     assert layer(draw(BATCH, 0, D_MODEL), memory, memory).shape == (BATCH, 0, D_MODEL)
@@ -239,7 +239,7 @@ def test_law_a_copy_and_a_reloaded_layer_compute_the_same(tokens, randomized):
 
 @pytest.mark.parametrize("module", [ScaledDotProductAttention(), FusedAttention()], ids=["ours", "fused"])
 @pytest.mark.parametrize("mask", [*MASKS.values(), blind_mask()], ids=[*MASKS, "blind query"])
-def test_oracle_attention_is_pytorchs(qkv, module, mask, assert_same):
+def test_oracle_attention_matches_pytorch(qkv, module, mask, assert_same):
     def math_only(query, key, value):
         with nn.attention.sdpa_kernel(nn.attention.SDPBackend.MATH):
             return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
@@ -254,7 +254,7 @@ def test_oracle_the_fused_kernel_computes_our_attention(qkv, mask, assert_same):
 
 
 @pytest.mark.parametrize("mask", [None, some_mask(QUERIES, KEYS)], ids=["no mask", "mask"])
-def test_oracle_additive_attention_is_a_loop_over_pairs(draw, randomized, assert_same, mask):
+def test_oracle_additive_attention_matches_a_loop_over_pairs(draw, randomized, assert_same, mask):
     ours = randomized(AdditiveAttention(D_K, 17, hidden=19))
     theirs = copy.deepcopy(ours)
 
@@ -289,7 +289,7 @@ def test_message_query_and_key_of_different_widths(module):
 @pytest.mark.message
 @pytest.mark.parametrize("inner", [attention, FusedAttention()])
 @pytest.mark.parametrize(("asking", "read"), [(2, 1), (1, 2)])
-def test_message_query_and_key_hold_equally_many_sentences(inner, asking, read):
+def test_message_query_and_key_have_different_batch_sizes(inner, asking, read):
     query, memory = torch.zeros(asking, QUERIES, D_MODEL), torch.zeros(read, KEYS, D_MODEL)
     sentence = f"query holds {asking} sentences and key {read}; give equal batches"
     with pytest.raises(ValueError, match=sentence):
@@ -329,7 +329,7 @@ def test_message_a_mask_of_three_dimensions_is_ambiguous(inner):
 
 @pytest.mark.message
 @pytest.mark.parametrize("shape", [(7, 5), (2, 3, 7, 5), (2, 2, 5, 7), (3, 1, 1, 7)])
-def test_message_a_mask_that_does_not_fit_is_named_with_the_scores(shape):
+def test_message_a_mask_that_does_not_broadcast_to_the_scores(shape):
     mask = torch.ones(shape, dtype=torch.bool)
     sentence = (
         rf"mask of shape \({', '.join(map(str, shape))}\) does not broadcast to the scores' shape "
@@ -351,7 +351,7 @@ def test_message_names_the_input_of_the_wrong_shape(place, shape):
 
 @pytest.mark.message
 @pytest.mark.parametrize(("name", "d_query", "d_key"), [("query", 5, 3), ("key", 2, 7)])
-def test_message_additive_attention_reads_the_widths_it_was_made_for(name, d_query, d_key):
+def test_message_additive_attention_refuses_inputs_of_other_widths(name, d_query, d_key):
     layer = AdditiveAttention(d_query=2, d_key=3, hidden=11)
     width = {"query": d_query, "key": d_key}[name]
     with pytest.raises(ValueError, match=rf"{name} has {width} features, this layer reads d_{name}=\d; give"):

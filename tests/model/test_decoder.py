@@ -57,7 +57,7 @@ def inputs(draw):
 @with_norms
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @with_masks
-def test_oracle_the_layer_is_pytorchs(
+def test_oracle_the_layer_matches_pytorch(
     inputs, randomized, copied, assert_same, add_norm, activation, tgt_mask, memory_mask, theirs_masks
 ):
     ours, theirs = randomized(our_layer(add_norm, activation)), their_layer(add_norm, activation)
@@ -71,7 +71,7 @@ def test_oracle_the_layer_is_pytorchs(
 
 
 @with_norms
-def test_oracle_the_layer_with_biases_in_attention_is_pytorchs(
+def test_oracle_the_layer_with_attention_biases_matches_pytorch(
     inputs, randomized, copied, assert_same, add_norm
 ):
     ours, theirs = randomized(our_layer(add_norm, bias=True)), their_layer(add_norm)
@@ -83,7 +83,7 @@ def test_oracle_the_layer_with_biases_in_attention_is_pytorchs(
 @with_norms
 @pytest.mark.parametrize("final", [False, True], ids=["no final norm", "final norm"])
 @with_masks
-def test_oracle_the_stack_is_pytorchs(
+def test_oracle_the_stack_matches_pytorch(
     inputs, randomized, copied, assert_same, add_norm, final, tgt_mask, memory_mask, theirs_masks
 ):
     layers = [our_layer(add_norm) for _ in range(LAYERS)]
@@ -106,7 +106,7 @@ def readers(out, x):
 
 @with_norms
 @pytest.mark.parametrize("stack", [False, True], ids=["layer", "stack"])
-def test_law_the_future_has_no_gradient_and_the_past_has(inputs, randomized, add_norm, stack):
+def test_law_gradients_reach_past_positions_but_not_future_ones(inputs, randomized, add_norm, stack):
     decoder = Decoder(our_layer(add_norm) for _ in range(LAYERS)) if stack else our_layer(add_norm)
     randomized(decoder)
     x, memory = inputs[0].requires_grad_(), inputs[1]
@@ -123,7 +123,9 @@ def test_law_every_position_reads_every_word_of_the_memory_and_no_padding(inputs
         assert torch.equal(grad.abs().sum(dim=-1) != 0, SRC_WORDS)
 
 
-def test_law_the_second_attention_asks_with_the_firsts_output_and_reads_the_memory(inputs, randomized):
+def test_law_cross_attention_queries_come_from_the_first_sublayer_and_keys_from_the_memory(
+    inputs, randomized
+):
     layer, (x, memory) = randomized(our_layer(PostNorm)), inputs
     seen = {}
     layer.cross_attention.register_forward_hook(lambda module, inputs, out: seen.update(cross=inputs))
@@ -148,7 +150,7 @@ def test_law_every_layer_reads_the_same_memory(inputs, randomized):
 
 
 @pytest.mark.equation("eq-cross-attention")
-def test_oracle_a_head_of_cross_attention_is_its_equation():
+def test_oracle_a_head_of_cross_attention_matches_its_equation():
     attend = MultiHeadAttention(D_MODEL, 1, d_k=11, d_v=13).double()
     x, z = (torch.randn(TGT, D_MODEL, dtype=torch.float64), torch.randn(SRC, D_MODEL, dtype=torch.float64))
     hidden = torch.zeros(1, SRC, dtype=torch.float64).masked_fill(~SRC_WORDS[:1], -torch.inf)
@@ -175,7 +177,7 @@ def test_law_cross_attention_does_not_see_the_order_of_the_memory():
 
 
 @pytest.mark.equation("eq-decoder-layer")
-def test_oracle_the_layer_is_its_equation(inputs, randomized):
+def test_oracle_the_layer_matches_its_equation(inputs, randomized):
     attentions = (MultiHeadAttention(D_MODEL, 1) for _ in range(2))
     norms = [PostNorm(D_MODEL, 0.0) for _ in range(3)]
     layer, (x, z) = randomized(DecoderLayer(*attentions, FeedForward(D_MODEL, D_FF), *norms)), inputs

@@ -39,7 +39,7 @@ def test_oracle_the_gradient_is_the_sum_of_a_sparse_and_a_dense_part(ids, draw, 
     assert torch.equal((sparse != 0).any(dim=1), torch.isin(torch.arange(VOCAB), ids))
 
 
-def test_oracle_it_is_pytorchs_embedding_times_the_root_of_d_model(ids, randomized):
+def test_oracle_embedding_matches_pytorchs_times_the_square_root_of_d_model(ids, randomized):
     embedding = randomized(TokenEmbedding(VOCAB, D_MODEL))
     torch.testing.assert_close(embedding(ids), F.embedding(ids, embedding.weight) * D_MODEL**0.5, **EXACT)
 
@@ -60,7 +60,7 @@ def test_law_embedded_tokens_have_unit_variance():
         assert embedded.square().mean().sqrt().item() == pytest.approx(1, abs=0.03)
 
 
-def test_law_one_matrix_learns_from_both_uses(ids, draw, randomized):
+def test_law_the_shared_matrix_gets_gradients_from_input_and_output(ids, draw, randomized):
     embedding = randomized(TokenEmbedding(VOCAB, D_MODEL))
     assert [name for name, _ in embedding.named_parameters()] == ["weight"]
     (read,) = torch.autograd.grad(embedding(ids).sum(), embedding.weight)
@@ -71,7 +71,7 @@ def test_law_one_matrix_learns_from_both_uses(ids, draw, randomized):
     assert (scored != 0).any(dim=1).all()
 
 
-def test_law_int32_ids_and_no_ids_are_possible(ids):
+def test_law_int32_ids_and_empty_sequences_are_accepted(ids):
     embedding = TokenEmbedding(VOCAB, D_MODEL)
     assert torch.equal(embedding(ids.int()), embedding(ids))
     assert embedding(ids[:, :0]).shape == (BATCH, 0, D_MODEL)
@@ -92,6 +92,6 @@ def test_message_ids_outside_the_vocabulary(wrong):
 
 @pytest.mark.message
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool, torch.int16])
-def test_message_ids_are_whole_numbers(dtype):
+def test_message_ids_that_are_not_integers(dtype):
     with pytest.raises(TypeError, match=rf"token ids have dtype {dtype}; give torch.int64"):
         TokenEmbedding(VOCAB, D_MODEL)(torch.ones(BATCH, TOKENS, dtype=dtype))

@@ -51,7 +51,7 @@ def x(draw):
 @with_norms
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @with_masks
-def test_oracle_the_layer_is_pytorchs(
+def test_oracle_the_layer_matches_pytorch(
     x, randomized, copied, assert_same, add_norm, activation, mask, theirs_masks
 ):
     ours, theirs = randomized(our_layer(add_norm, activation)), their_layer(add_norm, activation)
@@ -62,7 +62,7 @@ def test_oracle_the_layer_is_pytorchs(
 
 
 @with_norms
-def test_oracle_the_layer_with_biases_in_attention_is_pytorchs(x, randomized, copied, assert_same, add_norm):
+def test_oracle_the_layer_with_attention_biases_matches_pytorch(x, randomized, copied, assert_same, add_norm):
     ours, theirs = randomized(our_layer(add_norm, bias=True)), their_layer(add_norm)
     found = copied(ours, theirs)
     assert {id(t) for t, _ in found} == {id(t) for t in theirs.parameters()}
@@ -72,7 +72,7 @@ def test_oracle_the_layer_with_biases_in_attention_is_pytorchs(x, randomized, co
 @with_norms
 @pytest.mark.parametrize("final", [False, True], ids=["no final norm", "final norm"])
 @with_masks
-def test_oracle_the_stack_is_pytorchs(
+def test_oracle_the_stack_matches_pytorch(
     x, randomized, copied, assert_same, add_norm, final, mask, theirs_masks
 ):
     layers = [our_layer(add_norm) for _ in range(LAYERS)]
@@ -102,7 +102,7 @@ def test_law_without_positions_the_encoder_is_equivariant_and_with_them_it_is_no
 
 
 @pytest.mark.equation("eq-encoder-layer")
-def test_law_a_layer_drops_and_adds_and_normalizes_after_each_sublayer(x, randomized):
+def test_law_a_layer_applies_dropout_residual_and_norm_after_each_sublayer(x, randomized):
     layer = randomized(our_layer(PostNorm))
     for surround in (layer.add_norm_1, layer.add_norm_2):
         surround.dropout.p = 0.3

@@ -12,14 +12,14 @@ EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 
 @pytest.mark.equation("eq-feed-forward")
-def test_law_it_is_the_papers_formula(draw, randomized):
+def test_law_the_network_computes_the_papers_formula(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
     w_1, w_2 = ffn.expand.weight.T, ffn.contract.weight.T
     expected = torch.clamp(x @ w_1 + ffn.expand.bias, min=0) @ w_2 + ffn.contract.bias
     torch.testing.assert_close(ffn(x), expected, **EXACT)
 
 
-def test_law_a_token_sees_no_other(draw, randomized):
+def test_law_each_token_is_processed_independently(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL).requires_grad_()
     out = ffn(x)
     out[0, 3].sum().backward()
@@ -48,7 +48,7 @@ def test_oracle_it_is_two_convolutions_of_width_one(draw, randomized, assert_sam
 
 
 @pytest.mark.equation("eq-memory-cells")
-def test_law_it_is_the_sum_of_its_units(draw, randomized):
+def test_law_the_output_is_the_bias_plus_the_contribution_of_each_unit(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)
     found = ffn.contract.bias
     for key, bias, value in zip(ffn.expand.weight, ffn.expand.bias, ffn.contract.weight.T, strict=True):
@@ -57,7 +57,7 @@ def test_law_it_is_the_sum_of_its_units(draw, randomized):
 
 
 @pytest.mark.equation("eq-collapse")
-def test_law_without_an_activation_it_is_one_map_of_low_rank(draw, randomized):
+def test_law_without_an_activation_the_network_is_one_affine_map_of_limited_rank(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF, nn.Identity())), draw(BATCH, TOKENS, D_MODEL)
     matrix = ffn.expand.weight.T @ ffn.contract.weight.T
     bias = ffn.expand.bias @ ffn.contract.weight.T + ffn.contract.bias
@@ -77,7 +77,7 @@ def test_oracle_gelu_is_x_times_the_normal_distribution_function(draw):
 
 @pytest.mark.equation("eq-share")
 @pytest.mark.parametrize(("d_ff", "attentions"), [(24, 1), (24, 2), (9, 3)])
-def test_law_its_share_of_a_layers_matrices(d_ff, attentions):
+def test_law_the_share_of_a_layers_matrices_follows_the_formula(d_ff, attentions):
     width = 6
     heads = [MultiHeadAttention(width, 2) for _ in range(attentions)]
 

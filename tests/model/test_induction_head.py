@@ -105,18 +105,18 @@ def test_law_one_layer_cannot_copy_and_two_can(two_layers: Trained):
     assert two_layers.loss() < 0.1
 
 
-def test_law_either_head_is_needed(two_layers: Trained):
+def test_law_ablating_either_head_breaks_the_copying(two_layers: Trained):
     assert two_layers.loss(ablated=0) > 2.0
     assert two_layers.loss(ablated=1) > 2.0
 
 
-def test_law_the_first_head_looks_at_the_token_before(two_layers: Trained):
+def test_law_the_first_head_attends_to_the_previous_token(two_layers: Trained):
     first, second = (weights.diagonal(-1, 1, 2).mean().item() for weights in two_layers.weights)
     assert first > 0.3
     assert second < 0.15
 
 
-def test_law_the_second_head_looks_behind_the_earlier_copies(two_layers: Trained):
+def test_law_the_second_head_attends_to_tokens_that_follow_earlier_copies(two_layers: Trained):
     """Key j is behind an earlier copy where token j - 1 is the query's own symbol."""
     ids, period = two_layers.ids, two_layers.period
     same = ids.unsqueeze(2) == ids.roll(1, dims=1).unsqueeze(1)

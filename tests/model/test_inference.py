@@ -15,7 +15,7 @@ from annotated_transformer.text.tokenizer import EOS_ID
 VOCAB = 11
 
 
-def test_law_a_part_that_was_not_trained_stays_so():
+def test_law_a_submodule_already_in_evaluation_mode_stays_in_it():
     model = nn.Sequential(nn.Dropout(), nn.Sequential(nn.Dropout())).train()
     model[1].eval()
     with evaluating(model):
@@ -24,7 +24,7 @@ def test_law_a_part_that_was_not_trained_stays_so():
     assert [module.training for module in model.modules()] == [True, True, False, False]
 
 
-def test_law_a_part_in_training_is_found_in_a_model_that_is_not():
+def test_law_a_submodule_in_training_mode_is_switched_and_restored():
     model = nn.Sequential(nn.Dropout()).eval()
     model[0].train()
     with evaluating(model):
@@ -38,7 +38,9 @@ def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):
     assert logits.isneginf().sum(dim=0).tolist() == [0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0]
 
 
-def test_law_the_models_own_ids_are_used(stirred: Callable[..., Transformer], sources: list[list[int]]):
+def test_law_the_special_ids_of_the_model_are_used(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
     other_id = torch.tensor([7, 8, 9, 3, 4, 5, 6, 0, 1, 2, 10])  # of each of the first model's ids
     model = stirred(norm="pre")
     other = stirred(norm="pre", pad_id=7, bos_id=8, eos_id=9)

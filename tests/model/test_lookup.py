@@ -25,7 +25,7 @@ def mean(weights, values):
 
 @pytest.mark.equation("eq-nadaraya-watson")
 @pytest.mark.parametrize("width", [0.5, 3.0])
-def test_oracle_the_gaussian_average_is_its_equation(draw, width):
+def test_oracle_the_gaussian_average_matches_its_equation(draw, width):
     query, key, value = draw(BATCH, QUERIES, D_K), draw(BATCH, KEYS, D_K), draw(BATCH, KEYS, D_V)
     found = gaussian_average(query, key, value, width=width)
     for b in range(BATCH):
@@ -36,7 +36,7 @@ def test_oracle_the_gaussian_average_is_its_equation(draw, width):
 
 
 @pytest.mark.equation("eq-gaussian-dot")
-def test_law_keys_of_one_length_turn_the_gaussian_into_a_dot_product(draw):
+def test_law_for_keys_of_equal_norm_the_gaussian_reduces_to_dot_product_attention(draw):
     query, key, value = draw(QUERIES, D_K), draw(KEYS, D_K), draw(KEYS, D_V)
     width = 0.7
     scores = query @ key.T / width**2 - key.square().sum(dim=-1) / (2 * width**2)
@@ -56,7 +56,7 @@ def test_law_a_query_far_from_all_keys_gets_the_nearest_value(draw):
 
 
 @pytest.mark.equation("eq-lookup")
-def test_oracle_a_learned_lookup_is_its_equation(inputs, randomized):
+def test_oracle_a_learned_lookup_matches_its_equation(inputs, randomized):
     x, cells = inputs
     lookup = randomized(LearnedLookup(D_X, D_CELL, d_k=D_K, d_v=D_V))
     found = lookup(x, cells)
@@ -71,7 +71,7 @@ def test_oracle_a_learned_lookup_is_its_equation(inputs, randomized):
 
 
 @pytest.mark.equation("eq-bilinear")
-def test_law_only_the_product_of_two_matrices_counts(inputs, randomized):
+def test_law_scores_depend_only_on_the_product_of_query_and_key_matrices(inputs, randomized):
     x, cells = inputs
     lookup = randomized(LearnedLookup(D_X, D_CELL, d_k=D_K, d_v=D_V))
     with torch.no_grad():
@@ -114,7 +114,7 @@ def test_law_each_word_is_fed_back(draw, randomized):
 
 
 @pytest.mark.message
-def test_message_the_shapes_and_the_width_of_the_kernel():
+def test_message_mismatched_shapes_and_a_kernel_width_of_zero():
     x = torch.zeros(2, 3)
     with pytest.raises(ValueError, match=r"width=0.0 of the kernel; give a number above 0"):
         gaussian_average(x, x, x, width=0.0)

@@ -19,7 +19,7 @@ def test_law_position_i_may_attend_to_itself_and_what_came_before():
 
 
 @pytest.mark.equation("eq-padding-mask")
-def test_law_a_key_may_be_read_where_it_is_no_padding():
+def test_law_the_padding_mask_allows_every_key_except_padding():
     mask = padding_mask(IDS, PAD)
     assert mask.dtype == torch.bool
     assert mask.shape == (BATCH, 1, 1, TOKENS)
@@ -28,7 +28,7 @@ def test_law_a_key_may_be_read_where_it_is_no_padding():
             assert mask[sentence, 0, 0, j] == (IDS[sentence, j] != PAD)
 
 
-def test_law_the_decoder_needs_both_to_agree():
+def test_law_the_decoder_mask_combines_the_causal_and_the_padding_mask():
     mask = decoder_mask(IDS, PAD)
     assert mask.shape == (BATCH, 1, TOKENS, TOKENS)
     for sentence in range(BATCH):
@@ -37,7 +37,7 @@ def test_law_the_decoder_needs_both_to_agree():
                 assert mask[sentence, 0, i, j] == (j <= i and IDS[sentence, j] != PAD)
 
 
-def test_law_no_padding_leaves_only_causality_and_one_token_sees_itself():
+def test_law_without_padding_the_decoder_mask_is_causal_and_one_token_sees_itself():
     assert torch.equal(decoder_mask(torch.zeros(BATCH, TOKENS).long(), PAD)[1, 0], causal_mask(TOKENS))
     assert causal_mask(1).tolist() == [[True]]
     assert causal_mask(0).shape == (0, 0)

@@ -73,7 +73,7 @@ def test_law_a_head_is_attention_of_its_own_three_projections(tokens, randomized
 
 
 @pytest.mark.parametrize(("given", "d_k", "d_v"), [({"d_k": 5}, 5, 4), ({"d_v": 11}, 4, 11)])
-def test_law_a_width_that_is_not_given_is_d_model_by_heads(given, d_k, d_v):
+def test_law_a_missing_head_width_defaults_to_d_model_divided_by_num_heads(given, d_k, d_v):
     layer = MultiHeadAttention(12, 3, **given)
     assert layer.to_query.out_features == layer.to_key.out_features == 3 * d_k
     assert layer.to_value.out_features == layer.to_output.in_features == 3 * d_v
@@ -96,7 +96,7 @@ def test_law_multi_head_is_a_sum_with_one_term_for_each_head(tokens, randomized)
     assert min(term.abs().max() for term in terms) > 0.1
 
 
-def test_law_self_attention_is_equivariant_until_a_causal_mask(draw, randomized):
+def test_law_self_attention_is_permutation_equivariant_without_a_causal_mask(draw, randomized):
     layer, x = randomized(MultiHeadAttention(D_MODEL, HEADS)), draw(BATCH, KEYS, D_MODEL)
     order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
     shuffled = x[:, order]
@@ -106,7 +106,7 @@ def test_law_self_attention_is_equivariant_until_a_causal_mask(draw, randomized)
     assert different.abs().max() > 1e-2
 
 
-def test_law_projecting_the_memory_once_serves_every_query(tokens, randomized):
+def test_law_a_memory_projected_once_serves_every_query(tokens, randomized):
     layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
     query, key, value = tokens
     memory = layer.project_memory(key, value)
@@ -130,7 +130,7 @@ def test_law_parameters_and_products_do_not_depend_on_the_number_of_heads(option
 @pytest.mark.parametrize("inner", [None, FusedAttention()], ids=["ours", "fused"])
 @pytest.mark.parametrize("bias", [False, True])
 @with_masks
-def test_oracle_multi_head_is_pytorchs(tokens, randomized, copied, assert_same, bias, mask, inner):
+def test_oracle_multi_head_matches_pytorch(tokens, randomized, copied, assert_same, bias, mask, inner):
     ours = randomized(MultiHeadAttention(D_MODEL, HEADS, attention=inner, bias=bias))
     theirs = nn.MultiheadAttention(D_MODEL, HEADS, bias=bias, batch_first=True)
     found = copied(ours, theirs)
@@ -147,7 +147,7 @@ def test_oracle_multi_head_is_pytorchs(tokens, randomized, copied, assert_same, 
 
 
 @with_masks
-def test_oracle_free_widths_are_a_loop_over_heads(tokens, randomized, assert_same, mask):
+def test_oracle_free_head_widths_match_a_loop_over_heads(tokens, randomized, assert_same, mask):
     ours = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS, bias=True))
     theirs = copy.deepcopy(ours)
 
@@ -172,7 +172,7 @@ def test_oracle_free_widths_are_a_loop_over_heads(tokens, randomized, assert_sam
 @pytest.mark.message
 @pytest.mark.parametrize("widths", [{}, {"d_k": 4}, {"d_v": 7}])
 @pytest.mark.parametrize("num_heads", [5, 0, -2])
-def test_message_names_the_heads_that_would_fit(num_heads, widths):
+def test_message_an_invalid_number_of_heads_lists_the_valid_ones(num_heads, widths):
     sentence = (
         rf"d_model=12 does not split into num_heads={num_heads} equal heads; "
         r"choose num_heads from \[1, 2, 3, 4, 6, 12\], or give both d_k and d_v"

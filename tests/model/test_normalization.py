@@ -37,7 +37,7 @@ def test_law_a_token_comes_out_with_mean_0_and_biased_variance_1(draw):
     torch.testing.assert_close(out.var(dim=-1, correction=0), torch.ones(BATCH, TOKENS).double(), **EXACT)
 
 
-def test_law_gain_and_bias_begin_as_the_identity_and_a_constant_token_is_no_nan():
+def test_law_gain_and_bias_start_as_the_identity_and_a_constant_token_becomes_zeros():
     norm = LayerNorm(D_MODEL)
     assert torch.equal(norm.gain, torch.ones(D_MODEL))
     assert torch.equal(norm.bias, torch.zeros(D_MODEL))
@@ -45,7 +45,7 @@ def test_law_gain_and_bias_begin_as_the_identity_and_a_constant_token_is_no_nan(
 
 
 @pytest.mark.parametrize("eps", [1e-5, 0.3])
-def test_oracle_layer_norm_is_pytorchs(draw, randomized, copied, assert_same, eps):
+def test_oracle_layer_norm_matches_pytorch(draw, randomized, copied, assert_same, eps):
     ours = randomized(LayerNorm(D_MODEL, eps))
     theirs = nn.LayerNorm(D_MODEL, eps)
     found = copied(ours, theirs)
@@ -58,7 +58,7 @@ def test_oracle_the_default_eps_is_pytorchs():
 
 
 @pytest.mark.equation("eq-post-norm", "eq-pre-norm")
-def test_law_dropout_stands_between_the_sublayer_and_the_sum(draw, randomized):
+def test_law_dropout_is_applied_between_the_sublayer_and_the_sum(draw, randomized):
     x = draw(BATCH, TOKENS, D_MODEL)
     sublayer = randomized(nn.Linear(D_MODEL, D_MODEL))
     post, pre = (randomized(kind(D_MODEL, 0.4)) for kind in (PostNorm, PreNorm))
@@ -73,7 +73,7 @@ def test_law_dropout_stands_between_the_sublayer_and_the_sum(draw, randomized):
 
 
 @pytest.mark.equation("eq-residual-gradient")
-def test_law_a_residual_adds_the_gradient_itself_to_that_of_the_sublayer(draw, randomized):
+def test_law_the_jacobian_of_a_residual_is_the_identity_plus_that_of_the_sublayer(draw, randomized):
     x, sublayer = draw(1, TOKENS, D_MODEL).requires_grad_(), randomized(nn.Linear(D_MODEL, D_MODEL))
     pre = PreNorm(D_MODEL, 0.0).double()
     pre.norm = nn.Identity()
@@ -92,7 +92,7 @@ def test_law_post_norm_normalizes_the_sum_and_pre_norm_the_sublayers_input(draw,
     torch.testing.assert_close(pre(x, sublayer), x + sublayer(pre.norm(x)), **EXACT)
 
 
-def test_law_a_silent_sublayer_leaves_the_residual(draw):
+def test_law_with_a_sublayer_that_outputs_zeros_only_the_residual_remains(draw):
     x = draw(BATCH, TOKENS, D_MODEL)
     post, pre = (kind(D_MODEL, 0.0).double() for kind in (PostNorm, PreNorm))
     assert torch.equal(pre(x, torch.zeros_like), x)
@@ -100,7 +100,7 @@ def test_law_a_silent_sublayer_leaves_the_residual(draw):
 
 
 @pytest.mark.parametrize("kind", [PostNorm, PreNorm])
-def test_law_dropout_falls_on_what_the_sublayer_adds_and_on_nothing_else(draw, kind):
+def test_law_dropout_is_applied_only_to_the_output_of_the_sublayer(draw, kind):
     x, surround = draw(BATCH, TOKENS, D_MODEL), kind(D_MODEL, 0.25).double()
     dropped = []
     surround.dropout.register_forward_hook(lambda module, inputs, out: dropped.append((inputs[0], out)))

@@ -30,7 +30,7 @@ def test_law_padding_has_no_influence_not_even_nan(draw):
 
 
 @pytest.mark.equation("eq-order-lost")
-def test_law_the_mean_of_embeddings_plus_positions_forgets_the_order(draw):
+def test_law_the_mean_of_embeddings_plus_positions_does_not_depend_on_word_order(draw):
     x, order = draw(1, TOKENS, D_MODEL), torch.tensor([3, 0, 4, 1, 2])
     positions, all_words = SinusoidalPositions(D_MODEL, TOKENS).double(), torch.ones(1, TOKENS).bool()
     one, other = positions(x), positions(x[:, order])

@@ -72,7 +72,7 @@ def test_law_the_product_of_two_positions_is_a_sum_of_cosines_of_their_offset():
     assert abs(table[3] @ table[5] - table[59] @ table[2]) > 0.1
 
 
-def test_law_every_position_has_the_same_length_and_products_depend_on_distance_alone():
+def test_law_positions_have_equal_norms_and_dot_products_depend_only_on_distance():
     table = sinusoids(100, D_MODEL)
     torch.testing.assert_close(table.square().sum(1), torch.full((100,), D_MODEL / 2).double(), **EXACT)
     products = table @ table.T
@@ -94,7 +94,7 @@ both = pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
 
 
 @both
-def test_law_a_position_is_added_and_start_is_only_an_offset(kind, draw):
+def test_law_positions_are_added_and_start_is_an_offset_into_the_table(kind, draw):
     positions, embedded = kind(D_MODEL, LENGTH).double(), draw(BATCH, LENGTH, D_MODEL)
     whole = positions(embedded)
     torch.testing.assert_close(whole, embedded + positions.table, **EXACT)
@@ -104,7 +104,7 @@ def test_law_a_position_is_added_and_start_is_only_an_offset(kind, draw):
         assert torch.equal(part, whole[:, start : start + TOKENS])
 
 
-def test_law_sinusoids_learn_nothing_and_are_not_saved():
+def test_law_sinusoids_have_no_parameters_and_are_not_saved():
     positions = SinusoidalPositions(D_MODEL, LENGTH)
     assert list(positions.parameters()) == []
     assert positions.state_dict() == {}

@@ -25,7 +25,7 @@ def layer(draw):
 
 
 @pytest.mark.equation("eq-plain-self-attention")
-def test_oracle_plain_self_attention_is_the_double_loop(draw):
+def test_oracle_plain_self_attention_matches_a_double_loop(draw):
     x = draw(BATCH, TOKENS, 3)
     wanted = torch.zeros_like(x)
     for sentence, i in itertools.product(range(BATCH), range(TOKENS)):
@@ -39,7 +39,7 @@ def test_oracle_plain_self_attention_is_the_double_loop(draw):
 
 
 @pytest.mark.equation("eq-self-attention")
-def test_oracle_self_attention_is_its_equation_and_one_head_without_output_matrix(layer, draw):
+def test_oracle_self_attention_matches_its_equation_and_one_head_without_output_matrix(layer, draw):
     x = draw(BATCH, TOKENS, D_MODEL)
     w_query, w_key, w_value = (part.weight.T for part in (layer.to_query, layer.to_key, layer.to_value))
     scores = torch.einsum("bif,fk,gk,bjg->bij", x, w_query, w_key, x) / math.sqrt(D_K)
@@ -76,7 +76,7 @@ def test_law_a_third_word_does_not_change_the_ratio_of_two_weights(layer, draw):
     assert (before[2] - after[2]).abs().max() > 1e-3
 
 
-def test_law_with_one_matrix_for_queries_and_keys_no_three_words_read_each_other_in_a_circle(draw):
+def test_law_a_shared_query_and_key_matrix_allows_no_cycle_of_three_words(draw):
     x, w_query, w_key = draw(500, 6, D_MODEL), draw(500, D_MODEL, 3), draw(500, D_MODEL, 3)
     circles = []
     for other in (w_query, w_key):

@@ -66,7 +66,7 @@ def their_stack(config, final):
     ("norm", "final", "activation"),
     [("post", False, "relu"), ("post", True, "relu"), ("pre", True, "gelu"), ("pre", False, "relu")],
 )
-def test_oracle_the_stacks_are_pytorchs_transformer(
+def test_oracle_the_stacks_match_pytorchs_transformer(
     draw, randomized, copied, assert_same, padded_ids, norm, final, activation, masked, attention
 ):
     config = replace(SMALL, norm=norm, activation=activation, attention=attention)
@@ -95,7 +95,7 @@ def test_oracle_the_stacks_are_pytorchs_transformer(
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_oracle_from_ids_to_scores_it_is_pytorchs_transformer_between_one_matrix(
+def test_oracle_logits_match_pytorchs_transformer_with_one_shared_embedding_matrix(
     randomized, copied, padded_ids, norm, positions
 ):
     ours = randomized(Transformer(replace(SMALL, norm=norm, positions=positions)))
@@ -201,7 +201,7 @@ def test_law_decoding_from_a_kept_memory_is_the_forward_pass(randomized, padded_
         torch.testing.assert_close(model.logits(hidden), model(src, tgt)[:, :step], **EXACT)
 
 
-def test_law_one_matrix_reads_both_languages_and_writes(randomized, ids):
+def test_law_one_matrix_serves_as_source_target_and_output_embedding(randomized, ids):
     model, (src, tgt) = randomized(Transformer(SMALL)), ids
     matrices = [name for name, p in model.named_parameters() if SMALL.vocab_size in p.shape]
     assert matrices == ["embedding.weight"]
@@ -215,7 +215,7 @@ def test_law_one_matrix_reads_both_languages_and_writes(randomized, ids):
     assert (after[2] != before[2]).flatten().nonzero().flatten().tolist() == sorted(set(rows.tolist()))
 
 
-def test_law_parameters_are_those_of_the_formulas(randomized):
+def test_law_the_number_of_parameters_follows_the_formulas(randomized):
     found = sum(p.numel() for p in Transformer(SMALL).parameters())
     attention, feed_forward, norm = 4 * 12**2, 2 * 12 * 17 + 17 + 12, 2 * 12
     encoder_layer = attention + feed_forward + 2 * norm
@@ -224,7 +224,7 @@ def test_law_parameters_are_those_of_the_formulas(randomized):
     assert sum(p.numel() for p in Transformer(replace(SMALL, norm="pre")).parameters()) == found + 2 * norm
 
 
-def test_law_dropout_stands_where_the_paper_puts_it_and_nowhere_else(ids):
+def test_law_dropout_is_applied_exactly_where_the_paper_applies_it(ids):
     model = Transformer(replace(SMALL, dropout=0.5))
     calls = []
     for name, module in model.named_modules():
@@ -248,7 +248,7 @@ def test_law_only_training_is_random(ids, attention):
     assert torch.equal(model(*ids), model(*ids))
 
 
-def test_law_each_word_of_a_config_becomes_its_part():
+def test_law_each_config_choice_selects_its_module():
     parts = {type(m) for m in Transformer(SMALL).modules()}
     other = replace(
         SMALL, attention="fused", norm="pre", activation="gelu", d_k=5, d_v=7, attention_bias=True
@@ -292,7 +292,7 @@ def test_law_half_precision_and_autocast_stay_finite_under_masks(padded_ids, dty
         torch.testing.assert_close(approximate.float(), exact, rtol=0.1, atol=0.2)
 
 
-def test_law_no_sentences_and_no_target_tokens_give_no_scores(ids):
+def test_law_empty_batches_and_empty_targets_give_empty_logits(ids):
     model, (src, tgt) = Transformer(SMALL), ids
     assert model(src[:0], tgt[:0]).shape == (0, TGT, 23)
     assert model(src, tgt[:, :0]).shape == (BATCH, 0, 23)
@@ -380,7 +380,7 @@ def test_message_a_memory_of_another_width(ids):
     ],
 )
 @pytest.mark.parametrize("place", ["source", "target"])
-def test_message_what_is_no_batch_of_ids(ids, place, wrong, error, sentence):
+def test_message_ids_that_are_not_a_batch(ids, place, wrong, error, sentence):
     model, (src, tgt) = Transformer(SMALL), ids
     with pytest.raises(error, match=f"^{place} ids {sentence}"):
         model(wrong, tgt) if place == "source" else model(src, wrong)

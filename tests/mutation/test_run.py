@@ -90,7 +90,7 @@ def test_law_each_mutant_of_the_list_can_still_be_applied():
         assert mutant_class(**entry).applied(source) != source
 
 
-def test_law_the_dead_and_the_living_are_told_apart(tmp_path: Path):
+def test_law_killed_and_surviving_mutants_are_distinguished(tmp_path: Path):
     done = judge(
         tmp_path,
         mutant("added", "2 + x"),
@@ -125,7 +125,7 @@ def test_law_the_dead_and_the_living_are_told_apart(tmp_path: Path):
     assert done.returncode == 1
 
 
-def test_law_all_dead_is_green_and_the_project_stays_whole(tmp_path: Path):
+def test_law_killing_all_mutants_passes_and_leaves_the_project_unchanged(tmp_path: Path):
     endless = "__import__('threading').Event().wait()"
     done = judge(tmp_path, mutant("endless", endless), mutant("added", "2 + x"), seconds=10)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -151,7 +151,7 @@ def test_law_bytecode_of_another_mutant_is_never_run(tmp_path: Path):
     assert not list(tmp_path.rglob("*.pyc"))
 
 
-def test_law_tests_that_are_not_green_before_kill_nothing(tmp_path: Path):
+def test_law_tests_that_fail_without_a_mutation_kill_nothing(tmp_path: Path):
     done = judge(
         tmp_path,
         mutant("absent", "3 * x", test="::test_nothing"),
@@ -164,13 +164,13 @@ def test_law_tests_that_are_not_green_before_kill_nothing(tmp_path: Path):
     assert done.returncode == 1
 
 
-def test_law_what_the_shape_checker_alone_notices_is_killed(tmp_path: Path):
+def test_law_a_mutant_that_only_the_shape_checker_notices_is_killed(tmp_path: Path):
     done = judge(tmp_path, mutant("float", "n / 2", old="n // 2", of="half", test="::test_half"))
     assert "1 of 1 mutants killed" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("green", [False, True])
-def test_law_a_test_that_is_red_without_the_shape_checker_kills_nothing(tmp_path: Path, green: bool):
+def test_law_a_test_that_fails_without_the_shape_checker_kills_nothing(tmp_path: Path, green: bool):
     done = judge(tmp_path, mutant("tripled", "3 * x", of="half", test="::test_refused"), green=green)
     assert "red without any mutation, where shapes are not checked" in done.stderr
     assert "test_refused" in done.stderr
@@ -178,7 +178,7 @@ def test_law_a_test_that_is_red_without_the_shape_checker_kills_nothing(tmp_path
     assert done.returncode == 1
 
 
-def test_law_after_green_tests_one_of_each_file_shows_that_they_run_here(tmp_path: Path):
+def test_law_with_the_green_flag_one_passing_test_per_file_is_enough(tmp_path: Path):
     done = judge(
         tmp_path,
         mutant("absent", "3 * x", test="::test_nothing"),
@@ -189,7 +189,7 @@ def test_law_after_green_tests_one_of_each_file_shows_that_they_run_here(tmp_pat
     assert done.stderr == "not killed: absent\n"
 
 
-def test_law_after_green_tests_those_that_do_not_run_here_kill_nothing(tmp_path: Path):
+def test_law_with_the_green_flag_tests_that_do_not_run_kill_nothing(tmp_path: Path):
     done = judge(tmp_path, mutant("absent", "3 * x", test="::test_nothing"), green=True)
     assert "red without any mutation" in done.stderr
     assert done.returncode == 1

@@ -38,7 +38,7 @@ def test_law_every_pair_is_in_one_batch(pairs: list[Pair], generator: torch.Gene
             assert tgt == expected_tgt + [PAD_ID] * (len(tgt) - len(expected_tgt))
 
 
-def test_law_no_batch_exceeds_the_budget_and_none_has_room_for_its_neighbour(pairs: list[Pair]):
+def test_law_no_batch_exceeds_the_budget_or_has_room_for_the_next_pair(pairs: list[Pair]):
     batches = make_batches(pairs, batch_tokens=BUDGET)
     assert all(max(batch.src.numel(), batch.tgt.numel()) <= BUDGET for batch in batches)
     for batch, following in itertools.pairwise(batches):
@@ -56,7 +56,7 @@ def test_law_pairs_that_just_fit_are_one_batch():
 
 
 @pytest.mark.parametrize("side", [0, 1], ids=["sources", "targets"])
-def test_law_the_longest_of_either_side_counts(side: int):
+def test_law_the_longest_sequence_of_either_side_counts_towards_the_budget(side: int):
     short, sizes = [5, EOS_ID], range(2, 8)
     long = [[5] * (size - 1) + [EOS_ID] for size in sizes]
     pairs: list[Pair] = [(ids, short) if side == 0 else (short, ids) for ids in long]

@@ -16,7 +16,7 @@ def tokenizer() -> Tokenizer:
     return Tokenizer.train((text for pair in TEXTS for text in pair), vocab_size=401)
 
 
-def test_law_a_pair_of_texts_is_its_own_ids(tokenizer: Tokenizer):
+def test_law_encoded_pairs_decode_to_their_texts(tokenizer: Tokenizer):
     pairs = encode_pairs(tokenizer, TEXTS[:3])
     for (src, tgt), (source, target) in zip(pairs, TEXTS[:3], strict=True):
         assert tokenizer.decode([src, tgt]) == [source, target]

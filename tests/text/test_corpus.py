@@ -130,7 +130,7 @@ def test_message_all_bad_lines_of_both_files_are_in_one_report(tmp_path: Path):
 
 @pytest.mark.message
 @pytest.mark.parametrize("kind", ["folder", "fifo", "loop", "dangling"])
-def test_message_what_is_not_a_regular_file(tmp_path: Path, kind: str):
+def test_message_a_path_that_is_not_a_regular_file(tmp_path: Path, kind: str):
     write(tmp_path, de=b"Eins.\n")
     path = tmp_path / "train.en"
     if kind == "folder":
@@ -198,7 +198,7 @@ def test_law_tatoeba_has_english_first_and_keeps_every_clean_pair(tmp_path: Path
     assert not load_corpus("toy").cleaned
 
 
-def test_law_a_third_column_and_the_zip_change_nothing(tmp_path: Path):
+def test_law_tatoeba_may_have_a_third_column_or_be_zipped(tmp_path: Path):
     plain = load_corpus("tatoeba", folder=tatoeba(tmp_path / "plain", [f"{en}\t{de}" for en, de in COLUMNS]))
     wide = tatoeba(tmp_path / "wide", [f"{en}\t{de}\tCC-BY 2.0 (somebody)" for en, de in COLUMNS])
     assert load_corpus("tatoeba", folder=wide) == plain
@@ -310,7 +310,7 @@ def test_law_the_published_files_are_multi30k(published: Path):
     ("name", "german"), [("train.de", "Zwei.\n"), ("train.en", "Eins.\n"), ("val.en", "")]
 )
 @pytest.mark.parametrize("source", ["en", "de"])
-def test_message_other_files_are_not_multi30k(published: Path, name: str, german: str, source: str):
+def test_message_a_modified_file_of_multi30k(published: Path, name: str, german: str, source: str):
     (published / name).write_text(german)
     target = {"en": "de", "de": "en"}[source]
     expected = (
@@ -421,7 +421,7 @@ def test_law_too_few_sentences_stay_in_train(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["val", "test", "dev"])
-def test_law_own_splits_stay_as_they_are(tmp_path: Path, name: str):
+def test_law_splits_provided_by_the_user_are_not_changed(tmp_path: Path, name: str):
     for language in ("en", "fr"):
         (own_files(tmp_path) / f"{name}.{language}").write_text("Bonjour.\n", encoding="utf-8")
     corpus = load_corpus("files", folder=tmp_path, target="fr")

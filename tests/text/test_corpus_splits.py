@@ -67,7 +67,7 @@ def test_law_sentences_without_a_word_are_different_sentences(pairs: list[Senten
         assert any(first != second for first, second in homes)
 
 
-def test_law_sizes_are_about_the_share(pairs: list[SentencePair]):
+def test_law_split_sizes_are_close_to_the_requested_share(pairs: list[SentencePair]):
     splits = split_by_sentence(pairs, share=SHARE)
     sizes = {name: len(chains(split)) / 101 for name, split in splits.items()}
     assert sizes == pytest.approx({"train": 0.6, "val": 0.2, "test": 0.2}, abs=0.1)

@@ -131,7 +131,7 @@ def test_law_a_server_may_send_the_whole_file_again(server: Server, tmp_path: Pa
 
 
 @pytest.mark.parametrize("more", [b"", b"?"], ids=["whole", "too long"])
-def test_law_a_part_that_is_too_long_is_downloaded_again(server: Server, tmp_path: Path, more: bytes):
+def test_law_an_oversized_partial_download_is_restarted(server: Server, tmp_path: Path, more: bytes):
     part(tmp_path / "file").write_bytes(DATA + more)
     get(server, tmp_path / "file")
     assert server.ranges == [f"bytes={len(DATA + more)}-", None]

@@ -23,11 +23,11 @@ from annotated_transformer.text.moses import Recaser, moses_lowercase
         ("en", "A sign [stop] & <go> | 50 %", "a sign [ stop ] & < go > | 50 %"),
     ],
 )
-def test_oracle_the_scripts_of_moses(language: str, text: str, prepared: str):
+def test_oracle_preprocessing_matches_the_scripts_of_moses(language: str, text: str, prepared: str):
     assert moses_lowercase(text, language) == prepared
 
 
-def test_law_lower_case_comes_first():
+def test_law_text_is_lowercased_before_tokenization():
     # Moses keeps the full stop of "Dr." and, before a small letter, of any word.
     assert moses_lowercase("Ein Satz. Noch einer.", "de") == "ein satz. noch einer ."
 
@@ -78,7 +78,7 @@ def test_law_a_training_sentence_is_restored():
     assert recase("") == ""
 
 
-def test_law_the_more_frequent_form_wins_and_a_first_word_does_not_count():
+def test_law_recasing_uses_the_most_frequent_form_and_ignores_first_words():
     recase = Recaser(["Junge Frau.", "Junge Frau.", "Der Junge geht.", "Ein Junge, eine junge Frau."], "de")
     assert recase("die junge frau") == "Die Junge Frau"
 

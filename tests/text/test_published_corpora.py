@@ -43,7 +43,9 @@ def test_law_the_book_quotes_the_terms(root: Path, name: str):
     assert f"```text\n{SOURCES[name].terms}\n```\n" in page
 
 
-def test_law_the_folder_inside_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_a_subfolder_named_after_the_corpus_takes_precedence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     assert corpus_folder("tatoeba", tmp_path) == tmp_path
     (tmp_path / "tatoeba").mkdir()
     assert corpus_folder("tatoeba", str(tmp_path)) == tmp_path / "tatoeba"

@@ -109,7 +109,7 @@ def test_law_frequent_words_become_one_token_in_both_languages(tokenizer: Tokeni
     assert all(len(ids) == 2 for ids in tokenizer.encode_source(["Park", "im", "sleeping"]))  # itself and EOS
 
 
-def test_law_json_keeps_everything(tokenizer: Tokenizer):
+def test_law_a_tokenizer_survives_a_round_trip_through_json(tokenizer: Tokenizer):
     again = Tokenizer.from_json(tokenizer.to_json())
     assert again.vocab_size == tokenizer.vocab_size
     assert again.encode_target(CORPUS + STRANGE) == tokenizer.encode_target(CORPUS + STRANGE)
@@ -142,7 +142,7 @@ def test_message_not_a_tokenizer(text: str):
 
 
 @pytest.mark.message
-def test_message_another_tokenizer(tokenizer: Tokenizer):
+def test_message_a_tokenizer_with_other_special_tokens(tokenizer: Tokenizer):
     other = tokenizer.to_json().replace("<bos>", "<s>")
     with pytest.raises(
         ValueError, match=r"the ids \(0, None, 2, 3\), but \(0, 1, 2, 3\) are needed; make it with"

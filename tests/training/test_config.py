@@ -21,7 +21,7 @@ from annotated_transformer.training.config import TrainingConfig
         ("max_lr", 0.0),
     ],
 )
-def test_message_settings_that_cannot_train(name: str, value: float):
+def test_message_settings_that_are_not_positive_numbers(name: str, value: float):
     with pytest.raises(ValueError, match=rf"{name}={value} is not a positive (whole )?number; give one"):
         TrainingConfig(**{name: value})
 
@@ -35,7 +35,7 @@ def test_message_no_limit():
 
 
 @pytest.mark.message
-def test_message_label_smoothing():
+def test_message_label_smoothing_of_one():
     with pytest.raises(
         ValueError, match=r"label_smoothing=1\.0 is not a probability; give 0 or more, below 1"
     ):

@@ -93,7 +93,7 @@ def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: 
     assert both[0] != both[1]  # the last bits tell that there were two
 
 
-def test_law_the_shards_of_a_batch_are_the_batch(copy_pairs, monkeypatch: pytest.MonkeyPatch):
+def test_law_the_shards_of_a_batch_make_up_the_whole_batch(copy_pairs, monkeypatch: pytest.MonkeyPatch):
     (batch,) = make_batches(copy_pairs(7), batch_tokens=101)
     groups = [ProcessGroup() for _ in range(3)]
     for rank, group in enumerate(groups):
@@ -121,7 +121,7 @@ def test_law_one_process_is_a_group_of_one(copy_pairs):
         assert group.broadcast(False) is False
 
 
-def test_law_each_process_draws_a_dropout_of_its_own(monkeypatch: pytest.MonkeyPatch):
+def test_law_each_process_draws_its_own_dropout_masks(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "DistributedDataParallel", lambda net, **options: net)
     net, draws = torch.nn.Linear(2, 2), []
     for rank in range(4):
@@ -137,7 +137,7 @@ def test_law_each_process_draws_a_dropout_of_its_own(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("first", [False, True])
 @pytest.mark.parametrize("second", [False, True])
-def test_law_the_first_process_decides_for_all(first: bool, second: bool):
+def test_law_rank_0_decides_for_all_processes(first: bool, second: bool):
     groups = [ProcessGroup(), ProcessGroup()]
     for rank, group in enumerate(groups):
         group.rank, group.world_size = rank, 2

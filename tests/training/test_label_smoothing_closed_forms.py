@@ -49,7 +49,7 @@ def floor(vocab: int, smoothing: float) -> float:
 
 
 @pytest.mark.parametrize(("vocab", "smoothing"), CASES)
-def test_law_optimization_ends_at_the_closed_forms(vocab: int, smoothing: float):
+def test_law_optimization_converges_to_the_closed_forms(vocab: int, smoothing: float):
     logits, loss = optimize(vocab, smoothing)
     best = 1 - smoothing + smoothing / vocab
     assert logits.softmax(-1)[LABEL].item() == pytest.approx(best, abs=1e-6)
@@ -59,7 +59,7 @@ def test_law_optimization_ends_at_the_closed_forms(vocab: int, smoothing: float)
     assert loss == pytest.approx(floor(vocab, smoothing), abs=1e-9)
 
 
-def test_law_the_numbers_of_ten_classes():
+def test_law_ten_classes_give_the_expected_probability_gap_and_loss():
     logits, loss = optimize(10, 0.1)
     assert logits.softmax(-1)[LABEL].item() == pytest.approx(0.91, abs=5e-5)
     assert (logits[LABEL] - logits[0]).item() == pytest.approx(4.511, abs=5e-4)
@@ -80,7 +80,7 @@ def test_law_at_the_papers_vocabulary_the_smoothed_loss_has_a_high_floor(
     assert math.exp(unsmoothed) == pytest.approx(1 / (1 - smoothing), rel=1e-4)
 
 
-def test_law_divergence_is_cross_entropy_less_a_constant():
+def test_law_kl_divergence_is_cross_entropy_minus_a_constant():
     """So both have the same gradient, and it does not matter which of them is trained on."""
     rng = torch.Generator().manual_seed(0)
     target = smoothed_label(11, 0.1)
@@ -93,7 +93,7 @@ def test_law_divergence_is_cross_entropy_less_a_constant():
         torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-14)
 
 
-def test_law_less_confidence_and_more_both_cost():
+def test_law_the_loss_is_lowest_at_the_confidence_of_the_closed_form():
     """The loss falls until the closed form's confidence and rises after it: what smoothing is for."""
     gaps = torch.linspace(0, 12, 121, dtype=torch.float64)
     losses = [loss_at(F.one_hot(torch.tensor(LABEL), 10) * gap, 0.1).item() for gap in gaps]

@@ -26,7 +26,7 @@ def labels() -> torch.Tensor:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
-def test_oracle_values_and_gradients_are_pytorchs(
+def test_oracle_values_and_gradients_match_pytorch(
     logits: torch.Tensor, labels: torch.Tensor, smoothing: float
 ):
     ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
@@ -41,7 +41,7 @@ def test_oracle_values_and_gradients_are_pytorchs(
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
-def test_oracle_in_place_stands_the_gradient_of_the_sum(logits: torch.Tensor, smoothing: float):
+def test_oracle_the_in_place_loss_leaves_the_gradient_of_the_sum(logits: torch.Tensor, smoothing: float):
     labels = torch.randint(1, VOCAB, (BATCH, TOKENS), generator=torch.Generator().manual_seed(1))
     logits[1, 2] *= 300  # so far apart that probabilities are 0
     leaf = logits.clone().requires_grad_()
@@ -69,7 +69,7 @@ def test_law_the_best_prediction_is_the_smoothed_label():
     assert (logits[0, 4] - logits[0, 5]).item() == pytest.approx(math.log(0.91 / 0.01))
 
 
-def test_law_padding_says_nothing(logits: torch.Tensor, labels: torch.Tensor):
+def test_law_padding_does_not_affect_the_loss(logits: torch.Tensor, labels: torch.Tensor):
     def loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         return label_smoothed_cross_entropy(logits, labels, smoothing=0.1, pad_id=PAD_ID)
 
@@ -83,7 +83,7 @@ def test_law_padding_says_nothing(logits: torch.Tensor, labels: torch.Tensor):
     assert loss(changed, labels) != before
 
 
-def test_law_the_pad_id_is_the_callers(logits: torch.Tensor, labels: torch.Tensor):
+def test_law_any_id_can_be_the_pad_id(logits: torch.Tensor, labels: torch.Tensor):
     swapped = labels.clone()
     swapped[labels == 0], swapped[labels == 7] = 7, 0
     logits = logits[..., [7, 1, 2, 3, 4, 5, 6, 0, 8, 9, 10]]
@@ -92,7 +92,7 @@ def test_law_the_pad_id_is_the_callers(logits: torch.Tensor, labels: torch.Tenso
     torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_law_half_precision_is_summed_in_single(logits: torch.Tensor, labels: torch.Tensor):
+def test_law_half_precision_logits_are_summed_in_float32(logits: torch.Tensor, labels: torch.Tensor):
     half = logits.to(torch.bfloat16)
     ours = label_smoothed_cross_entropy(half, labels, smoothing=0.1, pad_id=PAD_ID)
     assert ours.dtype == torch.float32
@@ -115,7 +115,7 @@ def test_message_nothing_but_padding(logits: torch.Tensor):
 
 @pytest.mark.message
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0])
-def test_message_smoothing_that_is_no_share(logits: torch.Tensor, labels: torch.Tensor, smoothing: float):
+def test_message_smoothing_out_of_range(logits: torch.Tensor, labels: torch.Tensor, smoothing: float):
     with pytest.raises(
         ValueError, match=f"smoothing={smoothing} is not a share of the probability; give 0 ≤ "
     ):

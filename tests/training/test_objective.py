@@ -13,7 +13,7 @@ from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
 
-def test_law_bf16_rounds_the_products_and_neither_the_loss_nor_the_weights(loss_of, copy_pairs):
+def test_law_bf16_rounds_the_products_but_not_the_loss_or_the_weights(loss_of, copy_pairs):
     one, pairs = model(), copy_pairs(97, seed=0)
     (batch,) = make_batches(pairs, batch_tokens=1009)
     rounded, exact = (loss_of(one, batch, dataclasses.replace(BRIEF, bf16=bf16)) for bf16 in (True, False))
@@ -34,7 +34,7 @@ def test_law_padding_in_the_batch_does_not_move_the_loss(loss_of, copy_pairs):
 
 
 @pytest.mark.parametrize("fast", [False, True])
-def test_law_only_the_fast_path_changes_how_memory_is_kept(monkeypatch: pytest.MonkeyPatch, fast: bool):
+def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch: pytest.MonkeyPatch, fast: bool):
     called: list[None] = []
     monkeypatch.setattr(objective, "keep_freed_memory", lambda: called.append(None))
     with objective.training_loss(model(), dataclasses.replace(BRIEF, fast=fast)):

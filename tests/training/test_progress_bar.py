@@ -32,7 +32,7 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
     assert re.match(rf"loss \d\.\d{{3}}, lr {report.lr:.1e}, {sum(labels) / 4:.0f} tokens/s", note)
 
 
-def test_law_no_bar_where_nobody_looks_on(monkeypatch: pytest.MonkeyPatch, copy_pairs):
+def test_law_the_bar_is_hidden_without_a_terminal(monkeypatch: pytest.MonkeyPatch, copy_pairs):
     monkeypatch.setattr(
         progress_bar, "tqdm", functools.partial(progress_bar.tqdm, file=(file := io.StringIO()))
     )

@@ -49,7 +49,7 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return checkpoint.load(folder)[0].state_dict()
 
 
-def test_law_a_recipe_that_was_stopped_ends_where_it_would_have(tmp_path: Path):
+def test_law_an_interrupted_recipe_resumes_to_the_same_weights(tmp_path: Path):
     train_from_recipe(RECIPE, corpus(), tmp_path / "whole", seed=3)
     for steps in (7, 17):
         train_from_recipe(for_steps(steps), corpus(), tmp_path / "resumed", seed=3)
@@ -68,7 +68,7 @@ def test_law_another_seed_is_another_model(tmp_path: Path):
     assert not torch.equal(first, second)
 
 
-def test_law_the_seed_draws_the_order_and_the_segmentations_too(
+def test_law_the_seed_also_determines_the_order_and_the_segmentations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     drawn = []
@@ -112,7 +112,7 @@ def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
     assert held <= longest < free
 
 
-def test_law_the_folder_has_the_mean_of_the_last_epochs_after_each(tmp_path: Path):
+def test_law_after_each_epoch_the_folder_holds_the_mean_of_the_last_epochs(tmp_path: Path):
     seen = []
 
     def look(report: object) -> None:  # is told before the epoch it tells of is written
@@ -134,7 +134,7 @@ def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
     }
 
 
-def test_law_a_mean_of_fewer_epochs_than_were_kept_leaves_the_older_out(tmp_path: Path):
+def test_law_averaging_fewer_epochs_than_were_kept_uses_only_the_last_ones(tmp_path: Path):
     train_from_recipe(RECIPE, corpus(), tmp_path, seed=3)
     train_from_recipe(
         dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3
@@ -144,7 +144,7 @@ def test_law_a_mean_of_fewer_epochs_than_were_kept_leaves_the_older_out(tmp_path
 
 
 @pytest.mark.parametrize("epochs", [0, 1])
-def test_law_a_training_killed_within_an_epoch_and_told_to_end_there_gives_what_it_had(
+def test_law_a_run_killed_within_an_epoch_can_end_there_with_the_same_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epochs: int
 ):
     class Killed(BaseException):
@@ -176,14 +176,14 @@ def own_tokenizer() -> Tokenizer:
     return Tokenizer.train(texts, vocab_size=SHAPE.vocab_size)
 
 
-def test_law_a_model_of_clean_sentences_cleans_what_it_reads(tmp_path: Path):
+def test_law_a_model_trained_on_cleaned_sentences_cleans_its_input(tmp_path: Path):
     for cleaned in (True, False):
         train_from_recipe(for_steps(1), corpus(cleaned=cleaned), tmp_path / str(cleaned), seed=0)
     said = [checkpoint.load(tmp_path / name)[1].normalize("„Ja“") for name in ("True", "False")]
     assert said == ['"Ja"', "„Ja“"]
 
 
-def test_law_a_corpus_without_validation_has_none(tmp_path: Path):
+def test_law_a_corpus_without_a_val_split_reports_no_validation_loss(tmp_path: Path):
     reports = list[EpochMetrics]()
     train_only = corpus(splits={"train": corpus().splits["train"]})
     train_from_recipe(for_steps(2), train_only, tmp_path, seed=0, log=reports.append)
@@ -191,14 +191,14 @@ def test_law_a_corpus_without_validation_has_none(tmp_path: Path):
     assert str(reports[0]) == f"step 2: training loss {reports[0].training_loss:.3f}"
 
 
-def test_law_another_tokenizer_is_another_training(tmp_path: Path):
+def test_law_another_tokenizer_means_another_training_run(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path, seed=0)
     with pytest.raises(ValueError, match=r"another training run: tokenizer was \w+ and is \w+;"):
         train_from_recipe(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
 
 
 @pytest.mark.parametrize("bpe_dropout", [0.0, 0.1])
-def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
+def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bpe_dropout: float
 ):
     lessons = []
@@ -219,13 +219,13 @@ def test_law_the_first_epochs_hold_each_pair_and_its_mirror_image(
         assert list(zip(*found, strict=True)) == expected
 
 
-def test_law_more_epochs_both_ways_are_another_training(tmp_path: Path):
+def test_law_more_bidirectional_epochs_mean_another_training_run(tmp_path: Path):
     train_from_recipe(dataclasses.replace(for_steps(1), bidirectional=1), corpus(), tmp_path, seed=0)
     with pytest.raises(ValueError, match="another training run: bidirectional was 1 and is 2;"):
         train_from_recipe(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
 
 
-def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
+def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dropout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     train_from_recipe(for_steps(2), corpus(), tmp_path / "first", seed=3)
@@ -246,7 +246,7 @@ def test_law_a_start_gives_weights_and_tokenizer_and_the_recipe_its_dropout(
     assert model.config.dropout == 0.17
 
 
-def test_law_a_training_with_a_start_ends_where_it_would_have_and_is_no_other(tmp_path: Path):
+def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_path: Path):
     for seed in (3, 4):
         train_from_recipe(for_steps(2), corpus(), tmp_path / f"start{seed}", seed=seed)
     start = {"seed": 5, "start": tmp_path / "start3"}
@@ -260,7 +260,7 @@ def test_law_a_training_with_a_start_ends_where_it_would_have_and_is_no_other(tm
 
 
 @pytest.mark.message
-def test_message_a_start_of_another_shape(tmp_path: Path):
+def test_message_a_starting_model_of_another_shape(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path / "first", seed=3)
     wider = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, d_ff=32, num_heads=4))
     message = r"first has d_ff=16, not 32 and num_heads=2, not 4; ask for its shape, or start without it"
@@ -279,7 +279,7 @@ def test_message_a_start_of_another_shape(tmp_path: Path):
         ({"bpe_dropout": -0.1}, r"bpe_dropout=-0\.1 is not a probability"),
     ],
 )
-def test_message_a_recipe_that_would_fail_late(setting: dict[str, float], message: str):
+def test_message_invalid_recipe_settings_are_refused_immediately(setting: dict[str, float], message: str):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(RECIPE, **setting)
 

@@ -15,17 +15,17 @@ from annotated_transformer.training.schedule import learning_rate
         (300_000, 1024, 5.705e-5),
     ],
 )
-def test_oracle_the_papers_rates(step: int, d_model: int, rate: float):
+def test_oracle_learning_rates_match_the_papers_formula(step: int, d_model: int, rate: float):
     assert learning_rate(step, d_model=d_model) == pytest.approx(rate, rel=1e-4)
 
 
-def test_law_it_rises_in_a_line_and_falls_with_the_root():
+def test_law_the_rate_rises_linearly_and_falls_with_the_inverse_square_root():
     assert learning_rate(2000) == pytest.approx(2000 * learning_rate(1))
     assert learning_rate(16_000) == pytest.approx(learning_rate(4000) / 2)
     assert max(range(1, 20_000), key=learning_rate) == 4000
 
 
-def test_law_a_peak_moves_the_height_and_nothing_else():
+def test_law_max_lr_scales_the_schedule_without_changing_its_shape():
     assert learning_rate(401, d_model=128, warmup_steps=401, max_lr=3e-3) == pytest.approx(3e-3)
     ratios = [
         learning_rate(step, d_model=128, warmup_steps=401, max_lr=3e-3)

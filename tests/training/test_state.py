@@ -11,7 +11,7 @@ from annotated_transformer.training.state import TrainingState
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_law_each_process_goes_on_with_the_generator_of_its_own_device(
+def test_law_each_process_resumes_with_the_generator_of_its_own_device(
     make_model, monkeypatch: pytest.MonkeyPatch, rank: int
 ):
     """The devices are made up: none is needed to see which state goes where."""

@@ -13,7 +13,7 @@ from tests.tiny_run import STEPS, Run, lines, same
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_law_a_training_that_was_asked_to_stop_ends_as_if_it_were_not(
+def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(
     run: Run, tmp_path: Path, copy_pairs: Callable[..., list[Pair]]
 ):
     validation = copy_pairs(5, seed=1)
@@ -38,7 +38,7 @@ def test_law_a_training_that_was_asked_to_stop_ends_as_if_it_were_not(
 
 
 @pytest.mark.message
-def test_message_a_training_that_was_asked_to_stop_names_its_last_step(run: Run):
+def test_message_a_run_stopped_on_request_names_its_last_step(run: Run):
     message = "the training run was asked to stop, and did after step 3$"
     asked = iter([False, False, False, True])
     with pytest.raises(TrainingStopped, match=message):

@@ -42,7 +42,7 @@ def test_law_the_same_seeds_give_the_same_weights(copy_pairs):
     assert not any(map(torch.equal, first, other))
 
 
-def test_oracle_an_update_is_pytorchs_adam_on_the_papers_settings(copy_pairs):
+def test_oracle_an_update_matches_pytorchs_adam_with_the_papers_settings(copy_pairs):
     ours, theirs = model().double(), model().double()
     pairs = copy_pairs(3, seed=0)
     train(ours, pairs, dataclasses.replace(BRIEF, steps=2), generator=rng())
@@ -89,7 +89,7 @@ def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
     assert asked == [0, 1, 2]  # each once
 
 
-def test_law_minutes_end_the_training(monkeypatch: pytest.MonkeyPatch, copy_pairs):
+def test_law_training_ends_after_the_given_minutes(monkeypatch: pytest.MonkeyPatch, copy_pairs):
     seconds = itertools.count(0.0, 1.0)
     monkeypatch.setattr(progress_bar.time, "monotonic", lambda: next(seconds))
     config = dataclasses.replace(BRIEF, steps=None, minutes=0.5)
@@ -111,7 +111,7 @@ def test_law_all_processes_stop_at_the_same_step(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("lengths", [(67, 2), (2, 68)], ids=["source", "target"])
-def test_law_a_pair_that_fills_the_positions_is_learned(copy_pairs, lengths: tuple[int, int]):
+def test_law_a_pair_that_fills_all_positions_can_be_trained_on(copy_pairs, lengths: tuple[int, int]):
     """The decoder reads the target without its last token: 68 tokens take 67 positions."""
     src, tgt = lengths
     pairs = [([4] * (src - 1) + [EOS_ID], [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
@@ -121,7 +121,7 @@ def test_law_a_pair_that_fills_the_positions_is_learned(copy_pairs, lengths: tup
 
 
 @pytest.mark.message
-def test_message_a_loss_that_is_no_number_stops_before_the_weights(copy_pairs):
+def test_message_a_nan_loss_stops_training_before_the_weights_change(copy_pairs):
     broken = model()
     with torch.no_grad():
         broken.embedding.weight[EOS_ID] = math.nan
@@ -134,7 +134,7 @@ def test_message_a_loss_that_is_no_number_stops_before_the_weights(copy_pairs):
 
 
 @pytest.mark.parametrize("fast", [False, True])
-def test_law_a_model_of_other_special_ids_learns_the_same(copy_pairs, fast: bool):
+def test_law_training_does_not_depend_on_which_ids_are_special(copy_pairs, fast: bool):
     """Ids are names: with ids, rows of the embedding and labels renamed, every number is the same."""
     new_id = torch.randperm(17, generator=rng())
     pairs = copy_pairs(43)

@@ -44,7 +44,7 @@ def test_law_the_mean_is_over_labels_and_not_over_batches(loss_of, copy_pairs):
         (([4, 2], [1, 17, 2]), "pair 5 holds the id 17, and the model has vocab_size=17; build the model"),
     ],
 )
-def test_message_a_pair_of_other_ids_stops_before_the_first_update(copy_pairs, pair, sentence: str):
+def test_message_a_pair_with_invalid_ids_stops_before_the_first_update(copy_pairs, pair, sentence: str):
     with pytest.raises(ValueError, match=sentence):
         train(model(), [*copy_pairs(5), pair], BRIEF, generator=rng())
 

@@ -220,7 +220,7 @@ def test_oracle_the_links_are_those_written_by_hand(line: str):
 
 
 @pytest.mark.message
-def test_message_the_plural_of_a():
+def test_message_a_plural_noun_after_the_article_a():
     with pytest.raises(ValueError, match="'a dogs' is not English; give the determiner 'the' or 'my'"):
         phrase("a dogs")
 
@@ -231,7 +231,7 @@ def test_message_a_pronoun_as_object():
         sentence("the man | helps | I")
 
 
-def test_law_the_verb_agrees_in_english_too():
+def test_law_english_verbs_and_articles_agree():
     verb = Verb("go", "goes", "gehe", "geht", "gehen", "", ())
     assert [verb.english(person) for person in ("first", "third", "plural")] == ["go", "goes", "go"]
     noun = Noun("eye", "eyes", "Auge", "Augen", "neuter")

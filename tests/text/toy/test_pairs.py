@@ -46,7 +46,7 @@ def test_law_pairs_are_distinct_and_english_determines_german(many: list[ToyPair
     assert len({pair.source for pair in every}) == len(every) == sum(map(len, small)) > 10_000
 
 
-def test_law_every_pattern_has_its_share(many: list[ToyPair]):
+def test_law_every_sentence_pattern_has_a_substantial_share(many: list[ToyPair]):
     kinds = [(" dass " in pair.target, " weil " in pair.target) for pair in many]
     shares = {kind: kinds.count(kind) / len(kinds) for kind in set(kinds)}
     assert set(shares) == {(False, False), (True, False), (False, True)}
@@ -56,7 +56,7 @@ def test_law_every_pattern_has_its_share(many: list[ToyPair]):
     assert everything <= {pair.source for pair in many}
 
 
-def test_law_the_seed_decides():
+def test_law_the_seed_determines_the_pairs():
     first, again, other = toy_pairs(997, seed=1), toy_pairs(997, seed=1), toy_pairs(997, seed=2)
     assert first == again
     assert first != other
@@ -96,7 +96,7 @@ def test_law_a_small_model_learns_the_language(learnt: tuple[Transformer, WordVo
     assert right / len(held_out) >= 0.95
 
 
-def test_law_its_cross_attention_finds_the_gold_word(
+def test_law_the_trained_cross_attention_finds_the_aligned_word(
     learnt: tuple[Transformer, WordVocabulary, list[ToyPair]],
 ):
     """Where a target word is said, the mean over the heads is highest on a word it is linked to."""

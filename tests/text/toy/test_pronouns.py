@@ -29,7 +29,7 @@ def test_law_each_noun_and_each_place_is_the_answer_equally_often():
     assert set(pairs.values()) == {4}
 
 
-def test_law_a_vector_says_which_word_it_is_and_for_nouns_which_role():
+def test_law_a_vector_encodes_the_word_and_for_nouns_the_role():
     sentences = pronoun_sentences()
     x = encode_pronouns(sentences)
     assert x.shape == (60, 7, len(PRONOUN_FEATURES))

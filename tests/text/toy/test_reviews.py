@@ -25,7 +25,7 @@ def rating(words):
     return total
 
 
-def test_law_a_score_is_the_sum_of_the_opinions_and_not_turns_one():
+def test_law_a_rating_is_the_sum_of_the_opinions_and_not_negates_one():
     reviews = all_reviews()
     assert len({review.words for review in reviews}) == len(reviews) == 576  # 12 × (64 − 16 that cancel)
     for review in reviews:
@@ -35,7 +35,7 @@ def test_law_a_score_is_the_sum_of_the_opinions_and_not_turns_one():
     assert str(reviews[0]) == " ".join(reviews[0].words)
 
 
-def test_law_half_of_the_reviews_have_an_opposite_of_the_same_words():
+def test_law_half_of_the_reviews_have_a_reordering_with_the_opposite_rating():
     bags = defaultdict(set)
     for review in all_reviews():
         bags[tuple(sorted(review.words))].add(review.rating)
@@ -44,7 +44,7 @@ def test_law_half_of_the_reviews_have_an_opposite_of_the_same_words():
     assert all("not" in review.words for review in torn)
 
 
-def test_law_the_parts_are_disjoint_and_the_generator_decides():
+def test_law_the_splits_are_disjoint_and_determined_by_the_generator():
     seen, unseen = split_reviews(torch.Generator().manual_seed(0))
     assert (len(seen), len(unseen)) == (432, 144)
     assert set(seen) | set(unseen) == set(all_reviews())
@@ -52,7 +52,7 @@ def test_law_the_parts_are_disjoint_and_the_generator_decides():
     assert seen != split_reviews(torch.Generator().manual_seed(1))[0]
 
 
-def test_law_ids_are_places_in_the_list_of_words_and_the_rest_is_padding():
+def test_law_ids_index_the_word_list_and_short_reviews_are_padded():
     ids = encode_reviews([Review(("plot", "good"), 1), Review(("acting", "not", "bad"), 1)])
     found = [[REVIEW_WORDS[id_] for id_ in line] for line in ids.tolist()]
     assert found == [["plot", "good", "<pad>"], ["acting", "not", "bad"]]

@@ -29,7 +29,7 @@ def words_of(scenes, role):
 
 
 @pytest.mark.parametrize("draw", [draw_scenes, draw_typical_scenes])
-def test_law_a_scene_has_one_cell_of_each_role_but_the_background_anywhere(draw):
+def test_law_subject_verb_and_object_each_fill_one_cell_anywhere_in_a_scene(draw):
     scenes = drawn(draw, cells=7)
     for role, count in enumerate((1, 1, 1, 4)):
         assert ((scenes.roles == role).sum(dim=1) == count).all()
@@ -37,7 +37,7 @@ def test_law_a_scene_has_one_cell_of_each_role_but_the_background_anywhere(draw)
     assert (scenes.captions()[:, 0] != scenes.captions()[:, 2]).all()
 
 
-def test_law_words_go_with_roles_in_typical_scenes_only():
+def test_law_words_predict_roles_only_in_typical_scenes():
     mixed, typical = drawn(), drawn(draw_typical_scenes)
     for role, some, own in (
         ("subject", NOUNS, ANIMALS),
@@ -71,7 +71,7 @@ def test_law_swapped_roles_swap_the_words_of_the_caption():
     assert torch.equal(swapped.words, scenes.words)
 
 
-def test_law_an_order_moves_cells_whole_and_keeps_the_caption():
+def test_law_reordering_moves_whole_cells_and_keeps_the_caption():
     scenes = drawn(count=20, cells=5)
     moved = scenes.reordered(torch.tensor([3, 0, 4, 1, 2]))
     assert torch.equal(moved.features()[:, 1], scenes.features()[:, 0])
@@ -79,7 +79,7 @@ def test_law_an_order_moves_cells_whole_and_keeps_the_caption():
     assert not torch.equal(moved.places(), scenes.places())
 
 
-def test_law_the_generator_decides():
+def test_law_the_generator_determines_the_scenes():
     assert torch.equal(drawn().words, drawn().words)
     assert not torch.equal(drawn().words, drawn(seed=1).words)
 

@@ -24,7 +24,7 @@ def draw(task: Task, count: int, seed: int, lengths: range = range(2, 8)) -> lis
     return task(count, symbols=SYMBOLS, lengths=lengths, generator=rng)
 
 
-def test_law_the_answer_is_the_same_or_the_reverse():
+def test_law_the_target_is_the_source_or_its_reverse():
     for (src, same), (again, back) in zip(draw(copy_pairs, 97, 0), draw(reverse_pairs, 97, 0), strict=True):
         *ids, end = src
         assert end == EOS_ID
