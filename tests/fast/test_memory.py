@@ -32,7 +32,7 @@ def faults(how: str) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has the thresholds")
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no glibc, whose malloc keeps memory")
 def test_law_memory_that_was_freed_is_used_again_without_page_faults():
     pages = 64 * 2**20 // 4096
     assert faults("by default") > pages // 4
