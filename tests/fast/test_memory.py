@@ -32,11 +32,12 @@ def faults(how: str) -> int:
     return int(done.stdout)
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="no glibc, whose malloc keeps memory")
 def test_law_memory_that_was_freed_is_used_again_without_page_faults():
-    pages = 64 * 2**20 // 4096
-    assert faults("by default") > pages // 4
-    assert faults("keep") < pages // 100
+    by_default, kept = faults("by default"), faults("keep")
+    if platform.libc_ver()[0] == "glibc":  # elsewhere, it only has to run
+        pages = 64 * 2**20 // 4096
+        assert by_default > pages // 4
+        assert kept < pages // 100
 
 
 def test_law_keep_freed_memory_does_nothing_without_glibc(monkeypatch: pytest.MonkeyPatch):
