@@ -17,8 +17,6 @@ from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from tests.decoder_steps import CACHES, WORDS, decode, some_targets
 
-MakeModel = Callable[..., Transformer]
-
 
 @pytest.mark.message
 @pytest.mark.parametrize(
@@ -251,7 +249,7 @@ def test_law_each_kind_of_hook_is_seen_until_it_is_removed(register: str):
     assert not has_hooks(layer)
 
 
-def test_law_a_changed_module_is_not_replaced(make_model: MakeModel):
+def test_law_a_changed_module_is_not_replaced(make_model: Callable[..., Transformer]):
     class Half(nn.Dropout):
         def forward(self, x):
             return x / 2

@@ -40,6 +40,15 @@ def test_law_memory_that_was_freed_is_used_again_without_page_faults():
         assert kept < pages // 100
 
 
+def test_law_keep_freed_memory_loads_no_library_on_windows(monkeypatch: pytest.MonkeyPatch):
+    def refuse(name: None) -> None:
+        raise TypeError("LoadLibrary() argument 1 must be str, not None")
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(memory.sys, "platform", "win32")
+    memory.keep_freed_memory()
+
+
 def test_law_keep_freed_memory_does_nothing_without_glibc(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: object())
     memory.keep_freed_memory()
