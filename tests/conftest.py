@@ -94,6 +94,15 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Let PyTorch use one thread during a test."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Return the path of a Chromium that Playwright can drive (`executable_path=`)."""

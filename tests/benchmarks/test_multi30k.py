@@ -3,7 +3,6 @@
 import contextlib
 import json
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -84,13 +83,9 @@ BRIEF = replace(SMALL, training=replace(SMALL.training, steps=2))
 SEARCH = {"beam_size": 5, "length_penalty": PlainLength()}
 
 
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Train with one thread, as the teachers do, so that no run warns that its threads have changed."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures(
+    "one_thread"
+)  # as the teachers train; a resumed run warns of another number
 
 
 @pytest.fixture

@@ -18,9 +18,8 @@ Pair = tuple[Tensor, list[Tensor]]  # a parameter of theirs, and those of ours t
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> None:
-    """Keep to one thread: the tensors are tiny."""
-    torch.set_num_threads(1)
+def one_thread(one_thread: None) -> None:
+    """Keep to one thread in every test of the model: the tensors are tiny."""
 
 
 @pytest.fixture
