@@ -20,7 +20,8 @@ from annotated_transformer.decoding.sampling import Temperature
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import KINDS, ablate_head, attention_maps
 from annotated_transformer.model.inference import suppress_tokens
-from annotated_transformer.text.batching import Batch
+from annotated_transformer.text.batching import Batch, pad
+from annotated_transformer.text.tokenizer import BOS_ID
 from benchmarks.serving import serving
 from tests.explorer_sentences import sentences, strings
 
@@ -145,8 +146,13 @@ def test_oracle_any_ids_decode_as_in_python(page, translators, direction):
 @pytest.mark.parametrize("part", PARTS)
 def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, translators, part, direction):
     translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
-    model = translator.model
-    for text, src in zip(texts, sources(translator, texts), strict=True):
+    model, ids = translator.model, translator.encode(texts).ids
+    found_ids = real(greedy_search(model, pad(ids)))
+    batch = Batch(list(range(len(ids))), pad(ids), pad([[BOS_ID, *tgt] for tgt in found_ids]))
+    with torch.inference_mode():
+        all_logits = [suppress_tokens(one, model.config) for one in model(batch.src, batch.decoder_input)]
+        all_maps = attention_maps(model, batch)
+    for row, (text, src, tgt) in enumerate(zip(texts, ids, found_ids, strict=True)):
         found = page.evaluate(
             """async ([direction, text]) => {
               const { source, target, attention, logProb } = await client.translate({ direction, text });
@@ -157,21 +163,22 @@ def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, tr
             }""",
             [direction, text],
         )
-        tgt = greedy_search(model, src)
-        assert found["source"]["ids"] == src[0].tolist(), text
-        assert found["target"]["ids"] == tgt[0].tolist(), text
-        batch = Batch([0], src, torch.cat([torch.tensor([[1]]), tgt], dim=1))
-        with torch.inference_mode():
-            logits = suppress_tokens(model(batch.src, batch.decoder_input)[0], model.config)
-            maps = attention_maps(model, batch)
+        assert found["source"]["ids"] == src, text
+        assert found["target"]["ids"] == tgt, text
+        logits = all_logits[row][: len(tgt)]
         apart = unpack(found["logits"], *logits.shape) - logits.clamp(min=-1e9)
         assert apart.abs().max() < LOGITS, text
-        for kind in KINDS:
-            weights = maps[kind][0]
+        sizes = {
+            "encoder": (len(src), len(src)),
+            "decoder": (len(tgt), len(tgt)),
+            "cross": (len(tgt), len(src)),
+        }
+        for kind, (queries, keys) in sizes.items():
+            weights = all_maps[kind][row, ..., :queries, :keys]
             apart = unpack(found["attention"][kind], *weights.shape) - weights
             assert apart.abs().max() < ATTENTION, (text, kind)
-        expected = logits.log_softmax(dim=-1).gather(1, tgt[0][:, None]).sum()
-        assert found["logProb"] == pytest.approx(float(expected), abs=LOGITS * tgt.size(1)), text
+        expected = logits.log_softmax(dim=-1)[range(len(tgt)), tgt].sum()
+        assert found["logProb"] == pytest.approx(float(expected), abs=LOGITS * len(tgt)), text
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -179,9 +186,7 @@ def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, tr
 @pytest.mark.parametrize("part", PARTS)
 def test_oracle_beam_search_matches_python(page, translators, part, direction):
     translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
-    expected = [
-        real(beam_search(translator.model, src, beam_size=4).ids)[0] for src in sources(translator, texts)
-    ]
+    expected = real(beam_search(translator.model, pad(translator.encode(texts).ids), beam_size=4).ids)
     assert translated(page, direction, texts, '{ method: "beam", beamSize: 4 }') == expected
 
 
@@ -191,13 +196,14 @@ def test_oracle_beam_search_matches_python(page, translators, part, direction):
 def test_oracle_decoding_continues_from_forced_tokens_as_in_python(page, translators, part, direction):
     translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
     prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)][PARTS[part]]
-
-    def forced(src: torch.Tensor, prefix: list[int]) -> list[int]:
-        rest = iter(prefix)
-        choose = lambda logits: torch.tensor([next(rest, int(logits.argmax()))])  # noqa: E731
-        return generate(translator.model, src, choose)[0].tolist()
-
-    expected = list(map(forced, sources(translator, texts), prefixes))
+    expected: list[list[int]] = [[] for _ in texts]
+    for length in (1, 2):  # sources with prefixes of one length are decoded as a batch
+        rows = [i for i, prefix in enumerate(prefixes) if len(prefix) == length]
+        steps = iter(torch.tensor([prefixes[i] for i in rows]).T)
+        choose = lambda logits, steps=steps: next(steps, logits.argmax(dim=-1))  # noqa: E731
+        src = pad(translator.encode([texts[i] for i in rows]).ids)
+        for i, ids in zip(rows, real(generate(translator.model, src, choose)), strict=True):
+            expected[i] = ids
     assert translated(page, direction, texts, f"{{ prefix: {json.dumps(prefixes)}[i] }}") == expected
     narrow = f'{{ method: "beam", beamSize: 1, prefix: {json.dumps(prefixes)}[i] }}'
     assert translated(page, direction, texts[:FEW], narrow) == expected[:FEW]

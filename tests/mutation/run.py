@@ -10,18 +10,19 @@ A mutant is
     new = "what stands there instead"
     tests = ["tests/….py::test_law_…"]  # what must turn red; or chapters: ["chapters/….ipynb"]
     message = true  # where the tests are marked `message`: they run without the shape checker
+    slow = true  # where the tests take longer than importing the package with the shape checker
 
 It counts as killed where a test fails, where the tests cannot be collected any more, or where they find
 no end; not where pytest is called wrongly or finds no test. All this is said in the table. First the same
 tests must pass with nothing broken; `--green` says that pytest has just seen that, as in `make test`, and
-then one test of each file shows that they run here as well.
+then one test of each file and one chapter show that they run here as well.
 
 Without the shape checker the package is imported in a third of the time, so the tests run without it first,
 and with it where the mutant survives that. At the end, what turned red without the checker must be green
-there with nothing broken.
+there with nothing broken. Slow tests run with the checker only, which spares them that last run.
 
 Importing PyTorch takes longer than most tests, so it is done once: each run of pytest is a fork of a
-process that has imported what the tests need, but nothing of the package. That comes from a copy of the
+process that has imported what the table names, but nothing of the package. That comes from a copy of the
 project, one for each worker, in which the mutant stands. The copy keeps its bytecode from one run to the
 next. Python believes bytecode where the source has the same size and second of change, so each mutant gets
 a second of its own, and the mended file the one that it had.
@@ -46,12 +47,10 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
+from _pytest.config import builtin_plugins
 from tqdm import tqdm
 
 PACKAGE = "annotated_transformer"
-IMPORTED = ["beartype", "jaxtyping", "numpy", "torch", "torch._dynamo", "torch.utils.flop_counter"]
-IMPORTED += ["tokenizers", "safetensors.torch", "sacrebleu", "sacremoses", "matplotlib.backends.backend_svg"]
-IMPORTED += ["IPython.display", "nbformat"]
 NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "__pycache__", "*.egg-info")
 WORKERS, SECONDS = 2, 240  # for one run of pytest; after that it is stopped
 TESTS = 20  # in one run without any mutation
@@ -79,6 +78,7 @@ class Mutant:
     new: str
     tests: list[str]
     message: bool = False
+    slow: bool = False
 
     def options(self) -> list[str]:
         """Return how pytest runs its tests where nothing is broken."""
@@ -182,10 +182,11 @@ def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
     try:
         put(path, mutant.applied(source), changed + next(NUMBERS))
         options = mutant.options()
-        if options is SHAPES:
+        first = options is SHAPES and not mutant.slow
+        if first:
             killed, by = verdict(*run_tests(PLAIN, mutant.tests, seconds))
             unchecked = (by,) if killed and "::" in by else (*mutant.tests,) * killed
-        if options is not SHAPES or by == SURVIVED:
+        if not first or by == SURVIVED:
             killed, by = verdict(*run_tests(options, mutant.tests, seconds))
     except ValueError as error:
         killed, by = False, f"BROKEN: {error}"
@@ -201,6 +202,7 @@ def controls(mutants: list[Mutant], *, green: bool) -> list[tuple[list[str], lis
         tests = list({test: None for m in mutants if m.options() == options for test in m.tests})
         if green:
             tests = list({test.partition("::")[0]: test for test in tests}.values())
+            tests = tests[:1] if options is CHAPTER else tests
         runs += in_parts(options, tests)
     return runs
 
@@ -228,6 +230,7 @@ def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
     written = tomllib.loads((arguments.root / "tests/mutation/mutants.toml").read_text(encoding="utf-8"))
     mutants = [Mutant(**entry) for entry in written["mutant"]]
     chosen = [m for m in mutants if not arguments.words or any(word in m.name for word in arguments.words)]
+    arguments.imported = written.get("imported", [])
     chosen.sort(key=lambda mutant: mutant.options() is not CHAPTER)  # the longest first: none is left alone
     if not chosen or len({m.name for m in mutants}) < len(mutants):
         raise SystemExit(f"no mutant is named like {arguments.words}, or two share a name")
@@ -240,7 +243,8 @@ def main() -> int:
     start, lost = time.monotonic(), []
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    for name in IMPORTED:  # with one thread: no other could hold a lock while we fork
+    plugins = [f"_pytest.{name}" for name in builtin_plugins]
+    for name in [*plugins, *arguments.imported]:  # with one thread: no other holds a lock while we fork
         importlib.import_module(name)
     gc.freeze()  # or each fork's collector walks, and so copies, all that was imported
     runs = controls(mutants, green=arguments.green)

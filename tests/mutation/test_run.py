@@ -54,6 +54,7 @@ def test_half(): assert half(4) == 2
 def test_refused():
     with pytest.raises(Exception, match="type"): half(4.0)
 """
+IMPORTED = 'imported = ["torch", "jaxtyping", "beartype"]'
 MARKERS = '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\nmarkers = ["message", "page"]\n'
 
 
@@ -66,7 +67,9 @@ def judge(
     (root / "tests" / "mutation").mkdir(parents=True)
     (root / "tests" / "test_double.py").write_text(TESTS, encoding="utf-8")
     (root / "tests" / "test_half.py").write_text(CHECKED, encoding="utf-8")
-    (root / "tests" / "mutation" / "mutants.toml").write_text("\n".join(mutants), encoding="utf-8")
+    (root / "tests" / "mutation" / "mutants.toml").write_text(
+        "\n".join([IMPORTED, *mutants]), encoding="utf-8"
+    )
     (root / "pyproject.toml").write_text(MARKERS, encoding="utf-8")
     command = [sys.executable, str(RUN), "--root", str(root), "--seconds", str(seconds), *["--green"] * green]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -166,6 +169,12 @@ def test_law_tests_that_fail_without_a_mutation_kill_nothing(tmp_path: Path):
 
 def test_law_a_mutant_that_only_the_shape_checker_notices_is_killed(tmp_path: Path):
     done = judge(tmp_path, mutant("float", "n / 2", old="n // 2", of="half", test="::test_half"))
+    assert "1 of 1 mutants killed" in done.stdout, done.stderr
+
+
+def test_law_a_slow_test_runs_with_the_shape_checker_only(tmp_path: Path):
+    unchecked = {"new": "def half(n)", "old": "def half(n: int) -> int", "of": "half"}
+    done = judge(tmp_path, mutant("any", **unchecked, test="::test_refused", more="slow = true"))
     assert "1 of 1 mutants killed" in done.stdout, done.stderr
 
 
