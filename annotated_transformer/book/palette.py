@@ -1,7 +1,7 @@
-"""One colour for one role on every page of the book; always with a second mark beside it.
+"""One color for one role on every page of the book; always with a second mark beside it.
 
-The eight role colours are safe for colour-blind readers (Okabe and Ito). They fill shapes and draw lines, and
-are the same on a light and on a dark page. The colours of `THEMED` are for text and background: on a page of
+The eight role colors are safe for color-blind readers (Okabe and Ito). They fill shapes and draw lines, and
+are the same on a light and on a dark page. The colors of `THEMED` are for text and background: on a page of
 the book they become CSS variables and follow its theme; elsewhere they are what is written here.
 """
 
@@ -24,7 +24,7 @@ KEY_TEXT = "#005F99"
 VALUE_TEXT = "#00704F"
 OUTPUT_TEXT = "#9C3D74"
 
-# Attention maps run from paper (0) to HEAT (1). In the dark, HEAT is bright: book.css has the other values.
+# Attention maps run from paper (0) to HEAT (1). In the dark, HEAT is bright: figures.css has the other values.
 HEAT = "#1F1147"
 HEAT_INK_LOW = "#010101"  # numbers on light cells; the inks change places in the dark
 HEAT_INK_HIGH = "#FDFDFD"

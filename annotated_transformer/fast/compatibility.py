@@ -15,13 +15,13 @@ from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
-from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.model.transformer import ACTIVATIONS, Transformer
 
 KNOWN = (
     *(TokenEmbedding, SinusoidalPositions, LearnedPositions, Decoder, DecoderLayer),
     *(MultiHeadAttention, ScaledDotProductAttention, FusedAttention, FeedForward),
     *(PostNorm, PreNorm, LayerNorm),
-    *(nn.Linear, nn.ReLU, nn.GELU, nn.Dropout, nn.Identity, nn.ModuleList),
+    *(nn.Linear, nn.Dropout, nn.Identity, nn.ModuleList, *ACTIVATIONS.values()),
 )
 IDLE = (nn.Dropout, nn.Identity)  # allowed as `dropout` and `weights`: both do nothing in evaluation
 METHODS = {
