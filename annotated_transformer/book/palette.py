@@ -24,7 +24,7 @@ KEY_TEXT = "#005F99"
 VALUE_TEXT = "#00704F"
 OUTPUT_TEXT = "#9C3D74"
 
-# Attention maps run from paper (0) to HEAT (1). In the dark, HEAT is bright: figures.css has the other values.
+# Attention maps run from paper (0) to HEAT (1). In the dark, HEAT is bright; figures.css has those values.
 HEAT = "#1F1147"
 HEAT_INK_LOW = "#010101"  # numbers on light cells; the inks change places in the dark
 HEAT_INK_HIGH = "#FDFDFD"
