@@ -110,6 +110,9 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     assert page.select("button, input, [tabindex]") == []  # the script brings them
     words = [word.get_text() for word in page.select(".at-x-queries li")]
     assert words[FRAME["step"]].startswith("morgen reads tomorrow 88 %")
+    assert words[2].startswith(", (comma) reads")
+    chosen = [word.get_text() for word in page.select(".at-x-bar-token") if "✓ written" in word.get_text()]
+    assert chosen == ["morgen ✓ written"]
     assert page.select_one("h3").get_text() == "Why morgen?"
     assert page.select(".at-x-bar-number")[0].get_text() == "96.6 %"
     label = page.select_one("svg")["aria-label"]
@@ -154,7 +157,7 @@ def test_law_the_first_frame_names_its_own_languages_and_layer(
     assert "(layer 2, mean of its heads)" in page.select_one(".at-x-why").get_text()
     assert "the English tokens" in page.select_one("svg")["aria-label"]
     words = [word.get_text() for word in page.select(".at-x-queries .at-x-word")]
-    assert [word.split(" reads")[0] for word in words] == ["I", "be", "+gle", "end"]
+    assert [word.split(" reads")[0] for word in words] == ["I", "be", "+gle", "end (end of sentence)"]
     assert page.select_one("h3").get_text() == "Why +gle?"
 
 
