@@ -1,6 +1,7 @@
 """The explorer's script alone, made from its source, beside an engine that answers at once."""
 
 import contextlib
+import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -168,6 +169,17 @@ def test_law_nothing_is_loaded_before_the_reader_asks(first: Page):
     ready(first)
     assert first.evaluate("asked[0]") == ["load", "en-de"]
     assert status(first).startswith(f"Translated: {translation(first)} 8 tokens, log-probability −")
+
+
+def test_law_each_wrong_script_is_still_a_program(first: Page):
+    listed = tomllib.loads((ROOT / "tests" / "mutation" / "mutants.toml").read_text(encoding="utf-8"))
+    ours = [mutant for mutant in listed["mutant"] if "explorer/ui/" in mutant["file"]]
+    assert len(ours) >= 20
+    for mutant in ours:
+        source = (ROOT / mutant["file"]).read_text(encoding="utf-8")
+        changed = source.replace(mutant["old"], mutant["new"])
+        assert changed != source, mutant["name"]
+        first.evaluate("source => { new Function(source); }", changed)
 
 
 # What attention is drawn, lit and said.

@@ -51,7 +51,7 @@ from tqdm import tqdm
 PACKAGE = "annotated_transformer"
 IMPORTED = ["beartype", "jaxtyping", "numpy", "torch", "torch._dynamo", "torch.utils.flop_counter"]
 IMPORTED += ["tokenizers", "safetensors.torch", "sacrebleu", "sacremoses", "matplotlib.backends.backend_svg"]
-IMPORTED += ["IPython.display", "nbformat"]
+IMPORTED += ["IPython.display", "nbformat", "jinja2", "sphinx.errors", "yaml", "playwright.sync_api"]
 NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "__pycache__", "*.egg-info")
 WORKERS, SECONDS = 2, 240  # for one run of pytest; after that it is stopped
 TESTS = 20  # in one run without any mutation
@@ -88,7 +88,7 @@ class Mutant:
     def applied(self, source: str) -> str:
         """Return the file's text with the mutation in it; it must still be a program.
 
-        That of a script is seen in a browser, by `tests/book/test_explorer_engine.py`.
+        That of a script is seen in a browser, by `test_explorer_engine.py` and `test_explorer_ui.py`.
         """
         found = source.count(self.old)
         if found != 1:
