@@ -23,47 +23,6 @@ from tests.explorer_pages import (
 
 
 @pages
-def test_law_keys_walk_through_the_translation(fresh: Page):
-    fresh.focus("[data-key='query 5']")
-    assert fresh.evaluate("document.activeElement.textContent").startswith("morgen reads tomorrow 88 %")
-    fresh.keyboard.press("ArrowDown")
-    assert "Why kommen?" in why(fresh)
-    assert fresh.evaluate("document.activeElement.textContent").startswith("kommen reads come")
-    fresh.keyboard.press("End")
-    assert "Why end?" in why(fresh)
-    fresh.keyboard.press("ArrowDown")  # stays
-    fresh.keyboard.press("Home")
-    assert "Why Ich?" in why(fresh)
-    assert fresh.locator(".at-x-queries [tabindex='0']").count() == 1
-    fresh.focus("[data-key='One token on']")
-    fresh.keyboard.press("Enter")
-    assert "Token 2 of 10" in why(fresh)
-    assert fresh.evaluate("document.activeElement.dataset.key") == "One token on"
-    assert fresh.inner_text(".at-x [role=status]").startswith("hoffe reads hope")
-    fresh.keyboard.press("Shift+Tab")
-    fresh.keyboard.press("Enter")
-    assert "Token 1 of 10" in why(fresh)
-    assert fresh.is_disabled("[data-key='One token back']")
-
-
-@pages
-def test_law_tapping_or_hovering_highlights_what_a_token_read(fresh: Page):
-    fresh.locator("[data-key='query 7']").tap()
-    assert "Why kannst?" in why(fresh)
-
-    def lit() -> list[str]:
-        return fresh.eval_on_selector_all(".at-x-keys li.at-active b", "all => all.map(x => x.textContent)")
-
-    assert "can" in lit()
-    assert "tomorrow" not in lit()
-    fresh.hover("[data-key='query 5']")
-    assert "tomorrow" in lit()
-    assert "Why kannst?" in why(fresh)  # hovering chooses nothing
-    fresh.mouse.move(5, 5)
-    assert "tomorrow" not in lit()
-
-
-@pages
 def test_law_layer_and_head_change_what_is_drawn(fresh: Page):
     def weights() -> list[str]:
         return fresh.eval_on_selector_all(".at-x-keys i", "all => all.map(x => x.textContent)")
@@ -239,45 +198,6 @@ def option(page: Page, word: str) -> None:
 
 
 @pages
-def test_law_undo_removes_the_whole_forced_prefix(fresh: Page):
-    fresh.locator("[data-key='query 3']").click()
-    second = fresh.locator(".at-x-option").nth(1)
-    word = second.locator(".at-x-bar-token").inner_text()
-    option(fresh, word)
-    assert fresh.inner_text(NOTICES) == f"You forced {word} at token 4. Undo"
-    assert "prefix=" in fresh.url
-    fresh.click("[data-key=undo]")
-    fresh.wait_for_selector("[data-key=undo]", state="detached")
-    ready(fresh)
-    assert translation(fresh) == FRAME["text"]
-    assert fresh.evaluate(FOCUSED) == "query 3"
-    assert "prefix=" not in fresh.url
-    fresh.evaluate(PRESS, ["layer cross 3"])
-    ready(fresh)
-    assert "prefix=" not in fresh.url
-    assert translation(fresh) != FRAME["text"]  # nothing holds the first words any more
-    assert "You forced" not in fresh.inner_text(NOTICES)
-
-
-@pages
-def test_law_only_what_the_reader_forced_is_called_forced(fresh: Page):
-    fresh.locator("[data-key='query 0']").click()
-    option(fresh, "Wir")
-    fresh.locator("[data-key='query 1']").click()
-    fresh.locator(".at-x-option").nth(0).click()  # the model's own choice forces nothing
-    ready(fresh)
-    assert fresh.inner_text(NOTICES) == "You forced Wir at token 1. Undo"
-    word = fresh.locator(".at-x-option").nth(1).locator(".at-x-bar-token").inner_text()
-    fresh.locator(".at-x-option").nth(1).click()
-    fresh.wait_for_function(f"document.querySelector('{NOTICES}').textContent.includes('token 2')")
-    ready(fresh)
-    assert fresh.inner_text(NOTICES) == f"You forced Wir at token 1 and {word} at token 2. Undo all"
-    fresh.evaluate(PRESS, ["layer cross 2"])
-    ready(fresh)
-    assert f"You forced Wir at token 1 and {word} at token 2. Undo all" in fresh.inner_text(NOTICES)
-
-
-@pages
 def test_law_a_token_kept_before_a_forced_one_is_not_called_forced(fresh: Page):
     """With heads off, the model would choose another token here: that does not make this one forced."""
     fresh.locator("[data-key='query 5']").click()
@@ -332,39 +252,6 @@ def test_law_an_old_link_calls_the_last_token_of_its_prefix_forced(fresh: Page):
 
 
 @pages
-def test_law_a_single_forced_token_can_be_released(fresh: Page):
-    for query in (0, 2):
-        fresh.locator(f"[data-key='query {query}']").click()
-        fresh.locator(".at-x-option").nth(1).click()
-        fresh.wait_for_function(
-            f"document.querySelector('{NOTICES}').textContent.includes('token {query + 1}')"
-        )
-        ready(fresh)
-    both = fresh.inner_text(NOTICES)
-    assert fresh.inner_text("[data-key=free]") == "Let the model choose this one again"
-    assert fresh.inner_text("[data-key='free all']") == "Let the model choose every token again"
-    fresh.locator("[data-key='query 0']").click()
-    assert fresh.inner_text("[data-key=free]") == "Let the model choose again from here"
-    assert fresh.locator("[data-key='free all']").count() == 0  # it would do the same
-    fresh.locator("[data-key='query 2']").click()
-    fresh.click("[data-key=free]")
-    fresh.wait_for_function(f"!document.querySelector('{NOTICES}').textContent.includes('token 3')")
-    ready(fresh)
-    first = both.split(" and ")[0]
-    assert fresh.inner_text(NOTICES) == f"{first}. Undo"
-    assert fresh.evaluate(FOCUSED) == "query 2"
-    fresh.locator(".at-x-option").nth(1).click()
-    fresh.wait_for_function(f"document.querySelector('{NOTICES}').textContent.includes('token 3')")
-    ready(fresh)
-    assert fresh.inner_text(NOTICES) == both
-    fresh.click("[data-key='free all']")
-    fresh.wait_for_selector("[data-key='free all']", state="detached")
-    ready(fresh)
-    assert fresh.inner_text(NOTICES) == ""
-    assert translation(fresh) == FRAME["text"]
-
-
-@pages
 def test_law_a_token_of_one_sentence_is_not_forced_on_another(fresh: Page):
     fresh.fill(".at-x-field input", "No.")
     fresh.focus(".at-x-field input")
@@ -377,72 +264,6 @@ def test_law_a_token_of_one_sentence_is_not_forced_on_another(fresh: Page):
     ready(fresh)
     assert translation(fresh) == "Keines."
     assert "prefix=" not in fresh.url
-
-
-def off(*heads: tuple[int, int]) -> str:
-    """Return what a link says of heads of the cross-attention that are off: layer and head, from 0."""
-    return f"&ablated={'_'.join(f'cross.{layer}.{head}' for layer, head in heads)}"
-
-
-ALL = [(layer, head) for layer in range(4) for head in range(5)]
-
-
-@pages
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ("", "(layer 4, mean of its heads)"),
-        ("&head=2", "(layer 4, head 3)"),
-        (off((3, 0), (3, 1)), "(layer 4, mean of the 3 heads that are on)"),
-        (off(*((3, head) for head in range(4))), "(layer 4, head 5, the only one that is on)"),
-        ("&layer=mean", "(mean over all layers and heads)"),
-        (f"{off((0, 0), (3, 1), (3, 2))}&layer=mean", "(mean over all layers of the 17 heads that are on)"),
-        (f"{off(*ALL[:-1])}&layer=mean", "(layer 4, head 5, the only one that is on)"),
-        ("&layer=mean&head=1", "(head 2, mean over all layers)"),
-        (f"{off((2, 1))}&layer=mean&head=1", "(head 2, mean over the 3 layers in which it is on)"),
-        (f"{off((0, 1), (1, 1), (3, 1))}&layer=mean&head=1", "(layer 3, head 2, the only one that is on)"),
-        (
-            off(*ALL[15:]),
-            "nothing reached it through the cross-attention in layer 4: all its heads are off, so their "
-            "output is zero.",
-        ),
-        (
-            f"{off(*ALL)}&layer=mean",
-            "nothing reached it through the cross-attention: all its heads are off, so their output is zero.",
-        ),
-        (
-            f"{off(*((layer, 1) for layer in range(4)))}&layer=mean&head=1",
-            "nothing reached it through head 2 of the cross-attention: that head is off in every layer, so "
-            "its output is zero.",
-        ),
-    ],
-)
-def test_law_the_explanation_names_the_heads_that_it_refers_to(fresh: Page, state: str, sentence: str):
-    go(fresh, f"{LINK}{state}&step=1")
-    assert sentence in why(fresh)
-    if sentence.startswith("nothing"):
-        heads = (
-            "this head is off" if "that" in sentence and "every" not in sentence else "these heads are off"
-        )
-        assert f"receives nothing: {heads}" in str(fresh.text_content("[data-key='query 1']"))
-
-
-@pages
-def test_law_heads_that_are_off_are_named_beside_the_translation(fresh: Page):
-    go(fresh, f"{LINK}&ablated=encoder.1.0_cross.3.0_cross.3.1_cross.3.2_cross.3.3_cross.3.4_encoder.1.2")
-    said = "7 of 60 heads are off: cross-attention layer 4, all heads; encoder layer 2, heads 1 and 3. "
-    assert fresh.inner_text(NOTICES) == f"{said}Switch all on"
-    fresh.fill(".at-x-field input", "The old man did not want to sell his house.")
-    fresh.keyboard.press("Enter")
-    fresh.wait_for_function("document.querySelector('.at-x-keys').textContent.includes('house')")
-    ready(fresh)
-    assert fresh.inner_text(NOTICES).startswith(said)
-    fresh.click("[data-key='switch on']")
-    fresh.wait_for_selector("[data-key='switch on']", state="detached")
-    ready(fresh)
-    assert fresh.inner_text(NOTICES) == ""
-    assert "ablated" not in fresh.url
-    assert fresh.evaluate(FOCUSED).startswith("query")
 
 
 @pages
@@ -584,30 +405,6 @@ def test_law_the_focus_stays_where_the_reader_is(fresh: Page):
     fresh.wait_for_selector("[data-key=free]", state="detached")
     ready(fresh)
     assert fresh.evaluate(FOCUSED) == "query 0"
-
-
-@pages
-def test_law_each_group_of_heads_is_one_tab_stop(fresh: Page):
-    fresh.locator(".at-x-section").first.evaluate("part => { part.open = true; }")
-    assert fresh.locator(".at-x-kind button[tabindex='0']").count() == 3
-    fresh.focus("[data-key='layer encoder 0']")
-    for key, focused in (
-        ("ArrowRight", "head encoder 0 0"),
-        ("ArrowDown", "head encoder 1 0"),
-        ("End", "head encoder 1 4"),
-        ("ArrowRight", "head encoder 1 4"),
-        ("Home", "layer encoder 1"),
-        ("ArrowUp", "layer encoder 0"),
-        ("End", "head encoder 0 4"),
-        ("Tab", "layer decoder 0"),
-        ("Shift+Tab", "head encoder 0 4"),
-    ):
-        fresh.keyboard.press(key)
-        assert fresh.evaluate(FOCUSED) == focused, key
-    fresh.keyboard.press("Space")
-    fresh.wait_for_function("location.hash.includes('ablated=encoder.0.4')")
-    ready(fresh)
-    assert fresh.evaluate(FOCUSED) == "head encoder 0 4"
 
 
 # Words for a first-time visitor.

@@ -124,8 +124,11 @@ def slider_faults(page: Page) -> list[str]:
     return faults
 
 
-# Thousands of coloured words in code make axe slow. Leave one word of each colour in each kind of block.
+# Thousands of coloured words in code make axe slow. Leave one word of each colour in each kind of block. The
+# parts of a drawing, whose colours are fills, and of a set formula, whose glyphs are no text, say nothing to it.
 THIN = """() => {
+  const mute = "svg[role=img] > *, mjx-container > mjx-math > *";
+  document.querySelectorAll(mute).forEach((part) => part.remove());
   const seen = new Set();
   document.querySelectorAll(".highlight pre span").forEach((word) => {
     const kind = word.className + " in " + word.closest(".cell_input, .cell_output, .highlight").className;

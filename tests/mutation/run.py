@@ -88,7 +88,7 @@ class Mutant:
     def applied(self, source: str) -> str:
         """Return the file's text with the mutation in it; it must still be a program.
 
-        That of a script is seen in a browser, by `tests/book/test_explorer_engine.py`.
+        That of a script is seen in a browser, by `test_explorer_engine.py` and `test_explorer_ui.py`.
         """
         found = source.count(self.old)
         if found != 1:

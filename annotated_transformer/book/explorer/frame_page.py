@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPECIAL, continues, plain
-from annotated_transformer.book.front.picture import LEAST, reads
+from annotated_transformer.book.front.picture import LEAST, aside, reads
 
 HELP_LOG_PROB = (  # as in ui/words.js
     "The log-probability adds up the logarithms of the probabilities of all tokens; 0 would be certain."
@@ -14,6 +14,7 @@ HELP_TOKEN = (
     "Each line is a token: a word or a part of one; “+” continues the word before it. "
     "Each query, on the right, reads from the keys, on the left."
 )
+WRITTEN = '<span class="at-x-chosen"> ✓<span class="at-hidden"> written</span></span>'
 LOOKED = "Attention shows where the model looked, not why it chose."  # as in ui/why.js
 
 
@@ -53,7 +54,7 @@ def _stage(frame: dict[str, Any]) -> str:
     names = [token.strip() for token in source]
     queries = "".join(
         f'<li{_query_class(query, frame["step"])}><span class="at-x-word">{_token(token, query, to)}'
-        f'<span class="at-hidden"> reads {escape(reads(names, row))}</span></span></li>'
+        f'<span class="at-hidden"> {aside(token.strip())}reads {escape(reads(names, row))}</span></span></li>'
         for query, (token, row) in enumerate(zip(target, frame["attention"], strict=True))
     )
     curves = "".join(
@@ -93,7 +94,8 @@ def _why(frame: dict[str, Any]) -> str:
     best = frame["top"][step][0]["probability"]
     bars = "".join(
         '<li><span class="at-x-option">'
-        f'<span class="at-x-bar-token">{_token(entry["token"], step, language)}</span>'
+        f'<span class="at-x-bar-token">{_token(entry["token"], step, language)}'
+        f"{WRITTEN if entry['id'] == frame['target']['ids'][step] else ''}</span>"
         f'<span class="at-x-bar" style="--share:{entry["probability"]:g}"></span>'
         f'<span class="at-x-bar-number">{_share(entry["probability"])}</span></span></li>'
         for entry in frame["top"][step]

@@ -53,6 +53,11 @@ def _name(token: str) -> str:
     return {END: "end of sentence", ".": "full stop", ",": "comma"}.get(token, token)
 
 
+def aside(token: str) -> str:
+    """Return the name of a sign in brackets, "(comma) ", and nothing for a word."""
+    return "" if _name(token) == token else f"({_name(token)}) "
+
+
 def _key(token: str) -> str:
     if token == END:
         return '<i></i><b class="at-alignment-end">end</b>'
@@ -60,11 +65,10 @@ def _key(token: str) -> str:
 
 
 def _query(token: str, source: list[str], row: list[float]) -> str:
-    spoken = "" if _name(token) == token else f"({_name(token)}) "
     return (
         f'<li data-weights="{" ".join(f"{weight:g}" for weight in row)}"><span class="at-alignment-word">'
         f'<span lang="de">{escape(token)}</span>'
-        f'<span class="at-hidden"> {spoken}reads {escape(reads(source, row))}</span></span></li>'
+        f'<span class="at-hidden"> {aside(token)}reads {escape(reads(source, row))}</span></span></li>'
     )
 
 
