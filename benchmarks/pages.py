@@ -32,7 +32,8 @@ const look = () => {
   const unset = [...all].some(m => !m.querySelector("mjx-container"));
   const painted = performance.getEntriesByName("first-contentful-paint").length;
   const near = [...all].filter(m => m.getBoundingClientRect().top < 2 * innerHeight);
-  const there = near.length || document.readyState !== "loading";
+  const below = document.querySelector("article")?.getBoundingClientRect().bottom > 2 * innerHeight;
+  const there = near.length || below || document.readyState !== "loading";  // or there are none so far up
   if (painted && there && seen.screen === null && near.every(m => m.querySelector("mjx-container")))
     seen.screen = performance.now();
   if (document.readyState !== "loading" && painted && !unset) seen.formulas = performance.now();

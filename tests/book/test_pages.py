@@ -124,8 +124,8 @@ def slider_faults(page: Page) -> list[str]:
     return faults
 
 
-# Thousands of coloured words in code make axe slow. Leave one word of each colour in each kind of block. The
-# parts of a drawing, whose colours are fills, and of a set formula, whose glyphs are no text, say nothing to it.
+# Thousands of colored words in code make axe slow. Leave one word of each color in each kind of block. The
+# parts of a drawing, whose colors are fills, and of a set formula, whose glyphs are no text, tell it nothing.
 THIN = """() => {
   const mute = "svg[role=img] > *, mjx-container > mjx-math > *";
   document.querySelectorAll(mute).forEach((part) => part.remove());
