@@ -12,8 +12,8 @@ def plain_self_attention(
 ) -> Float[Tensor, "batch tokens d_model"]:
     r"""Average the vectors of each sentence, $\mathrm{softmax}(XX^\top)\,X$.
 
-    This is self-attention without parameters and without scaling. A wide vector
-    gives nearly all of its weight to itself.
+    This is self-attention without parameters and without scaling. A wide random
+    vector with features of variance 1 gives nearly all of its weight to itself.
     """
     scores = torch.bmm(x, x.transpose(1, 2))
     weights = scores.softmax(dim=2)
