@@ -114,9 +114,14 @@ def chromium() -> str:
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Any]:
-    """Start a browser for the page tests of a module."""
+    """Start a browser for the page tests of a module, or use that of this process where it keeps one."""
     from playwright.sync_api import sync_playwright  # here, so that the other tests do not wait for it
 
+    if "KEEP_BROWSER" in os.environ:
+        from tests.kept_browser import kept_browser
+
+        yield kept_browser(chromium)
+        return
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield browser

@@ -26,6 +26,9 @@ process that has imported what the table names, but nothing of the package. That
 project, one for each worker, in which the mutant stands. The copy keeps its bytecode from one run to the
 next. Python believes bytecode where the source has the same size and second of change, so each mutant gets
 a second of its own, and the mended file the one that it had.
+
+A mutant of a script, which Python does not import, needs no process of its own: each worker has one that runs
+their tests one after the other, and keeps the browser that they need.
 """
 
 import argparse
@@ -44,6 +47,8 @@ import tomllib
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
+from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from pathlib import Path
 
 import pytest
@@ -123,9 +128,8 @@ def put(path: Path, text: str, changed: float) -> None:
     new.replace(path)
 
 
-def in_fork(options: list[str], tests: list[str]) -> None:
-    """Run pytest until the first failure, and exit with its status; everything printed goes to a file."""
-    os.setsid()  # so that it can be stopped with all that it starts
+def pytest_status(options: list[str], tests: list[str]) -> int:
+    """Run pytest until the first failure, and return its status; everything printed goes to a file."""
     with open("printed", "wb") as printed:
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
@@ -134,11 +138,56 @@ def in_fork(options: list[str], tests: list[str]) -> None:
     if strangers := [m.__file__ for m in ours if not Path(str(m.__file__)).is_relative_to(Path.cwd())]:
         print(f"not imported from the copy: {strangers}")
         status = WRONG_PACKAGE
-    sys.exit(status)
+    sys.stdout.flush()
+    return status
 
 
-def run_tests(options: list[str], tests: list[str], seconds: float) -> tuple[int | None, str]:
+def in_fork(options: list[str], tests: list[str]) -> None:
+    """Run pytest once, and exit with its status."""
+    os.setsid()  # so that it can be stopped with all that it starts
+    sys.exit(pytest_status(options, tests))
+
+
+def run_each(jobs: Connection) -> None:
+    """Run pytest for each job that comes, and send its status back; tests share a browser."""
+    os.setsid()
+    os.environ["KEEP_BROWSER"] = "1"
+    while True:
+        jobs.send(pytest_status(*jobs.recv()))
+
+
+@dataclass
+class ScriptRunner:
+    """The process of this worker that runs the tests of scripts; a new one where it was stopped."""
+
+    process: ForkProcess | None = None
+    jobs: Connection | None = None
+
+    def status(self, options: list[str], tests: list[str], seconds: float) -> int | None:
+        """Return pytest's exit status, None where it found no end."""
+        if self.process is None or self.jobs is None:
+            self.jobs, theirs = FORK.Pipe()
+            self.process = FORK.Process(target=run_each, args=(theirs,), daemon=True)  # ends with the worker
+            self.process.start()
+        self.jobs.send((options, tests))
+        if self.jobs.poll(seconds):
+            status: int = self.jobs.recv()
+            return status
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.join()
+        self.process = None
+        return None
+
+
+SCRIPTS = ScriptRunner()
+
+
+def run_tests(
+    options: list[str], tests: list[str], seconds: float, *, script: bool = False
+) -> tuple[int | None, str]:
     """Return pytest's exit status, None where it found no end, and what it printed."""
+    if script:
+        return SCRIPTS.status(options, tests, seconds), printed_text()
     fork = FORK.Process(target=in_fork, args=(options, tests))
     fork.start()
     try:
@@ -148,7 +197,12 @@ def run_tests(options: list[str], tests: list[str], seconds: float) -> tuple[int
         if fork.is_alive():
             os.killpg(fork.pid, signal.SIGKILL)
             fork.join()
-    return status, Path("printed").read_text(encoding="utf-8", errors="replace")
+    return status, printed_text()
+
+
+def printed_text() -> str:
+    """Return what the last run of pytest printed."""
+    return Path("printed").read_text(encoding="utf-8", errors="replace")
 
 
 def verdict(status: int | None, printed: str) -> tuple[bool, str]:
@@ -162,7 +216,7 @@ def verdict(status: int | None, printed: str) -> tuple[bool, str]:
         return True, "no end (killed by the time limit)"
     if status == 0:
         return False, SURVIVED
-    return False, f"BROKEN: pytest's exit status is {status}: {printed.strip()[-300:]}"
+    return False, f"BROKEN: pytest's exit status is {status}: {printed.strip()[-3000:]}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,7 +238,8 @@ def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
         options = mutant.options()
         first = options is SHAPES and not mutant.slow
         if first:
-            killed, by = verdict(*run_tests(PLAIN, mutant.tests, seconds))
+            script = path.suffix == ".js"
+            killed, by = verdict(*run_tests(PLAIN, mutant.tests, seconds, script=script))
             unchecked = (by,) if killed and "::" in by else (*mutant.tests,) * killed
         if not first or by == SURVIVED:
             killed, by = verdict(*run_tests(options, mutant.tests, seconds))
