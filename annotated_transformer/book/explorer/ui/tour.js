@@ -6,9 +6,8 @@ class Tour {
     this.opener = h("p", { class: "at-x-opener" });
     this.element = h("section", { class: "at-x-tour", "aria-label": "Guided tour" });
     this.saved = null; // what the reader had before
-    document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.now !== null && !ofSomethingElse(event)) this.end();
-    });
+    const leave = (event) => event.key === "Escape" && this.now !== null && !ofSomethingElse(event) && this.end();
+    document.addEventListener("keydown", leave, true); // before Sphinx's own, which cancels an Escape without a focus
   }
 
   render() {
