@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 DATA = json.loads(cover.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)
+NO_BREAK = "\u00a0"
 PLANNED = [chapter for chapter in CHAPTERS if not chapter.file]
 FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
 
@@ -90,8 +91,8 @@ def test_law_writing_the_weights_reproduces_the_committed_file(
 def test_law_the_picture_states_its_weights_without_javascript():
     page = soup(picture.picture("1 MB"))
     words = [word.get_text() for word in page.select(".at-alignment-queries li")]
-    assert words[5] == "morgen reads tomorrow 88 %, come 5 %, can 4 %"
-    assert words[2].startswith(", (comma) reads ")
+    assert words[5] == f"morgen attends to “tomorrow” 88{NO_BREAK}%, “come” 5{NO_BREAK}%, “can” 3{NO_BREAK}%"
+    assert words[2].startswith(", (comma) attends to ")
     label = page.select_one("svg")["aria-label"]
     assert 8 <= len(label.split()) <= 60
     assert DATA["sentence"] in label
@@ -377,7 +378,7 @@ def lit(page: Page) -> dict[str, str]:
     )
 
 
-MORGEN = {"tomorrow": "88 %", "come": "5 %", "can": "4 %"}
+MORGEN = {"tomorrow": f"88{NO_BREAK}%", "come": f"5{NO_BREAK}%", "can": f"3{NO_BREAK}%"}
 
 
 @pytest.mark.page
@@ -395,10 +396,12 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         words.nth(4).focus()
         page.keyboard.press("ArrowDown")
         assert lit(page) == MORGEN
-        assert page.evaluate("document.activeElement.textContent").startswith("morgen reads tomorrow 88 %")
+        assert page.evaluate("document.activeElement.textContent").startswith(
+            f"morgen attends to “tomorrow” 88{NO_BREAK}%"
+        )
         page.keyboard.press("End")
         page.keyboard.press("ArrowDown")  # stays
-        assert page.evaluate("document.activeElement.textContent").startswith(". (full stop) reads")
+        assert page.evaluate("document.activeElement.textContent").startswith(". (full stop) attends to")
         page.keyboard.press("Home")
         assert page.evaluate("document.activeElement.textContent").startswith("Ich")
         assert page.evaluate("document.querySelectorAll('.at-alignment [tabindex=\"0\"]').length") == 1

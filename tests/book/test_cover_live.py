@@ -1,6 +1,7 @@
 """The cover's button: it brings the explorer, which runs the model in the picture's place."""
 
 import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,11 @@ BROUGHT = {"explorer.js", "explorer.css", "engine.js", "en-de.js"}
 
 def test_law_the_live_explorer_starts_with_the_sentence_of_the_picture():
     assert (first_frame.SENTENCE, first_frame.DIRECTION) == (cover.SENTENCE, cover.MODEL)
+    weights = json.loads(cover.FILE.read_text(encoding="utf-8"))["weights"]
+    shown = [
+        [[round(100 * weight) for weight in row] for row in rows] for rows in (weights, FRAME["attention"])
+    ]
+    assert shown[0] == shown[1][:-1]  # the cover leaves out the end of the sentence
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +85,8 @@ def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(
         page.click(".at-alignment .at-x-label a")
         assert page.input_value(".at-x-field input") == OTHER
         assert page.url.partition("#")[0].endswith("explorer.html")
+        ready(page)  # no second button: the reader has loaded this model before
+        assert translation(page) == translated[OTHER]
     assert faults == []
 
 

@@ -24,6 +24,7 @@ from benchmarks.serving import serving
 from tests.axe import violations
 from tests.explorer_pages import (
     ADDRESS,
+    FOCUSED,
     FRAME,
     HTML,
     LINK,
@@ -40,6 +41,7 @@ from tests.explorer_pages import (
 
 KINDS = bundle.kinds()
 CHAPTERS = {chapter.number: chapter for chapter in read_chapters(ROOT)}
+NO_BREAK = "\u00a0"
 COVER_BUDGET = 350_000  # bytes before the reader acts, as servers send them: compressed, if not a font
 
 
@@ -109,16 +111,23 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     page = BeautifulSoup(explorer_page(), "html.parser")
     assert page.select("button, input, [tabindex]") == []  # the script brings them
     words = [word.get_text() for word in page.select(".at-x-queries li")]
-    assert words[FRAME["step"]].startswith("morgen reads tomorrow 88 %")
-    assert words[2].startswith(", (comma) reads")
+    assert words[FRAME["step"]].startswith(f"morgen attends to “tomorrow” 88{NO_BREAK}%")
+    assert words[2].startswith(", (comma) attends to")
     chosen = [word.get_text() for word in page.select(".at-x-bar-token") if "✓ written" in word.get_text()]
     assert chosen == ["morgen ✓ written"]
     assert page.select_one("h3").get_text() == "Why morgen?"
-    assert page.select(".at-x-bar-number")[0].get_text() == "96.6 %"
+    assert page.select(".at-x-bar-number")[0].get_text() == f"96.6{NO_BREAK}%"
     label = page.select_one("svg")["aria-label"]
     assert 8 <= len(label.split()) <= 80
     assert FRAME["sentence"] in label
+    assert page.find_all(string=re.compile("[0-9] %")) == []  # a number and its sign stay on one line
     assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
+
+
+@pytest.mark.parametrize("direction", bundle.DIFFERENT)
+def test_law_beam_search_differs_from_greedy_search_where_the_page_says_so(direction: str):
+    translator, text = Translator.from_pretrained(direction), bundle.DIFFERENT[direction]
+    assert translator.translate([text], beam_size=4) != translator.translate([text])
 
 
 def test_law_the_first_frame_searches_once(monkeypatch: pytest.MonkeyPatch):
@@ -157,7 +166,7 @@ def test_law_the_first_frame_names_its_own_languages_and_layer(
     assert "(layer 2, mean of its heads)" in page.select_one(".at-x-why").get_text()
     assert "the English tokens" in page.select_one("svg")["aria-label"]
     words = [word.get_text() for word in page.select(".at-x-queries .at-x-word")]
-    assert [word.split(" reads")[0] for word in words] == ["I", "be", "+gle", "end (end of sentence)"]
+    assert [word.split(" attends")[0] for word in words] == ["I", "be", "+gle", "end (end of sentence)"]
     assert page.select_one("h3").get_text() == "Why +gle?"
 
 
@@ -273,8 +282,11 @@ def test_law_the_cover_leads_to_the_explorer_and_stays_small(browser: Browser):
         page.wait_for_load_state("load")
         assert not {"explorer.js", "engine.js", "en-de.js"} & set(sizes)
         assert 100_000 < sum(sizes.values()) <= COVER_BUDGET, sizes
+        page.locator("button.at-alignment-word").nth(7).click()
         page.click(".at-alignment-more a")
         page.wait_for_selector(".at-x-go")
+        assert "Why kannst?" in why(page)  # the word that was chosen on the cover
+        assert page.locator(".at-x-stale").count() == 0
 
 
 @pages
@@ -336,12 +348,31 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         page = watched(context.new_page(), faults)
         page.goto(ADDRESS + state)
         assert "Your link holds a sentence" in page.inner_text(".at-x-note")
+        assert page.inner_text(".at-x-opener + .at-x-note").endswith("belongs to the example sentence.")
         page.click(".at-x-go")
         ready(page)
         page.wait_for_selector(".at-x-number .at-x-same")
         assert page.evaluate("location.hash") == state
         for part in (".at-x-stage", ".at-x-why", ".at-x-off", ".at-x-number"):
             assert page.locator(part).text_content() == fresh.locator(part).text_content()
+        changed = "In this translation: 2 heads off, with your forced token."
+        assert changed in page.inner_text(".at-x-heat-head")
+        page.evaluate("() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; }")
+        page.click("[data-key=share]")
+        page.wait_for_function("document.querySelector('.at-x-share').textContent.includes('Link copied.')")
+        assert page.evaluate("copied") == page.url
+        page.evaluate("() => { navigator.clipboard.writeText = async () => { throw Error('no'); }; }")
+        page.click("[data-key=share]")
+        page.wait_for_function(
+            "document.querySelector('.at-x-share').textContent.includes('Copy the address')"
+        )
+        page.click("[data-key='back home']")
+        assert page.evaluate(FOCUSED) == "query 3"
+        page.goto("about:blank")
+        page.goto(ADDRESS + state)  # once loaded, the model is loaded at once
+        ready(page)
+        page.wait_for_selector(".at-x-number .at-x-same")
+        assert page.evaluate("location.hash") == state
 
 
 @pages
@@ -455,13 +486,23 @@ def test_law_a_word_may_be_the_name_of_a_javascript_property(moving: Page, fault
     moving.evaluate(
         """() => {
           window.seen = [];
-          new MutationObserver(() => seen.push(document.querySelector(".at-x-keys").textContent))
+          window.growing = [];
+          const opacity = (part) => Number(getComputedStyle(document.querySelector(part)).opacity);
+          const note = () => {
+            seen.push(document.querySelector(".at-x-keys").textContent);
+            if (document.querySelector(".at-x-queries button")) return;
+            const parts = [".at-x-main", ".at-x-stage", ".at-x-main .at-x-translation", ".at-x-why"];
+            growing.push(parts.map(opacity).join(" "));
+          };
+          new MutationObserver(note)
             .observe(document.querySelector(".at-x-stage"), { childList: true });
         }"""
     )
     go(moving, "#direction=en-de&text=constructor")
     seen = moving.evaluate("seen")
     assert "Englishconstructor" in seen
+    # The columns are new already, all else belongs to the sentence before.
+    assert set(moving.evaluate("growing")) == {"1 1 0.4 0.4"}
     assert not [text for text in seen if "function" in text]
     assert faults == []
 
@@ -619,7 +660,7 @@ def test_law_print_hides_actions_but_keeps_buttons_that_show_content(fresh: Page
         for number in operands.all():
             assert number.is_visible()
         assert fresh.locator(".at-x-kind button", has_text="Layer 4").first.is_visible()  # names its row
-        assert "To test that" not in why(fresh)
+        assert "To test what matters" not in why(fresh)
         assert "The five likeliest next tokens\n" in why(fresh)
     finally:
         fresh.emulate_media(media="screen")

@@ -110,6 +110,9 @@ def test_law_vocabulary_columns_have_distinguishable_names(fresh: Page):
             "name => document.querySelector('.at-x-number .at-x-label').textContent.includes(name)",
             arg=f"token {shown}.",
         )
+    go(fresh, f"{LINK}&tensor=logits&at=5.0")  # padding, whose logit no sum of products gives
+    fresh.wait_for_function("document.querySelector('.at-x-sum').textContent.includes('Padding')")
+    assert fresh.locator(".at-x-number :is(.at-x-same, .at-x-formula)").count() == 0
 
 
 @pages
@@ -120,7 +123,7 @@ def test_law_numbers_can_be_traced_to_their_operands_by_keyboard(fresh: Page):
     fresh.focus(".at-x-grid [aria-selected=true]")
     fresh.keyboard.press("ArrowRight")
     fresh.wait_for_function(
-        "document.querySelector('.at-x-number .at-x-label').textContent.includes('row “reads du')"
+        "document.querySelector('.at-x-number .at-x-label').textContent.includes('row “after du')"
     )
     assert fresh.evaluate("document.activeElement.getAttribute('aria-selected')") == "true"
     assert "at=5.1249" in fresh.url
@@ -149,6 +152,14 @@ def test_law_large_tensors_render_only_the_visible_cells(fresh: Page):
     shown = fresh.eval_on_selector_all(".at-x-grid [role=gridcell]", "all => all.map(x => +x.ariaColIndex)")
     assert len(shown) < 600
     assert min(shown) < column < max(shown)
+    assert fresh.locator(".at-x-overview-words + .at-x-overview").is_visible()
+    fresh.locator("[data-key='map decoder 0']").check(force=True)
+    number_opens(fresh, "decoder.layers.0.cross_attention.weights")
+    fresh.wait_for_function("document.querySelector('.at-x-grid').getAttribute('aria-colcount') === '10'")
+    row = fresh.locator(".at-x-grid [role=row]", has=fresh.locator("[aria-selected=true]"))
+    weights = [float(weight) for weight in row.locator("[role=gridcell]").all_inner_texts()]
+    assert float(row.locator("[aria-selected=true]").inner_text()) == max(weights)  # not just the first
+    assert weights[0] < max(weights)
 
 
 @pages
@@ -252,8 +263,19 @@ def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page,
             if "tensor" in step["state"]:
                 seen, places = in_sight(fresh)
                 assert seen, f"{said}{places}"
+            if step["part"] == "heat":
+                grid = fresh.locator(".at-x-grid")
+                rows = int(grid.get_attribute("aria-rowcount") or 0)
+                assert grid.evaluate("x => x.clientHeight") >= 34 * min(rows, 10)
             card = fresh.locator(".at-x-tour").bounding_box()
             assert card
+            if step["part"] == "choose":
+                curves, choices = (
+                    fresh.locator(place).bounding_box() for place in (".at-x-stage", ".at-x-choose")
+                )
+                assert curves
+                assert choices
+                assert curves["y"] < choices["y"] < choices["y"] + choices["height"] <= card["y"]
             assert card["height"] < 0.3 * size[1]
             if size[0] == 360:
                 assert card["y"] + card["height"] == size[1]  # docked
@@ -267,7 +289,7 @@ def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page,
 def test_law_one_can_go_back_from_an_operand(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(".at-x-number .at-x-same")
-    fresh.wait_for_function(f"{FOCUSED} === 'tensor'")
+    fresh.wait_for_function(f"{FOCUSED} === 'number'")
     fresh.locator(".at-x-sum button").first.click()
     fresh.wait_for_function("location.hash.includes('tensor=logits')")
     fresh.wait_for_function(f"{FOCUSED} === 'number'")
@@ -314,7 +336,7 @@ def test_law_tensors_can_be_opened_while_a_translation_runs(fresh: Page):
 def test_law_the_back_button_names_the_last_way_by_which_a_number_was_reached(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(".at-x-number .at-x-same")
-    fresh.wait_for_function(f"{FOCUSED} === 'tensor'")
+    fresh.wait_for_function(f"{FOCUSED} === 'number'")
     assert fresh.inner_text("[data-key=back]") == "← Back to the translation"
     length = fresh.evaluate("history.length")
     fresh.evaluate(PRESS, ["why number"])  # it is open already
@@ -326,9 +348,15 @@ def test_law_the_back_button_names_the_last_way_by_which_a_number_was_reached(fr
     )
     fresh.locator(f".at-x-grid [data-key='{cell}']").click()
     assert fresh.inner_text("[data-key=back]") == "← Back to elsewhere"
+    fresh.click("[data-key=tour]")
+    fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
+    assert fresh.evaluate("history.state") is None  # the tour comes from nowhere
+    fresh.keyboard.press("Escape")
+    assert fresh.inner_text("[data-key=back]") == "← Back to elsewhere"
     fresh.evaluate("() => { history.replaceState(null, ''); }")
     fresh.locator(f".at-x-grid [data-key='{cell}']").click()
     assert fresh.locator("[data-key=back]").count() == 0
+    assert fresh.inner_text("[data-key='back home']") == "← Back to the translation"
 
 
 @pages

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page
 
-from annotated_transformer.book.explorer import frame_page
+from annotated_transformer.book.explorer import bundle, frame_page
 from tests.explorer_pages import (
     FOCUSED,
     FRAME,
@@ -21,6 +21,8 @@ from tests.explorer_pages import (
     why,
 )
 
+NO_BREAK = "\u00a0"
+
 
 @pages
 def test_law_layer_and_head_change_what_is_drawn(fresh: Page):
@@ -32,7 +34,7 @@ def test_law_layer_and_head_change_what_is_drawn(fresh: Page):
     fresh.keyboard.press("ArrowRight")  # from the last choice to the first
     assert "head 1)" in why(fresh)
     assert weights() != mean
-    assert weights()[6] == "98 %"
+    assert weights()[6] == f"98{NO_BREAK}%"
     fresh.get_by_role("group", name="Layer").get_by_label("1").check(force=True)
     assert "layer 1, head 1" in why(fresh)
     fresh.get_by_label("encoder", exact=True).check(force=True)
@@ -41,7 +43,7 @@ def test_law_layer_and_head_change_what_is_drawn(fresh: Page):
     assert fresh.inner_text(".at-x-keys p") == "German keys"
     first = fresh.locator(".at-x-queries li").first
     first.locator("button").click()
-    assert "start of sentence 100 %" in why(fresh)  # the first token can read nothing else
+    assert f"start of sentence 100{NO_BREAK}%" in why(fresh)  # the first token can read nothing else
 
 
 @pages
@@ -74,8 +76,13 @@ def test_law_heads_can_be_switched_off_and_on(fresh: Page):
     ready(fresh)
     assert fresh.locator(".at-x-head[aria-pressed=true]").count() == 5
     assert fresh.evaluate("document.activeElement.dataset.key") == "layer cross 3"
+    effect = fresh.inner_text(".at-x-effect")
+    assert re.fullmatch(
+        rf"Token 6, morgen.*: 96.6{NO_BREAK}% → [\d.]+{NO_BREAK}% with these heads off.*", effect
+    )
     rows = fresh.eval_on_selector_all(".at-x-off tbody tr", "all => all.map(x => x.innerText.split('\\t'))")
-    assert rows[0][:2] == ["all on", FRAME["text"]]
+    assert [row[0] for row in rows] == ["all on", "5 heads off", "first translation, scored with 5 heads off"]
+    assert rows[0][1] == FRAME["text"]
     assert rows[1][1] == translation(fresh) != FRAME["text"]
     assert rows[2][1] == FRAME["text"]
     assert float(rows[2][2].replace("−", "-")) < float(
@@ -93,6 +100,12 @@ def test_law_heads_can_be_switched_off_and_on(fresh: Page):
     )  # faster than it translates
     ready(fresh)
     assert "ablated=encoder.0.1_encoder.0.2_encoder.0.3" in fresh.url
+    own = fresh.locator(".at-x-option[aria-pressed=true] .at-x-bar-number").inner_text()
+    word = fresh.inner_text(".at-x-why h3 q")
+    fresh.wait_for_function("document.querySelector('.at-x-off').textContent.includes('3 heads off')")
+    assert translation(fresh) == FRAME["text"]
+    assert fresh.inner_text(".at-x-effect").startswith(f"Token 6, {word}: 96.6{NO_BREAK}% → {own} with")
+    assert re.search("the model is (less|more) sure of it", fresh.inner_text(".at-x-off"))
 
 
 @pages
@@ -104,11 +117,23 @@ def test_law_searches_are_compared_without_changing_the_translation(fresh: Page)
         ".at-x-searches tbody tr", "all => all.map(x => x.innerText.split('\\t'))"
     )
     assert [row[0] for row in rows] == ["greedy", "beam 4", "sampling, temperature 1.0, seed 1"]
-    assert rows[0][1] == FRAME["text"]
+    assert rows[0][1] == rows[1][1] == FRAME["text"]
     assert [float(row[2].replace("−", "-")) < 0 for row in rows] == [True] * 3
     fresh.click("[data-key='why number']")  # the engine holds the shown translation again
     fresh.wait_for_selector(".at-x-number .at-x-same")
     assert fresh.inner_text(".at-x-number h4 b").startswith("0.96")
+    other = fresh.locator("[data-key=differs]")
+    assert "the same translation here" in other.locator("..").inner_text()
+    words = other.inner_text()
+    other.click()
+    fresh.wait_for_function("location.hash.includes('thinking')")
+    ready(fresh)
+    fresh.locator(".at-x-searches button").first.click()
+    fresh.wait_for_selector(".at-x-searches tbody tr")
+    assert fresh.input_value(".at-x-field input") == words == bundle.DIFFERENT["en-de"]
+    greedy, beam = fresh.locator(".at-x-searches tbody td:nth-child(2)").all_inner_texts()[:2]
+    assert greedy != beam
+    assert "the same translation" not in fresh.inner_text(".at-x-searches")
 
 
 @pages
@@ -141,6 +166,10 @@ def test_law_a_character_made_of_several_tokens_is_shown_whole(fresh: Page):
     go(fresh, "#direction=en-de&text=The+café+is+closed.&step=99")
     assert "Café" in why(fresh)
     assert "\ufffd" not in why(fresh)
+    go(fresh, "#direction=en-de&text=駅はどこですか。")
+    known = "Some characters of this sentence are not in the model’s vocabulary"
+    assert known in fresh.inner_text(NOTICES)
+    assert known in fresh.inner_text(".at-x [role=status]")
 
 
 COUNT = """() => {
@@ -227,7 +256,7 @@ def test_law_a_token_kept_before_a_forced_one_is_not_called_forced(fresh: Page):
 def test_law_a_token_that_was_forced_stays_forced_if_the_model_would_choose_it_too(fresh: Page):
     own = FRAME["top"][0][0]
     go(fresh, f"{LINK}&prefix={own['id']}&forced=0&step=0")
-    assert "You forced this one, but the model would choose it too. Before that, it read" in why(fresh)
+    assert "You forced this one, but the model would choose it too. Before that, it attended to" in why(fresh)
     assert fresh.inner_text(NOTICES) == f"You forced {own['token'].strip()} at token 1. Undo"
     fresh.click("[data-key=free]")
     fresh.wait_for_selector("[data-key=free]", state="detached")
@@ -247,7 +276,9 @@ def test_law_an_old_link_calls_the_last_token_of_its_prefix_forced(fresh: Page):
     )  # more than a translation may have
     count = fresh.locator(".at-x-queries li").count()
     assert count < 99
-    assert fresh.inner_text(NOTICES) == ""
+    cut = f"The translation was cut: it was stopped at {count} tokens, the limit."
+    assert fresh.inner_text(NOTICES) == cut
+    assert cut in fresh.inner_text(".at-x [role=status]")
     assert "prefix=" not in fresh.url
 
 
@@ -271,9 +302,10 @@ def test_law_a_head_that_is_off_reads_nothing(fresh: Page):
     go(fresh, f"{LINK}&step=5&head=2&ablated=cross.3.2")
     nothing = "nothing reached it through head 3 of the cross-attention in layer 4: that head is off, so its"
     assert nothing in why(fresh)
-    assert "it read" not in why(fresh)
+    assert "it attended" not in why(fresh)
     stage = fresh.locator(".at-x-stage")
-    assert " reads " not in str(stage.text_content())
+    assert " attends to " not in str(stage.text_content())
+    assert "Dashed curves" in stage.inner_text()
     assert fresh.locator(".at-x-keys .at-active").count() == 0
     dashes = fresh.eval_on_selector_all(
         ".at-x-stage path", "all => new Set(all.map(x => getComputedStyle(x).strokeDasharray)).size"
@@ -281,9 +313,10 @@ def test_law_a_head_that_is_off_reads_nothing(fresh: Page):
     assert dashes == 1
     assert fresh.eval_on_selector(".at-x-stage path", "x => getComputedStyle(x).strokeDasharray") != "none"
     fresh.locator("[data-key='One token on']").click()
-    assert fresh.inner_text(".at-x [role=status]").startswith("Nothing reached kommen")
+    said = fresh.inner_text(".at-x [role=status]")
+    assert re.match(rf"“kommen”, probability [\d.]+{NO_BREAK}%, received nothing: nothing reached it", said)
     fresh.locator(".at-x-choose [data-key='head 1']").check(force=True)
-    assert "it read come" in why(fresh)
+    assert "it attended to “come”" in why(fresh)
     heads = fresh.get_by_role("group", name="Head").first.locator("label").all_inner_texts()
     assert heads == ["1", "2", "3 (off)", "4", "5", "mean"]
     fresh.locator(".at-x-choose [data-key='head null']").check(force=True)
@@ -413,8 +446,21 @@ def test_law_the_focus_stays_where_the_reader_is(fresh: Page):
 @pages
 def test_law_each_term_is_explained_at_its_first_use(fresh: Page):
     lines = " ".join(fresh.locator(".at-x-help").all_inner_texts())
-    for term in ("log-probability", "token", "+", "query", "key", "layer", "head"):
+    for term in (
+        "log-probability",
+        "token",
+        "+",
+        "query",
+        "key",
+        "attends to",
+        "layer",
+        "head",
+        "arrow keys",
+    ):
         assert term in lines.lower()
+    assert "short everyday sentences in English" in fresh.inner_text(".at-x-form > .at-x-note")
+    assert frame_page.LEFT_OUT in why(fresh)
+    assert frame_page.LEFT_OUT in frame_page.explorer_page()
     script = (HTML / "_static" / "explorer" / "explorer.js").read_text(encoding="utf-8")
     for line in (frame_page.HELP_LOG_PROB, frame_page.HELP_TOKEN, frame_page.LOOKED):
         assert line in script

@@ -13,10 +13,11 @@ from sphinx.application import Sphinx
 from annotated_transformer.book import sphinx_explorer
 from annotated_transformer.book.explorer import bundle
 from tests.axe import violations
-from tests.explorer_pages import ADDRESS, pages
+from tests.explorer_pages import ADDRESS, pages, ready
 
 PHONE, WIDE = {"width": 348, "height": 780}, {"width": 1280, "height": 900}  # 360 pixels, less a scroll bar
 ROWS = len(bundle.kinds())
+LONG = "She told me that she was afraid, because her old brother did not want to come to the garden tomorrow."
 
 
 def test_law_only_the_table_of_formulas_gets_roles():
@@ -34,7 +35,7 @@ def phone(browser: Browser) -> Iterator[Page]:
     with contextlib.closing(browser.new_context(viewport=PHONE, reduced_motion="reduce")) as context:
         page = context.new_page()
         page.goto(ADDRESS)
-        page.wait_for_selector(".at-x-formulas .at-wide[tabindex='0']")
+        page.wait_for_selector(".at-x-formulas mjx-container")
         yield page
 
 
@@ -73,6 +74,9 @@ def test_law_the_table_on_a_phone_is_still_a_table(phone: Page):
 
 @pages
 def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
+    assert phone.locator(".at-x-formulas .at-wide").count() == 0
+    phone.set_viewport_size({**PHONE, "width": 170})  # as wide as a phone whose text is enlarged
+    phone.wait_for_selector(".at-x-formulas .at-wide[tabindex='0']")
     formula = phone.locator(".at-x-formulas .at-wide").first
     formula.focus()
     hidden = "x => x.scrollWidth - x.clientWidth - x.scrollLeft"
@@ -91,4 +95,38 @@ def test_law_nothing_covers_the_tour(phone: Page):
     assert phone.locator("#pst-back-to-top").is_hidden()
     phone.click("[data-key=end]")
     phone.wait_for_selector(".at-x-tour", state="hidden")
+    assert phone.locator("#pst-back-to-top").is_hidden()  # nor the choices
+    phone.set_viewport_size({**PHONE, "width": 800})
+    phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")
     assert phone.locator("#pst-back-to-top").is_visible()
+
+
+def top(page: Page, place: str) -> float:
+    box = page.locator(place).first.bounding_box()
+    assert box
+    return box["y"]
+
+
+@pages
+def test_law_a_new_translation_and_its_explanation_come_into_sight(phone: Page):
+    phone.fill(".at-x-field input", LONG)
+    assert top(phone, ".at-x-main") > PHONE["height"]
+    phone.click(".at-x-go")
+    ready(phone)
+    assert 0 <= top(phone, ".at-x-main .at-x-translation") < PHONE["height"] / 2
+    assert top(phone, ".at-x-stage") < top(phone, ".at-x-why") < top(phone, ".at-x-choose")
+    option = phone.locator(".at-x-option").nth(1)
+    option.scroll_into_view_if_needed()
+    before = top(phone, ".at-x-option")
+    option.click()
+    phone.wait_for_selector("[data-key=undo]")
+    ready(phone)
+    assert top(phone, ".at-x-option") == pytest.approx(before, abs=1)  # a second press meets the same token
+    phone.set_viewport_size(WIDE)
+    phone.focus("[data-key='query 0']")
+    phone.keyboard.press("End")
+    for _ in range(4):
+        phone.click("[data-key='One token back']")
+        lit, heading = top(phone, ".at-x-queries .at-active"), top(phone, ".at-x-why h3")
+        assert 60 <= lit < WIDE["height"]
+        assert 60 <= heading < WIDE["height"]

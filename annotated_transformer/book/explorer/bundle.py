@@ -44,6 +44,8 @@ EXAMPLES = {  # the last of each direction is translated wrongly: look why
         "Er hat den Zug verpasst, weil er zu spät aufgestanden ist.",
     ],
 }
+# Beam search finds a likelier translation of these than greedy search.
+DIFFERENT = {"en-de": "What are you thinking about?", "de-en": "Er tut so, als ob er schliefe."}
 
 
 def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
@@ -63,7 +65,7 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
     )
     return {
         "models": {
-            direction: {"size": size, "examples": EXAMPLES[direction]}
+            direction: {"size": size, "examples": EXAMPLES[direction], "differs": DIFFERENT[direction]}
             for direction, size in sorted(models.items(), key=lambda item: item[0] != "en-de")
         },
         "shape": {

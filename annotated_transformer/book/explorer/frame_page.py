@@ -1,6 +1,7 @@
 """The explorer's first frame as HTML: what is read without a script, and printed."""
 
 import json
+import math
 from html import escape
 from typing import Any
 
@@ -8,14 +9,17 @@ from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPE
 from annotated_transformer.book.front.picture import LEAST, aside, reads
 
 HELP_LOG_PROB = (  # as in ui/words.js
-    "The log-probability adds up the logarithms of the probabilities of all tokens; 0 would be certain."
+    "The log-probability adds up the logarithms of the probabilities of all tokens; "
+    "in parentheses, the probability of the whole sentence."
 )
 HELP_TOKEN = (
     "Each line is a token: a word or a part of one; “+” continues the word before it. "
-    "Each query, on the right, reads from the keys, on the left."
+    "Each query, on the right, attends to the keys, on the left: "
+    "the wider the curve, the larger the attention weight."
 )
 WRITTEN = '<span class="at-x-chosen"> ✓<span class="at-hidden"> written</span></span>'
-LOOKED = "Attention shows where the model looked, not why it chose."  # as in ui/why.js
+LEFT_OUT = f"Attention weights below {100 * LEAST:.0f}\u00a0% are left out."  # as in ui/why.js
+LOOKED = "Attention shows where the model looked, not why it chose."
 
 
 def explorer_page() -> str:
@@ -36,8 +40,14 @@ def _translation(frame: dict[str, Any]) -> str:
     log_prob = f"{frame['logProb']:g}".replace("-", "−")
     return (
         f'<p class="at-x-translation"><q lang="{_target(frame)}">{escape(frame["text"])}</q> '
-        f"<span>log-probability {log_prob}</span></p>"
+        f"<span>log-probability {log_prob} ({_share(math.exp(frame['logProb']))})</span></p>"
     )
+
+
+def _names(frame: dict[str, Any]) -> list[str]:
+    """Return the source's tokens as `reads` quotes them."""
+    tokens = enumerate(frame["source"]["tokens"])
+    return [f"+{token}" if continues(token, place) else token.strip() for place, token in tokens]
 
 
 def _stage(frame: dict[str, Any]) -> str:
@@ -51,10 +61,11 @@ def _stage(frame: dict[str, Any]) -> str:
         f"<i>{_percent(weight) if weight else ''}</i><b>{_token(token, place, from_)}</b></li>"
         for place, (token, weight) in enumerate(zip(source, lit, strict=True))
     )
-    names = [token.strip() for token in source]
+    names = _names(frame)
     queries = "".join(
         f'<li{_query_class(query, frame["step"])}><span class="at-x-word">{_token(token, query, to)}'
-        f'<span class="at-hidden"> {aside(token.strip())}reads {escape(reads(names, row))}</span></span></li>'
+        f'<span class="at-hidden"> {aside(token.strip())}attends to {escape(reads(names, row))}'
+        "</span></span></li>"
         for query, (token, row) in enumerate(zip(target, frame["attention"], strict=True))
     )
     curves = "".join(
@@ -68,7 +79,7 @@ def _stage(frame: dict[str, Any]) -> str:
     alt = (
         f"The {LANGUAGES[from_]} tokens of “{frame['sentence']}” and the {LANGUAGES[to]} tokens of its "
         f"translation, one on each line, joined by curves as wide as the attention weights. "
-        f"“{_word(frame)}” is lit: it reads {reads(names, lit)}."
+        f"“{_word(frame)}” is lit: it attends to {reads(names, lit)}."
     )
     return (
         f'<div class="at-x-stage" style="--rows:{lines}">'
@@ -90,7 +101,6 @@ def _why(frame: dict[str, Any]) -> str:
     """Return the five likeliest tokens of the step in focus, as why.js shows them."""
     step, language = frame["step"], _target(frame)
     before = "".join(frame["target"]["tokens"][:step]).strip()
-    names = [token.strip() for token in frame["source"]["tokens"]]
     best = frame["top"][step][0]["probability"]
     bars = "".join(
         '<li><span class="at-x-option">'
@@ -103,12 +113,12 @@ def _why(frame: dict[str, Any]) -> str:
     word = f'<q lang="{language}">{_word(frame)}</q>'
     return (
         f'<div class="at-x-why"><h3>Why {word}?</h3>'
+        '<p class="at-x-label">The five likeliest next tokens</p>'
+        f'<ol class="at-x-top" role="list">{bars}</ol>'
         f'<p>After <q lang="{language}">{escape(before)}</q>, the model gives <b>{word}</b> '
         f"a probability of {_share(best)}, more than any other token. Before it chose, it "
-        f"read {reads(names, frame['attention'][step])} (layer {frame['layer'] + 1}, mean of its heads).</p>"
-        f'<p class="at-x-label">{LOOKED}</p>'
-        '<p class="at-x-label">The five likeliest next tokens</p>'
-        f'<ol class="at-x-top" role="list">{bars}</ol></div>'
+        f"attended to {reads(_names(frame), frame['attention'][step])} (layer {frame['layer'] + 1}, mean of "
+        f'its heads).</p><p class="at-x-label">{LEFT_OUT} {LOOKED}</p></div>'
     )
 
 
@@ -129,8 +139,8 @@ def _token(token: str, place: int, language: str) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}\u00a0%"
 
 
 def _share(share: float) -> str:
-    return "< 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
+    return "<\u00a00.1\u00a0%" if share < 0.0005 else f"{100 * share:.1f}\u00a0%"

@@ -11,6 +11,7 @@ from typing import Any
 from annotated_transformer.book.front.cover import FILE
 
 END = "<eos>"
+SIGNS = {END: "end of sentence", ".": "full stop", ",": "comma"}
 LEAST = 0.03  # smaller weights are neither drawn nor told; cover.js has the same limit
 
 
@@ -22,7 +23,8 @@ def picture(size: str) -> str:
     keys = "".join(f"<li>{_key(token)}</li>" for token in source)
     queries = "".join(_query(token, source, row) for token, row in zip(target, weights, strict=True))
     return (
-        f'<figure class="at-alignment" style="--rows:{rows}">'
+        f'<figure class="at-alignment" style="--rows:{rows}" data-sentence="{escape(data["sentence"])}" '
+        f'data-direction="{data["model"]}">'
         '<p class="at-alignment-title">What each German word attends to</p>'
         '<div class="at-alignment-picture">'
         f'<div><p id="at-keys">English <span class="at-key">keys</span></p>'
@@ -40,22 +42,19 @@ def picture(size: str) -> str:
 
 
 def reads(source: list[str], row: list[float]) -> str:
-    """Say what a word reads, the largest weight first: "tomorrow 88 %, come 5 %"."""
+    """Say what a word attends to, the largest weight first: "“tomorrow” 88 %, “come” 5 %" (ui/words.js)."""
     order = sorted(range(len(row)), key=lambda column: -row[column])
     said = [
-        f"{_name(source[column])} {round(100 * row[column])} %" for column in order if row[column] >= LEAST
+        f"{SIGNS.get(source[column], f'“{source[column]}”')} {round(100 * row[column])}\u00a0%"
+        for column in order
+        if row[column] >= LEAST
     ]
     return ", ".join(said)
 
 
-def _name(token: str) -> str:
-    """Name a token as one says it."""
-    return {END: "end of sentence", ".": "full stop", ",": "comma"}.get(token, token)
-
-
 def aside(token: str) -> str:
     """Return the name of a sign in brackets, "(comma) ", and nothing for a word."""
-    return "" if _name(token) == token else f"({_name(token)}) "
+    return f"({SIGNS[token]}) " if token in SIGNS else ""
 
 
 def _key(token: str) -> str:
@@ -68,7 +67,7 @@ def _query(token: str, source: list[str], row: list[float]) -> str:
     return (
         f'<li data-weights="{" ".join(f"{weight:g}" for weight in row)}"><span class="at-alignment-word">'
         f'<span lang="de">{escape(token)}</span>'
-        f'<span class="at-hidden"> {aside(token)}reads {escape(reads(source, row))}</span></span></li>'
+        f'<span class="at-hidden"> {aside(token)}attends to {escape(reads(source, row))}</span></span></li>'
     )
 
 

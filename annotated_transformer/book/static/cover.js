@@ -18,7 +18,7 @@
       keys.forEach((key, i) => {
         const weight = weights[i] >= LEAST ? weights[i] : 0;
         key.style.setProperty("--weight", weight);
-        key.querySelector("i").textContent = weight ? `${Math.round(100 * weight)} %` : "";
+        key.querySelector("i").textContent = weight ? `${Math.round(100 * weight)}\u00a0%` : "";
       });
     };
 
@@ -33,8 +33,12 @@
       word.replaceWith(button);
       return button;
     });
+    // The link to the explorer leads to the word that is chosen.
+    const link = figure.querySelector(".at-alignment-more a");
+    const { sentence: text, direction } = figure.dataset;
     const pin = (i) => {
       pinned = i;
+      link.hash = i < 0 ? "" : new URLSearchParams({ direction, text, step: i });
       show(i);
     };
     buttons.forEach((button, i) => {

@@ -17,7 +17,7 @@ class Choose {
       whole && choices({ key: "view", legend: "Attention", options: Object.entries(VIEWS), value: state.view, pick: pick("view") }),
       choices({ key: "layer", legend: "Layer", options: numbers(layers), value: state.layer, pick: pick("layer") }),
       choices({ key: "head", legend: "Head", options: numbers(heads).map(([head, words]) => [head, isOff(head) ? `${words} (off)` : words]), value: state.head, pick: pick("head") }),
-      whole && h("p", { class: "at-x-help" }, `A layer is one of the ${layers} stages of the encoder or the decoder. A head is one of the ${heads} attentions in it, each with its own weights.`),
+      whole && h("p", { class: "at-x-help" }, `In cross-attention, the translation attends to your sentence; in the encoder, your sentence to itself; in the decoder, the translation to itself. A layer is one of the ${layers} stages of the encoder or the decoder. A head is one of the ${heads} attentions in it, each with its own weights.`),
     );
   }
 }

@@ -25,9 +25,17 @@ class Explorer {
     if (this.whole) this.addInstruments();
     this.sentence = new Sentence(this);
     this.compose();
-    if (this.linked) this.sentence.show(this.linked);
+    if (this.linked) this.begin(this.linked);
     this.render();
+    if (this.whole && agreed(this.sentence.direction)) this.open(this.sentence.direction, this.sentence.input.value);
     if (this.whole) addEventListener("hashchange", () => this.follow());
+  }
+
+  // With a link: another token of the frame is shown at once, all else waits for the model.
+  begin(linked) {
+    if (toFragment({ ...linked, step: 0 }) !== toFragment({ ...this.state, step: 0 })) return this.sentence.show(linked);
+    this.state = this.fitted(linked);
+    this.linked = null;
   }
 
   // What only the page of the explorer has, not its parts in chapters.
@@ -49,7 +57,8 @@ class Explorer {
   compose() {
     const { stage, why, choose } = this;
     this.translation = h("p", { class: "at-x-translation" });
-    this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, this.whole && h("p", { class: "at-x-help" }, HELP.logProb), this.notices.element, this.whole && h("p", { class: "at-x-help" }, HELP.token), stage.element, choose.element), why.element);
+    this.share = h("p", { class: "at-x-share at-x-action" });
+    this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, this.whole && h("p", { class: "at-x-help" }, HELP.logProb), this.share, this.notices.element, this.whole && h("p", { class: "at-x-help" }, HELP.token), stage.element), why.element, choose.element);
     this.more = h("p", { class: "at-x-label" });
     this.stale = h("p", { class: "at-x-note" });
     fill(this.host, this.sentence.element, this.tour?.opener, this.stale, this.main, Object.values(this.sections ?? {}), this.tour?.element, this.whole ? null : this.more, this.live);
@@ -58,17 +67,22 @@ class Explorer {
   render() {
     const { result } = this;
     const language = languages(result.direction)[1];
-    fill(this.translation, h("q", { lang: language }, result.text), h("span", {}, ` log-probability ${number(result.logProb, 3)}`));
+    fill(this.translation, h("q", { lang: language }, result.text), h("span", {}, ` log-probability ${number(result.logProb, 3)} (${exactPercent(Math.exp(result.logProb))})`));
     for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
+    fill(this.share, this.whole && !result.frame && button("Copy link to this view", () => this.copyLink(), { class: "at-x-link", "data-key": "share" }));
     fill(this.more, h("a", { href: `${ROOT}explorer.html${toFragment(this.state)}` }, "Open this in the explorer"), ", with every tensor and number.");
     for (const part of this.parts) part.drawn = part.render();
+    this.main.classList.remove("at-x-growing");
     this.sentence.render();
     this.dim();
   }
 
-  // What is shown belongs to the other direction until the new sentence is translated.
+  // What is shown belongs to another sentence, direction or link until that in the field is translated. An empty field
+  // claims nothing.
   dim() {
-    const stale = this.sentence.direction !== this.result.direction;
+    const { direction, input } = this.sentence;
+    const text = input.value.trim();
+    const stale = Boolean(this.linked) || direction !== this.result.direction || (text !== "" && text !== this.state.text.trim());
     const words = stale ? `The translation below belongs to the ${this.result.frame ? "example" : "previous"} sentence.` : "";
     if (words && words !== this.stale.textContent) this.say(words);
     fill(this.stale, words);
@@ -110,12 +124,16 @@ class Explorer {
     return this.result.tensors?.find((tensor) => tensor.name === name)?.shape;
   }
 
-  // The number to begin with: that of the token in focus.
+  // The number to begin with: that of the token in focus, and of the key that it attends to most.
   firstIndex(name) {
     const { state, result } = this;
-    const { stack } = parsed(name);
+    const { stack, kind, layer, module } = parsed(name);
     const row = stack === "encoder" ? state.word : state.step;
-    return this.fitting(name, [state.head ?? 0, row, stack === "output" ? result.target.ids[state.step] : 0]);
+    const head = state.head ?? 0;
+    if (stack === "output") return this.fitting(name, [head, row, result.target.ids[state.step]]);
+    if (!["scores", "weights"].includes(kind)) return this.fitting(name, [head, row, 0]);
+    const weights = result.attention[module === "cross_attention" ? "cross" : stack][layer][head][row];
+    return [head, row, weights.indexOf(Math.max(...weights))];
   }
 
   // An index that the tensor has.
@@ -126,7 +144,7 @@ class Explorer {
 
   // Brings a part of the page into sight, once it is drawn.
   async reveal(part, wanted = () => true, bring = show) {
-    const places = { stage: this.main, why: this.why.element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
+    const places = { stage: this.main, choose: this.choose.element, why: this.why.element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
     if (this.sections && part in this.sections) this.sections[part].open = true;
     if (["heat", "number"].includes(part)) {
       this.sections.tensors.open = true;
@@ -141,8 +159,8 @@ class Explorer {
     return reads(keys.tokens, rows[active]) || "all words a little";
   }
 
-  // "it read tomorrow 88 % (layer 4, mean of its heads)"; of heads that are off, that nothing reached it.
-  readSentence(who, verb = "read") {
+  // "it attended to “tomorrow” 88 % (layer 4, mean of its heads)"; of heads that are off, that nothing reached it.
+  readSentence(who, verb = "attended to") {
     if (this.isSilent()) return `nothing reached ${who} through ${silenceWords(this.state)}`;
     return `${who} ${verb} ${this.readWords()} (${placeWords(this.state)})`;
   }
@@ -163,9 +181,16 @@ class Explorer {
     this.render();
     this.keepAddress();
     if (!aloud) return;
-    const { queries, active } = Stage.parts(this);
-    const words = this.readSentence(spoken(queries.tokens[active]), "reads");
-    this.say(this.isSilent() ? capital(words) : words);
+    const { queries, place, active } = Stage.parts(this);
+    const name = quoted(queries.tokens[active], active);
+    const who = place === "step" ? `${name}, probability ${exactPercent(probabilityOf(this.result, active))},` : name;
+    this.say(`${capital(this.isSilent() ? `${who} received nothing: ${this.readSentence("it")}` : this.readSentence(who, "attends to"))}.`);
+  }
+
+  // Scrolls to a new translation that is out of sight, as on a phone.
+  bringTranslation() {
+    const { top, bottom } = this.translation.getBoundingClientRect();
+    if (top < 0 || bottom > innerHeight) show(this.main);
   }
 
   // The button of the sentence: a new sentence, or the state of the link that led here.
@@ -180,7 +205,9 @@ class Explorer {
 
   async openLink(linked) {
     const { tensor } = linked;
-    if ((await this.compute(linked)) && tensor) await this.reveal("heat", () => this.state.tensor === tensor);
+    const shown = await this.compute(linked);
+    if (!shown || !tensor) return shown;
+    return this.reveal("heat", () => this.state.tensor === tensor);
   }
 
   // Forces a token at a step, unless the model would choose it itself.
@@ -224,11 +251,13 @@ class Explorer {
     this.asked = state;
     this.sentence.render();
     const { direction, text, prefix, ablated } = state;
+    const changed = text === this.state.text && direction === this.state.direction;
     let shown = false;
     this.slow = text.length > LONG;
     let patience;
     try {
       await this.session.load(direction);
+      agree(direction);
       this.sentence.render();
       patience = setTimeout(() => {
         if (turn !== this.turn) return;
@@ -241,7 +270,7 @@ class Explorer {
       this.state = this.fitted(this.asked); // with what was chosen meanwhile
       if (this.linked === linked) this.linked = null;
       this.sentence.refuse("");
-      this.say(`Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`);
+      this.say([`Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`, ...warnings(result)].join(" "));
       shown = true;
     } catch (error) {
       if (turn !== this.turn) return false;
@@ -252,10 +281,19 @@ class Explorer {
     this.busy = false;
     this.asked = null;
     if (this.state.tensor) this.sections.tensors.open = true;
-    this.render();
+    if (changed) this.holdPlace(() => this.render());
+    else this.render();
     this.bringFocus();
     this.keepAddress();
     return shown;
+  }
+
+  // What is beside or below a change of the same sentence stays under the pointer.
+  holdPlace(render) {
+    const place = () => this.why.element.getBoundingClientRect().top;
+    const before = place();
+    render();
+    scrollBy({ top: place() - before, behavior: "instant" });
   }
 
   // What was asked for is shown no more, even if the engine still computes it.
@@ -298,6 +336,7 @@ class Explorer {
     finished.catch(() => {});
     if (STILL.matches) return answer;
     while (wanted() && (!done || drawn < latest.length)) {
+      if (drawn < latest.length) this.main.classList.add("at-x-growing");
       if (drawn < latest.length) this.stage.grow(this.sourceShown(options), latest.slice(0, (drawn += 1)), languages(options.direction));
       await sleep(PACE);
     }
@@ -317,10 +356,18 @@ class Explorer {
     }
   }
 
+  // The address holds the sentence, the view and what was changed.
+  async copyLink() {
+    const copied = await attempt(() => navigator.clipboard.writeText(location.href).then(() => true, () => false));
+    const words = copied ? "Link copied." : "Copy the address of this page: it holds your sentence and this view.";
+    fill(this.share, this.share.firstChild, h("span", {}, ` ${words}`));
+    this.say(words);
+  }
+
   // A tensor is opened as a page is: one can go back to where one was.
   leaveTrace() {
     const { tensor, at } = this.state;
-    const from = tensor ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` } : { words: "the translation" };
+    const from = tensor ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` } : { words: TRANSLATION };
     try {
       history.pushState({ from }, "", toFragment(this.state));
     } catch {
@@ -328,19 +375,26 @@ class Explorer {
     }
   }
 
-  // A button that leads back to where a tensor was opened from.
+  // Buttons that lead back to where a tensor was opened from, and to the translation.
   wayBack(key) {
     const from = history.state?.from;
-    return from && h("p", { class: "at-x-action" }, button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key }));
+    const back = from && button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key });
+    const home = from?.words !== TRANSLATION && button(`← Back to ${TRANSLATION}`, () => this.showTranslation(), { class: "at-x-link", "data-key": `${key} home` });
+    return h("p", { class: "at-x-action at-x-backs" }, back, home);
+  }
+
+  showTranslation() {
+    this.reveal("stage");
+    focusOn(this.host, `query ${this.stage.active}`);
   }
 
   follow() {
     const linked = fromFragment(location.hash);
     if (!linked) return;
-    this.linked = linked;
-    this.sentence.show(linked);
     const { state, result, asked } = this;
     const same = !result.frame && !asked && ["direction", "text", "prefix", "ablated"].every((name) => String(linked[name]) === String(state[name]));
+    this.linked = same ? null : linked;
+    this.sentence.show(linked);
     if (same) return this.goBack(linked);
     this.tour?.forget();
     if (this.session.loaded.has(linked.direction)) this.open(linked.direction, linked.text);
@@ -349,7 +403,6 @@ class Explorer {
   // To another place of the same translation.
   goBack(linked) {
     const opened = this.state.tensor;
-    this.linked = null;
     this.sentence.refuse("");
     this.state = this.fitted(linked);
     this.render();
@@ -360,6 +413,22 @@ class Explorer {
     this.reveal(tensor ? "number" : "stage", wanted).then(() => wanted() && focusOn(this.host, tensor ? "number" : `query ${this.stage.active}`));
   }
 }
+
+const TRANSLATION = "the translation";
+
+// Directions whose model the reader has loaded in this session: a page that follows needs no second button.
+const AGREED = "at-x-loaded";
+const agreed = (direction) => remembered().includes(direction);
+const agree = (direction) => agreed(direction) || attempt(() => sessionStorage.setItem(AGREED, [...remembered(), direction].join(" ")));
+const remembered = () => (attempt(() => sessionStorage.getItem(AGREED)) ?? "").split(" ");
+// What a browser may forbid on a page from a file.
+const attempt = (call) => {
+  try {
+    return call();
+  } catch {
+    return null;
+  }
+};
 
 // The engine's sentence, for someone who typed one sentence.
 const sentenceOf = (message) => (message.startsWith("text 0 of 1 is empty") ? EMPTY : message.replace(/^text 0 of 1/, "The sentence"));

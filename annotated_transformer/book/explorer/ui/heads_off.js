@@ -13,6 +13,7 @@ class HeadsOff {
       this.element,
       h("p", {}, "Attention shows where the model looked, not why it chose. To test what matters, switch heads off: their output becomes zero, and the sentence is translated again. The name of a layer switches all its heads."),
       h("div", { class: "at-x-kinds" }, Object.entries(KINDS_OF_ATTENTION).map(([kind, title]) => this.kind(kind, title, state.ablated))),
+      state.ablated.length > 0 && this.effect(result, state),
       state.ablated.length ? this.comparison(result, state) : h("p", { class: "at-x-label" }, "All heads are on."),
     );
   }
@@ -78,8 +79,18 @@ class HeadsOff {
     this.explorer.compute({ ...wanted, ablated: off });
   }
 
-  comparison({ whole, text, logProb, keptLogProb, direction }, { ablated }) {
+  // What the heads do for the token that one looks at, after the same tokens: “morgen”: 96.6 % → 41.2 %.
+  effect({ whole, kept, target, direction }, { step }) {
+    const at = Math.min(step, whole.target.ids.length - 1);
+    const name = whyName(whole.target.tokens[at], at, languages(direction)[1]);
+    const same = String(whole.target.ids.slice(0, at + 1)) === String(target.ids.slice(0, step + 1));
+    const shares = `${exactPercent(probabilityOf(whole, at))} → ${exactPercent(probabilityOf(kept, at))}`;
+    return h("p", { class: "at-x-effect" }, `Token ${at + 1}, `, name, !same && ", which the model writes with all heads", ": ", h("b", {}, shares), ` with these heads off${same ? "" : ", after the same tokens"}.`);
+  }
+
+  comparison({ whole, kept, text, logProb, direction }, { ablated, forced }) {
     const language = languages(direction)[1];
+    const off = headsOff(ablated.length);
     const same = whole.text === text;
     const line = (words, sentence, value) => h("tr", {}, h("th", { scope: "row" }, words), h("td", { lang: language }, sentence), h("td", {}, number(value, 3)));
     return [
@@ -91,12 +102,12 @@ class HeadsOff {
         h(
           "tbody",
           {},
-          line("all on", whole.text, whole.logProb),
-          line(`${ablated.length} off`, same ? text : marked(whole.text, text), logProb),
-          !same && line(`${ablated.length} off, the first forced`, whole.text, keptLogProb),
+          line(forced.length ? `all on (${changes({ ablated: [], forced })})` : "all on", whole.text, whole.logProb),
+          line(off, same ? text : marked(whole.text, text), logProb),
+          !same && line(`first translation, scored with ${off}`, whole.text, kept.logProb),
         ),
       ),
-      h("p", {}, same ? "The translation stays the same; its log-probability shows how much less sure the model is, or more. " : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
+      h("p", {}, same ? `The translation stays the same; the model is ${logProb < whole.logProb ? "less" : "more"} sure of it. ` : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
     ];
   }
 }

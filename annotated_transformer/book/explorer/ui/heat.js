@@ -10,12 +10,13 @@ class Heat {
     this.head = h("div", { class: "at-x-heat-head" });
     this.overview = h("canvas", { class: "at-x-overview", "aria-hidden": "true" });
     this.overview.addEventListener("click", (event) => this.jump(event));
+    this.overviewWords = h("p", { class: "at-x-label at-x-overview-words" }, "The whole map in little: click a place to go there.");
     this.grid = h("div", { class: "at-x-grid", role: "grid" });
     this.grid.addEventListener("scroll", () => this.drawCells());
     this.grid.addEventListener("keydown", (event) => this.arrow(event));
     new ResizeObserver(() => this.drawCells()).observe(this.grid);
     new MutationObserver(() => this.drawOverview()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-    this.element = h("div", { class: "at-x-heat" }, this.head, this.overview, this.grid);
+    this.element = h("div", { class: "at-x-heat" }, this.head, this.overviewWords, this.overview, this.grid);
   }
 
   async render() {
@@ -35,7 +36,7 @@ class Heat {
   refuse({ message }) {
     this.name = null;
     fill(this.head, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(message)));
-    this.grid.hidden = this.overview.hidden = true;
+    this.grid.hidden = this.overview.hidden = this.overviewWords.hidden = true;
   }
 
   draw() {
@@ -55,11 +56,13 @@ class Heat {
     const shape = [...(deep ? [tensor.length] : []), slice.length, slice[0].length];
     const counted = [deep && `${tensor.length} heads`, `${slice.length} rows: ${this.axes.rows.name}`, `${slice[0].length} columns: ${this.axes.columns.name}`];
     const info = BOOK.kinds[kind];
+    const changed = changes(this.explorer.state);
     fill(
       this.head,
       h("h4", { tabindex: -1, "data-key": "tensor" }, tensorTitle(name)),
       this.explorer.wayBack("back from tensor"),
       h("p", {}, info.words, " ", chapterLink(info.chapter)),
+      changed && h("p", { class: "at-x-label" }, `In this translation: ${changed}.`),
       this.isOff(at[0]) && h("p", { class: "at-x-off-note" }, `Head ${at[0] + 1} is off: its output is zero, so nothing of this reaches the next layer.`),
       h("p", { class: "at-x-label" }, h("b", {}, shapeWords(shape)), ` (${counted.filter(Boolean).join(", ")}). `, this.legend()),
       deep &&
@@ -157,7 +160,7 @@ class Heat {
 
   rowName(row, { rows: { tokens, next, language } } = this.axes) {
     if (!next) return tokenElement(tokens[row], row, language);
-    return h("span", { class: "at-x-two" }, "reads ", tokenElement(tokens[row], row, language), h("br"), " writes ", tokenElement(next[row], row, language));
+    return h("span", { class: "at-x-two" }, "after ", tokenElement(tokens[row], row, language), h("br"), " writes ", tokenElement(next[row], row, language));
   }
 
   columnName(column, { columns: { tokens, language, name, direction }, rows } = this.axes) {
@@ -208,7 +211,7 @@ class Heat {
     if (!this.slice) return;
     const { overview, slice, scale } = this;
     const [rows, columns] = [slice.length, slice[0].length];
-    overview.hidden = CELL.side + columns * CELL.width <= this.grid.clientWidth;
+    overview.hidden = this.overviewWords.hidden = CELL.side + columns * CELL.width <= this.grid.clientWidth;
     if (overview.hidden) return;
     const width = Math.min(columns, 960);
     Object.assign(overview, { width, height: rows });

@@ -12,7 +12,12 @@ class ModelMap {
     const open = state.tensor && parsed(state.tensor);
     if (state.tensor !== this.open && open?.layer !== undefined) this.layers[open.stack] = open.layer;
     this.open = state.tensor;
-    fill(this.element, ["encoder", "decoder"].map((stack) => this.stack(stack)), this.box("Output", this.named("output")));
+    fill(
+      this.element,
+      h("p", { class: "at-x-help" }, `Sizes are tokens × features, with ${BOOK.shape.heads} heads before them where there are heads; scores and weights are heads × queries × keys.`),
+      ["encoder", "decoder"].map((stack) => this.stack(stack)),
+      this.box("Output", this.named("output")),
+    );
   }
 
   stack(stack) {

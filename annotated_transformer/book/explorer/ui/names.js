@@ -27,7 +27,7 @@ function tensorTitle(name) {
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // Who stands at the rows and columns of a tensor: { name, tokens } where they are tokens, else { name }.
-// A row of the decoder reads one token and predicts the `next`.
+// A row of the decoder comes after one token and predicts the `next`.
 function axes(name, result) {
   const { kind, stack, module } = parsed(name);
   const [from, to] = languages(result.direction);
@@ -35,7 +35,7 @@ function axes(name, result) {
   const read = { name: `${LANGUAGES[to]} tokens`, tokens: ["<bos>", ...result.target.tokens.slice(0, -1)], next: result.target.tokens, language: to };
   const own = stack === "encoder" ? source : read;
   const memory = module === "cross_attention" ? source : own;
-  if (stack === "output") return { rows: read, columns: { name: "the vocabulary", direction: result.direction } };
+  if (stack === "output") return { rows: read, columns: { name: "the vocabulary, which both languages share", direction: result.direction } };
   if (["scores", "weights"].includes(kind)) return { rows: own, columns: memory };
   return { rows: ["key", "value"].includes(kind) ? memory : own, columns: { name: "features" } };
 }

@@ -9,7 +9,7 @@ class Notices {
     const { state, result } = this.explorer;
     this.element.hidden = Boolean(result.frame);
     if (result.frame) return;
-    fill(this.element, this.forced(), state.ablated.length > 0 && this.off(state.ablated));
+    fill(this.element, this.forced(), state.ablated.length > 0 && this.off(state.ablated), warnings(result).map((words) => h("p", {}, words)));
   }
 
   forced() {
@@ -28,6 +28,22 @@ class Notices {
     const words = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${headsWords(ablated)}. `;
     return h("p", {}, words, button("Switch all on", () => this.explorer.allOn(), { class: "at-x-link at-x-action", "data-key": "switch on" }));
   }
+}
+
+// What may make a translation nonsense, where it can be known.
+function warnings({ source, target }) {
+  const { eos } = BOOK.shape.special;
+  return [
+    source.tokens.some((token) => token.includes("\ufffd")) && "Some characters of this sentence are not in the model’s vocabulary: they are split into bytes, and a part of a character is shown as “�”. Expect nonsense where they are many.",
+    target.ids.at(-1) !== eos && `The translation was cut: it was stopped at ${target.ids.length} tokens, the limit.`,
+  ].filter(Boolean);
+}
+
+// "5 heads off, with your forced token": what the reader has changed, in short.
+const headsOff = (count) => `${count} ${count === 1 ? "head" : "heads"} off`;
+function changes({ ablated, forced }) {
+  const tokens = forced.length > 0 && `with your forced ${forced.length === 1 ? "token" : "tokens"}`;
+  return [ablated.length > 0 && headsOff(ablated.length), tokens].filter(Boolean).join(", ");
 }
 
 // "a, b and c", of lists of words and elements.

@@ -21,15 +21,17 @@ class NumberPanel {
       return fill(this.element, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.error.message)));
     }
     const info = BOOK.kinds[found.kind];
-    const formula = document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
+    const suppressed = "forbidden" in (found.aside ?? {}); // its formula is not what gives it
+    const formula = !suppressed && document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
     fill(
       this.element,
       h("h4", { tabindex: -1, "data-key": "number" }, "Where does ", h("b", {}, number(found.value)), " come from?"),
       this.back,
       h("p", { class: "at-x-label" }, `${tensorTitle(found.name)}; ${heat.placeWords(found.name, found.index)}.`),
       formula && h("p", { class: "at-x-formula" }, formula),
+      formula && info.symbols && h("p", { class: "at-x-label at-x-symbols" }, info.symbols),
       this.steps(found),
-      this.verdict(found),
+      !suppressed && this.verdict(found),
       h(
         "dl",
         {},
@@ -100,7 +102,7 @@ function sumLines(found, tokens) {
   if (rest.length) lines.push({ words: `the other ${rest.length} products`, value: rest.reduce((total, { value }) => total + value, 0) });
   if (aside.bias !== undefined) lines.push({ words: "bias", value: aside.bias });
   const sum = terms.reduce((total, { value }) => total + value, 0);
-  if (aside.divisor) lines.push({ words: "sum", value: sum, total: true }, { words: `divided by √d_k = ${number(aside.divisor)}`, value: found.result });
+  if (aside.divisor) lines.push({ words: "sum", value: sum }, { words: ["divided by √", h("i", {}, "d"), h("sub", {}, "k"), ` = ${number(aside.divisor)}`], value: found.result, total: true });
   else if (aside.off) lines.push({ words: "this head is switched off", value: 0, total: true });
   else if (lines.length > 1) lines.push({ words: "sum", value: found.result, total: true });
   return lines;
@@ -148,7 +150,7 @@ function plainLines({ kind, from, index, result, aside }) {
   }
   return [
     { words: kind === "weights" ? "score" : "logit", factors: factor(aside.score), value: aside.score },
-    { words: "minus the largest of its row", value: aside.largest },
+    { words: "minus the largest of its row, which cancels out and keeps the powers small", value: aside.largest },
     { words: "e to the power of the difference", value: Math.exp(aside.score - aside.largest) },
     { words: "divided by the sum over the row", value: aside.total },
     { words: "result", value: result, total: true },

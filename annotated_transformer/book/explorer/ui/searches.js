@@ -16,8 +16,8 @@ class Searches {
       this.compare();
     });
     this.element.append(
-      h("p", {}, "Greedy search takes the likeliest token at each step. Beam search keeps the four best beginnings. Sampling draws each token by its probability; a temperature above 1 makes unlikely tokens more likely."),
-      h("div", { class: "at-x-controls" }, h("label", { for: id }, "Temperature ", output), temperature, h("label", { for: `${id}-seed` }, "Seed"), seed, this.run),
+      h("p", {}, "Greedy search takes the likeliest token at each step; the translation above is the greedy one. Beam search keeps the four best beginnings. Sampling draws each token by its probability; a temperature above 1 makes unlikely tokens more likely."),
+      h("div", { class: "at-x-controls" }, h("label", { for: id }, "Temperature ", output), temperature, h("span", { class: "at-x-together" }, h("label", { for: `${id}-seed` }, "Seed "), seed), this.run),
       this.table,
     );
   }
@@ -45,6 +45,7 @@ class Searches {
 
   fillTable(found) {
     const language = languages(this.result.direction)[1];
+    const changed = changes(this.explorer.state);
     const names = ["greedy", "beam 4", `sampling, temperature ${this.temperature.toFixed(1)}, seed ${this.seed}`];
     fill(
       this.table,
@@ -61,8 +62,18 @@ class Searches {
           ),
         ),
       ),
-      h("p", { class: "at-x-label" }, "Log-probabilities are the model’s own, at temperature 1. Underlined words differ from greedy search."),
+      found[0].text === found[1].text && this.agreement(),
+      h("p", { class: "at-x-label" }, `Log-probabilities are the model’s own, at temperature 1${changed && `, ${changed}`}. Underlined words differ from greedy search.`),
     );
     this.explorer.say(found.map(({ text, logProb }, i) => `${names[i]}: ${text} ${number(logProb, 3)}.`).join(" "));
+  }
+
+  agreement() {
+    const { sentence } = this.explorer;
+    const { direction } = this.result;
+    const { differs } = BOOK.models[direction];
+    const words = "Greedy search and beam search give the same translation here.";
+    if (this.explorer.state.text === differs) return h("p", {}, words);
+    return h("p", {}, words, " They differ for ", button(differs, () => sentence.choose(differs), { class: "at-x-link at-x-action", lang: languages(direction)[0], "data-key": "differs" }));
   }
 }

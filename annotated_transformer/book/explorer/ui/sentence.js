@@ -4,7 +4,7 @@ class Sentence {
     this.explorer = explorer;
     this.direction = explorer.state.direction;
     const id = `at-x-sentence-${(groups += 1)}`;
-    this.input = h("input", { type: "text", id, autocomplete: "off", spellcheck: "false", maxlength: LONGEST, value: explorer.state.text, "aria-describedby": `${id}-error` });
+    this.input = h("input", { type: "text", id, autocomplete: "off", spellcheck: "false", maxlength: LONGEST, value: explorer.state.text, "aria-describedby": `${id}-error`, oninput: () => explorer.dim() });
     this.error = h("p", { class: "at-x-error", id: `${id}-error`, role: "alert" });
     this.submit = h("button", { type: "submit", class: "at-x-go" });
     this.examples = h("div", { class: "at-x-examples" });
@@ -55,7 +55,8 @@ class Sentence {
     const slow = busy && loaded && this.explorer.slow && ["This may take a while: long sentences need many steps. ", button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" })];
     const waiting = linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
     const once = loaded ? "" : "The model runs on your own device: it is loaded once, and nothing you type leaves this page.";
-    fill(this.note, slow || waiting + once);
+    const trained = `It was trained on short everyday sentences in ${LANGUAGES[languages(this.direction)[0]]}: expect nonsense from anything else.`;
+    fill(this.note, slow || waiting + (once ? `${once} ${trained}` : trained.replace("It", "The model")));
   }
 
   // A sentence of the other language would be nonsense, so it is exchanged too: an example for the like example, what
@@ -83,17 +84,18 @@ class Sentence {
   choose(text) {
     this.input.value = text;
     this.refuse("");
+    this.explorer.dim();
     if (this.explorer.session.loaded.has(this.direction)) this.element.requestSubmit();
     else this.submit.focus();
   }
 
-  send(event) {
+  async send(event) {
     event.preventDefault();
     if (event.submitter && idle(this.submit)) return; // an example may be chosen meanwhile
     if (!this.input.value.trim()) return this.refuse(EMPTY);
     this.refuse("");
     this.explorer.tour?.forget();
-    this.explorer.open(this.direction, this.input.value);
+    if (await this.explorer.open(this.direction, this.input.value)) this.explorer.bringTranslation();
   }
 
   refuse(message) {

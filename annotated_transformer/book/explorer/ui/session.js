@@ -81,7 +81,7 @@ class Session {
       }
       const result = await client.translate(options, report);
       this.held = options;
-      return { ...result, options, whole, keptLogProb: kept?.logProb };
+      return { ...result, options, whole, kept };
     });
   }
 

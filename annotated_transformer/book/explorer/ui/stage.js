@@ -26,7 +26,7 @@ class Stage {
     const silent = explorer.isSilent(); // what a head that is off would read reaches nobody
     this.element.classList.toggle("at-x-silent", silent);
     const off = headsMeant(explorer.state).meant.length > 1 ? "these heads are off" : "this head is off";
-    const readWords = (row) => (silent ? `receives nothing: ${off}` : `reads ${reads(keys.tokens, row)}`);
+    const readWords = (row) => (silent ? `receives nothing: ${off}` : `attends to ${reads(keys.tokens, row)}`);
     const later = (query) => place === "step" && query > active;
     this.keyItems = keys.tokens.map((token, i) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, keys.language))));
     this.queryItems = queries.tokens.map((token, i) =>
@@ -60,6 +60,7 @@ class Stage {
       h("div", { class: "at-x-keys" }, h("p", {}, `${keys.name} `, h("span", { class: "at-key" }, "keys")), h("ul", { role: "list" }, this.keyItems)),
       h("svg", box, this.curves.map(({ path }) => path)),
       h("div", { class: "at-x-queries" }, h("p", {}, `${queries.name} `, h("span", { class: "at-query" }, "queries")), h("ul", { role: "list" }, this.queryItems)),
+      silent && h("div", { class: "at-x-legend" }, `Dashed curves: what would be attended to, but ${off}, so nothing of it is used.`),
     );
     this.active = active;
     this.light(active);

@@ -6,9 +6,8 @@ class Tour {
     this.opener = h("p", { class: "at-x-opener" });
     this.element = h("section", { class: "at-x-tour", "aria-label": "Guided tour" });
     this.saved = null; // what the reader had before
-    document.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.now !== null && !ofSomethingElse(event)) this.end();
-    });
+    const leave = (event) => event.key === "Escape" && this.now !== null && !ofSomethingElse(event) && this.end();
+    document.addEventListener("keydown", leave, true); // before Sphinx's own, which cancels an Escape without a focus
   }
 
   render() {
@@ -18,6 +17,7 @@ class Tour {
     fill(this.opener, this.now === null && button(`Take the tour (${steps.length} steps${size})`, () => this.go(0), { "data-key": "tour" }));
     this.element.hidden = this.now === null;
     this.explorer.host.classList.toggle("at-x-touring", this.now !== null);
+    this.explorer.host.classList.toggle("at-x-touring-map", steps[this.now]?.part === "heat");
     if (this.now === null) return;
     const step = steps[this.now];
     const move = (to, words) => button(words, () => this.go(to), { "data-key": words, disabled: to < 0 || to >= steps.length });
@@ -45,6 +45,7 @@ class Tour {
     this.saved ??= this.remember();
     const same = !result.frame && !asked && ["direction", "text"].every((name) => state[name] === wanted[name]) && !state.prefix.length && !state.ablated.length;
     this.now = to;
+    attempt(() => history.replaceState(null, "")); // what a step opens was opened from nowhere
     explorer.sentence.show(wanted);
     const left = () => this.now !== to; // the reader has gone on, or ended the tour
     if (same) explorer.change(wanted);
@@ -61,11 +62,12 @@ class Tour {
     explorer.say(`${to + 1} of ${steps.length}: ${step.title}. ${step.words}`);
   }
 
-  // What a step speaks of, above the card: its cell and the calculation below it, or the curves, or the bars.
+  // What a step speaks of, above the card: its cell and the calculation below it, or the curves, the choices or the bars.
   bring(part, element) {
-    const { main, stage, heat, number } = this.explorer;
+    const { main, stage, choose, heat, number } = this.explorer;
     const cell = () => [heat.grid, heat.grid.querySelector("[aria-selected=true]"), number.element.querySelector(".at-x-sum")];
-    const [top, first, last] = { stage: [element, stage.element, stage.element], why: [element, element, element] }[part] ?? cell();
+    const places = { stage: [element, stage.element, stage.element], choose: [stage.element, choose.element, choose.element], why: [element, element, element] };
+    const [top, first, last] = places[part] ?? cell();
     if (!first || !last) return show(element); // the engine refused: there are no numbers
     const edge = parseFloat(getComputedStyle(main).scrollMarginTop); // the page's own bar is above it
     const place = (part) => part.getBoundingClientRect();
@@ -80,7 +82,7 @@ class Tour {
     const { explorer } = this;
     const { state, result, asked, sentence, linked } = explorer;
     const open = Object.values(explorer.sections).map((part) => part.open);
-    return { state, result, asked, linked, open, field: { direction: sentence.direction, text: sentence.input.value }, scroll: scrollY };
+    return { state, result, asked, linked, open, trace: history.state, field: { direction: sentence.direction, text: sentence.input.value }, scroll: scrollY };
   }
 
   // Something else was asked for meanwhile: that stays.
@@ -94,6 +96,7 @@ class Tour {
     this.saved = null;
     if (saved) {
       explorer.abandon();
+      attempt(() => history.replaceState(saved.trace, ""));
       Object.values(explorer.sections).forEach((part, i) => (part.open = saved.open[i]));
       explorer.restore(saved);
       scrollTo({ top: saved.scroll, behavior: "instant" });

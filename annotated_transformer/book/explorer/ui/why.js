@@ -14,13 +14,15 @@ class Why {
     const top = result.top[step];
     const best = top[0].id === chosen;
     const before = result.written?.[step].replace(/\ufffd+$/, "…") ?? result.target.tokens.slice(0, step).join("").trim();
-    const probability = top.find(({ id }) => id === chosen)?.probability ?? Math.exp(result.logProbs[step]); // the bar's own number
-    const name = h("q", { lang: language }, plain(result.target.tokens[step], step));
+    const probability = probabilityOf(result, step);
+    const name = whyName(result.target.tokens[step], step, language);
     const forced = state.forced.includes(step);
     fill(
       this.element,
       this.steps("step", step, result.target.tokens.length),
       h("h3", {}, "Why ", name.cloneNode(true), "?"),
+      h("p", { class: "at-x-label" }, "The five likeliest next tokens", !result.frame && h("span", { class: "at-x-action" }, ": choose one to go on from there")),
+      h("ol", { class: "at-x-top", role: "list" }, top.map((entry) => h("li", {}, this.bar(entry, step, chosen, language)))), // stays where it is when one is chosen
       h(
         "p",
         {},
@@ -32,8 +34,6 @@ class Why {
         `Before ${best && !forced ? "it chose" : "that"}, ${this.explorer.readSentence("it")}.`,
       ),
       this.meaning(step, forced),
-      h("p", { class: "at-x-label" }, "The five likeliest next tokens", !result.frame && h("span", { class: "at-x-action" }, ": choose one to go on from there")),
-      h("ol", { class: "at-x-top", role: "list" }, top.map((entry) => h("li", {}, this.bar(entry, step, chosen, language)))),
       (forced || !best) && this.freedom(step, state.forced),
       this.numberLink(step, chosen),
     );
@@ -42,13 +42,13 @@ class Why {
   // What attention explains, and what it does not.
   meaning(step, forced) {
     const { sections, result } = this.explorer;
-    if (result.frame) return h("p", { class: "at-x-label" }, LOOKED);
+    if (result.frame) return h("p", { class: "at-x-label" }, `${LEFT_OUT} ${LOOKED}`);
     return h(
       "p",
       { class: "at-x-label" },
       forced && "These weights do not depend on which token you forced: they were computed before it. ",
-      LOOKED,
-      sections && h("span", { class: "at-x-action" }, " To test that, ", button("switch heads off", () => this.explorer.openHeads(), { class: "at-x-link", "data-key": "to heads" }), "."),
+      `${LEFT_OUT} ${LOOKED}`,
+      sections && h("span", { class: "at-x-action" }, " To test what matters for this token, ", h("span", { class: "at-x-together" }, button("switch heads off", () => this.explorer.openHeads(), { class: "at-x-link", "data-key": "to heads" }), ".")),
     );
   }
 
@@ -76,32 +76,48 @@ class Why {
 
   steps(place, step, count) {
     const go = (to, words, sign) =>
-      button([h("span", { "aria-hidden": "true" }, sign), h("span", { class: "at-hidden" }, words)], () => this.explorer.change({ [place]: to }, true), {
+      button([h("span", { "aria-hidden": "true" }, sign), h("span", { class: "at-hidden" }, words)], () => this.step(place, to), {
         "data-key": words,
         disabled: to < 0 || to >= count,
       });
     return h("div", { class: "at-x-steps" }, go(step - 1, "One token back", "◀"), h("span", {}, `Token ${step + 1} of ${count}`), go(step + 1, "One token on", "▶"));
   }
 
+  // Where this panel stays in sight beside the columns, the lit token does so too.
+  step(place, to) {
+    const { explorer } = this;
+    explorer.change({ [place]: to }, true);
+    if (getComputedStyle(this.element).position === "sticky") show(explorer.stage.queryItems[to], "nearest");
+  }
+
   numberLink(step, chosen) {
     const { explorer } = this;
     if (explorer.result.frame || !explorer.heat) return null;
-    return h("p", {}, button("See where this probability comes from", () => explorer.openTensor("probabilities", [step, chosen]), { class: "at-x-link at-x-action", "data-key": "why number" }));
+    return h("p", {}, button("See where this probability comes from", () => explorer.openTensor("probabilities", [step, chosen], "number"), { class: "at-x-link at-x-action", "data-key": "why number" }));
   }
 
   renderEncoder() {
     const { result, state } = this.explorer;
     const [language] = languages(result.direction);
     const word = Math.min(state.word, result.source.tokens.length - 1);
-    const name = h("q", { lang: language }, plain(result.source.tokens[word], word));
+    const name = whyName(result.source.tokens[word], word, language);
     fill(
       this.element,
       this.steps("word", word, result.source.tokens.length),
-      h("h3", {}, "What does ", name, " read?"),
-      h("p", {}, `${capital(this.explorer.readSentence("it", "reads"))}.`),
-      h("p", {}, "In the encoder, each word reads all words of its own sentence, later ones included."),
+      h("h3", {}, "What does ", name, " attend to?"),
+      h("p", {}, `${capital(this.explorer.readSentence("it", "attends to"))}.`),
+      h("p", {}, "In the encoder, each token attends to all tokens of its own sentence, later ones included."),
+      h("p", { class: "at-x-label" }, LEFT_OUT),
     );
   }
 }
 
-const LOOKED = "Attention shows where the model looked, not why it chose."; // frame_page.py has the same sentence
+// frame_page.py has the same sentences.
+const LEFT_OUT = `Attention weights below ${percent(LEAST)} are left out.`;
+const LOOKED = "Attention shows where the model looked, not why it chose.";
+
+// The name of a token as a part of a sentence: one that is no word has no quotation marks.
+const whyName = (token, place, language) => (token in SPECIAL ? h("span", {}, `the ${SIGNS[token]}`) : h("q", { lang: language }, plain(token, place)));
+
+// How likely the token at a step was: the number of its bar, if it has one.
+const probabilityOf = ({ target, top, logProbs }, step) => top[step].find(({ id }) => id === target.ids[step])?.probability ?? Math.exp(logProbs[step]);

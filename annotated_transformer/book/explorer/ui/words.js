@@ -12,6 +12,8 @@ const SIGNS = { __proto__: null, ".": "full stop", ",": "comma", "?": "question 
 const continues = (token, place) => place > 0 && /^[\p{L}\p{N}]/u.test(token);
 const plain = (token, place = 0) => SPECIAL[token] ?? (continues(token, place) ? `+${token}` : token.trim() || "space");
 const spoken = (token) => SIGNS[token.trim()] ?? (token.trim() || "space");
+// A token as a part of a sentence: what is a sign is called by its name, all else is quoted.
+const quoted = (token, place) => SIGNS[token.trim()] ?? `“${plain(token, place)}”`;
 
 // A token as an element, in its language.
 function tokenElement(token, place, language) {
@@ -20,22 +22,23 @@ function tokenElement(token, place, language) {
   return h("span", { lang: language }, mark, token.trim() || "␣");
 }
 
-// Each term is explained in one line, where it first stands. frame_page.py has the first two lines as well.
+// Each term is explained in one line, where it first stands. frame_page.py has these lines as well, up to the keys.
 const HELP = {
-  logProb: "The log-probability adds up the logarithms of the probabilities of all tokens; 0 would be certain.",
-  token: "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, reads from the keys, on the left.",
+  logProb: "The log-probability adds up the logarithms of the probabilities of all tokens; in parentheses, the probability of the whole sentence.",
+  token: "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, attends to the keys, on the left: the wider the curve, the larger the attention weight. Choose a word on the right, or use the arrow keys.",
 };
 
 const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
 
-// "tomorrow 88 %, come 5 %"
+// "“tomorrow” 88 %, “come” 5 %"
 function reads(keys, row) {
   const order = [...row.keys()].sort((a, b) => row[b] - row[a]).filter((key) => row[key] >= LEAST);
-  return order.map((key) => `${spoken(keys[key])} ${percent(row[key])}`).join(", ");
+  return order.map((key) => `${quoted(keys[key], key)} ${percent(row[key])}`).join(", ");
 }
 
-const percent = (share) => `${Math.round(100 * share)} %`;
-const exactPercent = (share) => (share < 0.0005 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
+// With no-break spaces: a number and its sign stay on one line.
+const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
+const exactPercent = (share) => (share < 0.0005 ? "<\u00a00.1\u00a0%" : `${(100 * share).toFixed(1)}\u00a0%`);
 
 const minus = (text) => text.replace("-", "−");
 
