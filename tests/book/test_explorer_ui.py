@@ -185,8 +185,14 @@ def test_law_each_wrong_script_is_still_a_program(first: Page):
 # What attention is drawn, lit and said.
 
 
+SPACE = "\u00a0"  # a number and its sign stay on one line
 NAMES = {"encoder": ["one", "two", "three", "end of sentence"]}
 NAMES["cross"], NAMES["decoder"] = NAMES["encoder"], ["start of sentence", "w10", "w20", "w30"]
+
+
+def said(name: str) -> str:
+    """Return a name as a part of a sentence: a word is quoted, a sign is not."""
+    return name if " " in name else f"“{name}”"
 
 
 @pytest.mark.parametrize(
@@ -237,7 +243,7 @@ def test_law_curves_words_and_weights_are_those_of_the_chosen_heads(
     )
 
     def percent(weight: float) -> str:
-        return f"{int(100 * weight + 0.5)} %"
+        return f"{int(100 * weight + 0.5)}{SPACE}%"
 
     assert texts(page, ".at-x-keys i") == [
         percent(weight) if weight >= 0.03 else "" for weight in rows[active]
@@ -246,7 +252,7 @@ def test_law_curves_words_and_weights_are_those_of_the_chosen_heads(
     for query, row in zip(texts(page, ".at-x-queries button"), rows, strict=True):
         order = sorted((key for key in range(4) if row[key] >= 0.03), key=lambda key: -row[key])
         assert query.endswith(
-            " reads " + ", ".join(f"{NAMES[kind][key]} {percent(row[key])}" for key in order)
+            " attends to " + ", ".join(f"{said(NAMES[kind][key])} {percent(row[key])}" for key in order)
         )
     assert f"{words})" in why(page)
     heading = ["German" if kind == "decoder" else "English", "English" if kind == "encoder" else "German"]
@@ -271,23 +277,24 @@ def test_law_keys_and_buttons_walk_through_the_translation_and_say_what_is_read(
     page.keyboard.press("Enter")
     assert "Why w20?" in why(page)
     assert page.evaluate(FOCUSED) == "One token on"
-    assert status(page) == (
-        "w20 reads one 55 %, end of sentence 50 %, three 45 %, two 40 % (layer 4, mean of its heads)"
-    )
+    weights = "“one” 55 %, end of sentence 50 %, “three” 45 %, “two” 40 %".replace(" %", f"{SPACE}%")
+    shown = f"“w20”, probability 49.0{SPACE}%, attends to {weights} (layer 4, mean of its heads)."
+    assert status(page) == shown
     page.keyboard.press("Shift+Tab")
     for _ in range(2):  # the second time, there is nothing before
         page.keyboard.press("Enter")
         assert "Why w10?" in why(page)
-    assert status(page).startswith("w10 reads three 50 %")
+    assert "“w10”, probability" in status(page)
+    assert f"attends to “three” 50{SPACE}%" in status(page)
     assert page.is_disabled("[data-key='One token back']")
 
 
 def test_law_hovering_lights_what_a_token_reads_and_chooses_nothing(page: Page):
     page.tap("[data-key='query 1']")
     chosen = texts(page, ".at-x-keys i")
-    assert chosen == ["55 %", "40 %", "45 %", "50 %"]
+    assert chosen == [f"{share}{SPACE}%" for share in (55, 40, 45, 50)]
     page.hover("[data-key='query 2']")
-    assert texts(page, ".at-x-keys i") == ["50 %", "55 %", "40 %", "45 %"] != chosen
+    assert texts(page, ".at-x-keys i") == [f"{share}{SPACE}%" for share in (50, 55, 40, 45)] != chosen
     assert texts(page, ".at-x-queries .at-active .at-x-word")[0].startswith("w30")
     assert "Why w20?" in why(page)
     page.mouse.move(1, 1)
@@ -304,9 +311,9 @@ def test_law_each_choice_changes_its_own_field_and_keeps_the_focus(page: Page):
         assert page.locator(f"[data-key='{key}']").is_checked()
     press(page, "layer 0", "head 2")
     assert page.url.endswith("&view=encoder&layer=0&head=2")
-    assert "What does one read?" in why(page)
+    assert "What does one attend to?" in why(page)
     press(page, "One token on")
-    assert "What does two read?" in why(page)
+    assert "What does two attend to?" in why(page)
     assert page.url.endswith("&word=1")
 
 
@@ -319,8 +326,8 @@ def test_law_a_forced_token_is_written_named_and_released(page: Page):
     assert translation(page) == "w10 w21 w130"
     assert page.url.endswith("&prefix=10.21&forced=1&step=1")
     assert page.inner_text(NOTICES) == "You forced w21 at token 2. Undo"
-    assert "After w10, the model gives w21 a probability of 24.5 %; its own choice was “w20”." in why(page)
-    assert texts(page, ".at-x-bar-number")[:2] == ["49.0 %", "24.5 %"]
+    assert f"a probability of 24.5{SPACE}%; its own choice was “w20”." in why(page)
+    assert texts(page, ".at-x-bar-number")[:2] == [f"49.0{SPACE}%", f"24.5{SPACE}%"]
     assert texts(page, "[aria-pressed=true] .at-x-bar-token") == ["w21 ✓ written"]
     assert [text.endswith("forced") for text in texts(page, ".at-x-queries button")] == [
         False,
@@ -398,8 +405,8 @@ def test_law_a_head_is_switched_off_and_on_and_the_difference_is_shown(page: Pag
     rows = [row.split("\t") for row in page.locator(".at-x-off tbody tr").all_inner_texts()]
     assert [row[:2] for row in rows] == [
         ["all on", whole["text"]],
-        ["1 off", changed["text"]],
-        ["1 off, the first forced", whole["text"]],
+        ["1 head off", changed["text"]],
+        ["first translation, scored with 1 head off", whole["text"]],
     ]
     values = [whole["logProb"], changed["logProb"], kept["logProb"]]
     assert [as_number(row[2]) for row in rows] == pytest.approx(values, rel=1e-2)
@@ -592,8 +599,8 @@ def test_law_a_heat_map_shows_each_number_at_its_row_and_column(page: Page):
         press(page, "slice 2")
     assert texts(page, ".at-x-row-names .at-x-top-name") == ["one", "two", "three", "end"]
     shift = page.inner_text(".at-x-translation q").split()
-    reads = zip(["start", *shift], [*shift, "end"], strict=True)
-    assert texts(page, ".at-x-grid [role=rowheader]") == [f"reads {a} writes {b}" for a, b in reads]
+    pairs = zip(["start", *shift], [*shift, "end"], strict=True)
+    assert texts(page, ".at-x-grid [role=rowheader]") == [f"after {a} writes {b}" for a, b in pairs]
     page.focus(".at-x-grid [aria-selected=true]")
     for key, row, column in (("ArrowLeft", 2, 2), ("ArrowUp", 1, 2), ("Home", 1, 0), ("ArrowRight", 1, 1)):
         page.keyboard.press(key)
@@ -617,7 +624,7 @@ OPERANDS = {
 def test_law_each_operand_names_the_place_where_it_stands(page: Page, name: str):
     index, count, words = OPERANDS[name]
     opened(page, name, index)
-    label = f"head 4, row “reads w20 writes w30”, {'feature 6' if 'heads' in name else 'key two'}."
+    label = f"head 4, row “after w20 writes w30”, {'feature 6' if 'heads' in name else 'key two'}."
     assert page.inner_text(".at-x-number .at-x-label").endswith(label)
     lines = [line.split("\t") for line in page.locator(".at-x-sum tr").all_inner_texts()]
     products = [line for line in lines if " × " in line[1]]
@@ -732,17 +739,18 @@ def test_law_choosing_a_direction_inserts_a_sentence_in_its_source_language(page
     german.check(force=True)
     assert (field.input_value(), field.get_attribute("lang")) == (like_typed, "de")
     assert main.evaluate("x => +getComputedStyle(x).opacity") < 0.6
-    parts = ":is(.at-x-main, .at-x-section)"
-    assert set(page.eval_on_selector_all(parts, "all => all.map(x => x.inert)")) == {True}
-    said = "The translation below belongs to the previous sentence."
     note = page.locator(".at-x-opener + .at-x-note")
-    assert (status(page), note.inner_text()) == (said, said)
+    assert status(page) == note.inner_text() == "The translation below belongs to the previous sentence."
     english.check(force=True)
-    assert set(page.eval_on_selector_all(parts, "all => all.map(x => x.inert)")) == {False}
-    assert note.is_hidden()
     assert (field.input_value(), field.get_attribute("lang")) == (typed, "en")
+    parts = ":is(.at-x-main, .at-x-section)"
+    shown = "one two three"
+    for text, old in ((typed, True), (shown, False), ("one two", True), (f" {shown} ", False), ("", False)):
+        field.fill(text)
+        assert set(page.eval_on_selector_all(parts, "all => all.map(x => x.inert)")) == {old}, text
+        assert note.is_visible() == old
     assert main.evaluate("x => +getComputedStyle(x).opacity") == 1
-    field.fill("one two three")
+    field.fill(shown)
     german.check(force=True)
     assert field.input_value() == "w10 w20 w30"  # typed: its translation
     english.check(force=True)
