@@ -94,4 +94,4 @@ def test_law_the_guides_command_has_the_settings_of_a_case():
     options = f"--steps {case.steps} --max-lr 1e-3 --dropout {case.dropout} --average {average} --out FOLDER"
     assert case.max_lr == 1e-3
     assert options in text
-    assert "the command has the settings of the one with 5,000 pairs" in text
+    assert "the command below uses the settings of the row with 5,000 pairs" in text
