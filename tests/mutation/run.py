@@ -28,22 +28,24 @@ next. Python believes bytecode where the source has the same size and second of 
 a second of its own, and the mended file the one that it had.
 
 A mutant of a script, which Python does not import, needs no process of its own: each worker has one that runs
-their tests one after the other, and keeps the browser that they need.
+their tests one after the other, and keeps the browser that they need. So nothing in the package or the tests
+may keep the text of a script (no cache): its mutants would survive.
 """
 
 import argparse
+import contextlib
 import gc
 import importlib
 import itertools
 import multiprocessing
 import os
-import re
 import shutil
 import signal
 import sys
 import tempfile
 import time
 import tomllib
+import traceback
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
@@ -60,7 +62,7 @@ NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "__pycache__", "*.eg
 WORKERS, SECONDS = 2, 240  # for one run of pytest; after that it is stopped
 TESTS = 20  # in one run without any mutation
 FORK = multiprocessing.get_context("fork")
-WRONG_PACKAGE = 70  # an exit status that pytest has not
+WRONG_PACKAGE, CRASHED = 70, 71  # exit statuses that pytest has not
 NUMBERS = itertools.count(1)  # of the mutants of this worker
 SURVIVED = "SURVIVED"
 
@@ -128,76 +130,61 @@ def put(path: Path, text: str, changed: float) -> None:
     new.replace(path)
 
 
-def pytest_status(options: list[str], tests: list[str]) -> int:
-    """Run pytest until the first failure, and return its status; everything printed goes to a file."""
+@dataclass(frozen=True)
+class Run:
+    """How a run of pytest ended: its exit status, None where it found no end, and what failed first."""
+
+    status: int | None
+    phase: str = ""  # of that test: "collect", "setup", "call", or "teardown"
+    failed: str = ""
+
+    def verdict(self) -> tuple[bool, str]:
+        """Was the mutant killed, and by what?"""
+        if self.status is None:
+            return True, "no end (killed by the time limit)"
+        if self.failed and self.status != WRONG_PACKAGE:
+            # It can be collected without the mutation, so the mutant did it.
+            return True, self.failed + " (cannot be collected)" * (self.phase == "collect")
+        if self.status == 0:
+            return False, SURVIVED
+        return False, f"BROKEN: pytest's exit status is {self.status}: {printed_text().strip()[-3000:]}"
+
+
+class FirstFailure:
+    """A plugin of pytest that remembers what failed first."""
+
+    phase = failed = ""
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Look at a file or a class."""
+        self._note(report, "collect")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Look at a phase of a test."""
+        self._note(report, report.when or "call")
+
+    def _note(self, report: pytest.CollectReport | pytest.TestReport, phase: str) -> None:
+        if report.failed and not self.failed:
+            self.phase, self.failed = phase, report.nodeid
+
+
+def run_pytest(options: list[str], tests: list[str]) -> Run:
+    """Run pytest until the first failure; everything printed goes to a file."""
     with open("printed", "wb") as printed:
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
-    status = int(pytest.main([*QUIET, *options, *tests]))
+    first = FirstFailure()
+    try:
+        status = int(pytest.main([*QUIET, *options, *tests], plugins=[first]))
+    except BaseException:  # such as one that pytest raises when it has finished
+        traceback.print_exc()
+        status = CRASHED
     ours = [m for name, m in sys.modules.items() if name.partition(".")[0] == PACKAGE]
     if strangers := [m.__file__ for m in ours if not Path(str(m.__file__)).is_relative_to(Path.cwd())]:
         print(f"not imported from the copy: {strangers}")
         status = WRONG_PACKAGE
     sys.stdout.flush()
-    return status
-
-
-def in_fork(options: list[str], tests: list[str]) -> None:
-    """Run pytest once, and exit with its status."""
-    os.setsid()  # so that it can be stopped with all that it starts
-    sys.exit(pytest_status(options, tests))
-
-
-def run_each(jobs: Connection) -> None:
-    """Run pytest for each job that comes, and send its status back; tests share a browser."""
-    os.setsid()
-    os.environ["KEEP_BROWSER"] = "1"
-    while True:
-        jobs.send(pytest_status(*jobs.recv()))
-
-
-@dataclass
-class ScriptRunner:
-    """The process of this worker that runs the tests of scripts; a new one where it was stopped."""
-
-    process: ForkProcess | None = None
-    jobs: Connection | None = None
-
-    def status(self, options: list[str], tests: list[str], seconds: float) -> int | None:
-        """Return pytest's exit status, None where it found no end."""
-        if self.process is None or self.jobs is None:
-            self.jobs, theirs = FORK.Pipe()
-            self.process = FORK.Process(target=run_each, args=(theirs,), daemon=True)  # ends with the worker
-            self.process.start()
-        self.jobs.send((options, tests))
-        if self.jobs.poll(seconds):
-            status: int = self.jobs.recv()
-            return status
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.join()
-        self.process = None
-        return None
-
-
-SCRIPTS = ScriptRunner()
-
-
-def run_tests(
-    options: list[str], tests: list[str], seconds: float, *, script: bool = False
-) -> tuple[int | None, str]:
-    """Return pytest's exit status, None where it found no end, and what it printed."""
-    if script:
-        return SCRIPTS.status(options, tests, seconds), printed_text()
-    fork = FORK.Process(target=in_fork, args=(options, tests))
-    fork.start()
-    try:
-        fork.join(seconds)
-        status = fork.exitcode
-    finally:
-        if fork.is_alive():
-            os.killpg(fork.pid, signal.SIGKILL)
-            fork.join()
-    return status, printed_text()
+    return Run(status, first.phase, first.failed)
 
 
 def printed_text() -> str:
@@ -205,18 +192,80 @@ def printed_text() -> str:
     return Path("printed").read_text(encoding="utf-8", errors="replace")
 
 
-def verdict(status: int | None, printed: str) -> tuple[bool, str]:
-    """Judge a run of pytest: was the mutant killed, and by what?"""
-    first = re.search(r"^(FAILED|ERROR) (.+?)(?: - .*)?$", printed, re.MULTILINE)
-    if status == 1 and first:
-        return True, first[2]
-    if status == 2 and first and first[1] == "ERROR":  # green without the mutation, so the mutant did it
-        return True, f"{first[2]} (cannot be collected)"
-    if status is None:
-        return True, "no end (killed by the time limit)"
-    if status == 0:
-        return False, SURVIVED
-    return False, f"BROKEN: pytest's exit status is {status}: {printed.strip()[-3000:]}"
+def in_fork(result: Connection, options: list[str], tests: list[str]) -> None:
+    """Run pytest once."""
+    os.setsid()  # so that it can be stopped with all that it starts
+    result.send(run_pytest(options, tests))
+
+
+def run_tests(options: list[str], tests: list[str], seconds: float) -> Run:
+    """Run pytest in a process of its own."""
+    result, theirs = FORK.Pipe(duplex=False)
+    fork = FORK.Process(target=in_fork, args=(theirs, options, tests))
+    fork.start()
+    theirs.close()
+    try:
+        fork.join(seconds)
+        if fork.is_alive():
+            return Run(None)
+        return result.recv() if result.poll() and fork.exitcode == 0 else Run(fork.exitcode or CRASHED)
+    finally:
+        result.close()
+        stop(fork)
+
+
+def stop(process: ForkProcess) -> None:
+    """Stop a process and all that it has started."""
+    if process.is_alive():
+        os.killpg(process.pid, signal.SIGKILL)
+    process.join()
+
+
+def run_each(theirs: Connection, jobs: Connection) -> None:
+    """Run pytest for each job that comes, and send back how it ended; the tests share a browser."""
+    theirs.close()
+    os.setsid()
+    os.environ["KEEP_BROWSER"] = "1"
+    with contextlib.suppress(EOFError):  # the worker has ended
+        while True:
+            jobs.send(run_pytest(*jobs.recv()))
+
+
+@dataclass
+class ScriptRunner:
+    """The process of this worker that runs the tests of scripts; a new one where it has ended."""
+
+    process: ForkProcess | None = None
+    jobs: Connection | None = None
+
+    def run(self, options: list[str], tests: list[str], seconds: float) -> Run:
+        """Run pytest there; in a process of its own where that ends, or a fixture fails (in the browser?)."""
+        run = self._run(options, tests, seconds)
+        if run.status is None or (run.phase in ("", "collect", "call") and run.status != CRASHED):
+            return run
+        return run_tests(options, tests, seconds)
+
+    def _run(self, options: list[str], tests: list[str], seconds: float) -> Run:
+        if self.process is None or self.jobs is None:
+            self.jobs, theirs = FORK.Pipe()
+            self.process = FORK.Process(target=run_each, args=(self.jobs, theirs), daemon=True)
+            self.process.start()
+            theirs.close()
+        try:
+            self.jobs.send((options, tests))
+            if self.jobs.poll(seconds):
+                run: Run = self.jobs.recv()
+                return run
+            run = Run(None)
+        except (EOFError, OSError):
+            run = Run(CRASHED)
+        stop(self.process)
+        self.jobs.close()
+        self.process = self.jobs = None
+        return run
+
+
+SCRIPTS = ScriptRunner()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,6 +275,7 @@ class Outcome:
     killed: bool
     line: str
     unchecked: tuple[str, ...] = ()
+    script: bool = False
 
 
 def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
@@ -233,25 +283,41 @@ def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
     path, start = Path(mutant.file), time.monotonic()
     source, changed = path.read_text(encoding="utf-8"), int(path.stat().st_mtime)
     unchecked: tuple[str, ...] = ()
+    script = path.suffix == ".js"
     try:
         put(path, mutant.applied(source), changed + next(NUMBERS))
         options = mutant.options()
         first = options is SHAPES and not mutant.slow
         if first:
-            script = path.suffix == ".js"
-            killed, by = verdict(*run_tests(PLAIN, mutant.tests, seconds, script=script))
+            killed, by = (SCRIPTS.run if script else run_tests)(PLAIN, mutant.tests, seconds).verdict()
             unchecked = (by,) if killed and "::" in by else (*mutant.tests,) * killed
-        if not first or by == SURVIVED:
-            killed, by = verdict(*run_tests(options, mutant.tests, seconds))
+        if not first or not killed:
+            killed, by = run_tests(options, mutant.tests, seconds).verdict()
     except ValueError as error:
         killed, by = False, f"BROKEN: {error}"
     finally:
         put(path, source, changed)
-    return Outcome(killed=killed, line=f"{time.monotonic() - start:5.1f} s  {by}", unchecked=unchecked)
+    line = f"{time.monotonic() - start:5.1f} s  {by}"
+    return Outcome(killed=killed, line=line, unchecked=unchecked, script=script)
 
 
-def controls(mutants: list[Mutant], *, green: bool) -> list[tuple[list[str], list[str]]]:
-    """Return the options and tests of the runs without any mutation: a few tests in each."""
+@dataclass(frozen=True)
+class Control:
+    """A run without any mutation; `script` says that the tests are those of scripts."""
+
+    options: list[str]
+    tests: list[str]
+    script: bool
+
+    def red(self, seconds: float) -> str:
+        """Return what is red as long as nothing is broken: a red test kills nothing."""
+        status = (SCRIPTS.run if self.script else run_tests)(self.options, self.tests, seconds).status
+        ended = "no end" if status is None else f"status {status}"
+        return "" if status == 0 else f"{printed_text()[-3000:]}\n{ended}\n"
+
+
+def controls(mutants: list[Mutant], *, green: bool) -> list[Control]:
+    """Return the runs without any mutation: a few tests in each."""
     runs = []
     for options in (CHAPTER, SHAPES, MESSAGE):
         tests = list({test: None for m in mutants if m.options() == options for test in m.tests})
@@ -262,16 +328,10 @@ def controls(mutants: list[Mutant], *, green: bool) -> list[tuple[list[str], lis
     return runs
 
 
-def in_parts(options: list[str], tests: list[str]) -> list[tuple[list[str], list[str]]]:
+def in_parts(options: list[str], tests: list[str], *, script: bool = False) -> list[Control]:
     """Return runs of a few tests each."""
     few = 1 if options is CHAPTER else TESTS
-    return [(options, tests[start : start + few]) for start in range(0, len(tests), few)]
-
-
-def control(run: tuple[list[str], list[str]], seconds: float) -> str:
-    """Return what is red as long as nothing is broken: a red test kills nothing."""
-    status, printed = run_tests(*run, seconds)
-    return "" if status == 0 else f"{printed[-3000:]}\n{'no end' if status is None else f'status {status}'}\n"
+    return [Control(options, tests[start : start + few], script) for start in range(0, len(tests), few)]
 
 
 def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
@@ -307,17 +367,19 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         home = arguments.root.resolve(), Path(folder).resolve()
         with ProcessPoolExecutor(WORKERS, FORK, enter_copy, home) as pool:
-            if red := "".join(pool.map(control, runs, repeat(arguments.seconds))):
+            if red := "".join(pool.map(Control.red, runs, repeat(arguments.seconds))):
                 raise SystemExit(f"red without any mutation, so nothing can be concluded:\n{red}")
             outcomes = pool.map(try_mutant, mutants, repeat(arguments.seconds))
             bar = tqdm(zip(mutants, outcomes, strict=True), total=len(mutants), unit=" mutants", disable=None)
-            unchecked: dict[str, None] = {}
+            unchecked: dict[bool, dict[str, None]] = {False: {}, True: {}}  # those of scripts: True
             for mutant, outcome in bar:
                 tqdm.write(f"{mutant.name:{width}}  {outcome.line}")
                 lost += [] if outcome.killed else [mutant.name]
-                unchecked |= dict.fromkeys(outcome.unchecked)
-            runs = in_parts(PLAIN, list(unchecked))
-            if red := "".join(pool.map(control, runs, repeat(arguments.seconds))):
+                unchecked[outcome.script] |= dict.fromkeys(outcome.unchecked)
+            runs = [
+                run for script in unchecked for run in in_parts(PLAIN, [*unchecked[script]], script=script)
+            ]
+            if red := "".join(pool.map(Control.red, runs, repeat(arguments.seconds))):
                 raise SystemExit(f"red without any mutation, where shapes are not checked:\n{red}")
     killed = len(mutants) - len(lost)
     print(f"{killed} of {len(mutants)} mutants killed in {time.monotonic() - start:.0f} s")

@@ -54,6 +54,19 @@ def test_half(): assert half(4) == 2
 def test_refused():
     with pytest.raises(Exception, match="type"): half(4.0)
 """
+SCRIPT = "const double = (x) => 2 * x;\n"
+SCRIPT_TESTS = """
+import os, pathlib, threading, pytest
+@pytest.fixture
+def script():
+    text = pathlib.Path("annotated_transformer/script.js").read_text()
+    if "exit" in text: os._exit(3)
+    if "wait" in text: threading.Event().wait()
+    assert "fixture" not in text
+    return text
+def test_double(script): assert "2 * x" in script
+def test_const(script): assert "const" in script
+"""
 IMPORTED = 'imported = ["torch", "jaxtyping", "beartype"]'
 MARKERS = '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\nmarkers = ["message", "page"]\n'
 
@@ -67,6 +80,8 @@ def judge(
     (root / "tests" / "mutation").mkdir(parents=True)
     (root / "tests" / "test_double.py").write_text(TESTS, encoding="utf-8")
     (root / "tests" / "test_half.py").write_text(CHECKED, encoding="utf-8")
+    (root / "annotated_transformer" / "script.js").write_text(SCRIPT, encoding="utf-8")
+    (root / "tests" / "test_script.py").write_text(SCRIPT_TESTS, encoding="utf-8")
     (root / "tests" / "mutation" / "mutants.toml").write_text(
         "\n".join([IMPORTED, *mutants]), encoding="utf-8"
     )
@@ -76,11 +91,17 @@ def judge(
 
 
 def mutant(
-    name: str, new: str, test: str = "", old: str = "2 * x", more: str = "", of: str = "double"
+    name: str,
+    new: str,
+    test: str = "",
+    old: str = "2 * x",
+    more: str = "",
+    of: str = "double",
+    file: str = "__init__.py",
 ) -> str:
     """Return an entry of the list."""
-    file, tests = "annotated_transformer/__init__.py", [f"tests/test_{of}.py{test}"]
-    entry = {"name": name, "file": file, "old": old, "new": new, "tests": tests}
+    path, tests = f"annotated_transformer/{file}", [f"tests/test_{of}.py{test}"]
+    entry = {"name": name, "file": path, "old": old, "new": new, "tests": tests}
     return "\n".join(["[[mutant]]", *(f"{key} = {value!r}" for key, value in entry.items()), more])
 
 
@@ -176,6 +197,34 @@ def test_law_a_slow_test_runs_with_the_shape_checker_only(tmp_path: Path):
     unchecked = {"new": "def half(n)", "old": "def half(n: int) -> int", "of": "half"}
     done = judge(tmp_path, mutant("any", **unchecked, test="::test_refused", more="slow = true"))
     assert "1 of 1 mutants killed" in done.stdout, done.stderr
+
+
+def test_law_mutants_of_scripts_are_judged_one_after_the_other(tmp_path: Path):
+    """Each kind comes three times, so that it comes after another of the same worker."""
+    changes = {"killed": "3 * x", "unseen": "3 * x", "ended": "exit * x", "fixture": "fixture * x"}
+    place = {"of": "script", "file": "script.js"}
+    done = judge(
+        tmp_path,
+        *(
+            mutant(
+                f"{name}{turn}", new, test="::test_const" * (name == "unseen"), of="script", file="script.js"
+            )
+            for turn in range(3)
+            for name, new in changes.items()
+        ),
+        mutant("endless", "wait * x", **place),
+        mutant("last", "3 * x", **place),
+        seconds=10,
+    )
+    lines = {line.split()[0]: line for line in done.stdout.splitlines()}
+    for turn in range(3):
+        assert lines[f"killed{turn}"].endswith("tests/test_script.py::test_double")
+        assert lines[f"unseen{turn}"].endswith("SURVIVED")
+        assert "BROKEN: pytest's exit status is 3" in lines[f"ended{turn}"]
+        assert lines[f"fixture{turn}"].endswith("tests/test_script.py::test_double")
+    assert "no end" in lines["endless"]
+    assert lines["last"].endswith("tests/test_script.py::test_double")
+    assert "8 of 14 mutants killed" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize("green", [False, True])
