@@ -1,6 +1,7 @@
 """The engine of the explorer in a browser, opened from a file, against the package: the same numbers."""
 
 import base64
+import contextlib
 import json
 import struct
 import tomllib
@@ -65,15 +66,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(browser: Browser, folder: Path) -> Iterator[Page]:
     """Open the page from a file, with both models loaded; it must not complain or ask for anything else."""
-    page = browser.new_page()
     faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("console", lambda said: faults.append(said.text))
-    page.on("request", lambda request: request.url.startswith("file:") or faults.append(request.url))
-    page.goto((folder / "index.html").as_uri())
-    page.evaluate(PREPARE)
-    yield page
-    page.close()
+    with contextlib.closing(browser.new_page()) as page:
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda said: faults.append(said.text))
+        page.on("request", lambda request: request.url.startswith("file:") or faults.append(request.url))
+        page.goto((folder / "index.html").as_uri())
+        page.evaluate(PREPARE)
+        yield page
     assert [fault for fault in faults if not fault.startswith("blob:")] == []
 
 

@@ -127,7 +127,7 @@ def slider_faults(page: Page) -> list[str]:
 # Thousands of colored words in code make axe slow. Leave one word of each color in each kind of block. The
 # parts of a drawing, whose colors are fills, and of a set formula, whose glyphs are no text, tell it nothing.
 THIN = """() => {
-  const mute = "svg[role=img] > *, mjx-container > mjx-math > *";
+  const mute = "svg[role=img] > :not(title), mjx-container > mjx-math > *";
   document.querySelectorAll(mute).forEach((part) => part.remove());
   const seen = new Set();
   document.querySelectorAll(".highlight pre span").forEach((word) => {

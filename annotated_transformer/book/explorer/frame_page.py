@@ -18,7 +18,8 @@ HELP_TOKEN = (
     "the wider the curve, the larger the attention weight."
 )
 WRITTEN = '<span class="at-x-chosen"> ✓<span class="at-hidden"> written</span></span>'
-LEFT_OUT = f"Attention weights below {100 * LEAST:.0f}\u00a0% are left out."  # as in ui/why.js
+# Both as in ui/why.js.
+LEFT_OUT = f"Attention weights below {100 * LEAST:.0f}\u00a0% are left out."
 LOOKED = "Attention shows where the model looked, not why it chose."
 
 

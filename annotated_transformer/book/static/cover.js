@@ -60,7 +60,8 @@
       });
     });
     figure.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && show(pinned));
-    figure.addEventListener("focusout", (event) => figure.contains(event.relatedTarget) || pin(-1));
+    // The link keeps its word, since Safari does not focus a link that is pressed.
+    figure.addEventListener("focusout", (event) => figure.contains(event.relatedTarget) || show((pinned = -1)));
   };
 
   // Loads a script or a style sheet.

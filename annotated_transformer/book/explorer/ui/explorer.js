@@ -358,7 +358,7 @@ class Explorer {
 
   // The address holds the sentence, the view and what was changed.
   async copyLink() {
-    const copied = await attempt(() => navigator.clipboard.writeText(location.href).then(() => true, () => false));
+    const copied = await attempt(() => navigator.clipboard.writeText(new URL(toFragment(this.state), location.href).href).then(() => true, () => false));
     const words = copied ? "Link copied." : "Copy the address of this page: it holds your sentence and this view.";
     fill(this.share, this.share.firstChild, h("span", {}, ` ${words}`));
     this.say(words);

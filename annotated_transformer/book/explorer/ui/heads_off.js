@@ -13,7 +13,7 @@ class HeadsOff {
       this.element,
       h("p", {}, "Attention shows where the model looked, not why it chose. To test what matters, switch heads off: their output becomes zero, and the sentence is translated again. The name of a layer switches all its heads."),
       h("div", { class: "at-x-kinds" }, Object.entries(KINDS_OF_ATTENTION).map(([kind, title]) => this.kind(kind, title, state.ablated))),
-      state.ablated.length > 0 && this.effect(result, state),
+      state.ablated.length > 0 && state.view !== "encoder" && this.effect(result, state),
       state.ablated.length ? this.comparison(result, state) : h("p", { class: "at-x-label" }, "All heads are on."),
     );
   }
@@ -107,7 +107,7 @@ class HeadsOff {
           !same && line(`first translation, scored with ${off}`, whole.text, kept.logProb),
         ),
       ),
-      h("p", {}, same ? `The translation stays the same; the model is ${logProb < whole.logProb ? "less" : "more"} sure of it. ` : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
+      h("p", {}, same ? `The translation stays the same; the model is ${logProb === whole.logProb ? "as" : logProb < whole.logProb ? "less" : "more"} sure of it${logProb === whole.logProb ? " as before" : ""}. ` : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
     ];
   }
 }
