@@ -75,7 +75,7 @@ def test_law_the_table_on_a_phone_is_still_a_table(phone: Page):
 @pages
 def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
     assert phone.locator(".at-x-formulas .at-wide").count() == 0
-    phone.set_viewport_size({**PHONE, "width": 170})  # as wide as a phone whose text is enlarged
+    phone.set_viewport_size({"width": 170, "height": PHONE["height"]})  # as wide as a phone whose text is enlarged
     phone.wait_for_selector(".at-x-formulas .at-wide[tabindex='0']")
     formula = phone.locator(".at-x-formulas .at-wide").first
     formula.focus()
@@ -96,7 +96,7 @@ def test_law_nothing_covers_the_tour(phone: Page):
     phone.click("[data-key=end]")
     phone.wait_for_selector(".at-x-tour", state="hidden")
     assert phone.locator("#pst-back-to-top").is_hidden()  # nor the choices
-    phone.set_viewport_size({**PHONE, "width": 800})
+    phone.set_viewport_size({"width": 800, "height": PHONE["height"]})
     phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")
     assert phone.locator("#pst-back-to-top").is_visible()
 
