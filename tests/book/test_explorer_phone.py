@@ -75,7 +75,8 @@ def test_law_the_table_on_a_phone_is_still_a_table(phone: Page):
 @pages
 def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
     assert phone.locator(".at-x-formulas .at-wide").count() == 0
-    phone.set_viewport_size({"width": 170, "height": PHONE["height"]})  # as wide as a phone whose text is enlarged
+    # As wide as a phone whose text is enlarged.
+    phone.set_viewport_size({"width": 170, "height": PHONE["height"]})
     phone.wait_for_selector(".at-x-formulas .at-wide[tabindex='0']")
     formula = phone.locator(".at-x-formulas .at-wide").first
     formula.focus()
