@@ -125,6 +125,7 @@ def test_law_killed_and_surviving_mutants_are_distinguished(tmp_path: Path):
         mutant("learned", "3 * x", test="::test_gradient"),
         mutant("alone", "3 * x", test="::test_alone"),
         mutant("started", "3 * x", test="::test_child"),
+        mutant("quiet", "__import__('os')._exit(0)"),
         mutant("gone", "x", old="3 * x"),
         mutant("twice", "y", old="x"),
         mutant("same", "2 * x"),
@@ -138,13 +139,14 @@ def test_law_killed_and_surviving_mutants_are_distinguished(tmp_path: Path):
     assert lines["renamed"].endswith("tests/test_double.py (cannot be collected)")
     for name, test in (("learned", "test_gradient"), ("alone", "test_alone"), ("started", "test_child")):
         assert lines[name].endswith(f"tests/test_double.py::{test}")
+    assert "BROKEN: pytest's exit status is 71" in lines["quiet"]
     assert "BROKEN: the old text occurs 0 times" in lines["gone"]
     assert "BROKEN: the old text occurs 3 times" in lines["twice"]
     assert "BROKEN: old and new text are the same" in lines["same"]
     assert "BROKEN: the mutant is no Python program" in lines["typo"]
-    assert lines["6"].startswith("6 of 12 mutants killed")
+    assert lines["6"].startswith("6 of 13 mutants killed")
     assert done.stderr.splitlines() == [
-        f"not killed: {name}" for name in ("unseen", "unselected", "gone", "twice", "same", "typo")
+        f"not killed: {name}" for name in ("unseen", "unselected", "quiet", "gone", "twice", "same", "typo")
     ]
     assert done.returncode == 1
 

@@ -92,6 +92,7 @@ class HeadsOff {
     const language = languages(direction)[1];
     const off = headsOff(ablated.length);
     const same = whole.text === text;
+    const sure = logProb === whole.logProb ? "as sure of it as before" : `${logProb < whole.logProb ? "less" : "more"} sure of it`;
     const line = (words, sentence, value) => h("tr", {}, h("th", { scope: "row" }, words), h("td", { lang: language }, sentence), h("td", {}, number(value, 3)));
     return [
       h(
@@ -107,7 +108,7 @@ class HeadsOff {
           !same && line(`first translation, scored with ${off}`, whole.text, kept.logProb),
         ),
       ),
-      h("p", {}, same ? `The translation stays the same; the model is ${logProb === whole.logProb ? "as" : logProb < whole.logProb ? "less" : "more"} sure of it${logProb === whole.logProb ? " as before" : ""}. ` : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
+      h("p", {}, same ? `The translation stays the same; the model is ${sure}. ` : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
     ];
   }
 }
