@@ -1,42 +1,52 @@
-"""The models of the last epochs of a training run, kept to be averaged: section 6.1 of the paper."""
+"""The mean of several models' weights: section 6.1 of the paper, the chapter on training."""
 
-import shutil
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 
-from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.checkpoint import load
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
-EPOCHS = "epochs"
 
+def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
+    """Return the model whose every weight is the mean over the models of `folders`.
 
-def save_epoch(folder: Path, epoch: int, model: Transformer, tokenizer: Tokenizer, *, keep: int) -> None:
-    """Save the model of an epoch below `folder`; delete all but those of the last `keep` epochs.
-
-    An epoch that is trained again, after a kill, replaces its checkpoint.
-
-    Raises:
-        ValueError: If `keep` is less than 1.
-        OSError: If it cannot be written; those of earlier epochs are still there.
-    """
-    if keep < 1:
-        raise ValueError(f"keep={keep} would delete the checkpoint just saved; keep 1 or more")
-    checkpoint.save(folder / EPOCHS / f"{epoch:05}", model, tokenizer)
-    for path in epoch_checkpoints(folder):
-        if not epoch - keep < int(path.name) <= epoch:
-            shutil.rmtree(path)
-
-
-def epoch_checkpoints(folder: Path) -> list[Path]:
-    """Return the folders of the saved epochs, oldest first."""
-    paths = (folder / EPOCHS).glob("*")
-    return sorted(path for path in paths if path.name.isdigit())
-
-
-def average_last_epochs(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
-    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are.
+    The paper translates with the mean of the last 5 checkpoints of one training (section 6.1). Models of
+    different trainings have no mean worth using, though nothing here can tell.
 
     Raises:
-        ValueError: If there is none.
+        ValueError: If there is no folder, or the models differ in shape, type or tokenizer.
     """
-    return checkpoint.average(epoch_checkpoints(folder)[-last:])
+    if not folders:
+        raise ValueError("there is nothing to average; give at least one model folder")
+    first, *others = folders
+    model, tokenizer = load(first)
+    state = model.state_dict()
+    total = {name: tensor.double() for name, tensor in state.items()}
+    for folder in others:
+        other, its_tokenizer = load(folder)
+        _refuse_unlike(first, (model, tokenizer), folder, (other, its_tokenizer))
+        for name, tensor in other.state_dict().items():
+            total[name] += tensor
+    model.load_state_dict({name: (tensor / len(folders)).to(state[name]) for name, tensor in total.items()})
+    return model, tokenizer
+
+
+def _refuse_unlike(
+    first: str | Path,
+    ours: tuple[Transformer, Tokenizer],
+    folder: str | Path,
+    theirs: tuple[Transformer, Tokenizer],
+) -> None:
+    one, other = (dataclasses.asdict(model.config) for model, _ in (ours, theirs))
+    found = [f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]]
+    types = [next(model.parameters()).dtype for model, _ in (ours, theirs)]
+    if types[0] != types[1]:
+        found.append(f"weights of {types[1]} and not {types[0]}")
+    if ours[1].to_json() != theirs[1].to_json():
+        found.append("another tokenizer")
+    if found:
+        raise ValueError(
+            f"{folder} has {', '.join(found)} as {first} has; average checkpoints of one training"
+        )

@@ -7,7 +7,6 @@ digests of all three, so files of different models, or damaged ones, are refused
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,30 +94,6 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     return model.to(_read_dtype(folder / WEIGHTS, metadata, model)).eval(), tokenizer
 
 
-def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
-    """Return the model whose every weight is the mean over the models of `folders`.
-
-    The paper translates with the mean of the last 5 checkpoints of one training (section 6.1). Models of
-    different trainings have no mean worth using, though nothing here can tell.
-
-    Raises:
-        ValueError: If there is no folder, or the models differ in shape, type or tokenizer.
-    """
-    if not folders:
-        raise ValueError("there is nothing to average; give at least one model folder")
-    first, *others = folders
-    model, tokenizer = load(first)
-    state = model.state_dict()
-    total = {name: tensor.double() for name, tensor in state.items()}
-    for folder in others:
-        other, its_tokenizer = load(folder)
-        _refuse_unlike(first, (model, tokenizer), folder, (other, its_tokenizer))
-        for name, tensor in other.state_dict().items():
-            total[name] += tensor
-    model.load_state_dict({name: (tensor / len(folders)).to(state[name]) for name, tensor in total.items()})
-    return model, tokenizer
-
-
 def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     tensors, metadata = read_tensors(path, way_out="save or copy the model again")
     if metadata.get("format_version") != FORMAT_VERSION:
@@ -203,22 +178,3 @@ def _refuse_other_shapes(folder: Path, model: Transformer, tensors: dict[str, Te
                 f"{folder / WEIGHTS} has {name} of shape {found.get(name)}, and {CONFIG} makes it "
                 f"{needed.get(name)}; give the two files of one model"
             )
-
-
-def _refuse_unlike(
-    first: str | Path,
-    ours: tuple[Transformer, Tokenizer],
-    folder: str | Path,
-    theirs: tuple[Transformer, Tokenizer],
-) -> None:
-    one, other = (dataclasses.asdict(model.config) for model, _ in (ours, theirs))
-    found = [f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]]
-    types = [next(model.parameters()).dtype for model, _ in (ours, theirs)]
-    if types[0] != types[1]:
-        found.append(f"weights of {types[1]} and not {types[0]}")
-    if ours[1].to_json() != theirs[1].to_json():
-        found.append("another tokenizer")
-    if found:
-        raise ValueError(
-            f"{folder} has {', '.join(found)} as {first} has; average checkpoints of one training"
-        )

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.averaging import epoch_checkpoints
+from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
 from annotated_transformer.checkpointing.files import (
     digest_tensors,
     read_tensors,

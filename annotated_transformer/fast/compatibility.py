@@ -11,11 +11,11 @@ from torch import Tensor, nn
 from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
 from annotated_transformer.model.embeddings import TokenEmbedding
-from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
 from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
-from annotated_transformer.model.transformer import ACTIVATIONS, Transformer
+from annotated_transformer.model.transformer import Transformer
 
 KNOWN = (
     *(TokenEmbedding, SinusoidalPositions, LearnedPositions, Decoder, DecoderLayer),

@@ -3,6 +3,11 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
+ACTIVATIONS = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+}  # a further one is also named in `TransformerConfig`
+
 
 class FeedForward(nn.Module):
     r"""Transform every token by itself, $\max(0, xW_1 + b_1)\,W_2 + b_2$ (eq. 2)."""

@@ -11,7 +11,7 @@ from annotated_transformer.model.attention import (
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding, check_ids
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
-from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -27,7 +27,6 @@ from annotated_transformer.model.positional_encoding import (
 )
 
 ATTENTIONS = {"scaled_dot_product": ScaledDotProductAttention, "fused": FusedAttention}
-ACTIVATIONS = {"relu": nn.ReLU, "gelu": nn.GELU}
 ADD_NORMS = {"post": PostNorm, "pre": PreNorm}
 POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.averaging import average_last_epochs, save_epoch
+from annotated_transformer.checkpointing.epoch_checkpoints import average_last_epochs, save_epoch
 from annotated_transformer.checkpointing.files import digest_tensors
 from annotated_transformer.checkpointing.fingerprint import fingerprint
 from annotated_transformer.checkpointing.ownership import refuse_foreign_model

@@ -15,31 +15,9 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from annotated_transformer.checkpointing import checkpoint, files
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
+from tests.checkpointing.small_models import make_model, make_tokenizer, same
 
 FILES = ["config.json", "model.safetensors", "tokenizer.json"]
-TEXTS = ["A man is sleeping.", "Ein Mann schläft."]
-
-
-def make_tokenizer(vocab_size: int = 263) -> Tokenizer:
-    return Tokenizer.train(TEXTS * 2, vocab_size=vocab_size)
-
-
-def make_model(seed: int = 0, **changes: object) -> Transformer:
-    torch.manual_seed(seed)
-    shape = {"vocab_size": 263, "max_length": 19, "num_layers": 1, "d_model": 12, "d_ff": 14, "num_heads": 3}
-    return Transformer(TransformerConfig(**{**shape, **changes}))
-
-
-def same(one: Transformer, other: Transformer) -> bool:
-    ours, theirs = one.state_dict(), other.state_dict()
-    return (
-        one.config == other.config
-        and list(ours) == list(theirs)
-        and all(torch.equal(ours[name], theirs[name]) for name in ours)
-    )
 
 
 @pytest.fixture
@@ -99,17 +77,6 @@ def test_law_half_precision_halves_the_file_with_a_rounding_error_of_1_part_in_2
     assert not same(checkpoint.load(tmp_path / "half")[0], model)
     checkpoint.save(tmp_path / "again", checkpoint.load(tmp_path / "half")[0], make_tokenizer())
     assert same(checkpoint.load(tmp_path / "again")[0], checkpoint.load(tmp_path / "half")[0])
-
-
-def test_law_averaging_half_precision_files_averages_the_stored_values(tmp_path: Path):
-    folders = [tmp_path / str(seed) for seed in range(3)]
-    for seed, folder in enumerate(folders):
-        checkpoint.save(folder, make_model(seed), make_tokenizer(), stored=torch.float16)
-    mean = checkpoint.average(folders)[0].state_dict()
-    held = [checkpoint.load(folder)[0].state_dict() for folder in folders]
-    for name, tensor in mean.items():
-        each = torch.stack([state[name].double() for state in held])
-        torch.testing.assert_close(tensor, each.mean(dim=0).float(), rtol=0, atol=0)
 
 
 def test_law_a_file_without_a_dtype_entry_loads_in_its_stored_dtype(folder: Path):
@@ -354,69 +321,3 @@ def test_message_a_tokenizer_of_another_model(tmp_path: Path):
     with pytest.raises(ValueError, match=expected):
         checkpoint.save(tmp_path, make_model(), make_tokenizer(269))
     assert not list(tmp_path.iterdir())
-
-
-def same_shape(seed: int, **changes: object) -> Transformer:
-    return make_model(seed, positions="learned", **changes)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_law_the_average_of_copies_is_the_copy(tmp_path: Path, dtype: torch.dtype):
-    model = same_shape(0).to(dtype)
-    checkpoint.save(tmp_path, model, make_tokenizer())
-    mean, tokenizer = checkpoint.average([tmp_path] * 7)
-    assert mean.config == model.config
-    for name, tensor in mean.state_dict().items():
-        torch.testing.assert_close(tensor, model.state_dict()[name], rtol=1e-15, atol=0)
-        assert tensor.dtype == dtype
-    assert tokenizer.to_json() == make_tokenizer().to_json()
-    assert not mean.training
-
-
-def test_law_every_weight_is_the_mean_of_all(tmp_path: Path):
-    models = [same_shape(seed) for seed in range(3)]
-    for seed, model in enumerate(models):
-        checkpoint.save(tmp_path / str(seed), model, make_tokenizer())
-    mean = checkpoint.average([tmp_path / str(seed) for seed in range(3)])[0].state_dict()
-    assert mean.keys() == models[0].state_dict().keys()
-    for name, tensor in mean.items():
-        each = torch.stack([model.state_dict()[name].double() for model in models])
-        torch.testing.assert_close(tensor, each.mean(dim=0).float(), rtol=0, atol=0)
-    weight = models[0].state_dict()["decoder.layers.0.feed_forward.expand.weight"]
-    assert not torch.equal(mean["decoder.layers.0.feed_forward.expand.weight"], weight)
-    assert same(checkpoint.load(tmp_path / "0")[0], models[0])  # what was read is not touched
-
-
-def test_law_averaged_linear_models_predict_the_mean(tmp_path: Path):
-    x = torch.randn(5, 12, generator=torch.Generator().manual_seed(0))
-    said = []
-    for seed in range(3):
-        checkpoint.save(tmp_path / str(seed), same_shape(seed), make_tokenizer())
-        said.append(checkpoint.load(tmp_path / str(seed))[0].decoder.layers[0].feed_forward.expand(x))
-    mean, _ = checkpoint.average([tmp_path / str(seed) for seed in range(3)])
-    found = mean.decoder.layers[0].feed_forward.expand(x)
-    torch.testing.assert_close(found, torch.stack(said).mean(dim=0), rtol=0, atol=1e-5)
-
-
-@pytest.mark.message
-def test_message_nothing_to_average():
-    with pytest.raises(ValueError, match="there is nothing to average; give at least one model folder"):
-        checkpoint.average([])
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("other", "tokenizer", "difference"),
-    [
-        (make_model(d_ff=7, dropout=0.2), make_tokenizer(), r"d_ff=7 and not 14, dropout=0.2 and not 0.1"),
-        (make_model().double(), make_tokenizer(), r"weights of torch.float64 and not torch.float32"),
-        (make_model(), Tokenizer.train(["zwei zwei"], vocab_size=263), "another tokenizer"),
-    ],
-    ids=["config", "type", "tokenizer"],
-)
-def test_message_models_that_have_no_average(
-    folder: Path, tmp_path: Path, other: Transformer, tokenizer: Tokenizer, difference: str
-):
-    checkpoint.save(tmp_path / "other", other, tokenizer)
-    with pytest.raises(ValueError, match=rf"other has {difference} as .*model has; average checkpoints of"):
-        checkpoint.average([folder, tmp_path / "other"])
