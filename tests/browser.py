@@ -9,7 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The shell first: it is Chromium without windows, and the page tests take two thirds of the time in it.
+PACKAGES = ("chromium-headless-shell", "chromium")
+NAMES = (*PACKAGES, "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def find() -> str | None:
@@ -29,9 +31,10 @@ def install() -> None:
     if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(["apt-get", "update", "-qq"], check=False, env=quiet)
-        package = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]
-        if subprocess.run(package, check=False, env=quiet).returncode == 0 and find():
-            return
+        for package in PACKAGES:  # older systems do not have the shell
+            command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
+            if subprocess.run(command, check=False, env=quiet).returncode == 0 and find():
+                return
     subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
 
 
