@@ -762,6 +762,61 @@ def test_law_choosing_a_direction_inserts_a_sentence_in_its_source_language(page
     assert field.input_value() == "one two"
 
 
+@pytest.mark.parametrize("end", ["open()", "shut(new Error('it broke'))"])
+def test_law_a_comparison_that_ends_after_its_sentence_is_not_shown(page: Page, end: str):
+    press(page, "tour")
+    page.evaluate("() => { window.door = new Promise((open, shut) => { window.ends = { open, shut }; }); }")
+    page.click(".at-x-searches button")
+    page.keyboard.press("Escape")  # the sentence from before the tour is shown again
+    page.evaluate(f"() => {{ window.door = null; ends.{end}; }}")
+    page.wait_for_function(
+        "document.querySelector('.at-x-searches button').getAttribute('aria-disabled') !== 'true'"
+    )
+    assert translation(page) == "w10 w20 w30"
+    assert texts(page, ".at-x-searches :is(table, .at-x-error)") == []
+
+
+def test_law_an_example_is_translated_without_a_word_on_the_previous_sentence(page: Page):
+    page.evaluate(
+        """() => {
+          window.said = [];
+          const live = document.querySelector(".at-hidden[role=status]");
+          new MutationObserver(() => said.push(live.textContent)).observe(live, { childList: true });
+        }"""
+    )
+    page.fill(".at-x-field input", "one two")  # what is typed, and not yet translated, is another matter
+    settle(page)
+    previous = "The translation below belongs to the previous sentence."
+    assert page.evaluate("said") == [previous]
+    page.fill(".at-x-field input", "one two three")
+    page.click(".at-x-examples button")
+    ready(page)
+    settle(page)
+    assert [words.split(":")[0] for words in page.evaluate("said")] == [previous, "Translated"]
+
+
+def test_law_a_sentence_is_not_called_invalid_when_the_model_cannot_be_loaded(first: Page):
+    field, error = first.locator(".at-x-field input"), ".at-x-form .at-x-error"
+    first.route("**/engine.js", lambda route: route.abort())
+    first.reload()  # files are intercepted from here on
+    first.click(".at-x-go")
+    first.wait_for_function(f"document.querySelector('{error}').textContent")
+    assert first.inner_text(error).startswith("the engine could not be loaded from ")
+    assert field.get_attribute("aria-invalid") == "false"
+    first.unroute("**/engine.js")
+    first.click(".at-x-go")
+    ready(first)
+    first.evaluate(
+        """() => {
+          EngineClient.prototype.translate = async () => { throw new Error("text 0 of 1 is too long"); };
+        }"""
+    )
+    first.click(".at-x-go")
+    first.wait_for_function(f"document.querySelector('{error}').textContent")
+    assert first.inner_text(error) == "The sentence is too long"
+    assert field.get_attribute("aria-invalid") == "true"
+
+
 def test_law_an_empty_sentence_is_refused_beside_its_field(page: Page):
     field = page.locator(".at-x-field input")
     for text, said in ((" ", "Type a sentence first."), ("one", "")):

@@ -84,7 +84,7 @@ class Explorer {
     const text = input.value.trim();
     const stale = Boolean(this.linked) || direction !== this.result.direction || (text !== "" && text !== this.state.text.trim());
     const words = stale ? `The translation below belongs to the ${this.result.frame ? "example" : "previous"} sentence.` : "";
-    if (words && words !== this.stale.textContent) this.say(words);
+    if (words && !this.busy && words !== this.stale.textContent) this.say(words);
     fill(this.stale, words);
     for (const part of [this.main, ...Object.values(this.sections ?? {})]) {
       part.classList.toggle("at-x-stale", stale);
@@ -196,24 +196,24 @@ class Explorer {
   // The button of the sentence: a new sentence, or the state of the link that led here.
   open(direction, text) {
     const { linked } = this;
-    if (linked && linked.text === text && linked.direction === direction) return this.openLink(linked);
+    if (linked && sameSentence(linked, { direction, text })) return this.openLink(linked);
     const { wanted } = this;
     const { view, layer, head, ablated, step } = wanted;
-    const same = text === wanted.text && direction === wanted.direction;
-    return this.compute({ ...START, view, layer, head, ablated, direction, text, step: same ? step : 0 });
+    return this.compute({ ...START, view, layer, head, ablated, direction, text, step: sameSentence(wanted, { direction, text }) ? step : 0 });
   }
 
+  // False where a tensor is shown instead of the translation.
   async openLink(linked) {
     const { tensor } = linked;
     const shown = await this.compute(linked);
-    if (!shown || !tensor) return shown;
-    return this.reveal("heat", () => this.state.tensor === tensor);
+    if (shown && tensor) await this.reveal("heat", () => this.state.tensor === tensor);
+    return shown && !tensor;
   }
 
   // Forces a token at a step, unless the model would choose it itself.
   force(step, id) {
     const { result, state, wanted } = this;
-    if (wanted.text !== state.text || wanted.direction !== state.direction) return; // another sentence is on its way
+    if (!sameSentence(wanted, state)) return; // another sentence is on its way
     const own = result.top[step][0].id === id;
     const forced = [...state.forced.filter((other) => other < step), ...(own ? [] : [step])];
     this.compute({ ...wanted, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
@@ -251,7 +251,7 @@ class Explorer {
     this.asked = state;
     this.sentence.render();
     const { direction, text, prefix, ablated } = state;
-    const changed = text === this.state.text && direction === this.state.direction;
+    const same = sameSentence(state, this.state);
     let shown = false;
     this.slow = text.length > LONG;
     let patience;
@@ -274,14 +274,14 @@ class Explorer {
       shown = true;
     } catch (error) {
       if (turn !== this.turn) return false;
-      this.sentence.refuse(sentenceOf(error.message));
+      this.sentence.refuse(sentenceOf(error.message), this.session.loaded.has(direction));
     } finally {
       clearTimeout(patience);
     }
     this.busy = false;
     this.asked = null;
     if (this.state.tensor) this.sections.tensors.open = true;
-    if (changed) this.holdPlace(() => this.render());
+    if (same) this.holdPlace(() => this.render());
     else this.render();
     this.bringFocus();
     this.keepAddress();

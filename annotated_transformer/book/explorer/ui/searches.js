@@ -29,15 +29,14 @@ class Searches {
   async compare() {
     const { explorer } = this;
     const { result } = explorer;
+    this.result = result;
     disable(this.run, true);
     const { temperature, seed } = this;
     try {
       const found = await explorer.session.searches(result.options, [{ method: "greedy" }, { method: "beam", beamSize: 4 }, { method: "sample", temperature, seed }]);
-      this.result = result;
       if (explorer.result === result) this.fillTable(found);
     } catch (error) {
-      this.result = result;
-      fill(this.table, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(error.message)));
+      if (explorer.result === result) fill(this.table, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(error.message)));
     } finally {
       disable(this.run, false);
     }

@@ -77,16 +77,16 @@ class Sentence {
     const others = BOOK.models[direction].examples;
     if (examples.includes(text)) return others[examples.indexOf(text)];
     const { state, result } = this.explorer;
-    const shown = result.direction === this.direction && state.text === text;
+    const shown = sameSentence(state, { direction: this.direction, text });
     return (shown && result.text) || others[0];
   }
 
   choose(text) {
     this.input.value = text;
     this.refuse("");
-    this.explorer.dim();
     if (this.explorer.session.loaded.has(this.direction)) this.element.requestSubmit();
     else this.submit.focus();
+    this.explorer.dim();
   }
 
   async send(event) {
@@ -98,8 +98,9 @@ class Sentence {
     if (await this.explorer.open(this.direction, this.input.value)) this.explorer.bringTranslation();
   }
 
-  refuse(message) {
+  // Says what went wrong; `invalid` where the sentence is at fault.
+  refuse(message, invalid = message !== "") {
     fill(this.error, message);
-    this.input.setAttribute("aria-invalid", String(message !== ""));
+    this.input.setAttribute("aria-invalid", String(invalid));
   }
 }

@@ -18,6 +18,9 @@ const START = {
 // The prefix that holds forced tokens, of the ids of a target: what comes after the last needs none.
 const forcing = (ids, forced) => ({ prefix: ids.slice(0, (forced.at(-1) ?? -1) + 1), forced });
 
+// Whether two states, or other things with both, are of the same sentence in the same direction.
+const sameSentence = (one, other) => one.text === other.text && one.direction === other.direction;
+
 // Whether a head is among these: [kind, layer, head].
 const holdsHead = (heads, one) => heads.some((other) => String(other) === String(one));
 

@@ -43,7 +43,7 @@ class Tour {
     const { state, result, asked } = explorer;
     const wanted = { ...START, direction, text, ...step.state };
     this.saved ??= this.remember();
-    const same = !result.frame && !asked && ["direction", "text"].every((name) => state[name] === wanted[name]) && !state.prefix.length && !state.ablated.length;
+    const same = !result.frame && !asked && sameSentence(state, wanted) && !state.prefix.length && !state.ablated.length;
     this.now = to;
     attempt(() => history.replaceState(null, "")); // what a step opens was opened from nowhere
     explorer.sentence.show(wanted);
