@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import BrowserContext, Page
 
 from annotated_transformer.book.explorer import bundle, first_frame
 
@@ -49,7 +49,16 @@ READY = """(button => button.getAttribute("aria-disabled") !== "true" && button.
 
 def ready(page: Page) -> None:
     """Wait until the translation is shown."""
-    page.wait_for_function(READY, timeout=60_000)
+    page.wait_for_function(READY)
+
+
+def loaded_page(context: BrowserContext, address: str, faults: list[str]) -> Page:
+    """Open the explorer's page and load its model."""
+    page = watched(context.new_page(), faults)
+    page.goto(address)
+    page.click(".at-x-go")
+    ready(page)
+    return page
 
 
 FOLLOW = """fragment => new Promise(followed => {

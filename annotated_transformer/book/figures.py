@@ -131,9 +131,7 @@ def check_words(number: str, title: str, alt: str, caption: str) -> None:
             "follows from it, and leave the numbers to the caption or a table"
         )
     if not title.strip() or title.rstrip().endswith("."):
-        raise ValueError(
-            f"title={title!r} is not a title; say in a few words, without a full stop, what to see"
-        )
+        raise ValueError(f"title={title!r} is not a title; say in a few words, without a period, what to see")
     if not caption.strip():
         raise ValueError("caption is empty; say in one sentence what to look at")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.explorer_pages import ADDRESS, HTML, go, ready, watched
+from tests.explorer_pages import ADDRESS, HTML, go, loaded_page
 from tests.explorer_pages import LINK as EXPLORER_LINK
 
 HERE = Path(__file__).parent
@@ -106,6 +106,9 @@ def build(run: Run) -> Run:
 # The page of the explorer: loaded once for most of the tests of a file; each of them begins with `fresh`.
 
 
+PATIENCE = 60_000  # milliseconds: the real model, on a busy machine
+
+
 @pytest.fixture(scope="module")
 def faults() -> list[str]:
     return []
@@ -116,11 +119,8 @@ def loaded(browser: Browser, faults: list[str]) -> Iterator[Page]:
     assert (HTML / "explorer.html").is_file(), f"{HTML} holds no book; run `make book` first"
     options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
     with contextlib.closing(browser.new_context(**options)) as context:
-        page = watched(context.new_page(), faults)
-        page.goto(ADDRESS)
-        page.click(".at-x-go")
-        ready(page)
-        yield page
+        context.set_default_timeout(PATIENCE)
+        yield loaded_page(context, ADDRESS, faults)
 
 
 @pytest.fixture
@@ -138,8 +138,5 @@ def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
 def moving(browser: Browser, faults: list[str]) -> Iterator[Page]:
     """Return a page on which the translation grows token by token."""
     with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
-        page = watched(context.new_page(), faults)
-        page.goto(ADDRESS)
-        page.click(".at-x-go")
-        ready(page)
-        yield page
+        context.set_default_timeout(PATIENCE)
+        yield loaded_page(context, ADDRESS, faults)

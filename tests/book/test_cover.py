@@ -401,7 +401,7 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         )
         page.keyboard.press("End")
         page.keyboard.press("ArrowDown")  # stays
-        assert page.evaluate("document.activeElement.textContent").startswith(". (full stop) attends to")
+        assert page.evaluate("document.activeElement.textContent").startswith(". (period) attends to")
         page.keyboard.press("Home")
         assert page.evaluate("document.activeElement.textContent").startswith("Ich")
         assert page.evaluate("document.querySelectorAll('.at-alignment [tabindex=\"0\"]').length") == 1

@@ -11,7 +11,20 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from annotated_transformer.book.explorer import bundle
 from annotated_transformer.book.explorer.frame_page import explorer_page
 from annotated_transformer.book.front.chapters import read_chapters
-from tests.explorer_pages import FOCUSED, FOLLOW, PRESS, READY, ROOT, TOUR, settle, translation, watched, why
+from tests.explorer_pages import (
+    FOCUSED,
+    FOLLOW,
+    PRESS,
+    ROOT,
+    TOUR,
+    go,
+    loaded_page,
+    ready,
+    settle,
+    translation,
+    watched,
+    why,
+)
 
 STUB = ROOT / "tests" / "explorer_stub.js"
 PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>Explorer</title>
@@ -20,17 +33,6 @@ PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8
 LINK = "#direction=en-de&text=one+two+three"
 NOTICES = ".at-x-notices"
 PATIENCE = 10_000  # milliseconds; what waits for nothing but a wrong script need not wait for long
-
-
-def ready(page: Page) -> None:
-    """Wait until the translation is shown."""
-    page.wait_for_function(READY)
-
-
-def go(page: Page, fragment: str) -> None:
-    """Open a link to the page, as a reader who has it open already."""
-    page.evaluate(FOLLOW, fragment)
-    ready(page)
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +73,7 @@ def first(context: BrowserContext, address: str, faults: list[str]) -> Iterator[
 
 @pytest.fixture(scope="module")
 def loaded(context: BrowserContext, address: str, faults: list[str]) -> Page:
-    page = watched(context.new_page(), faults)
-    page.goto(address)
-    page.click(".at-x-go")
-    ready(page)
-    return page
+    return loaded_page(context, address, faults)
 
 
 @pytest.fixture

@@ -164,7 +164,7 @@ def test_message_an_alt_text_that_is_too_short_or_too_long():
 @pytest.mark.message
 def test_message_title_and_caption_are_required():
     for title in ("", " ", "Two lines cross."):
-        with pytest.raises(ValueError, match="is not a title; say in a few words, without a full stop"):
+        with pytest.raises(ValueError, match="is not a title; say in a few words, without a period"):
             show(plot(), title=title)
     with pytest.raises(ValueError, match="caption is empty; say in one sentence"):
         show(plot(), caption=" ")

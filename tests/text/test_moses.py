@@ -28,7 +28,7 @@ def test_oracle_preprocessing_matches_the_scripts_of_moses(language: str, text: 
 
 
 def test_law_text_is_lowercased_before_tokenization():
-    # Moses keeps the full stop of "Dr." and, before a small letter, of any word.
+    # Moses keeps the period of "Dr." and, before a small letter, of any word.
     assert moses_lowercase("Ein Satz. Noch einer.", "de") == "ein satz. noch einer ."
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from annotated_transformer.book.front.cover import FILE
 
 END = "<eos>"
-SIGNS = {END: "end of sentence", ".": "full stop", ",": "comma"}
+SIGNS = {END: "end of sentence", ".": "period", ",": "comma"}
 LEAST = 0.03  # smaller weights are neither drawn nor told; cover.js has the same limit
 
 

@@ -11,7 +11,7 @@ class ToyPair:
 
     `alignment` has at least one link (source word, target word) for each target word: both parts of
     a separable verb are linked to the English verb, and a comma to the conjunction after it. Sentences
-    start in lower case and have no full stop, so that each word has one spelling.
+    start in lower case and have no period, so that each word has one spelling.
     """
 
     source: str

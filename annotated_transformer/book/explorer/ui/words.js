@@ -6,7 +6,7 @@ const languages = (direction) => direction.split("-");
 const directionName = (direction) => languages(direction).map((code) => LANGUAGES[code]).join(" to ");
 
 const SPECIAL = { __proto__: null, "<eos>": "end", "<bos>": "start", "<pad>": "padding" };
-const SIGNS = { __proto__: null, ".": "full stop", ",": "comma", "?": "question mark", "!": "exclamation mark", "<eos>": "end of sentence", "<bos>": "start of sentence", "<pad>": "padding" };
+const SIGNS = { __proto__: null, ".": "period", ",": "comma", "?": "question mark", "!": "exclamation mark", "<eos>": "end of sentence", "<bos>": "start of sentence", "<pad>": "padding" };
 
 // A token that continues the word before it is marked by a plus.
 const continues = (token, place) => place > 0 && /^[\p{L}\p{N}]/u.test(token);
