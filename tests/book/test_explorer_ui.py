@@ -652,6 +652,12 @@ def test_law_each_operand_names_the_place_where_it_stands(page: Page, name: str)
     page.wait_for_function("name => location.hash.includes(name)", arg=f"tensor={name}&at={index}")
 
 
+def test_law_encoder_and_decoder_stand_side_by_side_where_there_is_room(page: Page):
+    tops = page.eval_on_selector_all(".at-x-stack", "all => all.map(x => x.getBoundingClientRect().top)")
+    assert len(tops) == 2
+    assert tops[0] == tops[1]
+
+
 def test_law_a_press_in_the_map_opens_the_tensor_at_the_token_in_focus(page: Page):
     press(page, "query 2", "map decoder 0", "map encoder 1", "encoder.layers.1.self_attention.query")
     assert page.url.endswith("&step=2&tensor=encoder.layers.1.self_attention.query&at=0.0.0")
