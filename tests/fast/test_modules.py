@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.fast.modules import ByteDropout, FastAttention, FusedLayerNorm, fast_modules
-from annotated_transformer.model.attention import ScaledDotProductAttention
+from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
@@ -214,3 +214,27 @@ def test_message_the_fast_loss_refuses_overridden_logits(
     message = rf"^{sentence}, and the fast loss, .* would not call that; train with fast=False"
     with pytest.raises(ValueError, match=message):
         train(model, copy_pairs(43), config, generator=torch.Generator().manual_seed(0))
+
+
+def test_law_a_changed_module_is_not_replaced(make_model: MakeModel):
+    class Louder(LayerNorm):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    class Half(nn.Dropout):
+        def forward(self, x):
+            return x / 2
+
+    model = make_model()
+    first, last = model.encoder.layers[0].add_norm_1, model.decoder.layers[0].add_norm_3
+    first.norm, first.dropout = Louder(12), Half(0.5)
+    last.norm.forward = lambda x: 2 * x
+    last.dropout.register_forward_hook(lambda *_: None)
+    hooked, other = model.encoder.layers[0].self_attention, model.decoder.layers[0].cross_attention
+    hooked.attention.register_forward_hook(lambda *_: None)
+    other.attention = FusedAttention()
+    kept = [first.norm, first.dropout, last.norm, last.dropout, hooked.attention, other.attention]
+    with fast_modules(model):
+        found = [first.norm, first.dropout, last.norm, last.dropout, hooked.attention, other.attention]
+        assert found == kept
+        assert type(model.dropout) is ByteDropout
