@@ -34,9 +34,9 @@ from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.sampling import Temperature
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import multi30k_bleu_of_prepared, sacrebleu_13a
-from annotated_transformer.text.cleaning import SentencePair, keep_usable
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.moses import Recaser, moses_lowercase
+from annotated_transformer.text.sentence_pairs import SentencePair, keep_usable
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import beam_scores, describe_training

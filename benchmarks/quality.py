@@ -11,8 +11,8 @@ from annotated_transformer.checkpointing.run_directory import METRICS
 from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import BleuScore
-from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.training.recipe import Recipe
 
 Measure = Callable[[list[str], list[str]], BleuScore]  # of translations and references

@@ -19,8 +19,8 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import sacrebleu_13a
-from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus, load_corpus
+from annotated_transformer.text.sentence_pairs import SentencePair
 from benchmarks.model_card import write_card
 from benchmarks.quality import beam_scores, read_epochs, score
 from benchmarks.record import RESULTS, describe_code, write_result

@@ -11,21 +11,21 @@ import torch
 
 from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state import STATE, read_progress
-from annotated_transformer.commands.device import DEVICES, take_device
-from annotated_transformer.commands.options import add_corpus_options, path
-from annotated_transformer.commands.output import log
-from annotated_transformer.commands.settings import (
+from annotated_transformer.commands.config_file import (
     add_config_option,
     model_config,
     start_folder,
     training_config,
 )
+from annotated_transformer.commands.device import DEVICES, take_device
+from annotated_transformer.commands.options import add_corpus_options, path
+from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
 from annotated_transformer.config import TINY, TransformerConfig
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.distributed import ProcessGroup, join_process_group
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
-from annotated_transformer.training.stopping import TrainingStopped
+from annotated_transformer.training.trainer import TrainingStopped
 
 SIZES = {  # fields of `TransformerConfig`
     "num_layers": "layers of the encoder, and as many of the decoder",

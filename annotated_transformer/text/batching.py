@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from annotated_transformer.text.cleaning import SentencePair
+from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import PAD_ID, Tokenizer
 
 Pair = tuple[list[int], list[int]]  # source ids … EOS, and BOS … target ids … EOS

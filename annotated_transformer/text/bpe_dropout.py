@@ -3,7 +3,7 @@
 import torch
 
 from annotated_transformer.text.batching import Pair, encode_pairs
-from annotated_transformer.text.cleaning import SentencePair
+from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import Tokenizer
 
 

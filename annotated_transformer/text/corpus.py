@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from annotated_transformer.text.cleaning import SentencePair, clean, keep_usable
+from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.corpus_splits import Splits, split_by_sentence
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
 from annotated_transformer.text.published_corpora import SOURCES, corpus_folder, refuse_other_files
+from annotated_transformer.text.sentence_pairs import SentencePair, keep_usable
 from annotated_transformer.text.toy.pairs import toy_pairs
 
 TOY_PAIRS = 20_000

@@ -3,7 +3,7 @@
 import hashlib
 import re
 
-from annotated_transformer.text.cleaning import SentencePair
+from annotated_transformer.text.sentence_pairs import SentencePair
 
 Splits = dict[str, list[SentencePair]]
 

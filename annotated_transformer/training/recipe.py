@@ -19,8 +19,8 @@ from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
-from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup

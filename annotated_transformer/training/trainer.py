@@ -20,10 +20,22 @@ from annotated_transformer.training.objective import batch_loss, training_loss
 from annotated_transformer.training.progress_bar import ProgressBar
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.state import TrainingState
-from annotated_transformer.training.stopping import TrainingStopped
 from annotated_transformer.training.validation import check_fit
 
 Pairs = list[Pair] | Callable[[int], list[Pair]]
+
+
+class TrainingStopped(Exception):
+    """A training run stopped between two updates because it was asked to; its state is saved.
+
+    The next run on the same folder ends with the weights of an uninterrupted one. The exception
+    is raised in every process of the run.
+    """
+
+    def __init__(self, step: int) -> None:
+        """Name the last update that was done."""
+        super().__init__(f"the training run was asked to stop, and did after step {step}")
+        self.step = step
 
 
 def train(

@@ -5,8 +5,8 @@ import random
 
 import pytest
 
-from annotated_transformer.text.cleaning import SentencePair
 from annotated_transformer.text.corpus_splits import Splits, split_by_sentence
+from annotated_transformer.text.sentence_pairs import SentencePair
 
 SHARE = 0.2
 

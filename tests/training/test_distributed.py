@@ -23,7 +23,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.training.stopping import TrainingStopped
+from annotated_transformer.training.trainer import TrainingStopped
 from annotated_transformer.training.distributed import join_process_group
 from annotated_transformer.training.trainer import train
 

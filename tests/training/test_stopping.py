@@ -8,7 +8,7 @@ import pytest
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.text.batching import Pair
-from annotated_transformer.training.stopping import TrainingStopped
+from annotated_transformer.training.trainer import TrainingStopped
 from tests.tiny_run import STEPS, Run, lines, same
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.commands.settings import (
+from annotated_transformer.commands.config_file import (
     DEFAULT_SHAPE,
     add_config_option,
     model_config,
