@@ -1,7 +1,8 @@
-"""What the tests of the caches share: decoding given targets, one token after another."""
+"""What the tests of the caches share: decoding given targets, and counting operations."""
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
@@ -25,3 +26,15 @@ def some_targets(rows: int) -> Tensor:
     tgt = torch.randint(3, WORDS, (rows, STEPS), generator=rng)
     tgt[:, 0] = BOS_ID
     return tgt
+
+
+class Operations(TorchDispatchMode):
+    """Count the calls of PyTorch's operations, without views."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.count += not func.is_view
+        return func(*args, **(kwargs or {}))

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from annotated_transformer.fast.compatibility import check_step, refuse_for_fast_cache
 from annotated_transformer.fast.kv_cache_layer import BLOCK, FastDecoderLayer, fast_norm
-from annotated_transformer.fast.linear import onednn_linear
+from annotated_transformer.fast.linear import OutputProjection
 from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.embeddings import check_ids
 from annotated_transformer.model.masks import padding_mask
@@ -50,7 +50,7 @@ class FastKeyValueCache:
         self.layers = [FastDecoderLayer(layer, memory, src_mask) for layer in decoder_layers(model.decoder)]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
-        self.to_logits = onednn_linear(self.embedding, repeated=True)
+        self.to_logits = OutputProjection(self.embedding)
         self.positions = cast(Tensor, model.positions.table)
         self.scale, self.length = math.sqrt(model.config.d_model), 0
 

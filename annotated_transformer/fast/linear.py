@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import Float
 from torch import Tensor
 
 LARGE = 2**22  # multiplications; from this size on, oneDNN is faster
+CACHED = 2**18  # numbers; a larger matrix is read from memory each time, which takes most of a small product
 
 
-def onednn_linear(
-    weight: Tensor, bias: Tensor | None = None, *, repeated: bool = False
-) -> Callable[[Tensor], Tensor]:
+def onednn_linear(weight: Tensor, bias: Tensor | None = None) -> Callable[[Tensor], Tensor]:
     """Return the function $x ↦ xW^T + b$ of rows; it computes large products by oneDNN.
 
     oneDNN often takes half the time. The function has no gradients. In float32, PyTorch offers oneDNN
@@ -21,22 +21,60 @@ def onednn_linear(
     Args:
         weight: The matrix $W$, which must not change.
         bias: The vector $b$.
-        repeated: Whether to copy $W$ once into the layout that oneDNN computes with, because many
-            products follow; otherwise each product copies it.
     """
-    onednn = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
-    reorder = getattr(torch.ops.mkldnn, "_reorder_linear_weight", None)
-    on_cpu = weight.device.type == "cpu" and torch.backends.mkldnn.is_available()
-    if onednn is None or reorder is None or not on_cpu or weight.dtype != torch.float32:
+    if not _onednn_is_faster(weight):
         return lambda x: F.linear(x, weight, bias)
-    large, matrix = LARGE / weight.numel(), weight
+    large = LARGE / weight.numel()
 
     def product(x: Tensor) -> Tensor:
-        nonlocal matrix
-        if len(x) < large:
-            return F.linear(x, weight, bias)
-        if repeated and matrix is weight:
-            matrix = reorder(weight, len(x))
-        return onednn(x, matrix, bias, "none", [], "")
+        return _onednn(x, weight, bias) if len(x) >= large else F.linear(x, weight, bias)
 
+    return product
+
+
+class OutputProjection:
+    """The function $x ↦ xW^T$ of rows, for a matrix that turns the hidden states of many steps into logits.
+
+    A step with few rows takes as long as reading $W$ does, and that depends on the layout of $W$. So
+    $W$ is copied once into the layout that suits the number of rows.
+    """
+
+    def __init__(self, weight: Float[Tensor, "vocab d_model"]) -> None:
+        """Copy nothing yet. The weight must not change."""
+        self.weight, self.linear = weight, onednn_linear(weight)
+        self.copies = _onednn_is_faster(weight) and weight.numel() > CACHED
+        self.single_rows = 0
+        self.transposed: Tensor | None = None
+        self.reordered: Tensor | None = None
+
+    def __call__(self, x: Float[Tensor, "rows d_model"]) -> Float[Tensor, "rows vocab"]:
+        """Return the logits of each row."""
+        if not self.copies or not len(x):
+            return self.linear(x)
+        return self._of_one_row(x) if len(x) == 1 else self._of_rows(x)
+
+    def _of_one_row(self, x: Tensor) -> Tensor:
+        """Add the columns of $W$, which is faster than a scalar product with each of its many rows."""
+        self.single_rows += 1
+        if self.single_rows == 1:  # maybe the only one: a beam begins with one row
+            return self.linear(x)
+        if self.transposed is None:
+            self.transposed = self.weight.t().contiguous()
+        return x @ self.transposed
+
+    def _of_rows(self, x: Tensor) -> Tensor:
+        if self.reordered is None:
+            self.reordered = torch.ops.mkldnn._reorder_linear_weight(self.weight, len(x))
+        return _onednn(x, self.reordered)
+
+
+def _onednn_is_faster(weight: Tensor) -> bool:
+    """Whether PyTorch has oneDNN's products for this weight, but does not use them itself."""
+    operators = ("_linear_pointwise", "_reorder_linear_weight")
+    on_cpu = weight.device.type == "cpu" and torch.backends.mkldnn.is_available()
+    return on_cpu and weight.dtype == torch.float32 and all(hasattr(torch.ops.mkldnn, x) for x in operators)
+
+
+def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return product

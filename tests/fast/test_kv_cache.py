@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
@@ -14,7 +13,7 @@ from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import CACHES, decode, some_targets
+from tests.decoder_steps import CACHES, Operations, decode, some_targets
 
 KINDS = {
     "the paper's": {},
@@ -27,29 +26,21 @@ KINDS = {
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
+@pytest.mark.parametrize("rows", [1, None])
 def test_oracle_large_products_by_onednn_give_the_same_logits(
     stirred: Callable[..., Transformer],
     sources: list[list[int]],
     monkeypatch: pytest.MonkeyPatch,
     changes: dict,
+    rows: int | None,
 ):
     """In float32, `FastKeyValueCache` computes large products by oneDNN: here, all of them."""
     monkeypatch.setattr(linear, "LARGE", 0)
+    monkeypatch.setattr(linear, "CACHED", 0)
+    sources = sources[:rows]
     model, src, tgt = stirred(**changes).float(), pad(sources), some_targets(len(sources))
     expected = decode(KeyValueCache, model, src, tgt)
     torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=1e-4, atol=1e-4)
-
-
-class Operations(TorchDispatchMode):
-    """Count the calls of PyTorch's operations, without views."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        self.count += not func.is_view
-        return func(*args, **(kwargs or {}))
 
 
 def test_law_the_fast_cache_calls_at_most_half_of_the_operations(stirred: Callable[..., Transformer]):

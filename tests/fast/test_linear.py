@@ -1,5 +1,6 @@
-"""oneDNN products: those of PyTorch, for any size and layout."""
+"""Fast products: those of PyTorch, for any size and layout."""
 
+from collections.abc import Callable
 from unittest.mock import Mock
 
 import pytest
@@ -7,52 +8,81 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.fast import linear
-from annotated_transformer.fast.linear import onednn_linear
+from annotated_transformer.fast.linear import OutputProjection, onednn_linear
+from tests.decoder_steps import Operations
 
 ROWS, INPUTS, OUTPUTS = 5, 7, 11
+DTYPES = [torch.float32, torch.float64, torch.bfloat16]
+PRECISION = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 0.03}
+
+
+def operands(dtype: torch.dtype, across: bool) -> list[torch.Tensor]:
+    """Return rows, a weight and a bias; across: the first two are transposed views."""
+    rng = torch.Generator().manual_seed(0)
+    shapes = [(ROWS, INPUTS), (OUTPUTS, INPUTS), (OUTPUTS,)]
+    x, weight, bias = (torch.randn(shape, generator=rng).to(dtype) for shape in shapes)
+    return [x.T.contiguous().T, weight.T.contiguous().T, bias] if across else [x, weight, bias]
 
 
 @pytest.mark.parametrize("large", [0, ROWS * INPUTS * OUTPUTS, ROWS * INPUTS * OUTPUTS + 1])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("across", [False, True])
-@pytest.mark.parametrize("repeated", [False, True])
 def test_oracle_onednn_products_match_pytorch(
-    monkeypatch: pytest.MonkeyPatch,
-    large: int,
-    dtype: torch.dtype,
-    biased: bool,
-    across: bool,
-    repeated: bool,
+    monkeypatch: pytest.MonkeyPatch, large: int, dtype: torch.dtype, biased: bool, across: bool
 ):
     monkeypatch.setattr(linear, "LARGE", large)
-    rng = torch.Generator().manual_seed(0)
-    x, weight, bias = (
-        torch.randn(shape, generator=rng).to(dtype)
-        for shape in [(ROWS, INPUTS), (OUTPUTS, INPUTS), (OUTPUTS,)]
-    )
-    if across:  # tensors whose rows lie across memory
-        x, weight = x.T.contiguous().T, weight.T.contiguous().T
-    product = onednn_linear(weight, bias if biased else None, repeated=repeated)
+    x, weight, bias = operands(dtype, across)
+    product = onednn_linear(weight, bias if biased else None)
     expected = F.linear(x.double(), weight.double(), bias.double() if biased else None)
-    precision = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 0.03}[dtype]
-    for rows in (ROWS, ROWS, 2):  # the first large product copies the weight, the others use the copy
+    for rows in (ROWS, 2, 0):
         found = product(x[:rows])
-        torch.testing.assert_close(found.double(), expected[:rows], rtol=precision, atol=precision)
+        torch.testing.assert_close(
+            found.double(), expected[:rows], rtol=PRECISION[dtype], atol=PRECISION[dtype]
+        )
         assert (found.dtype, found.shape) == (dtype, (rows, OUTPUTS))
 
 
+@pytest.mark.parametrize("cached", [0, INPUTS * OUTPUTS - 1, INPUTS * OUTPUTS])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("across", [False, True])
+def test_oracle_an_output_projection_matches_pytorch_for_any_sequence_of_row_counts(
+    monkeypatch: pytest.MonkeyPatch, cached: int, dtype: torch.dtype, across: bool
+):
+    monkeypatch.setattr(linear, "CACHED", cached)
+    x, weight, _ = operands(dtype, across)
+    projection = OutputProjection(weight)
+    expected = F.linear(x.double(), weight.double())
+    for rows in (1, ROWS, ROWS, 2, 1, 1, 0, ROWS, 1):
+        found = projection(x[:rows])
+        torch.testing.assert_close(
+            found.double(), expected[:rows], rtol=PRECISION[dtype], atol=PRECISION[dtype]
+        )
+        assert (found.dtype, found.shape) == (dtype, (rows, OUTPUTS))
+
+
+@pytest.mark.parametrize(("rows", "copied_in"), [(1, 1), (2, 0)])
+def test_law_a_large_matrix_is_copied_once(monkeypatch: pytest.MonkeyPatch, rows: int, copied_in: int):
+    """A single product of one row, such as the first of a beam, would not be worth a copy."""
+    monkeypatch.setattr(linear, "CACHED", 0)
+    x, weight, _ = operands(torch.float32, across=False)
+    projection, operations = OutputProjection(weight), []
+    for _ in range(4):
+        with Operations() as counted:
+            projection(x[:rows])
+        operations.append(counted.count)
+    assert operations == [2 if step == copied_in else 1 for step in range(4)]
+
+
 @pytest.mark.parametrize("missing", ["_linear_pointwise", "_reorder_linear_weight"])
+@pytest.mark.parametrize("make", [onednn_linear, OutputProjection])
 def test_law_a_pytorch_without_these_operators_computes_the_same(
-    monkeypatch: pytest.MonkeyPatch, missing: str
+    monkeypatch: pytest.MonkeyPatch, missing: str, make: Callable[[torch.Tensor], Callable]
 ):
     monkeypatch.setattr(linear, "LARGE", 0)
+    monkeypatch.setattr(linear, "CACHED", 0)
     monkeypatch.setattr(
         torch.ops, "mkldnn", Mock(spec={"_linear_pointwise", "_reorder_linear_weight"} - {missing})
     )
     x, weight = torch.ones(ROWS, INPUTS), torch.ones(OUTPUTS, INPUTS)
-    assert torch.equal(onednn_linear(weight, repeated=True)(x), torch.full((ROWS, OUTPUTS), 7.0))
-
-
-def test_law_a_product_of_no_rows_is_empty():
-    assert onednn_linear(torch.ones(OUTPUTS, INPUTS))(torch.ones(0, INPUTS)).shape == (0, OUTPUTS)
+    assert torch.equal(make(weight)(x), torch.full((ROWS, OUTPUTS), 7.0))
