@@ -125,7 +125,7 @@ def judge(translator: Translator, corpus: Corpus) -> dict[str, object]:
 
 
 def join(pairs: list[SentencePair], number: int) -> list[SentencePair]:
-    """Return each `number` neighbours as one text; what is left at the end is left out."""
+    """Return each `number` neighbors as one text; what is left at the end is left out."""
     groups = zip(*(pairs[start::number] for start in range(number)), strict=False)
     return [(" ".join(s for s, _ in group), " ".join(t for _, t in group)) for group in groups]
 

@@ -36,7 +36,7 @@ WATCH = (
     "import sys; sys.addaudithook(lambda event, args, log=open({log!r}, 'a', encoding='utf-8', buffering=1): "
     "event == 'open' and isinstance(args[0], str) and print(args[0], file=log))"
 )
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def read(source: Path) -> NotebookNode:
@@ -71,7 +71,7 @@ def execute(source: Path) -> str:
         try:
             client.execute()
         except CellExecutionError as error:
-            sys.exit(f"{source.name}: {COLOUR.sub('', str(error))}")
+            sys.exit(f"{source.name}: {COLOR.sub('', str(error))}")
         metadata["made_of"] = made_of(log.read_text("utf-8").splitlines())
     notebook.metadata = nbformat.from_dict(metadata)
     for cell in notebook.cells:

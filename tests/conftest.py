@@ -164,7 +164,7 @@ def unchecked() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def learnt(
+def learned(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
     """Train a model of one layer on 20,000 pairs: about twenty seconds on one core.
@@ -185,7 +185,7 @@ def learnt(
     )
     torch.manual_seed(0)
     model = Transformer(config)
-    shared = tmp_path_factory.getbasetemp().parent / "learnt.safetensors"  # in this run's folder
+    shared = tmp_path_factory.getbasetemp().parent / "learned.safetensors"  # in this run's folder
     if "PYTEST_XDIST_WORKER" in os.environ and shared.exists():
         load_model(model, shared)
         return model.eval(), vocabulary, held_out
@@ -194,7 +194,7 @@ def learnt(
     with unchecked_shapes():
         train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
     if "PYTEST_XDIST_WORKER" in os.environ:
-        mine = tmp_path_factory.mktemp("learnt") / "model"
+        mine = tmp_path_factory.mktemp("learned") / "model"
         save_model(model, str(mine))
         mine.replace(shared)  # in one step: the other finds all of it or nothing
     return model.eval(), vocabulary, held_out

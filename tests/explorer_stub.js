@@ -28,7 +28,7 @@ function products(name, [head, row, column], keys) {
 window.tensorValue = (name, index) => {
   const [, kind] = partsOf(name);
   if (kind === "scores") return total(products(name, index)) / Math.sqrt(FEATURES);
-  const drawn = Math.sin([...name].map((sign) => sign.charCodeAt(0)).concat(index).reduce((sum, x) => (31 * sum + x) % 65521, 7) ** 2); // squared, or neighbours would be alike
+  const drawn = Math.sin([...name].map((sign) => sign.charCodeAt(0)).concat(index).reduce((sum, x) => (31 * sum + x) % 65521, 7) ** 2); // squared, or neighbors would be alike
   return ["weights", "probabilities"].includes(kind) ? Math.abs(drawn) : drawn;
 };
 

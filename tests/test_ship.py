@@ -93,7 +93,7 @@ def test_law_the_results_can_be_reproduced_with_the_shipped_files(shipped: Path,
     assert [score["texts"] for score in record["results"]["joined"].values()] == [6, 3]
 
 
-def test_law_neighbours_are_joined_in_both_languages():
+def test_law_neighbors_are_joined_in_both_languages():
     pairs = [(f"a{i}.", f"b{i}.") for i in range(7)]
     assert join(pairs, 3) == [("a0. a1. a2.", "b0. b1. b2."), ("a3. a4. a5.", "b3. b4. b5.")]
     assert join(pairs, 1) == pairs

@@ -30,7 +30,7 @@ def draw_attention(
     mask: Bool[Tensor, "queries keys"] | None = None,
     print_values: bool = True,
 ) -> None:
-    """Draw how much each query (row) reads from each key (column); where `mask` is False, a grey hatch.
+    """Draw how much each query (row) reads from each key (column); where `mask` is False, a gray hatch.
 
     The weights are printed in maps of up to 8 × 8. On a page the map answers to mouse, finger and arrow keys.
 
@@ -74,7 +74,7 @@ def draw_attention(
 
 
 def heat(weight: float) -> str:
-    """Return the colour of a weight on a light page: paper at 0, `HEAT` at 1, mixed in sRGB as CSS mixes."""
+    """Return the color of a weight on a light page: paper at 0, `HEAT` at 1, mixed in sRGB as CSS mixes."""
     ends = [[int(end[i : i + 2], 16) for i in (1, 3, 5)] for end in (PAPER, HEAT)]
     mixed = [round(low + (high - low) * weight) for low, high in zip(*ends, strict=True)]
     return "#" + "".join(f"{part:02x}" for part in mixed)

@@ -203,7 +203,7 @@ def draw_kinds(shares: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
 
 
 def draw_shift(shares: Mapping[str, Sequence[float]]) -> Figure:
-    """Draw, over the layers, how often the most-read token belongs to the next word, or to the last one."""
+    """Draw, per layer, how often the highest weight is on the source of the next word, or of the last."""
     fig, ax = new_figure(height=3.2)
     looks = ((FIRST, "-", "o"), (SECOND, "--", "s"))
     for (name, values), (color, style, mark) in zip(shares.items(), looks, strict=True):

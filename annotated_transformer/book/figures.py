@@ -50,7 +50,7 @@ HOUSE_STYLE: dict[Any, Any] = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
     "patch.edgecolor": INK,
-    "axes.prop_cycle": cycler(  # a second mark beside each colour
+    "axes.prop_cycle": cycler(  # a second mark beside each color
         color=[KEY, QUERY, VALUE, OUTPUT], linestyle=["-", "--", "-.", ":"], marker=["o", "s", "^", "D"]
     ),
 }
@@ -159,7 +159,7 @@ def check_legible(fig: Figure) -> None:
 
 
 def svg(fig: Figure) -> str:
-    """Return `fig` as SVG: the same bytes every time, coloured by the page's theme where there is one."""
+    """Return `fig` as SVG: the same bytes every time, colored by the page's theme where there is one."""
     check_legible(fig)
     file = io.StringIO()
     with matplotlib.rc_context(HOUSE_STYLE):
@@ -169,8 +169,8 @@ def svg(fig: Figure) -> str:
     text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nobody refers to a group
     text = CELLS.sub(_cell, text)
     text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
-    for colour, variable in THEMED.items():
-        text = text.replace(colour.lower(), f"var({variable}, {colour.lower()})")
+    for color, variable in THEMED.items():
+        text = text.replace(color.lower(), f"var({variable}, {color.lower()})")
     text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
     own = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
@@ -179,13 +179,13 @@ def svg(fig: Figure) -> str:
 
 
 def _cell(found: re.Match[str]) -> str:
-    """Turn the mark of a map's cell into data for the script, and its colour into the theme's."""
-    row, column, weight, total, query, key, before, colour = found.groups()
+    """Turn the mark of a map's cell into data for the script, and its color into the theme's."""
+    row, column, weight, total, query, key, before, color = found.groups()
     share = f"{100 * float(weight):.0f}%"
     mix = f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {share}, var(--at-paper, {PAPER.lower()}))"
     data = {"row": row, "column": column, "weight": weight, "sum": total, "query": query, "key": key}
     attributes = " ".join(f'data-{name}="{escape(unquote(value))}"' for name, value in data.items())
-    return f'<g class="at-cell" {attributes}{before}fill: {colour}; fill: {mix}'
+    return f'<g class="at-cell" {attributes}{before}fill: {color}; fill: {mix}'
 
 
 def _look(width: float) -> str:
@@ -204,7 +204,7 @@ def data_uri(drawing: str) -> str:
 
 
 def image(drawing: str, alt: str) -> str:
-    """Return an SVG as an image; the book's script puts the drawing itself in its place, to colour it.
+    """Return an SVG as an image; the book's script puts the drawing itself in its place, to color it.
 
     `data-words` is a digest of what is written and how much is drawn, `data-drawn` one of every byte and the
     alt text: a stored picture that was exchanged or is out of date does not fit them.

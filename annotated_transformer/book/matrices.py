@@ -20,7 +20,7 @@ from annotated_transformer.book.palette import (
     VALUE_TEXT,
 )
 
-AXIS_COLOURS = {"queries": QUERY_TEXT, "keys": KEY_TEXT, "d_v": VALUE_TEXT}
+AXIS_COLORS = {"queries": QUERY_TEXT, "keys": KEY_TEXT, "d_v": VALUE_TEXT}
 AXIS_NAMES = {"d_k": "$d_k$", "d_v": "$d_v$", "d_model": r"$d_\mathrm{model}$", "h": "$h$"}
 LETTER = 0.33  # of the house font, in units of a canvas 14 units wide
 POINTS = 7.6  # the same in points
@@ -66,7 +66,7 @@ def draw_matrix(
 ) -> Box:
     """Draw a matrix with its numbers in cells of `size`, its lower left corner at (x, y), and return its box.
 
-    `rows` and `columns` name each row and column; `axes` names the two axes, in the colour of their role;
+    `rows` and `columns` name each row and column; `axes` names the two axes, in the color of their role;
     `name` stands below. Lit cells are filled and bold, cells where `mask` is False are hatched. Strings are
     written as they are.
 
@@ -105,7 +105,7 @@ def draw_matrix(
 
 
 def draw_operator(ax: Axes, x: float, y: float, text: str) -> None:
-    """Write what happens between two matrices, such as × or =, centred at (x, y)."""
+    """Write what happens between two matrices, such as × or =, centered at (x, y)."""
     ax.text(x, y, text, ha="center", va="center", fontsize=17 if len(text) == 1 else 12, color=INK)
 
 
@@ -148,7 +148,7 @@ def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int,
         (axes[1], box.top, (0.0, 4.0 + POINTS * letters[1]), 0, "center", "bottom"),
     ):
         if name:
-            color = AXIS_COLOURS.get(name, MUTED)
+            color = AXIS_COLORS.get(name, MUTED)
             ax.annotate(
                 AXIS_NAMES.get(name, name), point, offset, textcoords="offset points", rotation=rotation,
                 ha=ha, va=va, color=color,

@@ -47,7 +47,7 @@ def draw_model_map(
 
     `masks` maps "encoder self-attention", "decoder self-attention" and "cross-attention", or some of them, to
     a mask over the tokens of `source` and `target`, drawn inside the box. Without any mask, the boxes are
-    flat, and the tokens stand below with their names. `focus` names one attention to emphasise, `notes` puts
+    flat, and the tokens stand below with their names. `focus` names one attention to emphasize, `notes` puts
     a few words below a mask.
 
     Raises:

@@ -17,7 +17,7 @@ from annotated_transformer.book.figures import new_canvas, new_figure
 from annotated_transformer.book.matrices import Numbers, draw_matrix, draw_operator
 from annotated_transformer.book.palette import FIRST, INK, KEY, MUTED, NEUTRAL, OUTPUT, QUERY, SECOND, VALUE
 
-HEADS = ((FIRST, ""), (SECOND, "//"))  # colour and hatch of head 1 and head 2
+HEADS = ((FIRST, ""), (SECOND, "//"))  # color and hatch of head 1 and head 2
 SHADES = 8  # of the small maps, which share one path per shade
 
 
@@ -141,7 +141,7 @@ def draw_sum_of_heads(
 def draw_splits(
     projected: Int[Tensor, "tokens width"], splits: Mapping[str, Int[Tensor, "heads rows d_k"]]
 ) -> Figure:
-    """Draw a projected sentence, and two ways to split it in two heads, each entry coloured by its head."""
+    """Draw a projected sentence, and two ways to split it in two heads, each entry colored by its head."""
     fig, ax = new_canvas(14.0, 17.6)
     ax.set_ylim(-0.5, 17.1)
     width = projected.size(1)
@@ -164,7 +164,7 @@ def _draw_entries(
     title: str,
     rows: Sequence[str] = (),
 ) -> None:
-    """Draw a matrix cell by cell, coloured by the head that an entry was made for."""
+    """Draw a matrix cell by cell, colored by the head that an entry was made for."""
     for row, line in enumerate(numbers.tolist()):
         for column, number in enumerate(line):
             color, hatch = HEADS[number % width // (width // 2)]

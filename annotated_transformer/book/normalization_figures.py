@@ -180,7 +180,7 @@ def draw_depth(
     return fig
 
 
-def draw_neighbour(
+def draw_neighbor(
     batch: Float[Tensor, "tokens features"],
     outputs: Mapping[str, Float[Tensor, "tokens features"]],
     before: Mapping[str, Float[Tensor, "tokens features"]],

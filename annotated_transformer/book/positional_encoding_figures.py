@@ -57,17 +57,17 @@ def draw_clocks(
 
 
 def _draw_dial(
-    ax: Axes, centre: tuple[float, float], hand: Sequence[float], *, color: str = FIRST, radius: float = 0.6
+    ax: Axes, center: tuple[float, float], hand: Sequence[float], *, color: str = FIRST, radius: float = 0.6
 ) -> None:
     """Draw a clock whose hand ends at (sine, cosine): at twelve for an angle of 0, then clockwise."""
-    ax.add_patch(Circle(centre, radius, fill=False, edgecolor=NEUTRAL, linewidth=1.2))
-    _draw_hand(ax, centre, hand, color=color, radius=radius)
-    ax.plot(*centre, color=INK, marker="o", markersize=3, linestyle="")
+    ax.add_patch(Circle(center, radius, fill=False, edgecolor=NEUTRAL, linewidth=1.2))
+    _draw_hand(ax, center, hand, color=color, radius=radius)
+    ax.plot(*center, color=INK, marker="o", markersize=3, linestyle="")
 
 
 def _draw_hand(
     ax: Axes,
-    centre: tuple[float, float],
+    center: tuple[float, float],
     hand: Sequence[float],
     *,
     color: str,
@@ -75,8 +75,8 @@ def _draw_hand(
     style: str = "-",
 ) -> None:
     sine, cosine = hand
-    tip = centre[0] + radius * sine, centre[1] + radius * cosine
-    ax.plot([centre[0], tip[0]], [centre[1], tip[1]], color=color, lw=2.4, linestyle=style, marker="")
+    tip = center[0] + radius * sine, center[1] + radius * cosine
+    ax.plot([center[0], tip[0]], [center[1], tip[1]], color=color, lw=2.4, linestyle=style, marker="")
 
 
 def draw_wave(pair: Float[Tensor, "positions 2"], *, wavelength: float) -> Figure:
@@ -113,15 +113,15 @@ def draw_turn(
         y = -step * row
         ax.text(-2.8, y, f"{position} to {position + offset}", ha="left", va="center")
         for column, (hand, angle) in enumerate(zip(pairs.tolist(), angles, strict=True)):
-            centre = step * column, y
-            _draw_dial(ax, centre, hand, color=NEUTRAL, radius=0.9)
+            center = step * column, y
+            _draw_dial(ax, center, hand, color=NEUTRAL, radius=0.9)
             begin = math.atan2(hand[0], hand[1])
             turned = math.sin(begin + angle), math.cos(begin + angle)
-            _draw_hand(ax, centre, turned, color=FIRST, radius=0.9)
+            _draw_hand(ax, center, turned, color=FIRST, radius=0.9)
             sweep = min(angle, 2 * math.pi)
             if sweep > 0:
                 ends = [90 - math.degrees(begin + sweep), 90 - math.degrees(begin)]
-                arc = Arc(centre, 1.0, 1.0, theta1=ends[0], theta2=ends[1], color=SECOND, linewidth=2)
+                arc = Arc(center, 1.0, 1.0, theta1=ends[0], theta2=ends[1], color=SECOND, linewidth=2)
                 ax.add_patch(arc)
     curve.plot(range(len(products)), products, color=NEUTRAL, linestyle="-", marker="")
     curve.plot([offset], [products[offset]], color=FIRST, linestyle="", marker="o", markersize=9)

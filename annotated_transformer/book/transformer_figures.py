@@ -36,7 +36,7 @@ SOURCE_SHAPE, TARGET_SHAPE = (
 
 
 class Part(NamedTuple):
-    """A sub-layer: its name, the shape inside, its colour, and where its keys and values come from."""
+    """A sub-layer: its name, the shape inside, its color, and where its keys and values come from."""
 
     label: str
     inside: str

@@ -90,7 +90,7 @@ class Translator:
     def from_pretrained(cls, name: str = EN_DE) -> "Translator":
         """Load a model that comes with this package.
 
-        The model card, `weights/<name>/README.md`, gives its training data, its BLEU and its licence.
+        The model card, `weights/<name>/README.md`, gives its training data, its BLEU and its license.
 
         Raises:
             ValueError: If there is no model of that name.

@@ -61,7 +61,7 @@ def multi30k_bleu_of_prepared(
     prepared = [moses_lowercase(text, language) for text in references]
     metric = BLEU(tokenize="none", smooth_method="none", force=True)  # they are tokenized already
     signature = (
-        f"lowercased, punctuation-normalised, Moses-tokenised ({language}, not escaped) by "
+        f"lowercased, punctuation-normalized, Moses-tokenized ({language}, not escaped) by "
         f"sacremoses {version('sacremoses')}; one reference, no smoothing, as "
         f"multi-bleu.perl, by sacrebleu {version('sacrebleu')}"
     )

@@ -25,7 +25,7 @@ class LayerNorm(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
-        """Return each token centred and scaled, times `gain`, plus `bias`.
+        """Return each token centered and scaled, times `gain`, plus `bias`.
 
         Raises:
             ValueError: If the tokens are not `d_model` wide; a width of 1 would be
@@ -36,9 +36,9 @@ class LayerNorm(nn.Module):
                 f"x has {x.size(-1)} features, this norm has d_model={len(self.gain)}; "
                 f"give tokens of that width"
             )
-        centred = x - x.mean(dim=-1, keepdim=True)
-        variance = centred.square().mean(dim=-1, keepdim=True)
-        return self.gain * centred / (variance + self.eps).sqrt() + self.bias
+        centered = x - x.mean(dim=-1, keepdim=True)
+        variance = centered.square().mean(dim=-1, keepdim=True)
+        return self.gain * centered / (variance + self.eps).sqrt() + self.bias
 
 
 class AddNorm(nn.Module):

@@ -25,7 +25,7 @@ class Corpus:
         name: The name given to `load_corpus`.
         splits: The pairs of `train`, and of the validation and test splits if there are any.
         skipped: How many pairs were left out, by reason.
-        terms: The licence and attribution of the pairs; print them.
+        terms: The license and attribution of the pairs; print them.
         cleaned: Whether the sentences went through `clean`. If so, texts to translate must go
             through it, too: give the model a `Tokenizer.cleaning`.
         note: How `load_corpus` made the splits of your own files, or why it could not; `""` if the

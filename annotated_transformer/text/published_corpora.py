@@ -1,4 +1,4 @@
-"""The sources and licences of the two published corpora: the chapter on training.
+"""The sources and licenses of the two published corpora: the chapter on training.
 
 The package contains none of their text.
 """
@@ -20,7 +20,7 @@ class Source:
     Attributes:
         url: The address of a file, without the file's name.
         sums: One line per file in the format of sha256sum: digest, two spaces, name.
-        terms: The licence and the attribution that it requires.
+        terms: The license and the attribution that it requires.
     """
 
     url: str

@@ -48,13 +48,13 @@ def test_law_the_words_stand_at_their_rows_and_columns():
     assert down == {"q0": 0.5, "q1": 1.5}
 
 
-def test_law_the_scale_is_fixed_and_its_grey_falls_as_the_weight_grows():
+def test_law_the_scale_is_fixed_and_its_gray_falls_as_the_weight_grows():
     _, ax = map_of(torch.tensor([[0.0, 0.2], [0.2, 0.2]]))
     _, other = map_of(torch.tensor([[0.0, 0.2], [0.8, 1.0]]))
     assert ax.patches[1].get_facecolor() == other.patches[1].get_facecolor()
-    greys = [sum(patch.get_facecolor()[:3]) for patch in other.patches]
-    assert greys == sorted(greys, reverse=True)
-    assert len(set(greys)) == 4
+    grays = [sum(patch.get_facecolor()[:3]) for patch in other.patches]
+    assert grays == sorted(grays, reverse=True)
+    assert len(set(grays)) == 4
     assert (heat(0.0), heat(1.0)) == (palette.PAPER.lower(), palette.HEAT.lower())
 
 
@@ -88,7 +88,7 @@ def test_law_a_cell_keeps_its_data_whatever_characters_its_words_contain(word):
     assert {html.unescape(cell["key"]) for cell in cells_of(drawing)} == {"k", word}
 
 
-def test_law_a_cell_follows_the_theme_and_has_a_fallback_colour():
+def test_law_a_cell_follows_the_theme_and_has_a_fallback_color():
     fig, _ = map_of(torch.tensor([[0.25, 0.75]]))
     styles = re.findall(r'at-cell.*?style="([^"]*)"', svg(fig), re.DOTALL)
     assert len(styles) == 2
@@ -98,8 +98,8 @@ def test_law_a_cell_follows_the_theme_and_has_a_fallback_colour():
         assert second.startswith(f"color-mix(in srgb, var(--at-heat, {palette.HEAT.lower()}) {weight:.0%}, ")
 
 
-def colours(theme):
-    """Return the colours that the style sheets give to our variables in a theme."""
+def colors(theme):
+    """Return the colors that the style sheets give to our variables in a theme."""
     found = {}
     for name in ("book.css", "figures.css"):
         css = (STATIC / name).read_text("utf-8")
@@ -109,8 +109,8 @@ def colours(theme):
     return found
 
 
-def light(colour):
-    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+def light(color):
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
@@ -121,7 +121,7 @@ def contrast(one, other):
 
 
 def mixed(low, high, share):
-    """Mix two colours as `color-mix(in srgb, …)` does."""
+    """Mix two colors as `color-mix(in srgb, …)` does."""
     ends = [[int(end[i : i + 2], 16) for i in (1, 3, 5)] for end in (low, high)]
     return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(*ends, strict=True))
 
@@ -134,7 +134,7 @@ def ink_of(weight):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_law_numbers_have_enough_contrast_with_their_cells_in_both_themes(theme):
-    seen = colours(theme)
+    seen = colors(theme)
     variables = {palette.HEAT_INK_LOW: "--at-heat-ink-low", palette.HEAT_INK_HIGH: "--at-heat-ink-high"}
     inks = set()
     for thousandth in [*range(0, 1001, 50), *range(570, 611)]:
@@ -148,7 +148,7 @@ def test_law_numbers_have_enough_contrast_with_their_cells_in_both_themes(theme)
 
 
 def test_law_high_weights_are_dark_in_light_mode_and_bright_in_dark_mode():
-    day, night = colours("light"), colours("dark")
+    day, night = colors("light"), colors("dark")
     assert light(day["--at-heat"]) < light(day["--at-paper"])
     assert light(night["--at-heat"]) > light(night["--at-paper"])
     assert day["--at-heat"] == palette.HEAT.lower()
@@ -380,15 +380,15 @@ def test_law_a_redraw_clears_the_readout_of_the_previous_frame(tab):
 
 @pytest.mark.page
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_law_the_browser_mixes_the_colours_of_the_theme(tab, theme):
+def test_law_the_browser_mixes_the_colors_of_the_theme(tab, theme):
     fig, ax = new_figure(height=3.0)
     draw_attention(ax, torch.tensor([[0.25, 0.75]]), ["q"], ["k0", "k1"])
     with_book(tab, show(fig))
     tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
     found = tab.evaluate("[...document.querySelectorAll('.at-cell path')].map(p => getComputedStyle(p).fill)")
-    seen = colours(theme)
-    for colour, weight in zip(found, (0.25, 0.75), strict=True):
-        parts = [float(part) for part in re.findall(r"[\d.]+", colour)]
-        parts = [255 * part for part in parts] if "srgb" in colour else parts
+    seen = colors(theme)
+    for color, weight in zip(found, (0.25, 0.75), strict=True):
+        parts = [float(part) for part in re.findall(r"[\d.]+", color)]
+        parts = [255 * part for part in parts] if "srgb" in color else parts
         wanted = mixed(seen["--at-paper"], seen["--at-heat"], weight)
         assert parts == pytest.approx([int(wanted[i : i + 2], 16) for i in (1, 3, 5)], abs=1.1)

@@ -35,10 +35,10 @@ def weights(*rows):
     return lambda: (w1, torch.tensor([[row[2], row[2]] for row in rows]))
 
 
-def largest(w1, b1, gain, bias, *, centre=True, scale=True, shift=True):
+def largest(w1, b1, gain, bias, *, center=True, scale=True, shift=True):
     scaled = gain[:, None] * w1 if scale else w1
-    centred = scaled - scaled.mean(dim=0) if centre else scaled
-    return centred.norm(dim=0) * math.sqrt(len(w1)) + (bias @ w1 if shift else 0) + b1
+    centered = scaled - scaled.mean(dim=0) if center else scaled
+    return centered.norm(dim=0) * math.sqrt(len(w1)) + (bias @ w1 if shift else 0) + b1
 
 
 RIGHT = {
@@ -90,7 +90,7 @@ WRONG = {
     "maximum: the sum": (check_maximum, weights((1.0, 0.0, 1.0), (0.0, 1.0, 1.0))),
     "maximum: the distance": (check_maximum, weights((1.0, -1.0, 1.0), (-1.0, 1.0, 1.0))),
     "maximum: transposed": (check_maximum, lambda: tuple(w.T for w in RIGHT[check_maximum]())),
-    "largest: not centred": (check_largest_value, lambda *w: largest(*w, centre=False)),
+    "largest: not centered": (check_largest_value, lambda *w: largest(*w, center=False)),
     "largest: no gain": (check_largest_value, lambda *w: largest(*w, scale=False)),
     "largest: no shift": (check_largest_value, lambda *w: largest(*w, shift=False)),
 }

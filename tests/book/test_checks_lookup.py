@@ -93,7 +93,7 @@ def test_law_the_right_answer_passes(check, answer):
 
 
 WRONG = {
-    "answers: the mean of the neighbours": (check_answers, ANSWERS | {"narrow, query 9.4": 12}),
+    "answers: the mean of the neighbors": (check_answers, ANSWERS | {"narrow, query 9.4": 12}),
     "answers: a dictionary raises": (check_answers, ANSWERS | {"narrow, query 13": 0}),
     "answers: the first of two": (check_answers, ANSWERS | {"narrow, query 9": 10}),
     "answers: stored once": (check_answers, ANSWERS | {"wide, 12 stored twice": 44 / 3}),

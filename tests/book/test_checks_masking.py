@@ -108,7 +108,7 @@ def masked_after(query, key, value, mask):
     return (scores_of(query, key).softmax(dim=-1) * mask) @ value
 
 
-def renormalised(query, key, value, mask):
+def renormalized(query, key, value, mask):
     weights = scores_of(query, key).softmax(dim=-1) * mask
     return weights / weights.sum(dim=-1, keepdim=True) @ value
 
@@ -180,7 +180,7 @@ WRONG = {
     "attention: zeros, but a gradient of NaN": (check_masked_attention, nan_to_zero),
     "attention: zeros, but a gradient of NaN at the queries": (check_masked_attention, nan_weights_to_zero),
     "attention: masked after the softmax": (check_masked_attention, masked_after),
-    "attention: renormalised": (check_masked_attention, renormalised),
+    "attention: renormalized": (check_masked_attention, renormalized),
     "attention: one mask for all sentences": (check_masked_attention, only_square_masks),
     "attention: wrong for three axes": (check_masked_attention, only_four_axes),
     "attention: unscaled": (check_masked_attention, unscaled),

@@ -1,4 +1,4 @@
-"""Every labelled equation of the book has a test of its name, and every such test an equation."""
+"""Every labeled equation of the book has a test of its name, and every such test an equation."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ def labels(text: str) -> list[str]:
 
 
 def disagreements(pages: Iterable[str], tests: Iterable[str]) -> list[str]:
-    """Return what is labelled twice, not tested, or tested and not there."""
+    """Return what is labeled twice, not tested, or tested and not there."""
     here, there = [x for page in pages for x in labels(page)], {x for test in tests for x, _ in marks(test)}
     return [
         *(f"{label} labels two equations" for label in sorted({x for x in here if here.count(x) > 1})),
@@ -29,7 +29,7 @@ def texts(folder: str, pattern: str) -> list[str]:
     return [path.read_text("utf-8") for path in sorted((ROOT / folder).rglob(pattern))]
 
 
-def test_law_every_labelled_equation_has_a_test_and_every_such_test_an_equation():
+def test_law_every_labeled_equation_has_a_test_and_every_such_test_an_equation():
     assert disagreements(texts("chapters", "*.md"), texts("tests", "test_*.py")) == []
 
 

@@ -94,7 +94,7 @@ def test_law_arrow_keys_with_a_modifier_are_left_to_the_browser(fresh: Page):
                 """([place, modifier]) => document.querySelector(place).dispatchEvent(new KeyboardEvent(
                   "keydown", { key: "ArrowLeft", bubbles: true, cancelable: true, [modifier]: true }))""",
                 [place, modifier],
-            )  # not cancelled
+            )  # not canceled
     assert fresh.url == address
 
 

@@ -832,7 +832,7 @@ def test_law_an_empty_sentence_is_refused_beside_its_field(page: Page):
     assert [options["text"] for options in translated(page)] == ["one"]
 
 
-def test_law_a_slow_translation_is_announced_and_can_be_cancelled(page: Page):
+def test_law_a_slow_translation_is_announced_and_can_be_canceled(page: Page):
     page.evaluate("() => { window.door = new Promise(open => { window.openDoor = open; }); }")
     page.fill(".at-x-field input", "four " * 60)  # long enough to be said to take long
     page.focus(".at-x-field input")
@@ -840,7 +840,7 @@ def test_law_a_slow_translation_is_announced_and_can_be_cancelled(page: Page):
     assert page.inner_text(".at-x-form > .at-x-note").startswith("This may take a while")
     assert page.inner_text(".at-x-go") == "Translating…"
     press(page, "cancel")
-    assert status(page) == "Cancelled."
+    assert status(page) == "Canceled."
     page.evaluate("() => { openDoor(); window.door = null; }")
     settle(page)
     assert translation(page) == "w10 w20 w30"

@@ -1,4 +1,4 @@
-"""What a figure promises: the same bytes, the page's colours, words for everyone, letters for a phone."""
+"""What a figure promises: the same bytes, the page's colors, words for everyone, letters for a phone."""
 
 import base64
 import re
@@ -67,7 +67,7 @@ def test_law_text_stays_text_and_only_coordinates_are_rounded():
     assert not re.search(r' d="[^"]*\d\.\d{3}', text)
 
 
-def test_law_ink_follows_the_theme_and_role_colours_do_not():
+def test_law_ink_follows_the_theme_and_role_colors_do_not():
     text = svg(plot(title="ink"))
     ink = palette.INK.lower()
     assert f"var(--at-ink, {ink})" in text

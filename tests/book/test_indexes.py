@@ -43,7 +43,7 @@ def test_law_every_figure_of_a_chapter_is_listed_once_and_in_order(number):
 
 
 @pytest.mark.parametrize("number", NOTEBOOKS)
-def test_law_every_labelled_equation_is_listed_with_its_test(number):
+def test_law_every_labeled_equation_is_listed_with_its_test(number):
     found = equations_of(NOTEBOOKS[number], TESTS)
     source = (ROOT / "chapters" / "src" / f"{CHAPTERS[number].name}.md").read_text(encoding="utf-8")
     assert [one.label for one in found] == re.findall(r"^\$\$ \((eq-[a-z0-9-]+)\)$", source, re.MULTILINE)

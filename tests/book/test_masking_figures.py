@@ -69,7 +69,7 @@ def test_law_all_runs_are_drawn_and_named():
     assert texts(fig) == list(runs)
     assert ax.lines[0].get_ydata()[0] == math.log(10)
     looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines[1:]}
-    assert len(looks) == len(runs)  # so that they can be told apart without their colours
+    assert len(looks) == len(runs)  # so that they can be told apart without their colors
     assert ax.get_ylim()[0] < 0  # so that a loss of 0 does not lie on the axis
     svg(fig)
 
@@ -131,7 +131,7 @@ def test_law_a_mask_stands_inside_its_own_box():
             assert box.y < cell.get_y() < cell.get_y() + cell.get_height() < box.y + box.height
 
 
-def test_law_the_map_without_masks_can_emphasise_one_attention():
+def test_law_the_map_without_masks_can_emphasize_one_attention():
     plain = draw_model_map(SOURCE, TARGET)
     focused = draw_model_map(SOURCE, TARGET, focus="cross-attention")
     assert hatched(plain) == 0

@@ -128,7 +128,7 @@ def test_law_long_column_names_are_rotated():
     assert {text.get_rotation() for text in long.texts if text.get_text() in ("a", "b", "chases")} == {90}
 
 
-def test_law_an_axis_has_the_colour_of_its_role_and_its_name_is_mathematics():
+def test_law_an_axis_has_the_color_of_its_role_and_its_name_is_mathematics():
     ax, _ = drawn(axes=("queries", "d_k"))
     found = {text.get_text(): text.get_color() for text in ax.texts}
     assert found["queries"] == palette.QUERY_TEXT
@@ -139,7 +139,7 @@ def test_law_an_axis_has_the_colour_of_its_role_and_its_name_is_mathematics():
     assert (found["keys"], found["$d_v$"]) == (palette.KEY_TEXT, palette.VALUE_TEXT)
 
 
-def test_law_a_matrix_has_a_frame_in_its_colour_and_may_be_a_list():
+def test_law_a_matrix_has_a_frame_in_its_color_and_may_be_a_list():
     ax, _ = drawn([[1.0, "x"], [2.5, "y"]])
     frame = [patch for patch in ax.patches if patch.get_width() == 2.0]
     assert [patch.get_edgecolor() for patch in frame] == [to_rgba(palette.KEY)]

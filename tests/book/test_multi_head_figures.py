@@ -58,7 +58,7 @@ def test_law_a_sum_of_heads_has_the_numbers_of_both_terms_and_twice_the_sum():
     assert {"concat", "output", "the same output", "+"} <= set(words)
 
 
-def test_law_entries_are_coloured_by_the_head_that_they_were_made_for():
+def test_law_entries_are_colored_by_the_head_that_they_were_made_for():
     projected = torch.arange(16).view(4, 4)
     right, wrong = projected.view(4, 2, 2).transpose(0, 1), projected.view(2, 4, 2)
     fig = figures.draw_splits(projected, {"right": right, "wrong": wrong})

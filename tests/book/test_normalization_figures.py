@@ -32,7 +32,7 @@ def test_law_a_square_is_as_dark_as_the_cosine_of_its_two_words():
 
 
 def test_law_the_steps_show_each_number_and_note():
-    steps = {"x": [[1, 2]], "f": [[3, 4]], "sum": [[4, 6]], "centred": [[-1, 1]], "out": [[-1.0, 1.0]]}
+    steps = {"x": [[1, 2]], "f": [[3, 4]], "sum": [[4, 6]], "centered": [[-1, 1]], "out": [[-1.0, 1.0]]}
     fig = figures.draw_steps(steps, features=["far", "near"], notes=["a", "b", "mean 5", "variance 1", "e"])
     assert {"1", "2", "3", "4", "6", "−1", "far", "near", "mean 5", "variance 1", "+"} <= set(texts(fig))
     svg(fig)
@@ -67,7 +67,7 @@ def test_law_changed_cells_are_highlighted():
     batch = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     before = {"LayerNorm": batch, "BatchNorm": batch}
     after = {"LayerNorm": batch, "BatchNorm": batch + torch.tensor([1.0, 0.0])}
-    fig = figures.draw_neighbour(batch, after, before, words=WORDS)
+    fig = figures.draw_neighbor(batch, after, before, words=WORDS)
     bold = [text.get_text() for text in fig.axes[0].texts if text.get_weight() == "bold"]
     assert bold == ["5", "6", "batch", "LayerNorm", "2", "4", "6", "BatchNorm"]
     svg(fig)

@@ -201,7 +201,7 @@ def test_law_scroll_bars_are_dark_in_dark_mode(browser: Browser, book: str):
         page.wait_for_function(f"{thumb} === 'auto'")
 
 
-def test_law_formulas_use_the_colours_of_their_roles(browser: Browser, book: str):
+def test_law_formulas_use_the_colors_of_their_roles(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
         page = watch(context, book, [])
         page.goto(f"{book}chapters/notation.html")
@@ -211,11 +211,11 @@ def test_law_formulas_use_the_colours_of_their_roles(browser: Browser, book: str
             wanted, worn = page.evaluate(
                 """() => {
                   const probe = document.body.appendChild(document.createElement("i"));
-                  const colour = (role) => {
+                  const color = (role) => {
                     probe.style.color = `var(--at-${role}-text)`;
                     return getComputedStyle(probe).color;
                   };
-                  const wanted = ["query", "key", "value"].map(colour);
+                  const wanted = ["query", "key", "value"].map(color);
                   const worn = ["1D444", "1D43E", "1D449"].map(
                     (code) => getComputedStyle(document.querySelector(`mjx-c.mjx-c${code}`)).color);
                   return [wanted, worn];

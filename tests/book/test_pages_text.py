@@ -78,7 +78,7 @@ def test_law_each_symbol_of_the_notation_is_used_in_a_chapter():
         cells += [row[0] for row in rows(notation, heading)]
     symbols = [symbol for cell in cells for symbol in re.findall(r"\$([^$]+)\$", cell)]
     assert len(symbols) >= 15
-    plain = re.sub(r"\\(?:Q|K|V)\b", lambda name: name[0][1:], used)  # \Q is a Q in its colour
+    plain = re.sub(r"\\(?:Q|K|V)\b", lambda name: name[0][1:], used)  # \Q is a Q in its color
     plain = re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", plain)
     for symbol in symbols:
         assert re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", symbol) in plain, symbol
@@ -135,16 +135,16 @@ def test_law_a_chapter_takes_about_half_an_hour():
     assert all(20 <= minutes <= 45 for minutes in times)
 
 
-def test_law_the_preface_names_the_licences_of_the_vendored_software():
+def test_law_the_preface_names_the_licenses_of_the_vendored_software():
     question = "**Which third-party software do these pages include?** "
     words = PAGES["preface"].split(question)[1].split("\n\n")[0]
     vendored = yaml.safe_load((ROOT / "annotated_transformer" / "book" / "vendored.json").read_text("utf-8"))
     assert vendored
     for name, about in vendored.items():
         assert name.split("-")[0].lower() in words.lower(), name
-        licence = about["license"].split()[0]
+        license = about["license"].split()[0]
         spoken = {"Apache-2.0": "Apache License 2.0", "OFL-1.1": "SIL Open Font License 1.1", "MIT": "MIT"}
-        assert spoken[licence] in words, licence
+        assert spoken[license] in words, license
     static = ROOT / "annotated_transformer" / "book" / "static"
     rules = re.findall(r"@font-face \{[^}]*\}", (static / "book.css").read_text("utf-8"))
     fonts = {re.search(r'font-family: "(.+?)"', rule)[1] for rule in rules if 'url("fonts/' in rule}

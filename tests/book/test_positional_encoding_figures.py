@@ -18,7 +18,7 @@ def written(fig):
 
 
 def hands(ax, color):
-    """Return where each hand of this colour ends, seen from its clock's centre."""
+    """Return where each hand of this color ends, seen from its clock's center."""
     lines = [line for line in ax.lines if line.get_color() == color and len(line.get_xdata()) == 2]
     return [
         (line.get_xdata()[1] - line.get_xdata()[0], line.get_ydata()[1] - line.get_ydata()[0])

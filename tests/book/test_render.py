@@ -1,4 +1,4 @@
-"""The rendered book's frame: what each page must carry, where links lead, which colours can be read."""
+"""The rendered book's frame: what each page must carry, where links lead, which colors can be read."""
 
 import html as html_module
 import html.parser
@@ -79,20 +79,20 @@ def test_law_the_preface_links_the_chapters_that_are_finished_and_no_others():
     assert sorted(re.findall(r"\{doc\}`[^`<]*<(\w+)>`", preface)) == finished
 
 
-# Colours.
+# Colors.
 
 
 def variables(theme: str) -> dict[str, str]:
-    """Return the colours that book.css gives to our variables in a theme."""
+    """Return the colors that book.css gives to our variables in a theme."""
     blocks = re.findall(rf'^html\[data-theme="{theme}"\] \{{(\n  --at-[^}}]*)', CSS, re.MULTILINE)
     return dict(re.findall(r"(--at-[\w-]+): (#\w{6});", "".join(blocks)))
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours as WCAG 2 defines it, from 1 to 21."""
+    """Return the contrast of two colors as WCAG 2 defines it, from 1 to 21."""
 
-    def luminance(colour: str) -> float:
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    def luminance(color: str) -> float:
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
@@ -107,20 +107,20 @@ def test_law_contrast_is_computed_as_wcag_defines_it():
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_law_text_and_shapes_have_enough_contrast(theme: str):
-    colours = variables(theme)
+    colors = variables(theme)
     roles = {f"--at-{role}" for role in ("query", "key", "value", "output")}
     words = {"--at-ink", "--at-muted", "--at-link", *(f"{role}-text" for role in roles)}
-    assert words | roles < set(colours)
+    assert words | roles < set(colors)
     for ground in ("--at-paper", "--at-card"):
         for word in words:
-            assert contrast(colours[word], colours[ground]) >= 4.5, f"{word} on {ground}"
+            assert contrast(colors[word], colors[ground]) >= 4.5, f"{word} on {ground}"
     for role in roles:
-        assert contrast(colours[role], colours["--at-paper"]) >= 3, role
+        assert contrast(colors[role], colors["--at-paper"]) >= 3, role
 
 
-def test_law_figures_and_pages_share_their_colours():
-    light = {name: colour.lower() for name, colour in variables("light").items()}
-    drawn = {variable: colour.lower() for colour, variable in palette.THEMED.items()}
+def test_law_figures_and_pages_share_their_colors():
+    light = {name: color.lower() for name, color in variables("light").items()}
+    drawn = {variable: color.lower() for color, variable in palette.THEMED.items()}
     drawn |= {
         f"--at-{role.lower()}": getattr(palette, role).lower() for role in ("QUERY", "KEY", "VALUE", "OUTPUT")
     }

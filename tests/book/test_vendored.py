@@ -45,9 +45,9 @@ def test_law_each_bundled_font_is_used_and_licensed():
     fonts = {path.name for path in FONTS.glob("*.woff2")}
     assert set(re.findall(r'url\("fonts/([^"]+)"\)', css)) == fonts
     assert fonts
-    licence = (FONTS / "OFL.txt").read_text(encoding="utf-8")
-    assert "SIL OPEN FONT LICENSE Version 1.1" in licence
-    assert "Adobe" in licence
+    license = (FONTS / "OFL.txt").read_text(encoding="utf-8")
+    assert "SIL OPEN FONT LICENSE Version 1.1" in license
+    assert "Adobe" in license
 
 
 @pytest.mark.message

@@ -82,7 +82,7 @@ def test_law_moses_has_the_rules_of_the_target(data: Path, capsys: pytest.Captur
     protocol = ["--protocol", "multi30k", "--source", "de", "--target", "en"]
     arguments = ["--data", str(data), "--split", "test", "--pretrained", "en-de", *protocol]
     assert command_line.main(["evaluate", *arguments]) == 0
-    assert "Moses-tokenised (en, " in capsys.readouterr().out
+    assert "Moses-tokenized (en, " in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("pretrained")

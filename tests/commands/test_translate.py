@@ -73,7 +73,7 @@ def test_law_any_text_gives_one_line_without_control_characters(
     out, err = capsys.readouterr()
     assert err == ""
     assert out.count("\n") == 2
-    assert out.endswith(f"\n{alone}")  # its neighbour does not suffer
+    assert out.endswith(f"\n{alone}")  # its neighbor does not suffer
     assert {c for c in out if unicodedata.category(c) == "Cc"} == {"\n"}
 
 

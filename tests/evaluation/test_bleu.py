@@ -95,7 +95,7 @@ def test_law_a_signature_describes_the_computation():
     ]
     said = multi30k_bleu(REFERENCES, REFERENCES).signature
     assert said == multi30k_bleu_of_prepared(REFERENCES, REFERENCES).signature
-    assert said.startswith("lowercased, punctuation-normalised, Moses-tokenised (de, not escaped)")
+    assert said.startswith("lowercased, punctuation-normalized, Moses-tokenized (de, not escaped)")
     assert "no smoothing, as multi-bleu.perl" in said
     for package in ("sacremoses", "sacrebleu"):
         assert f"{package} {version(package)}" in said

@@ -155,10 +155,10 @@ def test_law_byte_dropout_keeps_its_fraction_and_the_mean(p: float):
     assert abs(share - p) <= 1 / 512
     assert dropped.mean().item() == pytest.approx(share, abs=0.002)  # 4 deviations at most
     assert torch.equal(y[y != 0].unique(), torch.tensor([1 / (1 - share)], dtype=torch.float64))
-    for axis in (0, 1):  # no row and no column is favoured: below 6 deviations
+    for axis in (0, 1):  # no row and no column is favored: below 6 deviations
         assert (dropped.mean(axis) - share).abs().max() < 6 * (share * (1 - share) / 997) ** 0.5
-    neighbours = (dropped[:, 1:] * dropped[:, :-1]).mean().item()
-    assert neighbours == pytest.approx(share**2, abs=0.002)  # the bytes of one word are independent
+    neighbors = (dropped[:, 1:] * dropped[:, :-1]).mean().item()
+    assert neighbors == pytest.approx(share**2, abs=0.002)  # the bytes of one word are independent
     y.backward(2 * torch.ones_like(y))
     torch.testing.assert_close(x.grad, 2 * y.detach())  # the same mask on the way back
     assert not torch.equal(dropout(x), y)

@@ -154,10 +154,10 @@ def test_law_importance_is_the_increase_of_the_loss(stirred: Callable[..., Trans
 
 
 def test_law_cross_attention_heads_of_a_trained_model_are_sharp_and_important(
-    learnt: tuple[Transformer, WordVocabulary, list[ToyPair]],
+    learned: tuple[Transformer, WordVocabulary, list[ToyPair]],
 ):
     """Each raises the loss by more than three times what the choice of sentences changes in that rise."""
-    model, vocabulary, held_out = learnt
+    model, vocabulary, held_out = learned
     pairs = [vocabulary.encode(pair) for pair in held_out]
     halves = [make_batches(pairs[i::2], batch_tokens=3001) for i in range(2)]
     rises = torch.stack(

@@ -85,8 +85,8 @@ def test_law_splits_depend_on_the_seed_only(pairs: list[SentencePair]):
 
 def test_law_a_split_is_shuffled(pairs: list[SentencePair]):
     train = split_by_sentence(pairs, share=SHARE)["train"]
-    neighbours = sum(a[0].split()[1] == b[0].split()[1] for a, b in itertools.pairwise(train))
-    assert neighbours < len(train) / 10  # in the corpus's order, five of six are of one chain
+    neighbors = sum(a[0].split()[1] == b[0].split()[1] for a, b in itertools.pairwise(train))
+    assert neighbors < len(train) / 10  # in the corpus's order, five of six are of one chain
 
 
 @pytest.mark.message

@@ -21,11 +21,11 @@ HALF = 100_019
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serve DATA on this machine, in the way that `behaviour` names; `ranges` keeps what was asked."""
+    """Serve DATA on this machine, in the way that `behavior` names; `ranges` keeps what was asked."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.behaviour = "good"
+        self.behavior = "good"
         self.ranges: list[str | None] = []
         self.closing = threading.Event()
 
@@ -43,21 +43,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         asked = self.headers["Range"]
         self.server.ranges.append(asked)
-        behaviour = self.server.behaviour
-        if behaviour == "silent":
+        behavior = self.server.behavior
+        if behavior == "silent":
             self.server.closing.wait()
             return
-        if behaviour == "missing":
+        if behavior == "missing":
             self.send_error(404)
             return
-        if behaviour == "no answer":
+        if behavior == "no answer":
             return
-        start = int(asked[6:-1]) if asked and behaviour != "ignores ranges" else 0
+        start = int(asked[6:-1]) if asked and behavior != "ignores ranges" else 0
         if start >= len(DATA):
             self.send_error(416)
             return
         self.send_response(206 if start else 200)
-        if behaviour == "breaks off in a chunk":
+        if behavior == "breaks off in a chunk":
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             self.wfile.write(f"{len(DATA):x}\r\n".encode() + DATA[:HALF])
@@ -65,12 +65,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(DATA) - start))
         self.end_headers()
         data = DATA[start:]
-        if behaviour == "wrong bytes":
+        if behavior == "wrong bytes":
             data = data[:-1] + b"?"
-        if behaviour in ("breaks off", "falls silent"):
+        if behavior in ("breaks off", "falls silent"):
             data = data[: HALF - start]
         self.wfile.write(data)
-        if behaviour == "falls silent":
+        if behavior == "falls silent":
             self.server.closing.wait()
 
 
@@ -106,24 +106,24 @@ def test_law_an_existing_file_is_not_downloaded_again(server: Server, tmp_path: 
     assert server.ranges == [None]
 
 
-@pytest.mark.parametrize("behaviour", ["breaks off", "breaks off in a chunk", "falls silent"])
-def test_law_an_interrupted_download_is_resumed(server: Server, tmp_path: Path, behaviour: str):
+@pytest.mark.parametrize("behavior", ["breaks off", "breaks off in a chunk", "falls silent"])
+def test_law_an_interrupted_download_is_resumed(server: Server, tmp_path: Path, behavior: str):
     path = tmp_path / "file"
-    server.behaviour = behaviour
+    server.behavior = behavior
     with pytest.raises((ConnectionError, TimeoutError), match="try again to resume the download"):
         get(server, path, timeout=0.3)
     assert not path.exists()
     there = part(path).read_bytes()
     assert 0 < len(there) <= HALF
     assert DATA.startswith(there)
-    server.behaviour = "good"
+    server.behavior = "good"
     get(server, path)
     assert server.ranges == [None, f"bytes={len(there)}-"]
     assert path.read_bytes() == DATA
 
 
 def test_law_a_server_may_send_the_whole_file_again(server: Server, tmp_path: Path):
-    server.behaviour = "ignores ranges"
+    server.behavior = "ignores ranges"
     part(tmp_path / "file").write_bytes(DATA[:HALF])
     get(server, tmp_path / "file")
     assert server.ranges == [f"bytes={HALF}-"]
@@ -162,7 +162,7 @@ def test_law_all_files_of_a_corpus_are_downloaded_to_its_folder(
 @pytest.mark.message
 @pytest.mark.parametrize("begun", [0, HALF])
 def test_message_a_download_with_another_digest_is_deleted(server: Server, tmp_path: Path, begun: int):
-    server.behaviour = "wrong bytes"
+    server.behavior = "wrong bytes"
     if begun:
         part(tmp_path / "file").write_bytes(DATA[:begun])
     found = hashlib.sha256(DATA[:-1] + b"?").hexdigest()
@@ -185,7 +185,7 @@ def test_message_an_existing_file_has_another_digest(server: Server, tmp_path: P
 
 @pytest.mark.message
 def test_message_the_server_has_no_such_file(server: Server, tmp_path: Path):
-    server.behaviour = "missing"
+    server.behavior = "missing"
     with pytest.raises(ConnectionError, match=r"/file answers 404 \(Not Found\); try later, or get the file"):
         get(server, tmp_path / "file")
     assert list(tmp_path.iterdir()) == []
@@ -193,14 +193,14 @@ def test_message_the_server_has_no_such_file(server: Server, tmp_path: Path):
 
 @pytest.mark.message
 def test_message_the_server_sends_nothing(server: Server, tmp_path: Path):
-    server.behaviour = "silent"
+    server.behavior = "silent"
     with pytest.raises(TimeoutError, match=r"/file sent nothing for 0\.2 s; try again to resume"):
         get(server, tmp_path / "file", timeout=0.2)
 
 
 @pytest.mark.message
 def test_message_the_server_closes_the_connection(server: Server, tmp_path: Path):
-    server.behaviour = "no answer"
+    server.behavior = "no answer"
     with pytest.raises(
         ConnectionError, match=r"cannot download .*/file \(.*closed connection without response"
     ):
@@ -209,7 +209,7 @@ def test_message_the_server_closes_the_connection(server: Server, tmp_path: Path
 
 @pytest.mark.message
 def test_message_the_connection_breaks(server: Server, tmp_path: Path):
-    server.behaviour = "breaks off"
+    server.behavior = "breaks off"
     expected = rf"/file \(it ended {len(DATA) - HALF} bytes too early\); check the network and try again"
     with pytest.raises(ConnectionError, match=expected):
         get(server, tmp_path / "file")

@@ -33,7 +33,7 @@ def test_oracle_the_pinned_digests_are_those_of_the_real_files(shared_data: Path
         ("multi30k", "non-commercial research and/or educational purposes"),
     ],
 )
-def test_law_the_terms_contain_licence_and_attribution(name: str, words: str):
+def test_law_the_terms_contain_license_and_attribution(name: str, words: str):
     assert words in " ".join(SOURCES[name].terms.split())
 
 

@@ -184,7 +184,7 @@ def draw_attention_curves(reading: Reading, *, below: int = 0) -> Figure:
 
 
 def _draw_plate(ax: Axes, word: str, x: float, y: float) -> None:
-    """Lay a plate in the colour of queries under the lit word."""
+    """Lay a plate in the color of queries under the lit word."""
     plate = FancyBboxPatch(
         (x - 0.1, y - 0.28),
         0.34 * len(word) + 0.3,

@@ -1,4 +1,4 @@
-"""Tables of all figures and labelled equations of the book: `{figure-index}` and `{equation-index}`.
+"""Tables of all figures and labeled equations of the book: `{figure-index}` and `{equation-index}`.
 
 The figures are read from the chapters' outputs, the equations from their text, and the tests of the equations
 from `tests/`, where each names its equation: `@pytest.mark.equation("eq-softmax")`.
@@ -26,7 +26,7 @@ EQUATION = re.compile(r"^\$\$\n?([^$]*?)\n?\$\$ \((eq-[a-z0-9-]+)\)$", re.MULTIL
 
 @dataclass(frozen=True)
 class Equation:
-    """A labelled equation, as TeX, and the tests that are marked with its label: file and name."""
+    """A labeled equation, as TeX, and the tests that are marked with its label: file and name."""
 
     label: str
     formula: str
@@ -44,7 +44,7 @@ def figures_of(notebook: Path) -> list[tuple[str, str, str]]:
 
 
 def equations_of(notebook: Path, tests: dict[str, list[tuple[str, str]]]) -> list[Equation]:
-    """Return the labelled equations of a notebook, in the order in which they come, with their tests."""
+    """Return the labeled equations of a notebook, in the order in which they come, with their tests."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     written = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     return [
@@ -97,7 +97,7 @@ class FigureIndex(TargetTable):
 
 
 class EquationIndex(TargetTable):
-    """`{equation-index}`: every labelled equation, with the tests that guard it."""
+    """`{equation-index}`: every labeled equation, with the tests that guard it."""
 
     required_arguments = 0
     data = Path("_toc.yml")

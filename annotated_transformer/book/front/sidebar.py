@@ -1,4 +1,4 @@
-"""The planned chapters in the sidebar: greyed lines, each between its neighbours."""
+"""The planned chapters in the sidebar: grayed lines, each between its neighbors."""
 
 from itertools import groupby
 from typing import cast
@@ -9,7 +9,7 @@ from annotated_transformer.book.front.chapters import Chapter
 
 
 def add_planned(navigation: BeautifulSoup, chapters: list[Chapter]) -> None:
-    """Put the planned chapters into the sidebar, each between its neighbours, and the parts that lack."""
+    """Put the planned chapters into the sidebar, each between its neighbors, and the parts that lack."""
     captions = {caption.get_text(strip=True): caption for caption in navigation.select("p.caption")}
     last: Tag | None = None
     for part, members in groupby(chapters, key=lambda chapter: chapter.part):

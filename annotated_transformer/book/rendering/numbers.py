@@ -22,10 +22,10 @@ def number(page: str, place: int) -> str:
 
 
 def number_equations(app: Sphinx, doctree: nodes.document) -> None:
-    """Number the labelled equations of a page; what refers to one shows the same number."""
+    """Number the labeled equations of a page; what refers to one shows the same number."""
     page, domain = app.env.docname, cast(MathDomain, app.env.get_domain("math"))
-    labelled = [block for block in doctree.findall(nodes.math_block) if block.get("number")]
-    for place, block in enumerate(labelled, start=1):
+    labeled = [block for block in doctree.findall(nodes.math_block) if block.get("number")]
+    for place, block in enumerate(labeled, start=1):
         block["number"] = number(page, place)
         domain.equations[block["label"]] = (page, block["number"])
 

@@ -1,4 +1,4 @@
-"""What the theme's own files become: fewer icons, and colours that do not wait for a script."""
+"""What the theme's own files become: fewer icons, and colors that do not wait for a script."""
 
 import re
 from collections.abc import Iterator

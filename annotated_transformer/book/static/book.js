@@ -39,7 +39,7 @@
     scrolling.forEach(([box, scrolls]) => (scrolls ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
   };
 
-  // 3. Some buttons of the theme are named otherwise than they are labelled; let the words that one sees be the name.
+  // 3. Some buttons of the theme are named otherwise than they are labeled; let the words that one sees be the name.
   const named = () => {
     document.querySelectorAll(".search-button-field").forEach((button) => button.removeAttribute("aria-label"));
     document.querySelectorAll(".theme-switch-button").forEach((button) => {

@@ -1,4 +1,4 @@
-/* "Copy as SVG" below each figure: the drawing as it is shown, its theme's colours resolved, ready for a slide. */
+/* "Copy as SVG" below each figure: the drawing as it is shown, its theme's colors resolved, ready for a slide. */
 (() => {
   "use strict";
 

@@ -89,18 +89,18 @@ def test_law_encoded_words_can_be_decoded(many: list[ToyPair]):
     assert (vocabulary.decode(source), vocabulary.decode(target)) == (many[0].source, many[0].target)
 
 
-def test_law_a_small_model_learns_the_language(learnt: tuple[Transformer, WordVocabulary, list[ToyPair]]):
-    model, vocabulary, held_out = learnt
+def test_law_a_small_model_learns_the_language(learned: tuple[Transformer, WordVocabulary, list[ToyPair]]):
+    model, vocabulary, held_out = learned
     found = greedy_search(model, pad([vocabulary.encode(pair)[0] for pair in held_out])).tolist()
     right = sum(vocabulary.decode(ids) == pair.target for ids, pair in zip(found, held_out, strict=True))
     assert right / len(held_out) >= 0.95
 
 
 def test_law_the_trained_cross_attention_finds_the_aligned_word(
-    learnt: tuple[Transformer, WordVocabulary, list[ToyPair]],
+    learned: tuple[Transformer, WordVocabulary, list[ToyPair]],
 ):
     """Where a target word is said, the mean over the heads is highest on a word it is linked to."""
-    model, vocabulary, held_out = learnt
+    model, vocabulary, held_out = learned
     seen: list[torch.Tensor] = []
     observed = model.decoder.layers[-1].cross_attention.attention.weights
     hook = observed.register_forward_hook(lambda module, inputs, output: seen.append(output))

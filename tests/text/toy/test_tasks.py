@@ -56,10 +56,10 @@ def test_law_a_small_model_learns_the_task(task: Task, lengths: range):
     )
     torch.manual_seed(0)
     model = Transformer(config)
-    learnt = draw(task, 5003, 0, lengths)
+    learned = draw(task, 5003, 0, lengths)
     settings = TrainingConfig(steps=1000, batch_tokens=1009, warmup_steps=200, max_lr=1e-2)
-    train(model, learnt, settings, generator=torch.Generator().manual_seed(0))
-    unseen = [pair for pair in draw(task, 997, 1, lengths) if pair not in learnt]
+    train(model, learned, settings, generator=torch.Generator().manual_seed(0))
+    unseen = [pair for pair in draw(task, 997, 1, lengths) if pair not in learned]
     assert len(unseen) > 500
     found = greedy_search(model, pad([src for src, _ in unseen])).tolist()
     right = sum(out[: len(tgt) - 1] == tgt[1:] for out, (_, tgt) in zip(found, unseen, strict=True))

@@ -310,7 +310,7 @@ class Explorer {
     this.session.stop();
     this.render();
     this.sentence.submit.focus();
-    this.say("Cancelled.");
+    this.say("Canceled.");
     await this.session.load(direction).catch(() => {});
     this.render();
   }

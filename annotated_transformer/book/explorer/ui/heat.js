@@ -92,7 +92,7 @@ class Heat {
 
   legend() {
     if (this.sequential) return "Numbers in the map are rounded to three digits.";
-    return `Violet is positive, amber negative; full colour is ±${number(this.scale, 3)}.`;
+    return `Violet is positive, amber negative; full color is ±${number(this.scale, 3)}.`;
   }
 
   // Scrolls until the chosen cell is in sight, in the middle if the map is new.

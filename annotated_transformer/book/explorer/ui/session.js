@@ -39,7 +39,7 @@ class Session {
   stop() {
     this.client?.then((client) => {
       client.worker.terminate();
-      client.fail("the translation was cancelled");
+      client.fail("the translation was canceled");
     });
     this.forget();
   }
