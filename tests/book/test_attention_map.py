@@ -147,6 +147,11 @@ def test_law_numbers_have_enough_contrast_with_their_cells_in_both_themes(theme)
     assert len(inks) == 2
 
 
+def test_law_the_explorer_changes_the_ink_at_the_same_weight():
+    script = (STATIC.parent / "explorer" / "ui" / "heat.js").read_text("utf-8")
+    assert f'share > {palette.HEAT_SWITCH} ? "at-x-high" : "at-x-low"' in script
+
+
 def test_law_high_weights_are_dark_in_light_mode_and_bright_in_dark_mode():
     day, night = colors("light"), colors("dark")
     assert light(day["--at-heat"]) < light(day["--at-paper"])

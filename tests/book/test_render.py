@@ -121,9 +121,8 @@ def test_law_text_and_shapes_have_enough_contrast(theme: str):
 def test_law_figures_and_pages_share_their_colors():
     light = {name: color.lower() for name, color in variables("light").items()}
     drawn = {variable: color.lower() for color, variable in palette.THEMED.items()}
-    drawn |= {
-        f"--at-{role.lower()}": getattr(palette, role).lower() for role in ("QUERY", "KEY", "VALUE", "OUTPUT")
-    }
+    roles = "QUERY", "KEY", "VALUE", "OUTPUT", "FIRST", "SECOND"
+    drawn |= {f"--at-{role.lower()}": getattr(palette, role).lower() for role in roles}
     paper = drawn.pop("--at-paper"), light.pop("--at-paper")
     assert {name: light[name] for name in drawn} == drawn
     assert contrast(*paper) < 1.05  # paper differs by a shade that nobody sees; palette says why

@@ -216,8 +216,8 @@ class Heat {
     const width = Math.min(columns, 960);
     Object.assign(overview, { width, height: rows });
     const brush = overview.getContext("2d");
-    const heat = getComputedStyle(document.documentElement).getPropertyValue("--at-heat");
-    const [positive, negative] = this.sequential ? [heat, heat] : ["#7a68c4", "#e69f00"];
+    const color = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--at-${role}`);
+    const [positive, negative] = this.sequential ? [color("heat"), color("heat")] : [color("first"), color("second")];
     slice.forEach((numbers, row) => {
       for (let x = 0; x < width; x++) {
         const own = Array.from(numbers.subarray(Math.floor((x * columns) / width), Math.ceil(((x + 1) * columns) / width)));
