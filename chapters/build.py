@@ -1,6 +1,6 @@
 """Build the committed notebooks: each chapter's source, executed, with its outputs.
 
-python chapters/build.py           execute the chapters that changed since the last build here
+python chapters/build.py           execute the chapters that changed since the last build or the clone
 python chapters/build.py NAME …    execute these: 03_scaled_dot_product_attention
 python chapters/build.py --check   execute nothing; fail if a notebook is out of date
 
@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -127,9 +128,31 @@ def write(path: Path, text: str) -> None:
     os.replace(new, path)
 
 
+def as_committed() -> list[str]:
+    """Return the chapters that need no execution in a new clone: git finds them and their code unchanged."""
+    command = ["git", "status", "--porcelain", "--", "annotated_transformer", "benchmarks", "chapters"]
+    try:
+        status = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):  # no git, or not a clone
+        return []
+    changed = {ROOT / line[3:] for line in status.splitlines()}
+    own = {*changed} & {*HERE.glob("src/*.md"), *HERE.glob("*.ipynb")}
+    if changed - own:
+        return []
+    names = {path.stem for path in HERE.glob("*.ipynb")} - {path.stem for path in own}
+    return sorted(name for name in names if not stale(name))
+
+
 def build(names: list[str]) -> None:
-    """Execute the named chapters, or without names those that changed."""
-    record = json.loads(RECORD.read_text("utf-8")) if RECORD.exists() else {}
+    """Execute the named chapters, or without names those that changed.
+
+    CI has executed each commit's chapters, so a new clone executes only what differs from its commit.
+    """
+    if RECORD.exists():
+        record = json.loads(RECORD.read_text("utf-8"))
+    else:
+        record = {x: fingerprint(HERE / "src" / f"{x}.md", HERE / f"{x}.ipynb") for x in as_committed()}
+        write(RECORD, json.dumps(record, indent=1))
     sources = {source.stem: source for source in sorted((HERE / "src").glob("*.md"))}
     if unknown := sorted(set(names) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
@@ -142,26 +165,29 @@ def build(names: list[str]) -> None:
             print("built", notebook.name)
 
 
-def stale() -> list[str]:
-    """Return which notebooks are out of date, and which files are missing."""
+def stale(name: str) -> str:
+    """Return why a notebook is out of date, or which file is missing; without a reason, nothing."""
 
     def cells(notebook: NotebookNode) -> list[tuple[str, str, str, dict[str, object]]]:
         return [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in notebook.cells]
 
-    wrong = []
-    for name in sorted({path.stem for path in [*(HERE / "src").glob("*.md"), *HERE.glob("*.ipynb")]}):
-        source, notebook = HERE / "src" / f"{name}.md", HERE / f"{name}.ipynb"
-        if not (source.exists() and notebook.exists()):
-            wrong.append(f"{name}: {source.name if notebook.exists() else notebook.name} is missing")
-        elif cells(read(source)) != cells(nbformat.read(notebook, as_version=4)):
-            wrong.append(f"{name}: the notebook's cells are not its source's")
-        elif changed := changed_data(notebook):
-            wrong.append(f"{name}: built before {', '.join(changed)} changed")
-    return wrong
+    source, notebook = HERE / "src" / f"{name}.md", HERE / f"{name}.ipynb"
+    if not (source.exists() and notebook.exists()):
+        return f"{name}: {source.name if notebook.exists() else notebook.name} is missing"
+    if cells(read(source)) != cells(nbformat.read(notebook, as_version=4)):
+        return f"{name}: the notebook's cells are not its source's"
+    changed = changed_data(notebook)
+    return f"{name}: built before {', '.join(changed)} changed" if changed else ""
+
+
+def all_stale() -> list[str]:
+    """Return the reason for each notebook that is out of date or missing."""
+    names = {path.stem for path in [*(HERE / "src").glob("*.md"), *HERE.glob("*.ipynb")]}
+    return list(filter(None, map(stale, sorted(names))))
 
 
 if __name__ == "__main__":
     if sys.argv[1:] != ["--check"]:
         build(sys.argv[1:])
-    elif wrong := stale():
+    elif wrong := all_stale():
         sys.exit("\n".join([*wrong, "Edit chapters/src/NAME.md, never the notebook, then: make chapters"]))

@@ -3,7 +3,10 @@
 import importlib.util
 import json
 import re
+import shutil
+import subprocess
 
+import nbformat
 import pytest
 
 HEADER = """---
@@ -23,14 +26,20 @@ def chapter(copy, *cells, name="01_one"):
 
 
 @pytest.fixture
-def pretender(copy, monkeypatch, capsys):
-    """Return the copy's builder, which executes nothing and writes what it would have executed.
-
-    A source that contains the word "weights" is as if it had opened one file of them.
-    """
+def builder(copy):
+    """Return the copy's builder, as a module."""
     spec = importlib.util.spec_from_file_location("builder", copy / "chapters" / "build.py")
     builder = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(builder)
+    return builder
+
+
+@pytest.fixture
+def pretender(builder, monkeypatch, capsys):
+    """Return a function that builds, executes nothing and writes what it would have executed.
+
+    A source that contains the word "weights" is as if it had opened one file of them.
+    """
 
     def execute(source):
         text = source.read_text("utf-8")
@@ -100,6 +109,43 @@ def test_law_changed_weights_rebuild_the_chapters_that_use_them_and_no_others(co
     assert pretender() == ""
     (folder / "config.json").unlink()
     assert pretender() == "built 02_two.ipynb\n"
+
+
+def test_law_a_new_clone_executes_only_what_differs_from_its_commit(copy, builder, monkeypatch, capsys):
+    monkeypatch.setattr(builder, "execute", lambda source: nbformat.writes(builder.read(source)))
+
+    def git(*arguments):
+        me = ["-c", "user.name=I", "-c", "user.email=i@example.org"]
+        subprocess.run(["git", *me, *arguments], cwd=copy, check=True, capture_output=True)
+
+    def executed():
+        """Return what the first build of a clone executes, and undo every change."""
+        builder.RECORD.unlink(missing_ok=True)
+        builder.build([])
+        built = capsys.readouterr().out.split()[1::2]
+        git("checkout", ".")
+        return built
+
+    (copy / ".gitignore").write_text("__pycache__\n")
+    chapter(copy, "1")
+    two = chapter(copy, "2", name="02_two")
+    git("init")
+    builder.build([])
+    capsys.readouterr()
+    git("add", ".")
+    git("commit", "-m", "all")
+    assert executed() == []
+    chapter(copy, "3")
+    assert executed() == ["01_one.ipynb"]
+    two.write_text(two.read_text().replace("nbformat", "by_hand"))
+    assert executed() == ["02_two.ipynb"]
+    config = copy / "annotated_transformer" / "config.py"
+    config.write_text(config.read_text() + "# changed\n")
+    assert executed() == ["01_one.ipynb", "02_two.ipynb"]
+    builder.RECORD.unlink()
+    shutil.rmtree(copy / ".git")
+    builder.build([])
+    assert "01_one" in capsys.readouterr().out
 
 
 READS = """import json

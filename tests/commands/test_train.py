@@ -119,6 +119,13 @@ def test_law_compiling_changes_the_identity_of_a_run(data: Path, seen: Seen):
     assert seen.run_directory.identity == plain | {"compile": "yes"}
 
 
+def test_law_the_first_epochs_are_trained_in_both_directions_as_asked(data: Path, seen: Seen):
+    begin(data)
+    assert seen.run_directory.identity["bidirectional"] == 0
+    begin(data, "--bidirectional", "2")
+    assert seen.run_directory.identity["bidirectional"] == 2
+
+
 def test_law_the_model_has_the_given_shape(data: Path, seen: Seen):
     begin(data)
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)

@@ -75,6 +75,23 @@ def test_law_samples_use_the_given_generator_and_logits_processors(translator: T
     assert len(set(found)) > 1
 
 
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_law_every_method_decodes_with_the_given_decoder(translator: Translator, beam_size: int):
+    """Hooks that observe a model work with `KeyValueCache` only."""
+    made: list[Transformer] = []
+
+    def decoder(model: Transformer, src: torch.Tensor) -> KeyValueCache:
+        made.append(model)
+        return KeyValueCache(model, src)
+
+    observed = Translator(translator.model, translator.tokenizer, decoder=decoder)
+    observed.translate(TEXTS[:1], beam_size=beam_size)
+    observed.explain(TEXTS[:1], beam_size=beam_size)
+    observed.nbest(TEXTS[:1], beam_size=beam_size, nbest=beam_size)
+    observed.sample(TEXTS[:1], generator=torch.Generator().manual_seed(0))
+    assert made == [translator.model] * 4
+
+
 def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path: Path):
     checkpoint.save(tmp_path, translator.model, translator.tokenizer)
     assert Translator.from_folder(tmp_path).translate(TEXTS) == translator.translate(TEXTS)

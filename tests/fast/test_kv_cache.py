@@ -11,6 +11,7 @@ from annotated_transformer.fast import linear
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from tests.decoder_steps import CACHES, Operations, decode, some_targets
@@ -41,6 +42,15 @@ def test_oracle_large_products_by_onednn_give_the_same_logits(
     model, src, tgt = stirred(**changes).float(), pad(sources), some_targets(len(sources))
     expected = decode(KeyValueCache, model, src, tgt)
     torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_oracle_the_fast_cache_uses_the_epsilon_of_each_norm(stirred: Callable[..., Transformer], norm: str):
+    model, src, tgt = stirred(norm=norm), torch.tensor([[4, 2]]), some_targets(1)
+    for number, module in enumerate(each for each in model.modules() if isinstance(each, LayerNorm)):
+        module.eps = 0.1 + number
+    expected = decode(KeyValueCache, model, src, tgt)
+    torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
 
 
 def test_law_the_fast_cache_calls_at_most_half_of_the_operations(stirred: Callable[..., Transformer]):

@@ -105,6 +105,11 @@ def test_law_training_twice_gives_the_same_tokenizer(tokenizer: Tokenizer):
     assert Tokenizer.train(iter(CORPUS), vocab_size=293).to_json() == tokenizer.to_json()
 
 
+def test_law_what_occurs_once_is_not_merged():
+    bytes_only = Tokenizer.train(["xy"], vocab_size=293).vocab_size
+    assert bytes_only < Tokenizer.train(["xy xy"], vocab_size=293).vocab_size
+
+
 def test_law_frequent_words_become_one_token_in_both_languages(tokenizer: Tokenizer):
     assert all(len(ids) == 2 for ids in tokenizer.encode_source(["Park", "im", "sleeping"]))  # itself and EOS
 

@@ -8,8 +8,10 @@ import re
 
 import pytest
 
+from annotated_transformer.checkpointing.training_state import Progress
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training import progress_bar
+from annotated_transformer.training.progress_bar import ProgressBar
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
@@ -30,6 +32,15 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
     share, left, step, note = screens[-1]
     assert (share, left, step) == ("100", "00:00", "4")
     assert re.match(rf"loss \d\.\d{{3}}, lr {report.lr:.1e}, {sum(labels) / 4:.0f} tokens/s", note)
+
+
+def test_law_a_resumed_run_continues_the_clock_and_measures_its_own_speed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(progress_bar.time, "monotonic", functools.partial(next, itertools.count(1000.0, 2.0)))
+    progress = Progress(step=3, seconds=60.0)
+    with ProgressBar(BRIEF, progress, disable=True) as bar:
+        bar.advance(progress, 50, "")
+    assert progress.seconds == 62.0
+    assert bar.tokens_per_second == 25.0
 
 
 def test_law_the_bar_is_hidden_without_a_terminal(monkeypatch: pytest.MonkeyPatch, copy_pairs):

@@ -4,9 +4,10 @@ import dataclasses
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 from annotated_transformer.text.batching import make_batches
-from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 from annotated_transformer.training.trainer import train
 from annotated_transformer.training.validation import mean_loss
 from tests.small_training import BRIEF, model, rng
@@ -21,6 +22,13 @@ def test_law_dropout_is_on_in_training_and_off_in_validation(loss_of, copy_pairs
     assert loss_of(one, batches[0], BRIEF) != loss_of(one, batches[0], BRIEF)
     train(one.eval(), pairs, BRIEF, generator=rng(), validation=pairs)
     assert one.training
+
+
+def test_oracle_the_validation_loss_is_pytorchs_cross_entropy(copy_pairs):
+    one, (batch,) = model(), make_batches(copy_pairs(29, seed=0), batch_tokens=10_007)
+    logits = one.eval()(batch.src, batch.decoder_input).flatten(0, 1)
+    expected = F.cross_entropy(logits, batch.labels.flatten(), ignore_index=PAD_ID).item()
+    assert mean_loss(one, [batch]) == pytest.approx(expected, rel=1e-5)
 
 
 def test_law_the_mean_is_over_labels_and_not_over_batches(loss_of, copy_pairs):
