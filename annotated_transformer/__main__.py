@@ -63,7 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ReaderGone:
         return 0
     except (ValueError, OSError, FloatingPointError) as error:
-        return _report(name_options(str(error), options))
+        return _report(name_options(_words(error), options))
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -73,6 +73,13 @@ def main(arguments: list[str] | None = None) -> int:
         return exit_status(error)
     finally:
         drop_unwritable()
+
+
+def _words(error: Exception) -> str:
+    """Return an error's message, without the number that the operating system gave it."""
+    if not (isinstance(error, OSError) and error.strerror):
+        return str(error)
+    return error.strerror if error.filename is None else f"{error.strerror}: {error.filename}"
 
 
 def _is_out_of_memory(error: Exception) -> bool:
@@ -129,7 +136,7 @@ def _set_threads(threads: int) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="annotated-transformer", description=__doc__)
+    parser = argparse.ArgumentParser(prog="annotated-transformer", description=__doc__.partition("\n")[0])
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True)
     for name, (add_options, run) in COMMANDS.items():

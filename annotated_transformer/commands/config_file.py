@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.commands.options import path
-from annotated_transformer.commands.output import refuse_no_file
+from annotated_transformer.commands.output import check_input_file
 from annotated_transformer.config import TINY, TransformerConfig
 from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
 from annotated_transformer.training.config import TrainingConfig
@@ -90,7 +90,7 @@ def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:
 def _read(file: Path | None) -> dict[str, dict[str, Any]]:
     if file is None:
         return {}
-    refuse_no_file("--config", file)
+    check_input_file("--config", file)
     try:
         sections = json.loads(file.read_text("utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
@@ -112,11 +112,13 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
 
 def _refuse_unknown(file: Path, place: str, found: object, known: Mapping[str, object]) -> None:
     if not isinstance(found, dict):
-        raise ValueError(f"--config {file} has no object{place}; give one with any of {', '.join(known)}")
+        raise ValueError(
+            f"--config {file} has no object{place}; give one with any of {', '.join(map(repr, known))}"
+        )
     if unknown := [name for name in found if name not in known]:
         raise ValueError(
             f"--config {file} has {', '.join(map(repr, unknown))}{place}, which is unknown; "
-            f"choose from {', '.join(known)}"
+            f"choose from {', '.join(map(repr, known))}"
         )
 
 

@@ -4,7 +4,7 @@ import argparse
 from html import escape
 
 from annotated_transformer.commands.options import path
-from annotated_transformer.commands.output import print_line, refuse_no_file
+from annotated_transformer.commands.output import check_output_file, print_line
 
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def curves_command(options: argparse.Namespace) -> None:
     figure = draw_curves(reports, read_schedule(options.folder))
     words = describe_curves(reports)
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
-    refuse_no_file("--to", options.to)
+    check_output_file("--to", options.to)
     if ending == "svg":
         drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
         options.to.write_text(drawing, encoding="utf-8")

@@ -16,12 +16,18 @@ LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLengt
 OTHER_NAMES = {  # fields whose option is called otherwise
     "beam_size": "beam",
     "compiled": "compile",
+    "folder": "data",
     "tau": "temperature",
     "k": "top_k",
     "p": "top_p",
 }
 QUOTED = r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)"""
-FIELD = r"(?<![\w/.-])(?P<field>[a-z]\w*)(?:=(?P<value>'[^']*'|[^\s,;:)]+))?(?![\w/-]|\.\w)"
+FIELD = r"""(?x)
+    (?<![\w/.-])(?P<field>[a-z]\w*)
+    (?:=(?P<value>'[^']*'|[^\s,;:)]+))?
+    (?![\w/-]|\.\w)
+    (?P<changed>(?=[ ]was[ ](?![0-9a-f]{12}\b)))?  # from one value to another; a digest belongs to no option
+"""
 
 
 class SearchOptions(TypedDict):
@@ -47,20 +53,26 @@ def name_options(message: str, options: argparse.Namespace) -> str:
     """Replace the names of fields in an error message by the options that set them.
 
     `max_lr=3.0` becomes `--max-lr 3.0`, `steps=None` becomes `no --steps`, and `max_lr` becomes
-    `--max-lr`. Quoted text stays as it is.
+    `--max-lr`. Quoted text stays as it is, and so does a value that comes from the file of `--config`.
     """
     fields = {name: f"--{name.replace('_', '-')}" for name in vars(options)}
     fields |= {field: fields[option] for field, option in OTHER_NAMES.items() if option in fields}
 
+    def in_file(option: str) -> bool:
+        given = getattr(options, option.removeprefix("--").replace("-", "_"))
+        return given is None and getattr(options, "config", None) is not None
+
     def option(match: re.Match[str]) -> str:
         field, value = match["field"], match["value"]
-        if field not in fields or (value is None and "_" not in field):  # "steps" may be a word
+        if field not in fields or (value not in (None, "None") and in_file(fields[field])):
+            return match[0]
+        if value is None and match["changed"] is None and "_" not in field:  # "steps" may be a word
             return match[0]
         if value is None or value == "None":
             return fields[field] if value is None else f"no {fields[field]}"
         return f"{fields[field]} {value.strip(chr(39))}"
 
-    return re.sub(f"{QUOTED}|{FIELD}", option, message)
+    return re.sub(f"{FIELD}|{QUOTED}", option, message)
 
 
 def add_corpus_options(command: argparse.ArgumentParser) -> None:
@@ -69,7 +81,8 @@ def add_corpus_options(command: argparse.ArgumentParser) -> None:
         "--corpus",
         choices=READERS,
         default="files",
-        help="name of the corpus; files: your own sentences (default: %(default)s)",
+        help="files: your own sentences; toy: sentences of a toy language, made on the fly; multi30k: "
+        "captions of photos; tatoeba: short everyday sentences (default: %(default)s)",
     )
     command.add_argument(
         "--data",
@@ -128,18 +141,29 @@ def add_search_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--length-penalty",
         choices=LENGTH_PENALTIES,
-        default="gnmt",
-        help="kind of length penalty (default: %(default)s)",
+        help="with --beam, what a log-probability is divided by: gnmt, the penalty of the paper, "
+        "((5 + length) / 6) ** alpha; plain, length ** alpha (default: gnmt)",
     )
     command.add_argument(
         "--alpha",
         type=float,
-        help="exponent of the length penalty (default: 0.6 for gnmt, as in the paper; 1 for plain)",
+        help="with --beam, exponent of the length penalty (default: 0.6 for gnmt, as in the paper; 1 for "
+        "plain)",
     )
 
 
 def search_options(options: argparse.Namespace) -> SearchOptions:
-    """Return the search that the options describe."""
-    kind = LENGTH_PENALTIES[options.length_penalty]
+    """Return the search that the options describe.
+
+    Raises:
+        ValueError: If greedy search would ignore an option.
+    """
+    given = [name for name in ("length_penalty", "alpha") if getattr(options, name) is not None]
+    if given and options.beam == 1 and getattr(options, "nbest", None) is None:
+        option = f"--{given[0].replace('_', '-')}"
+        raise ValueError(
+            f"{option} has an effect only on beam search; give --beam 2 or more, or leave {option} out"
+        )
+    kind = LENGTH_PENALTIES[options.length_penalty or "gnmt"]
     penalty = kind() if options.alpha is None else kind(options.alpha)
     return {"batch_size": options.batch_size, "beam_size": options.beam, "length_penalty": penalty}

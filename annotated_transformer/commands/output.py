@@ -54,12 +54,34 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
         yield write
 
 
-def refuse_no_file(option: str, file: Path) -> None:
-    """Refuse an option's value that exists and is not a file: opening a FIFO would wait for a reader.
+def check_input_file(option: str, file: Path) -> None:
+    """Refuse an option's value that is not a file to read.
 
     Raises:
+        FileNotFoundError: If there is nothing of this name.
         ValueError: If it is a folder, a FIFO, or a link without a file.
     """
+    if not os.path.lexists(file):
+        raise FileNotFoundError(f"{option} {file} does not exist; give the name of a file")
+    _refuse_no_file(option, file)
+
+
+def check_output_file(option: str, file: Path) -> None:
+    """Refuse an option's value that is not a file to write.
+
+    Raises:
+        FileNotFoundError: If the folder that it is to be in does not exist.
+        ValueError: If there is a folder, a FIFO, or a link without a file of this name.
+    """
+    if not file.parent.is_dir():
+        raise FileNotFoundError(
+            f"{option} {file} cannot be written: there is no folder {file.parent}; make it, or give another"
+        )
+    _refuse_no_file(option, file)
+
+
+def _refuse_no_file(option: str, file: Path) -> None:
+    """Refuse what exists and is not a file: opening a FIFO would wait for a reader."""
     if os.path.lexists(file) and not (file.is_file() or file.is_char_device()):
         raise ValueError(f"{option} {file} is not a regular file; give another name")
 

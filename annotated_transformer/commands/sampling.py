@@ -58,9 +58,11 @@ def check_sampling_options(options: argparse.Namespace) -> None:
     if given and not options.sample:
         option = f"--{given[0].replace('_', '-')}"
         raise ValueError(f"{option} has an effect only with --sample; add --sample, or leave {option} out")
-    if options.sample and (options.beam != 1 or options.nbest is not None):
-        option = "--beam" if options.nbest is None else "--nbest"
-        raise ValueError(f"{option} searches, and --sample draws; leave one of them out")
+    absent = {"nbest": None, "beam": 1, "length_penalty": None, "alpha": None}
+    given = [name for name, value in absent.items() if getattr(options, name) != value]
+    if given and options.sample:
+        option = f"--{given[0].replace('_', '-')}"
+        raise ValueError(f"{option} is an option of search, and --sample draws; leave one of them out")
 
 
 def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[list[str]], list[str]]:

@@ -96,7 +96,8 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     fast = "use accelerated modules, whose dropout masks differ (default: on a CPU, but not on CUDA)"
     add("--fast", fast, action=argparse.BooleanOptionalAction)
     add_config_option(command)
-    add("--compile", "compile encoder and decoder with torch.compile", action="store_true")
+    compiled = "compile encoder and decoder with torch.compile (default: run them as they are)"
+    add("--compile", compiled, action="store_true")
     add("--device", "device to train on (default: cuda if available, otherwise cpu)", choices=DEVICES)
     add("--seed", "random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0)
 

@@ -16,7 +16,7 @@ from annotated_transformer.commands.options import (
     path,
     search_options,
 )
-from annotated_transformer.commands.output import ask, log, open_lines, refuse_no_file
+from annotated_transformer.commands.output import ask, check_input_file, check_output_file, log, open_lines
 from annotated_transformer.commands.sampling import add_sampling_options, check_sampling_options, sampler
 from annotated_transformer.decoding.pretrained import EN_DE
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
@@ -71,8 +71,8 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--source",
         metavar="LANGUAGE",
-        help="language of the texts, whose abbreviations do not end a sentence (default: that in the name "
-        "of the model in this package; with --model, en)",
+        help="code of the texts' language, such as de, whose abbreviations do not end a sentence; an unknown "
+        "code counts as en (default: that in the name of the model in this package; with --model, en)",
     )
     add_search_options(command)
     command.add_argument(
@@ -125,9 +125,9 @@ def _check_options(options: argparse.Namespace) -> None:
     if options.texts and options.input:
         raise ValueError(f"there are texts and --input {options.input}; give one or the other")
     if options.input is not None:
-        refuse_no_file("--input", options.input)
+        check_input_file("--input", options.input)
     if options.output is not None:
-        refuse_no_file("--output", options.output)
+        check_output_file("--output", options.output)
         if options.input is not None and options.output.exists() and options.output.samefile(options.input):
             raise ValueError(f"--output {options.output} would replace --input; give another name")
 

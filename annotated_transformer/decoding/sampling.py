@@ -27,8 +27,8 @@ class Temperature:
         """Refuse a temperature that is not positive and finite."""
         if not 0 < self.tau < math.inf:
             raise ValueError(
-                f"tau={self.tau} is not a temperature, which is a positive number; for the most likely "
-                f"token at each step, the limit tau → 0, use greedy_search"
+                f"tau={self.tau} is not a temperature, which is a positive number; as tau → 0, sampling "
+                f"becomes greedy search, which needs no temperature"
             )
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:

@@ -36,7 +36,12 @@ def download(name: str, folder: str | Path, *, timeout: float = 30.0) -> Path:
     if name not in SOURCES:
         raise ValueError(f"there is no corpus {name!r} to download; choose from {', '.join(SOURCES)}")
     folder = Path(folder) if Path(folder).name == name else Path(folder) / name
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            error.errno, f"cannot make the folder {folder} ({error.strerror}); give another"
+        ) from error
     for file, sha256 in SOURCES[name].files.items():
         fetch(f"{SOURCES[name].url}/{file}", folder / file, sha256=sha256, timeout=timeout)
     return folder

@@ -90,7 +90,7 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     if not base:
         fetch = f"; annotated-transformer download {name} --to FOLDER downloads it"
         raise ValueError(
-            f"the folder of the corpus {name} is unknown; give it, or set {DATA_VARIABLE} to it"
+            f"the folder of the corpus {name} is unknown; give folder=FOLDER, or set {DATA_VARIABLE} to it"
             f"{fetch if name in SOURCES else ''}"
         )
     inside = Path(base) / name

@@ -4,13 +4,13 @@
 def split_sentences(text: str, language: str) -> list[str]:
     """Return the sentences of a text, without the blanks between them; a single sentence stays as it is.
 
-    `language` is a code, such as `"en"`. Its abbreviations ("Dr.", "z. B.") do not end a sentence; an
-    unknown language has none. Text that is not valid Unicode stays whole.
+    `language` is a code, such as `"en"`. Its abbreviations ("Dr.", "z. B.") do not end a sentence; for
+    an unknown code, they are those of English. Text that is not valid Unicode stays whole.
     """
     from sentencex import segment  # only long texts need it
 
     try:
-        sentences = [sentence.strip() for sentence in segment(language, text)]
+        sentences = [sentence.strip() for sentence in segment(language.lower(), text)]
     except UnicodeEncodeError:  # half of a surrogate pair
         return [text]
     found = [sentence for sentence in sentences if sentence]

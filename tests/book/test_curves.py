@@ -179,6 +179,7 @@ def test_law_the_summary_is_short_and_names_each_curve():
         assert all(label in summary.lower() for label in LABELS.values())
         assert len(summary.split()) <= 60
     assert "Learning rate from 0.001 to 0.002." in summarize_curves(REPORTS)
+    assert "Learning rate 0.001." in summarize_curves(REPORTS[:1])
 
 
 def test_law_the_title_says_how_the_loss_changed():

@@ -151,12 +151,12 @@ def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
     [
         ("{", "is not JSON (Expecting property name enclosed in double quotes: line 1 column 2"),
         ("\udcff", "is not JSON ('utf-8' codec can't decode byte 0xff"),
-        ("[]", "has no object; give one with any of model, training"),
-        ('{"model": 3}', "has no object in 'model'; give one with any of vocab_size, max_length, num_l"),
-        ('{"modle": {}}', "has 'modle', which is unknown; choose from model, training"),
+        ("[]", "has no object; give one with any of 'model', 'training'"),
+        ('{"model": 3}', "has no object in 'model'; give one with any of 'vocab_size', 'max_length', '"),
+        ('{"modle": {}}', "has 'modle', which is unknown; choose from 'model', 'training'"),
         (
             '{"training": {"lr": 1, "steps": 2, "momentum": 3}}',
-            "has 'lr', 'momentum' in 'training', which is unknown; choose from steps, minutes, batch_",
+            "has 'lr', 'momentum' in 'training', which is unknown; choose from 'steps', 'minutes', 'b",
         ),
         ('{"model": {"d_ff": 2.0}}', "has 2.0 as 'd_ff' in 'model', which takes a whole number; correct"),
         ('{"model": {"d_ff": true}}', "has true as 'd_ff' in 'model', which takes a whole number; corr"),
@@ -182,8 +182,8 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('{"training": {"warmup_steps": 0}}', "error: --warmup-steps 0 is not a positive whole number; give"),
-        ('{"model": {"d_model": 22}}', "error: --d-model 22 does not split into --num-heads 4 equal heads"),
+        ('{"training": {"warmup_steps": 0}}', "error: warmup_steps=0 is not a positive whole number; give"),
+        ('{"model": {"d_model": 22}}', "error: d_model=22 does not split into num_heads=4 equal heads"),
         ('{"model": {"pad_id": 3}}', "build the model with"),
         (None, "settings.json is not a regular file; give another name"),
     ],

@@ -75,7 +75,10 @@ def test_message_the_output_path_is_not_a_regular_file(
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("to", "sentence"),
-    [("curves.doc", "Format 'doc' is not supported"), ("nowhere/curves.svg", "No such file or directory")],
+    [
+        ("curves.doc", "Format 'doc' is not supported"),
+        ("nowhere/curves.svg", "cannot be written: there is no folder"),
+    ],
 )
 def test_message_a_file_that_cannot_be_written(
     training: Path, capsys: pytest.CaptureFixture[str], to: str, sentence: str

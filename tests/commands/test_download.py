@@ -77,7 +77,9 @@ def test_message_the_terms_are_printed_before_an_error(
 def test_message_a_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     (tmp_path / "file").touch()
     assert command_line.main(["download", "multi30k", "--to", str(tmp_path / "file")]) == 2
-    assert "error: [Errno 20] Not a directory" in capsys.readouterr().err
+    place = tmp_path / "file" / "multi30k"
+    sentence = f"error: cannot make the folder {place} (Not a directory); give another\n"
+    assert capsys.readouterr().err.endswith(sentence)
 
 
 @pytest.mark.message

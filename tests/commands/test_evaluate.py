@@ -127,8 +127,8 @@ def test_law_a_corpus_has_its_own_splits(
     ("arguments", "sentence"),
     [
         (["--corpus", "toy", "--split", "dev"], "toy has no split 'dev'; choose from train, val, test"),
-        (["--corpus", "tatoeba"], "the folder of the corpus tatoeba is unknown; give it, or set"),
-        ([], "the folder of the corpus files is unknown; give it, or set"),
+        (["--corpus", "tatoeba"], "the folder of the corpus tatoeba is unknown; give --data FOLDER, or set"),
+        ([], "the folder of the corpus files is unknown; give --data FOLDER, or set"),
         (["--data", "nowhere"], "there is no folder nowhere; give the one that contains test.en"),
         (["--corpus", "toy", "--target", "fr"], "the corpus toy has en and de, not en and fr"),
     ],

@@ -23,10 +23,24 @@ OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, d_model=
         ("/runs/max_lr/model, max_lr/3, d_model.json", "/runs/max_lr/model, max_lr/3, d_model.json"),
         ("PyTorch's d_model=7 and the seed's", "PyTorch's --d-model 7 and the seed's"),
         ("max_lr was 1 and is 2", "--max-lr was 1 and is 2"),
+        ("source was en and is de, beam was False", "--source was en and is de, --beam was False"),
+        ("data was 0123456789ab and is", "data was 0123456789ab and is"),  # a digest
+        ("give folder=FOLDER, a folder", "give --data FOLDER, a folder"),
     ],
 )
 def test_law_fields_are_named_as_options(message: str, expected: str):
     assert name_options(message, OPTIONS) == expected
+
+
+def test_law_settings_of_the_config_file_keep_their_names():
+    message = "d_model=30 does not fit max_lr=3.0 and norm=None; give another d_model"
+    options = argparse.Namespace(d_model=None, max_lr=3.0, norm=None)
+    given = "--d-model 30 does not fit --max-lr 3.0 and no --norm; give another --d-model"
+    assert name_options(message, options) == given
+    options.config = None
+    assert name_options(message, options) == given
+    options.config = "settings.json"
+    assert name_options(message, options) == given.replace("--d-model 30", "d_model=30")
 
 
 @pytest.mark.message

@@ -1,5 +1,6 @@
 """The command `translate`: one line for each line, whatever the text, and its error messages."""
 
+import functools
 import io
 import os
 import signal
@@ -19,7 +20,7 @@ from annotated_transformer.commands import translate as module
 from annotated_transformer.commands.signals import SIGNALS
 from annotated_transformer.commands.translate import PROMPT
 from annotated_transformer.decoding.length_penalty import PlainLength
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.decoding.translator import RankedTranslation, Translator
 
 TOGETHER = 128  # lines that are translated before the first of them is printed
 
@@ -30,14 +31,26 @@ def feed(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "stdin", (tmp_path / "stdin").open(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("options", [[], ["--sample"], ["--nbest", "1"]])
 def test_law_each_input_line_gives_one_output_line(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    options: list[str],
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ):
     feed("<b>a</b>\nA\x0bB\x1b[2J\u2028C\nTwo".encode(), monkeypatch, tmp_path)
     with sys.stdin:
-        monkeypatch.setattr(Translator, "translate", lambda self, texts, **search: texts)
-        assert command_line.main(["translate", "--model", str(folder)]) == 0
-    assert capsys.readouterr().out.splitlines() == ["<b>a</b>", "A\\x0bB\\x1b[2J\\u2028C", "Two"]
+        for name in ("translate", "sample"):
+            monkeypatch.setattr(Translator, name, lambda self, texts, **_: texts)
+        ranked = functools.partial(RankedTranslation, log_prob=-1.0, penalized_log_prob=-0.5)
+        monkeypatch.setattr(
+            Translator, "nbest", lambda self, texts, n, **_: [[ranked(text)] for text in texts]
+        )
+        assert command_line.main(["translate", "--model", str(folder), *options]) == 0
+    score = "-0.5000\t" if "--nbest" in options else ""
+    expected = ["<b>a</b>", "A\\x0bB\\x1b[2J\\u2028C", "Two"]
+    assert capsys.readouterr().out.split("\n") == [*(score + line for line in expected), ""]
 
 
 def test_law_the_default_model_is_the_packaged_one(pretrained: Path, capsys: pytest.CaptureFixture[str]):
@@ -229,7 +242,7 @@ def test_message_stdin_is_closed(capsys: pytest.CaptureFixture[str], monkeypatch
     assert command_line.main(["translate", "Two dogs."]) == 0
 
 
-def test_law_arguments_are_utf_8_in_every_locale(folder: Path):
+def test_law_arguments_and_files_are_utf_8_in_every_locale(folder: Path, tmp_path: Path):
     program = "import sys; from annotated_transformer.__main__ import main; sys.exit(main())"
     command = [sys.executable, "-c", program, "translate", "--model", str(folder), "Zwölf"]
     said = []
@@ -239,6 +252,9 @@ def test_law_arguments_are_utf_8_in_every_locale(folder: Path):
         said.append(done.stdout)
     utf_8, ascii_ = said
     assert ascii_.decode("ascii") == utf_8.decode().encode("ascii", "backslashreplace").decode()
+    assert ascii_ != utf_8
+    subprocess.run([*command, "--output", tmp_path / "out"], env={**os.environ, **changes}, check=True)
+    assert (tmp_path / "out").read_bytes() == utf_8
 
 
 @pytest.mark.message
@@ -340,8 +356,16 @@ def test_law_an_older_output_survives_a_mistake(lines: Path, capsys: pytest.Capt
         (["--input", "in", "A"], "there are texts and --input in; give one or the other"),
         (["--input", "in", "--output", "in"], "--output in would replace --input; give another name"),
         (["--input", "in", "--output", "link"], "--output link would replace --input; give another"),
-        (["--input", "nowhere"], "[Errno 2] No such file or directory: 'nowhere'"),
-        (["--input", "in", "--output", "nowhere/out"], "[Errno 2] No such file or directory: 'nowhere/out'"),
+        (["--input", "nowhere"], "--input nowhere does not exist; give the name of a file"),
+        (
+            ["--input", "in", "--output", "nowhere/out"],
+            "--output nowhere/out cannot be written: there is no folder nowhere; make it, or give another",
+        ),
+        (["--alpha", "1", "A"], "--alpha has an effect only on beam search; give --beam 2 or more, or leave"),
+        (
+            ["--length-penalty", "gnmt", "A"],
+            "--length-penalty has an effect only on beam search; give --beam",
+        ),
         (["--input", "folder"], "--input folder is not a regular file; give another name"),
         (["--input", "fifo"], "--input fifo is not a regular file; give another name"),
         (["--output", "folder", "A"], "--output folder is not a regular file; give another name"),
@@ -351,8 +375,13 @@ def test_law_an_older_output_survives_a_mistake(lines: Path, capsys: pytest.Capt
         (["--temperature", "2", "A"], "--temperature has an effect only with --sample; add --sample, or"),
         (["--top-k", "2", "A"], "--top-k has an effect only with --sample; add --sample, or leave --top-k o"),
         (["--seed", "0", "A"], "--seed has an effect only with --sample; add --sample, or leave --seed out"),
-        (["--sample", "--beam", "2", "A"], "--beam searches, and --sample draws; leave one of them out"),
-        (["--sample", "--nbest", "1", "A"], "--nbest searches, and --sample draws; leave one of them out"),
+        (["--sample", "--beam", "2", "A"], "--beam is an option of search, and --sample draws; le"),
+        (["--sample", "--nbest", "1", "A"], "--nbest is an option of search, and --sample dr"),
+        (["--sample", "--alpha", "0", "A"], "--alpha is an option of search, and --sample draws; leave"),
+        (
+            ["--sample", "--length-penalty", "plain", "A"],
+            "--length-penalty is an option of search, and --sam",
+        ),
         (["--sample", "--seed", str(2**32), "A"], f"--seed {2**32}, of which PyTorch's generator would"),
         (["--sample", "--temperature", "0", "A"], "--temperature 0.0 is not a temperature, which is"),
         (["--sample", "--top-k", "0", "A"], "--top-k 0 keeps no token; for top-k, give a whole"),

@@ -22,7 +22,10 @@ def test_law_a_text_is_split_at_the_ends_of_its_sentences(language: str, blank: 
 
 def test_law_abbreviations_are_those_of_the_language():
     assert split_sentences("Am 3. Mai kam er.", "de") == ["Am 3. Mai kam er."]
-    assert split_sentences("Am 3. Mai kam er.", "en") == ["Am 3.", "Mai kam er."]
+    assert split_sentences("Am 3. Mai kam er.", "DE") == ["Am 3. Mai kam er."]
+    for english in ("en", "xx", ""):
+        assert split_sentences("Am 3. Mai kam er.", english) == ["Am 3.", "Mai kam er."]
+        assert split_sentences("It is by Dr. Smith.", english) == ["It is by Dr. Smith."]
 
 
 @pytest.mark.parametrize("text", ["", " ", "  One.\n", "a\nb", "a\u2028b", "One.\ud800 Two."])

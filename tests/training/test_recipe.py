@@ -262,8 +262,8 @@ def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_
 @pytest.mark.message
 def test_message_a_starting_model_of_another_shape(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path / "first", seed=3)
-    wider = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, d_ff=32, num_heads=4))
-    message = r"first has d_ff=16, not 32 and num_heads=2, not 4; ask for its shape, or start without it"
+    wider = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, d_ff=32, num_heads=4, norm="pre"))
+    message = r"first has d_ff=16, not 32 and num_heads=2, not 4 and norm='post', not 'pre'; ask for"
     with pytest.raises(ValueError, match=message):
         train_from_recipe(wider, corpus(), tmp_path / "second", seed=3, start=tmp_path / "first")
     assert not (tmp_path / "second").exists()
