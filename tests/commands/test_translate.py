@@ -19,7 +19,7 @@ from annotated_transformer.commands import output
 from annotated_transformer.commands import translate as module
 from annotated_transformer.commands.signals import SIGNALS
 from annotated_transformer.commands.translate import PROMPT
-from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 
 TOGETHER = 128  # lines that are translated before the first of them is printed
@@ -419,6 +419,17 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, capsys: pytest.
     found = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
     assert out[:2] == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in found[0]]
     assert [line.split("\t")[-1] for line in out[::2]] == best
+
+
+def test_law_nbest_with_one_hypothesis_is_divided_by_the_length_penalty(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+):
+    where = ["translate", "--model", str(folder), "--nbest", "1", "--alpha", "0", "Two dogs."]
+    assert command_line.main(where) == 0
+    (one,) = Translator.from_folder(folder).nbest(
+        ["Two dogs."], 1, beam_size=1, length_penalty=GnmtLength(0.0)
+    )[0]
+    assert capsys.readouterr().out == f"{one.log_prob:.4f}\t{one.text}\n"
 
 
 class Terminal(io.TextIOWrapper):
