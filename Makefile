@@ -21,7 +21,7 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 STAGES := lint types unit messages fresh chapters-run mutate render pages
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test chapters lab clean browser environment links oldest newest $(STAGES)
+.PHONY: help book serve test chapters lab clean browser environment links downloads oldest newest $(STAGES)
 
 help:  ## this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13]'
@@ -92,6 +92,10 @@ render: $(READY)  ## render the book, a warning is an error
 # Not a stage of `make test`: other people's servers are down at times.
 links: $(READY)  ## look whether each link of the book to another site still works (asks those sites)
 	$(BUILD_BOOK) --builder linkcheck --path-output _build/links
+
+downloads: $(READY)  ## download the published corpora from their sites to _build/corpora, and verify them
+	$(RUN) -m annotated_transformer download multi30k --to _build/corpora
+	$(RUN) -m annotated_transformer download tatoeba --to _build/corpora
 
 pages: browser  ## look at the rendered pages in a browser
 	$(RUN) -m pytest -q -n 2 --dist worksteal -m page

@@ -25,6 +25,7 @@ COMMANDS = {
     "test.yml: oldest": "make oldest",
     "weekly.yml: newest": "make newest",
     "weekly.yml: links": "make links",
+    "weekly.yml: downloads": "make downloads",
 }
 
 

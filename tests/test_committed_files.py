@@ -1,0 +1,46 @@
+"""Committed files contain no path of the machine on which they were made."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+IGNORED = re.compile(r"\.(?!github|ci).*|_build|_lab|__pycache__|.*\.egg-info")
+MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|tmp|private)/\w+")
+
+
+def text_files() -> dict[str, str]:
+    """Return the content of each text file of the project, except for ignored folders."""
+    found = {}
+    for folder, folders, names in os.walk(ROOT):
+        folders[:] = [name for name in folders if not IGNORED.fullmatch(name)]
+        for path in (Path(folder) / name for name in names if name != Path(__file__).name):
+            raw = path.read_bytes()
+            if b"\0" not in raw:
+                found[str(path.relative_to(ROOT))] = raw.decode("utf-8", "replace")
+    return found
+
+
+def test_law_no_committed_file_holds_a_path_of_a_machine():
+    files = text_files()
+    assert {"README.md", "Makefile", "chapters/glossary.md"} <= set(files)
+    assert any(name.startswith("benchmarks/results/") for name in files)
+    found = {name: MACHINE_PATH.findall(text) for name, text in files.items()}
+    assert {name: paths for name, paths in found.items() if paths} == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ('"weights": "/home/me/book/weights"', True),
+        ("File /tmp/x.py, line 3", True),
+        ("/Users/me", True),
+        ("https://example.org/home/page", False),
+        ("../work/notes and ~/work/notes", False),
+        ("on/tmp", False),
+    ],
+)
+def test_law_a_path_of_a_machine_is_recognized(text: str, seen: bool):
+    assert bool(MACHINE_PATH.search(text)) == seen
