@@ -11,9 +11,9 @@ MISSING = (
     "*Not measured yet: `python -m benchmarks.own_sentences` trains these models and writes the result.*"
 )
 HEAD = (
-    "| corpus | pairs | start | vocabulary | dropout | steps (epochs) | CPU minutes "
-    "| lowest validation loss | BLEU, beam 5 |\n"
-    "| --- | --: | --- | --: | --: | --: | --: | --- | --: |"
+    "| corpus | pairs | start | vocabulary | norm | dropout | highest learning rate | steps (epochs) "
+    "| CPU minutes | lowest validation loss | BLEU, beam 5 |\n"
+    "| --- | --: | --- | --: | --- | --: | --: | --: | --: | --- | --: |"
 )
 
 
@@ -27,7 +27,7 @@ def corpus_size_table(path: Path) -> str:
     order = sorted(trained, key=lambda name: (name.endswith("fine_tuned"), name.split("_")[0] != "tatoeba"))
     rows = [_row(name, trained[name]) for name in order]
     untouched = results[UNTOUCHED]["scores"][MEASURE]
-    rows.append(f"| Multi30k | none | `en-de` | | | | | | {untouched['bleu']:.1f} |")
+    rows.append(f"| Multi30k | none | `en-de` | | | | | | | | {untouched['bleu']:.1f} |")
     return "\n".join([HEAD, *rows, "", _about(record, list(trained.values()), untouched)])
 
 
@@ -40,7 +40,9 @@ def _row(name: str, result: dict[str, Any]) -> str:
         f"{training['training_pairs']:,}",
         "`en-de`" if name.endswith("fine_tuned") else "random",
         f"{shape['vocab_size']:,}",
+        shape["norm"],
         f"{shape['dropout']}",
+        f"{limits['max_lr']}",
         f"{limits['steps']:,} ({len(epochs)})",
         f"{training['cpu_minutes']:.0f}",
         f"after epoch {lowest}",
@@ -54,10 +56,14 @@ def _about(record: dict[str, Any], trained: list[dict[str, Any]], untouched: dic
     scores = [result["scores"][MEASURE] for result in trained] + [untouched]
     (signature,) = {score["signature"] for score in scores}
     (texts,) = {score["texts"] for score in scores}
-    (batch,) = {result["training"]["recipe"]["training"]["batch_tokens"] for result in trained}
+    recipes = [result["training"]["recipe"] for result in trained]
+    (batch,) = {recipe["training"]["batch_tokens"] for recipe in recipes}
+    (warmup,) = {recipe["training"]["warmup_steps"] for recipe in recipes}
+    (average,) = {recipe["average"] for recipe in recipes}
     return (
         f"One run each (seed {record['seed']}), so small differences may be due to chance. Models of "
-        f"{min(sizes):,} to {max(sizes):,} parameters; `--batch-tokens {batch}`; CPU time of one core "
-        f"({record['machine']['processor']}); {texts:,} test sentences; sacreBLEU signature `{signature}`. "
+        f"{min(sizes):,} to {max(sizes):,} parameters; `--batch-tokens {batch} --warmup-steps {warmup} "
+        f"--average {average}`; CPU time of one core ({record['machine']['processor']}); {texts:,} test "
+        f"sentences; sacreBLEU signature `{signature}`. "
         f"BLEU on different test sets cannot be compared."
     )

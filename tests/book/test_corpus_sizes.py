@@ -26,18 +26,17 @@ def score(bleu: float) -> dict[str, Any]:
 
 def trained(pairs: int, bleu: float, losses: list[float], **shape: object) -> dict[str, Any]:
     """Return the result of a model as the benchmark writes it."""
-    recipe = Recipe(
-        shape=dataclasses.replace(TINY, **shape), training=TrainingConfig(steps=2003, batch_tokens=499)
-    )
+    training = TrainingConfig(steps=2003, batch_tokens=499, warmup_steps=211, max_lr=0.007)
+    recipe = Recipe(shape=dataclasses.replace(TINY, **shape), training=training, average=3)
     epochs = [{"epoch": number, "validation_loss": loss} for number, loss in enumerate(losses, start=1)]
-    training = {"recipe": dataclasses.asdict(recipe), "training_pairs": pairs, "epochs": epochs}
-    return {"training": training | {"parameters": 1000 * pairs, "cpu_minutes": 7.6}, "scores": score(bleu)}
+    found = {"recipe": dataclasses.asdict(recipe), "training_pairs": pairs, "epochs": epochs}
+    return {"training": found | {"parameters": 1000 * pairs, "cpu_minutes": 7.6}, "scores": score(bleu)}
 
 
 def written(folder: Path) -> Path:
     """Write a result file of three models, the last two in the other order."""
     results = {
-        "multi30k_1013": trained(1013, 5.96, [3.0, 2.0, 2.5], vocab_size=701),
+        "multi30k_1013": trained(1013, 5.96, [3.0, 2.0, 2.5], vocab_size=701, norm="pre"),
         "tatoeba_997_fine_tuned": trained(997, 11.04, [1.0, 2.0], dropout=0.25),
         "tatoeba_1201": trained(1201, 17.0, [2.0], vocab_size=1301, dropout=0.2),
         "shipped, without fine-tuning": {"scores": score(9.04)},
@@ -51,16 +50,16 @@ def test_law_each_number_stands_in_its_row(tmp_path: Path):
     rows, about = corpus_size_table(written(tmp_path)).split("\n\n")
     assert rows.startswith(HEAD)
     assert rows.removeprefix(HEAD).split("\n")[1:] == [
-        "| Tatoeba | 1,201 | random | 1,301 | 0.2 | 2,003 (1) | 8 | after epoch 1 | 17.0 |",
-        "| Multi30k | 1,013 | random | 701 | 0.3 | 2,003 (3) | 8 | after epoch 2 | 6.0 |",
-        "| Tatoeba | 997 | `en-de` | 10,000 | 0.25 | 2,003 (2) | 8 | after epoch 1 | 11.0 |",
-        "| Multi30k | none | `en-de` | | | | | | 9.0 |",
+        "| Tatoeba | 1,201 | random | 1,301 | post | 0.2 | 0.007 | 2,003 (1) | 8 | after epoch 1 | 17.0 |",
+        "| Multi30k | 1,013 | random | 701 | pre | 0.3 | 0.007 | 2,003 (3) | 8 | after epoch 2 | 6.0 |",
+        "| Tatoeba | 997 | `en-de` | 10,000 | post | 0.25 | 0.007 | 2,003 (2) | 8 | after epoch 1 | 11.0 |",
+        "| Multi30k | none | `en-de` | | | | | | | | 9.0 |",
     ]
-    assert {row.count(" |") for row in rows.splitlines()} == {9}
+    assert {row.count(" |") for row in rows.splitlines()} == {11}
     for words in (
         "seed 11",
         "997,000 to 1,201,000 parameters",
-        "`--batch-tokens 499`",
+        "`--batch-tokens 499 --warmup-steps 211 --average 3`",
         "(an abacus)",
         "1,009 test sentences",
         f"`{SIGNATURE}`",
@@ -95,3 +94,22 @@ def test_law_the_guides_command_has_the_settings_of_a_case():
     assert case.max_lr == 1e-3
     assert options in text
     assert "the command below uses the settings of the row with 5,000 pairs" in text
+
+
+def test_law_more_pairs_give_a_higher_bleu_and_only_post_norm_on_few_pairs_collapses():
+    results = json.loads((RESULTS / "own_sentences.json").read_text("utf-8"))["results"]
+    found = {case: results[case.name] for case in CASES}
+    for case, result in found.items():
+        last = result["training"]["epochs"][-1]
+        collapsed = case.norm == "post" and not case.fine_tuned
+        assert (last["encoder_cosine"] > 0.9) == collapsed, case
+        assert (last["encoder_cosine"] < 0.5) == (not collapsed), case
+    bleu = {case: result["scores"]["test, beam 5"]["bleu"] for case, result in found.items()}
+    for corpus, fine_tuned in (("tatoeba", False), ("multi30k", False), ("multi30k", True)):
+        same = [
+            case
+            for case in CASES
+            if (case.corpus, case.fine_tuned) == (corpus, fine_tuned) and case.norm == "pre"
+        ]
+        few_to_many = sorted(same, key=lambda case: case.pairs)
+        assert [bleu[case] for case in few_to_many] == sorted(bleu[case] for case in same)
