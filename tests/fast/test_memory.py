@@ -1,4 +1,4 @@
-"""Memory that tensors free stays in the process, so that the next ones cause no page faults."""
+"""Memory freed by tensors stays in the process, so that the next tensors cause no page faults."""
 
 import platform
 import subprocess
@@ -25,7 +25,7 @@ print(min(faults() for _ in range(20)))  # small blocks may lie in its way at fi
 
 
 def faults(how: str) -> int:
-    """Return the page faults of a tensor of 64 MB that is allocated and freed again and again."""
+    """Return the page faults of a 64 MB tensor that is allocated and freed repeatedly."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, how], capture_output=True, text=True, check=True, timeout=300
     )
