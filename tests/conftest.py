@@ -148,7 +148,7 @@ def notes() -> list[str]:
 
 @contextmanager
 def unchecked_shapes() -> Iterator[None]:
-    """Disable shape checking, which takes about 40% of a training run; other tests check the shapes."""
+    """Disable shape checking, about 40% of the time of a training run; other tests check the shapes."""
     jaxtyping.config.update("jaxtyping_disable", True)
     try:
         yield

@@ -282,7 +282,7 @@ MISTAKES = {
         ["translate", "--beam", "0", "A man"],
         "--beam 0 keeps no hypothesis; give 1 (greedy search) or more",
     ),
-    "a learning rate that is no number": (
+    "a learning rate that is not a number": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--max-lr", "nan"],
         "--max-lr nan is not a positive number; give one",
     ),
@@ -290,7 +290,7 @@ MISTAKES = {
         ["train", "--steps", "1", "--corpus", "multi30k", "--data", "{data}", "--out", "out"],
         "is not a file of the published corpus multi30k (its SHA-256 is",
     ),
-    "a training that diverges": (
+    "a run that diverges": (
         [*TRAIN, "--max-lr", "1e30", "--data", "{data}", "--out", "out"],
         "training has diverged; give a smaller --max-lr, or more than --warmup-steps 30",
     ),

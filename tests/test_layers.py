@@ -1,4 +1,4 @@
-"""The package's layers: imports never point up, and no loader can run code from a file."""
+"""The package's layers: imports never point up, and no module uses a loader that can run code."""
 
 import ast
 from fnmatch import fnmatchcase

@@ -94,7 +94,7 @@ weights = os.path.join(folder, "model.safetensors")
 for delay in torch.rand(13, generator=rng).tolist():
     before = os.stat(weights).st_mtime_ns
     child = os.fork()
-    while child == 0:  # the child saves without end
+    while child == 0:  # the child saves forever
         with torch.no_grad():
             model.embedding.weight += 1
         checkpoint.save(folder, model, tokenizer)

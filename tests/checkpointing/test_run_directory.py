@@ -165,7 +165,7 @@ from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.training.trainer import train
 
 torch.set_num_threads(1)
-tqdm.set_lock(threading.RLock())  # its own is shared by forks: a child killed with it would stop the next
+tqdm.set_lock(threading.RLock())  # forks share the default lock: a child killed with it would block the next
 folder, kills, seconds, STEPS = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 config = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 shape = TransformerConfig(vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3)
@@ -179,7 +179,7 @@ def run(run_directory):
     train(model, pairs, config, generator=torch.Generator().manual_seed(0), run_directory=run_directory)
     return model
 
-def kept(where):  # in a process of its own
+def kept(where):  # in its own process
     with RunDirectory(where, seconds=seconds) as run_directory:
         run(run_directory)
 
@@ -194,14 +194,14 @@ for number, delay in enumerate(torch.rand(kills).tolist()):
     child = os.fork()
     if child == 0:
         kept(folder)
-        os._exit(7)  # it was not killed
-    while number % 3 and age() == before:  # each third is killed whether or not it has saved
+        os._exit(7)  # not killed
+    while number % 3 and age() == before:  # every third is killed whether or not it has saved
         time.sleep(0.001)
     time.sleep(0.03 * delay)
     os.kill(child, signal.SIGKILL)
     if os.waitpid(child, 0)[1] != signal.SIGKILL:
         sys.exit("the training ended before the last kill")
-    with RunDirectory(folder) as run_directory:  # what is there can be read at any moment, and is not locked
+    with RunDirectory(folder) as run_directory:  # the state is readable at any time, and not locked
         probe = TrainingConfig(**{**vars(config), "steps": 1})
         if state.exists():
             order = torch.Generator().manual_seed(0)

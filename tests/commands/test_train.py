@@ -99,7 +99,7 @@ def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatc
 
     def take(name: str | None) -> torch.device:
         asked.append(name)
-        return torch.device("meta")  # available on every machine
+        return torch.device("meta")  # exists on every machine
 
     monkeypatch.setattr(module, "take_device", take)
     begin(data)

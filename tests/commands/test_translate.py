@@ -505,7 +505,7 @@ def test_law_the_model_is_on_the_given_device(
 
     def take(name: str | None) -> torch.device:
         asked.append(name)
-        return torch.device("meta")  # available on every machine
+        return torch.device("meta")  # exists on every machine
 
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
         found.append(next(self.model.parameters()).device)

@@ -14,13 +14,13 @@ from annotated_transformer.fast.memory import keep_freed_memory
 
 def faults() -> int:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    torch.ones(2**24)  # 64 MB, which glibc always takes from the system, and gives back
+    torch.ones(2**24)  # 64 MB, which glibc always maps from the system and returns to it
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 if sys.argv[1] == "keep":
     keep_freed_memory()
 faults()
-print(min(faults() for _ in range(20)))  # small blocks may lie in its way at first
+print(min(faults() for _ in range(20)))  # small blocks may be in the way at first
 """
 
 

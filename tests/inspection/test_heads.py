@@ -156,7 +156,7 @@ def test_law_importance_is_the_increase_of_the_loss(stirred: Callable[..., Trans
 def test_law_cross_attention_heads_of_a_trained_model_are_sharp_and_important(
     learned: tuple[Transformer, WordVocabulary, list[ToyPair]],
 ):
-    """Ablating one raises the loss by more than three times how much that rise varies between samples."""
+    """Ablating any of them raises the loss by more than three times the sampling noise of that rise."""
     model, vocabulary, held_out = learned
     pairs = [vocabulary.encode(pair) for pair in held_out]
     halves = [make_batches(pairs[i::2], batch_tokens=3001) for i in range(2)]
