@@ -1,4 +1,4 @@
-"""What the tests of the exercises' checks share: how they see that an answer is refused."""
+"""Helpers for testing the exercise checkers: assert that a wrong answer is rejected."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,12 +7,12 @@ from annotated_transformer.book.checks.verdict import Verdict
 
 
 def unanswered(*_: object) -> Any:
-    """Stand for the function that an exercise asks for, before anybody wrote it."""
+    """Stand in for the function that an exercise asks for, before the reader has written it."""
     raise NotImplementedError("your turn")
 
 
 def assert_refused(check: Callable[..., Verdict], *answers: Any) -> Verdict:
-    """Return the verdict on a wrong answer: it fails, with a sentence."""
+    """Assert that a wrong answer is rejected with a sentence, and return the verdict."""
     verdict = check(*answers)
     assert not verdict.passed, repr(verdict)
     assert len(verdict.message.split()) > 5, repr(verdict)
@@ -20,7 +20,7 @@ def assert_refused(check: Callable[..., Verdict], *answers: Any) -> Verdict:
 
 
 def assert_refused_as_empty(check: Callable[..., Verdict], *answers: Any) -> None:
-    """Assert that an empty answer fails, and is told that it is empty."""
+    """Assert that an empty answer is rejected with a message that calls it empty."""
     verdict = check(*answers)
     assert not verdict.passed, repr(verdict)
     assert "still empty" in verdict.message, repr(verdict)

@@ -1,4 +1,4 @@
-"""axe in a page of the book: what it finds serious or critical."""
+"""Run axe on a page of the book and list the serious and critical violations."""
 
 from pathlib import Path
 
@@ -9,8 +9,8 @@ AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(enc
 
 
 def violations(page: Page, place: str = "html", options: str = "") -> list[str]:
-    """Return the rule, the target and the code of each fault; `options` are more of axe's, in JavaScript."""
-    page.evaluate(AXE)  # evaluated, not loaded: no request, and safe where a page has its own module loader
+    """Return the rule, target, and HTML of each violation; `options` are more axe options, in JavaScript."""
+    page.evaluate(AXE)  # evaluated, not loaded: no request, and safe on pages with their own module loader
     found = page.evaluate(f"axe.run('{place}', {{resultTypes: ['violations'], preload: false, {options}}})")
     return [
         f"{rule['id']} at {node['target']}: {node['html'][:200]}"

@@ -1,6 +1,6 @@
-"""Find the Chromium that the page tests drive, or get one: the system's first, then Playwright's own.
+"""Find or install the Chromium for the page tests: the system's first, then Playwright's.
 
-`python tests/browser.py` prints where it is; `--install` gets one where there is none.
+`python tests/browser.py` prints its path; `--install` installs it if there is none.
 """
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The shell first: it is Chromium without windows, and the page tests take two thirds of the time in it.
+# Headless shell first: the page tests take two thirds as long in it as in the full browser.
 PACKAGES = ("chromium-headless-shell", "chromium")
 NAMES = (*PACKAGES, "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -27,11 +27,11 @@ def find() -> str | None:
 
 
 def install() -> None:
-    """Install Debian's package where we are root and have apt-get, else Playwright's own download."""
+    """Install Debian's package if running as root with apt-get; otherwise, Playwright's build."""
     if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(["apt-get", "update", "-qq"], check=False, env=quiet)
-        for package in PACKAGES:  # older systems do not have the shell
+        for package in PACKAGES:  # older systems lack the headless shell
             command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", package]
             if subprocess.run(command, check=False, env=quiet).returncode == 0 and find():
                 return

@@ -1,4 +1,4 @@
-"""What all tests share: the paths, the browser, and the rule that CI allows no skip."""
+"""Shared fixtures, and the REQUIRE_ALL rule that turns skips into failures."""
 
 import dataclasses
 import os
@@ -38,10 +38,10 @@ NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
 
 
 def refused(reason: str) -> bool:
-    """Return whether REQUIRE_ALL makes a failure of a skip: 1 of every skip, but-NAME,NAME of all but those.
+    """Return whether REQUIRE_ALL forbids a skip: 1 forbids every skip, but-NAME,NAME all except those.
 
     Raises:
-        pytest.UsageError: REQUIRE_ALL has another value, such as a misspelt name.
+        pytest.UsageError: REQUIRE_ALL has another value, such as a misspelled name.
     """
     value = os.environ.get("REQUIRE_ALL", "")
     names = value.removeprefix("but-").split(",") if value.startswith("but-") else []
@@ -54,7 +54,7 @@ def refused(reason: str) -> bool:
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
-    """Turn a skip into a failure that quotes its reason, where REQUIRE_ALL does not allow it."""
+    """Turn a skip that REQUIRE_ALL forbids into a failure that quotes its reason."""
     if report.skipped:
         reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
         if refused(reason):
@@ -63,9 +63,9 @@ def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 
 def pytest_configure() -> None:
-    """Check REQUIRE_ALL, and answer to SIGINT as in a terminal.
+    """Check REQUIRE_ALL, and handle SIGINT as in a terminal.
 
-    A shell that starts us in the background would ignore SIGINT.
+    A shell that starts pytest in the background makes it ignore SIGINT.
     """
     refused("")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -74,7 +74,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Refuse a test's skip."""
+    """Fail a test whose skip is forbidden."""
     report = yield
     _refuse_skip(report)
     return report
@@ -82,7 +82,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Refuse the skip of a whole file."""
+    """Fail a file whose skip is forbidden."""
     report = yield
     _refuse_skip(report)
     return report
@@ -90,13 +90,13 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.fixture(scope="session")
 def root() -> Path:
-    """Return the project's root."""
+    """Return the project root."""
     return ROOT
 
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Let PyTorch use one thread during a test."""
+    """Limit PyTorch to one thread during a test."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -114,8 +114,8 @@ def chromium() -> str:
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Any]:
-    """Start a browser for the page tests of a module, or use that of this process where it keeps one."""
-    from playwright.sync_api import sync_playwright  # here, so that the other tests do not wait for it
+    """Start a browser for the page tests of a module, or reuse the process's if KEEP_BROWSER is set."""
+    from playwright.sync_api import sync_playwright  # imported here because the other tests do not need it
 
     if "KEEP_BROWSER" in os.environ:
         from tests.kept_browser import kept_browser
@@ -130,7 +130,7 @@ def browser(chromium: str) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Return the folder of the corpora, which lies beside the project and not in it."""
+    """Return the folder of the corpora, which is next to the project, not in it."""
     path = ROOT.parent / "shared" / "data"
     if not path.is_dir():
         pytest.skip("no corpora in ../shared/data")
@@ -139,7 +139,7 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def notes() -> list[str]:
-    """Return the notes that the book began with, which lie beside the project and not in it."""
+    """Return the notes that the book started from; their folder is next to the project, not in it."""
     path = ROOT.parent / "shared" / "notes"
     if not path.is_dir():
         pytest.skip("no notes in ../shared/notes")
@@ -148,7 +148,7 @@ def notes() -> list[str]:
 
 @contextmanager
 def unchecked_shapes() -> Iterator[None]:
-    """Leave the shapes to other tests: checking them takes about 40% of the time of a training run."""
+    """Disable shape checking, about 40% of the time of a training run; other tests check the shapes."""
     jaxtyping.config.update("jaxtyping_disable", True)
     try:
         yield
@@ -167,9 +167,9 @@ def unchecked() -> Iterator[None]:
 def learned(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
-    """Train a model of one layer on 20,000 pairs: about twenty seconds on one core.
+    """Train a one-layer model on 20,000 pairs, in about twenty seconds on one core.
 
-    Where several processes run the tests, one finds the weights that another has trained.
+    Under pytest-xdist, a worker loads the weights that another has trained.
     """
     with unchecked_shapes():
         training, held_out = toy_split(20_000, 499)
@@ -185,7 +185,7 @@ def learned(
     )
     torch.manual_seed(0)
     model = Transformer(config)
-    shared = tmp_path_factory.getbasetemp().parent / "learned.safetensors"  # in this run's folder
+    shared = tmp_path_factory.getbasetemp().parent / "learned.safetensors"  # in the folder of this pytest run
     if "PYTEST_XDIST_WORKER" in os.environ and shared.exists():
         load_model(model, shared)
         return model.eval(), vocabulary, held_out
@@ -196,13 +196,13 @@ def learned(
     if "PYTEST_XDIST_WORKER" in os.environ:
         mine = tmp_path_factory.mktemp("learned") / "model"
         save_model(model, str(mine))
-        mine.replace(shared)  # in one step: the other finds all of it or nothing
+        mine.replace(shared)  # atomic: another worker sees the complete file or none
     return model.eval(), vocabulary, held_out
 
 
 @pytest.fixture
 def copy_pairs() -> Callable[..., list[Pair]]:
-    """Return a maker of random words and the same words again."""
+    """Return a factory of copy-task pairs: random words and the same words again."""
 
     def make(count: int, *, seed: int = 0) -> list[Pair]:
         rng = torch.Generator().manual_seed(seed)
@@ -217,7 +217,7 @@ def copy_pairs() -> Callable[..., list[Pair]]:
 
 @pytest.fixture
 def make_model() -> Callable[..., Transformer]:
-    """Return a maker of tiny models with dropout; it seeds torch's generator."""
+    """Return a factory of tiny models with dropout; it seeds PyTorch's global generator."""
 
     def make(*, seed: int = 0, **changes: object) -> Transformer:
         torch.manual_seed(seed)
@@ -239,7 +239,7 @@ def loss_of() -> Callable[[Transformer, Batch, TrainingConfig], Tensor]:
 
 @pytest.fixture(scope="session")
 def stirred() -> Callable[..., Transformer]:
-    """Return what makes a model that says many things: an untrained one repeats its input."""
+    """Return a factory of models with varied outputs; an untrained model repeats its input."""
 
     def make(seed: int = 22, **changes: object) -> Transformer:
         torch.manual_seed(seed)
@@ -264,7 +264,7 @@ def model(stirred: Callable[..., Transformer]) -> Transformer:
 
 @pytest.fixture(scope="session")
 def sources() -> list[list[int]]:
-    """Return sentences of different lengths."""
+    """Return source sentences of different lengths."""
     return [
         [4, EOS_ID],
         [5, 6, 7, 8, 9, 10, EOS_ID],

@@ -1,4 +1,4 @@
-"""What the tests of the caches share: decoding given targets, and counting operations."""
+"""Helpers for the cache tests: decode given targets, and count operations."""
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import BOS_ID
 
-STEPS, WORDS = 19, 11  # more steps than FastKeyValueCache makes room for at once
+STEPS, WORDS = 19, 11  # more steps than FastKeyValueCache allocates at once
 CACHES = [KeyValueCache, FastKeyValueCache]
 
 
@@ -29,7 +29,7 @@ def some_targets(rows: int) -> Tensor:
 
 
 class Operations(TorchDispatchMode):
-    """Count the calls of PyTorch's operations, without views."""
+    """Count calls of PyTorch operations, excluding views."""
 
     def __init__(self) -> None:
         super().__init__()

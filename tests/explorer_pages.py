@@ -1,4 +1,4 @@
-"""The explorer's page in a browser: where it lies, and what its tests do with it."""
+"""Helpers for testing the explorer's page in a browser."""
 
 import json
 from pathlib import Path
@@ -20,13 +20,13 @@ GROWING = "!document.querySelector('.at-x-queries button') && document.querySele
 SECOND_ENGINE = """() => {
   const { src } = document.querySelector("script[src*='explorer.js']");
   window.second = new EngineClient(src.replace(/\\/[^/]*$/, ""));
-}"""  # beside that of the page, which remembers what is shown
+}"""  # in addition to the page's engine, which stores what is shown
 
 pages = pytest.mark.page
 
 
 def watched(page: Page, faults: list[str], *, fonts: bool = False) -> Page:
-    """Note what leaves the machine and what the console says; without a server, fonts are not preloaded."""
+    """Record external requests and console errors; without a server, font errors are expected."""
 
     def asked(request) -> None:
         if not request.url.startswith(("file:", "blob:", "data:", "http://127.0.0.1")):
@@ -65,18 +65,18 @@ FOLLOW = """fragment => new Promise(followed => {
   const { href } = location;
   addEventListener("hashchange", followed, { once: true }); // after the explorer's own listener
   location.hash = fragment;
-  if (location.href === href) followed(); // nothing changes, so nothing is told
+  if (location.href === href) followed(); // no change, so no event
 })"""
 
 
 def go(page: Page, fragment: str) -> None:
-    """Open a link to the page, as a reader who has it open already."""
+    """Follow a link to the page, which is already open."""
     page.evaluate(FOLLOW, fragment)
     ready(page)
 
 
 def settle(page: Page) -> None:
-    """Wait until what needs no engine and no clock has happened."""
+    """Wait until everything that needs neither the engine nor a timer has run."""
     page.evaluate("() => new Promise(done => setTimeout(done))")
 
 

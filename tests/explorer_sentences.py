@@ -1,4 +1,4 @@
-"""Sentences to translate, made from a few words, and strings to encode, made from strange characters."""
+"""Sentences to translate, built from a few words, and strings of unusual characters to encode."""
 
 import itertools
 import random
@@ -51,7 +51,7 @@ PIECES = (
 
 
 def sentences(direction: str, count: int) -> list[str]:
-    """Return `count` sentences of the source language, spread over all that the words make."""
+    """Return `count` source sentences: OTHERS, then a random sample of the word combinations."""
     parts = ENGLISH if direction == "en-de" else GERMAN
     made = [" ".join(words) for words in itertools.product(*parts)]
     made = [text for text in made if text not in OTHERS[direction]]
@@ -59,7 +59,7 @@ def sentences(direction: str, count: int) -> list[str]:
 
 
 def strings(count: int) -> list[str]:
-    """Return `count` strings of up to 30 pieces: letters of many scripts, marks, white space, endings."""
+    """Return `count` strings of up to 30 pieces: letters of many scripts, marks, whitespace, and endings."""
     draw = random.Random(0)
     pieces = [*CHARACTERS, *PIECES]
     return ["".join(draw.choices(pieces, k=draw.randint(0, 30))) for _ in range(count)]

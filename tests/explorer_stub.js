@@ -1,20 +1,20 @@
-// Stands for the engine in tests of the explorer's page: it answers at once, and loads no model.
-// Its words, weights and numbers differ from place to place, so that none can be shown in place of another.
+// A stub of the engine for testing the explorer's page: it answers at once and loads no model.
+// Its words, weights, and numbers differ from place to place, so that a mix-up is visible.
 
 const VOCABULARY = ["<pad>", "<bos>", "<eos>", "<unk>", ...Array.from({ length: 5996 }, (_, i) => ` w${i + 4}`)];
 const [LAYERS, HEADS, FEATURES, EOS] = [4, 5, 7, 2];
 
-// What the page asked for, and a promise that a translation waits for, if a test wants one.
+// The page's requests, and a promise that a translation waits for if a test sets one.
 window.asked = [];
 window.door = null;
 
-// The attention weight at one place: 0, 0.05, …, 0.95.
+// The attention weight at one position: 0, 0.05, …, 0.95.
 window.weight = (kind, layer, head, query, key) => ((kind.length + 11 * layer + 3 * head + 7 * query + 13 * key) % 20) / 20;
 
 const partsOf = (name) => [name.slice(0, name.lastIndexOf(".")), name.split(".").at(-1).replace(/_\d$/, "")];
 const total = (terms) => terms.reduce((sum, { value }) => sum + value, 0);
 
-// The products whose sum is a score, divided by a root, or a head's output.
+// The products whose sum is a head's output or, divided by a root, a score.
 function products(name, [head, row, column], keys) {
   const [parent, kind] = partsOf(name);
   const pair = { scores: (i) => [["query", row, i], ["key", column, i]], heads: (i) => [["weights", row, i], ["value", i, column]] }[kind];
@@ -24,11 +24,11 @@ function products(name, [head, row, column], keys) {
   });
 }
 
-// The number at one place of a tensor.
+// The value at one index of a tensor.
 window.tensorValue = (name, index) => {
   const [, kind] = partsOf(name);
   if (kind === "scores") return total(products(name, index)) / Math.sqrt(FEATURES);
-  const drawn = Math.sin([...name].map((sign) => sign.charCodeAt(0)).concat(index).reduce((sum, x) => (31 * sum + x) % 65521, 7) ** 2); // squared, or neighbors would be alike
+  const drawn = Math.sin([...name].map((sign) => sign.charCodeAt(0)).concat(index).reduce((sum, x) => (31 * sum + x) % 65521, 7) ** 2); // squared, or neighbors would be similar
   return ["weights", "probabilities"].includes(kind) ? Math.abs(drawn) : drawn;
 };
 
@@ -49,13 +49,13 @@ function shapesOf(source, target) {
   return { ...shapes, logits: [target, VOCABULARY.length], probabilities: [target, VOCABULARY.length] };
 }
 
-// A translation has a token for each word; what is forced or switched off, and how one searches, changes it.
+// A translation has one token per word; forced tokens, ablated heads, and the search method change it.
 function answer({ direction, text, prefix = [], ablated = [], method = "greedy", seed = 0, temperature = 1 }) {
   const source = [...text.split(/(?= )/), "<eos>"];
   const shift = { greedy: 0, beam: 2500, sample: 3000 + seed + 100 * temperature }[method] + 200 * Math.min(ablated.length, 9) + (direction === "en-de" ? 0 : 4000);
   const [ids, top] = [[], []];
   source.forEach((_, step) => {
-    const turned = ids.some((id, i) => id !== top[i][0].id); // by a token before this one
+    const turned = ids.some((id, i) => id !== top[i][0].id); // by an earlier token
     const own = 10 * (step + 1) + shift + (turned ? 100 : 0);
     top.push([0, 1, 2, 3, 4].map((rank) => ({ id: step + 1 === source.length && !rank ? EOS : own + rank, probability: (1 - step / 50) * 2 ** -(rank + 1) })));
     ids.push(prefix[step] ?? top[step][0].id);

@@ -1,4 +1,4 @@
-"""One browser for many runs of pytest in one process, as the mutants of scripts have it."""
+"""One browser for many pytest runs in one process, as when mutants of scripts are tested."""
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
@@ -7,7 +7,7 @@ _browsers: list[Browser] = []
 
 
 def kept_browser(chromium: str) -> Browser:
-    """Return a browser that stays open until the process ends; a new one where it has crashed."""
+    """Return a browser that stays open until the process ends; it is restarted after a crash."""
     if not _playwright:
         _playwright.append(sync_playwright().start())
     if not _browsers or not _browsers[-1].is_connected():

@@ -1,6 +1,6 @@
 """Print the oldest versions that pyproject.toml allows, as constraints for pip: `numpy>=2` gives `numpy==2`.
 
-`make oldest` installs them. It runs before there is an environment, so this uses only Python's own modules.
+`make oldest` installs them. This runs before the environment exists, so it uses only the standard library.
 """
 
 import re
@@ -13,10 +13,10 @@ REQUIREMENT = re.compile(r"([\w.-]+)(?:>=|==)([\w.]+)(?:,<[\w.]+)?")
 
 
 def oldest(project: dict) -> list[str]:
-    """Return a pin for each direct requirement of the package and of two of its extras.
+    """Return a pin for each direct requirement of the package and of the two extras in EXTRAS.
 
     Raises:
-        ValueError: A requirement has no lower bound, or a form that is not known here.
+        ValueError: A requirement has no lower bound or an unsupported form.
     """
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *(line for extra in EXTRAS for line in extras[extra])]

@@ -1,11 +1,11 @@
-"""A book of a few small pages, rendered by Sphinx in this process."""
+"""A book of a few small pages, rendered by Sphinx in the test process."""
 
 from pathlib import Path
 
 from sphinx.testing.util import SphinxTestApp
 
-# Without a source_suffix of its own, a book inherits those that the extensions of an earlier one have added:
-# Sphinx keeps them in the default, for as long as the process lives.
+# Without its own source_suffix, a book inherits the suffixes that an earlier book's extensions have added:
+# Sphinx keeps them in the default for the life of the process.
 CONF = """
 extensions = ['{reader}', 'annotated_transformer.book.sphinx_cover']
 source_suffix = {{'.rst': 'restructuredtext'}}
@@ -19,7 +19,7 @@ suppress_warnings = ['myst.xref_missing']
 
 
 def write_book(folder: Path, pages: dict[str, str], *, reader: str = "myst_parser") -> Path:
-    """Write a book: the text of each page in `chapters`, by its name, and the extension that reads them."""
+    """Write a book with `pages` (text by name) in its folder `chapters`, read by the extension `reader`."""
     for name, text in pages.items():
         path = folder / "chapters" / (name if "." in name else f"{name}.md")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def write_book(folder: Path, pages: dict[str, str], *, reader: str = "myst_parse
 
 
 def render(folder: Path) -> tuple[dict[str, str], str]:
-    """Render a book; return its pages and its warnings."""
+    """Render a book and return its pages and warnings."""
     app = SphinxTestApp(srcdir=folder, freshenv=True)
     try:
         app.build()

@@ -1,4 +1,4 @@
-"""What the tests of training share: a model that learns in seconds, and settings of a few steps."""
+"""Helpers for the training tests: a model that learns in seconds, and a config with few steps."""
 
 import dataclasses
 

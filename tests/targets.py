@@ -1,4 +1,4 @@
-"""Where the rows of the appendices lead: what the chapters offer as targets, and what is wrong with a row."""
+"""Link targets of the appendices' rows: those that the chapters define, and the errors in a row's links."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from annotated_transformer.book.front.targets import sections
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html" / "chapters"
 CHAPTERS = {chapter.number: chapter for chapter in read_chapters(ROOT)}
-COPIED = 6  # as many words in a row are a quotation
+COPIED = 6  # this many consecutive words count as a quotation
 Row = Correction | Statement
 
 
 def anchors(notebook: str) -> set[str]:
-    """Return what a notebook offers as targets of links: claims, figures and labels."""
+    """Return the link targets in a notebook: claims, figures, and labels."""
     cells = json.loads(notebook)["cells"]
     printed = "\n".join(
         "".join(text)
@@ -40,7 +40,7 @@ OFFERED = {n: {*anchors(path.read_text("utf-8")), *sections(path)} for n, path i
 
 
 def faults(row: Row) -> list[str]:
-    """Return what is wrong with where a row leads; the targets in a planned chapter are not there yet."""
+    """Return the errors in a row's links; the targets in a planned chapter do not exist yet."""
     found = []
     for target in row.shown:
         if target.chapter not in CHAPTERS:
@@ -55,19 +55,19 @@ def faults(row: Row) -> list[str]:
 
 
 def words_in_a_row(text: str, words: int = COPIED) -> set[tuple[str, ...]]:
-    """Return each run of so many words in a text; formulas, which there is one way to write, do not count."""
+    """Return each run of `words` consecutive words; formulas do not count: there is one way to write them."""
     said = re.findall(r"[a-z]+", re.sub(r"\$[^$]+\$", " ", text.lower()))
     return {tuple(said[i : i + words]) for i in range(len(said) - words + 1)}
 
 
 def rendered_faults(page: str, rows: list[Row], folder: Path) -> list[str]:
-    """Return what is wrong with rows as a page shows them: too few links, or a link to what is not there."""
+    """Return the errors in the rows of a rendered page: a wrong number of links, or a broken link."""
     lines = BeautifulSoup(page, "html.parser").select("article tbody tr, body > table tbody tr")
     if len(lines) != len(rows):
         return [f"{len(lines)} rows instead of {len(rows)}"]
     found = []
     for row, line in zip(rows, lines, strict=True):
-        order = [target.chapter for target in row.shown]  # by chapter, as they come
+        order = [target.chapter for target in row.shown]  # grouped by chapter, in order of first mention
         shown = sorted(row.shown, key=lambda target: order.index(target.chapter))
         wanted = [target for target in shown if target.chapter in OFFERED]
         links = [str(link["href"]) for link in line.select("td:last-child a[href]")]

@@ -1,4 +1,4 @@
-"""The public API: what `annotated_transformer` itself offers, imported at its first use."""
+"""The public API: the names that `annotated_transformer` exports, each imported on first use."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 import annotated_transformer
 
 
-def test_law_each_public_name_is_there_and_is_listed():
+def test_law_each_public_name_exists_and_is_listed():
     assert set(annotated_transformer.__all__) == set(annotated_transformer.MODULES)
     for name in annotated_transformer.__all__:
         assert name in dir(annotated_transformer)

@@ -1,4 +1,4 @@
-"""The changelog has the form it names, and what it lists exists."""
+"""The changelog follows the format it names and lists every command and chapter."""
 
 import re
 import tomllib

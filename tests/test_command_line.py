@@ -78,7 +78,7 @@ def test_law_a_trained_model_translates_arguments_and_lines(trained: tuple[Path,
     assert from_arguments.stdout == from_lines.stdout
     said = from_arguments.stdout.decode().splitlines()
     assert len(said) == 3
-    assert set(said) <= {text for _, text in PAIRS}  # German of this language, if not always the right one
+    assert set(said) <= {text for _, text in PAIRS}  # in this language, if not always the right one
 
 
 def test_law_evaluation_prints_bleu_and_its_signature(
@@ -95,7 +95,7 @@ def test_law_evaluation_prints_bleu_and_its_signature(
 
 def test_law_the_same_seed_gives_the_same_model(data: Path, tmp_path: Path):
     def weights(seed: int) -> dict[str, torch.Tensor]:
-        out = str(tmp_path / str(len(list(tmp_path.iterdir()))))  # each time another folder
+        out = str(tmp_path / str(len(list(tmp_path.iterdir()))))  # a new folder each time
         arguments = [*TRAIN, "--steps", "3", "--data", str(data), "--out", out, "--seed", str(seed)]
         assert command_line.main(arguments) == 0
         return checkpoint.load(out)[0].state_dict()
@@ -158,7 +158,7 @@ def test_law_a_signal_from_outside_saves_a_checkpoint(data: Path, tmp_path: Path
     command += ["--data", str(data), "--out", str(tmp_path)]
     metrics = tmp_path / "metrics.jsonl"
 
-    def listen() -> None:  # a shell starts what runs in the background deaf to SIGINT
+    def listen() -> None:  # a shell starts background jobs with SIGINT ignored
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=listen) as process:
@@ -282,7 +282,7 @@ MISTAKES = {
         ["translate", "--beam", "0", "A man"],
         "--beam 0 keeps no hypothesis; give 1 (greedy search) or more",
     ),
-    "a learning rate that is no number": (
+    "a learning rate that is not a number": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--max-lr", "nan"],
         "--max-lr nan is not a positive number; give one",
     ),
@@ -290,7 +290,7 @@ MISTAKES = {
         ["train", "--steps", "1", "--corpus", "multi30k", "--data", "{data}", "--out", "out"],
         "is not a file of the published corpus multi30k (its SHA-256 is",
     ),
-    "a training that diverges": (
+    "a run that diverges": (
         [*TRAIN, "--max-lr", "1e30", "--data", "{data}", "--out", "out"],
         "training has diverged; give a smaller --max-lr, or more than --warmup-steps 30",
     ),
@@ -366,7 +366,7 @@ def test_message_a_user_error_is_one_sentence(
         assert command_line.main([argument.replace("{data}", str(data)) for argument in arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    *_, error = err.splitlines()  # before it, the summary of the corpus
+    *_, error = err.splitlines()  # the lines before it summarize the corpus
     assert error.startswith("error: ")
     assert sentence in error
     assert err.count("error") == 1
@@ -502,7 +502,7 @@ def test_message_too_little_memory(
 
 
 @pytest.mark.message
-def test_message_another_error_of_pytorch_is_a_traceback(monkeypatch: pytest.MonkeyPatch):
+def test_message_other_pytorch_errors_show_a_traceback(monkeypatch: pytest.MonkeyPatch):
     def fail(options: object) -> None:
         raise RuntimeError("a mistake of ours")
 

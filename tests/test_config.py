@@ -8,8 +8,8 @@ import torch
 from annotated_transformer.config import BASE, BIG, TINY, TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 
-# Table 3 of the paper: what a row changes, the millions of parameters it prints, and the millions that the
-# formulas of its section 3 have at V = 37,000.
+# Table 3 of the paper: the changes in a row, the millions of parameters it prints, and the millions that the
+# formulas of section 3 give at V = 37,000.
 TABLE_3 = {
     "base": ({}, 65, 63.05),
     "A, 1 head": ({"num_heads": 1}, None, 63.05),
@@ -33,8 +33,8 @@ PRINTED = {name: row for name, row in TABLE_3.items() if row[1] is not None}
 
 
 def count(config):
-    """Return a model's number of parameters; the shared matrix counts once."""
-    with torch.device("meta"):  # shapes without numbers
+    """Return a model's number of parameters, counting the shared matrix once."""
+    with torch.device("meta"):  # shapes without data
         return sum(parameter.numel() for parameter in Transformer(config).parameters())
 
 
@@ -42,7 +42,7 @@ def count(config):
 def test_oracle_parameters_of_table_3_at_37_000_tokens(changes, printed, millions):
     found = count(dataclasses.replace(BASE, **changes)) / 1e6
     assert round(found, 2) == millions
-    assert printed is None or round(found) != printed  # not one printed count comes out at this vocabulary
+    assert printed is None or round(found) != printed  # this vocabulary reproduces none of the printed counts
 
 
 @pytest.mark.parametrize("name", [name for name in PRINTED if name != "big"])

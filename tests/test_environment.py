@@ -1,4 +1,4 @@
-"""One list of requirements in three files: pyproject.toml, constraints.txt and environment.yml agree."""
+"""The requirements in pyproject.toml, constraints.txt, and environment.yml agree."""
 
 import re
 import tomllib
@@ -26,7 +26,7 @@ def pins(lines: list[str]) -> dict[str, str]:
 
 
 def requirements(*extras: str) -> dict[str, Requirement]:
-    """Return what pyproject.toml asks for directly: the core and the named extras."""
+    """Return the direct requirements in pyproject.toml: the core and the named extras."""
     optional = PROJECT["optional-dependencies"]
     lines = [*PROJECT["dependencies"], *(line for extra in extras for line in optional[extra])]
     return {canonicalize_name(r.name): r for r in map(Requirement, lines)}
@@ -70,7 +70,7 @@ def test_law_the_environment_holds_the_pinned_versions():
         try:
             found[name] = Version(version(name)).public
         except PackageNotFoundError:
-            continue  # of an extra that is not installed, or of another platform
+            continue  # for an extra that is not installed, or for another platform
     assert set(requirements("book", "test")) <= set(found)
     assert found == {name: CONSTRAINTS[name] for name in found}
 

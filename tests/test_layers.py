@@ -1,4 +1,4 @@
-"""The package's layers: an import points down, never up, and nothing that is loaded can run code."""
+"""The package's layers: imports never point up, and no module uses a loader that can run code."""
 
 import ast
 from fnmatch import fnmatchcase
@@ -21,11 +21,11 @@ BELOW = (
     *CHECKPOINTING,
     "evaluation",
     "evaluation.*",
-)  # training and decoding, not each other
+)  # below training and decoding, which may not import each other
 TRAINING, DECODING = ((name, f"{name}.*") for name in ("training", "decoding"))
 TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
 
-# Which modules (patterns; "." is the package itself) a module may import; the first line that fits it counts.
+# The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
     "config": (),
@@ -54,12 +54,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "book": ("*",),
     "book.*": ("*",),
     "commands": TOGETHER,
-    "commands.curves": (*TOGETHER, "book.*"),  # it draws
+    "commands.curves": (*TOGETHER, "book.*"),  # draws figures
     "commands.*": TOGETHER,
     "__main__": ("*",),
 }
-# Tests that look at several modules together, and the modules (patterns) that have no test file of their own.
-# What builds the book is seen in the built book.
+# The modules (patterns) without a test file of the same name, and the file that tests them.
+# The modules that build the book are tested on the built book.
 TESTED_IN: dict[str, str] = {
     "text.toy.words": "text/toy/test_grammar.py",
     "text.toy.lexicon": "text/toy/test_grammar.py",
@@ -82,12 +82,12 @@ TESTED_IN: dict[str, str] = {
     "book.sphinx_*": "book/test_render.py",
     "__main__": "test_command_line.py",
 }
-TOP = ("book", "book.*", "commands", "commands.*", "__main__")  # only the top may import the top
+TOP = ("book", "book.*", "commands", "commands.*", "__main__")  # only these may import each other
 CAN_RUN_CODE = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "torch.load", "torch.save"}
 
 
 def module_name(path: Path) -> str:
-    """Return a file's module below the package, and "." for the package itself."""
+    """Return a file's module name relative to the package; "." is the package itself."""
     parts = path.relative_to(FOLDER).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "."
 
@@ -98,7 +98,7 @@ def modules() -> set[str]:
 
 
 def imported(source: str, module: str, is_package: bool = False) -> set[str]:
-    """Return the modules of the package that a source imports, relative imports resolved."""
+    """Return the modules of the package that a source imports, with relative imports resolved."""
     found = set()
     here = [PACKAGE, *(module.split(".") if module != "." else [])]
     for node in ast.walk(ast.parse(source)):
@@ -107,7 +107,7 @@ def imported(source: str, module: str, is_package: bool = False) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             base = here[: len(here) - node.level + is_package] if node.level else []
             origin = ".".join([*base, *([node.module] if node.module else [])])
-            for alias in node.names:  # `from package import module` imports a module, if there is one
+            for alias in node.names:  # in `from package import name`, the name may be a module
                 name = f"{origin}.{alias.name}"
                 found.add(name if name.removeprefix(f"{PACKAGE}.") in modules() else origin)
     ours = {name for name in found if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
@@ -129,7 +129,7 @@ def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
 
 
 def code_runners(source: str) -> set[str]:
-    """Return what a source names that runs code out of a file it loads."""
+    """Return the names in a source that can run code from a file they load."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""What the Makefile promises: all stages run, one red stage is red, a reader's edits stay."""
+"""The Makefile: all stages run, one failing stage fails `make test`, and a reader's edits are kept."""
 
 import os
 import re
@@ -18,7 +18,7 @@ case "$*" in *"$FAIL"*) test -z "$FAIL";; esac
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """Return a project whose environment only pretends: each program prints how it was called."""
+    """Return a project with a fake environment, in which each program prints how it was called."""
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     (tmp_path / "chapters").mkdir()
     for name in ("pyproject.toml", "constraints.txt", "chapters/first.ipynb", ".venv/ready"):
@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a project, free of what an outer make says."""
+    """Run a command in a project, without the variables of an outer make."""
     outer = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "REQUIRE_ALL"))}
     environment = {**outer, **variables}
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=project, env=environment)
@@ -61,7 +61,7 @@ def test_law_mutate_trusts_only_tests_that_passed_in_this_run(project: Path):
         ]
 
     assert mutate() == ["--green"]
-    assert mutate(FAIL="mypy") == ["--green"]  # says nothing about the tests
+    assert mutate(FAIL="mypy") == ["--green"]  # mypy is not one of the tests
     assert mutate(FAIL="-m message") == [""]
     assert mutate(FAIL="--nbval") == [""]
     assert mutate(MAKEFLAGS="STAGES=mutate") == [""]
@@ -125,7 +125,7 @@ def test_law_oldest_and_newest_have_their_own_environments_and_versions(project:
     assert (project / ".venv" / "ready").read_text(encoding="utf-8") == "one"
 
 
-def test_law_oldest_asks_for_the_lower_bounds(project: Path):
+def test_law_oldest_uses_the_lower_bounds(project: Path):
     shutil.copytree(project / ".venv" / "bin", project / ".venv-oldest" / "bin")
     run(project, "make", "oldest", "PYTHON=.venv/bin/python")
     written = (project / ".venv-oldest" / "constraints.txt").read_text(encoding="utf-8")
@@ -156,7 +156,7 @@ def test_law_lab_renews_its_copies_but_keeps_what_the_reader_changed(project: Pa
     assert copy.read_text(encoding="utf-8") == "mine"
 
 
-def test_law_help_lists_every_verb_and_the_plain_commands():
+def test_law_help_lists_every_target_and_the_plain_commands():
     shown = run(ROOT, "make", "help").stdout
     listed = set(re.findall(r"^  ([a-z-]+)  ", shown, re.MULTILINE))
     verbs = {"book", "serve", "test", "chapters", "lab", "lint", "links", "oldest", "newest", "help"}
@@ -165,7 +165,7 @@ def test_law_help_lists_every_verb_and_the_plain_commands():
     assert "jupyter-book build ." in shown
 
 
-def test_law_an_old_python_is_refused_with_the_way_out(project: Path):
+def test_law_an_old_python_is_refused_with_instructions(project: Path):
     (project / ".venv" / "ready").unlink()
     old = project / "old-python"
     pretend = 'exec python3 -c "import sys; sys.version_info = (3, 9, 1); $2"'

@@ -1,4 +1,4 @@
-"""A commit is checked by `make lint`, on what changed: the same tools, of the same versions, from .venv."""
+"""The pre-commit hooks run the commands of `make lint` on changed files, with the tools in .venv."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 REPOSITORIES = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
 HOOKS = [hook for repository in REPOSITORIES for hook in repository["hooks"]]
-PYTHON = ".venv/bin/python"  # it has the versions of constraints.txt, which tests/test_environment.py checks
+PYTHON = ".venv/bin/python"  # its versions are those in constraints.txt, as tests/test_environment.py checks
 
 
 def test_law_the_hooks_run_the_commands_of_make_lint():
@@ -34,9 +34,7 @@ def test_law_every_file_that_lint_reads_is_passed():
 
 
 @pytest.mark.parametrize(("name", "status"), [("good.py", 0), ("bad.py", 1), ("_build/bad.py", 0)])
-def test_law_a_hook_fails_on_a_bad_file_and_leaves_out_what_lint_leaves_out(
-    tmp_path: Path, name: str, status: int
-):
+def test_law_a_hook_fails_on_a_bad_file_and_skips_what_lint_skips(tmp_path: Path, name: str, status: int):
     (tmp_path / "_build").mkdir()
     (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
     text = '"""A file."""\n' if name.startswith("good") else "import  os\n"

@@ -1,4 +1,4 @@
-"""Skips are few, listed with their reason, and failures in CI."""
+"""Every skip is listed with its reason, and REQUIRE_ALL turns skips into failures."""
 
 import ast
 import os
@@ -20,7 +20,7 @@ FORBIDDEN = {"pytest.xfail", "pytest.mark.xfail", "unittest.skip"}
 
 
 def skips(source: str) -> list[str]:
-    """Return the reason of each skip that a test's source names, or what is wrong with it."""
+    """Return the reason for each skip in a test's source, or what is wrong with it."""
     found = []
     for node in ast.walk(ast.parse(source)):
         name = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
@@ -74,7 +74,7 @@ def test_law_require_all_turns_a_skip_into_a_failure(
         monkeypatch.setenv("REQUIRE_ALL", "1")
     monkeypatch.chdir(tmp_path)
     arguments = ["-q", "-rs", "--import-mode=importlib", "-p", "no:faulthandler", "-p", "no:cacheprovider"]
-    for name in ("conftest", "test_sample"):  # of an earlier case
+    for name in ("conftest", "test_sample"):  # from an earlier case
         monkeypatch.delitem(sys.modules, name, raising=False)
     status = pytest.main([*arguments, f"--rootdir={tmp_path}", str(tmp_path)])
     assert sys.modules["test_sample"].__file__ == str(tmp_path / "test_sample.py")

@@ -1,4 +1,4 @@
-"""The README tells the truth: its code runs, its commands and files exist."""
+"""The README is accurate: its code runs, and its commands and files exist."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ TARGETS = set(re.findall(r"^([a-z][a-z-]*):", MAKEFILE, re.MULTILINE))
 
 
 def blocks(language: str) -> list[str]:
-    """Return the README's code blocks of a language."""
+    """Return the README's code blocks in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
@@ -44,7 +44,7 @@ def test_law_every_file_named_exists(document: str):
     assert [name for name in [*links, *folders] if not list(ROOT.glob(name.rstrip("/")))] == []
 
 
-def test_law_the_command_line_takes_what_is_shown():
+def test_law_the_command_line_accepts_the_commands_shown():
     shell = "\n".join(blocks("sh"))
     commands = re.findall(r"^annotated-transformer (\w+)(.*)$", shell, re.MULTILINE)
     names = ["translate", "translate", "download", "train", "evaluate", "translate"]

@@ -1,4 +1,4 @@
-"""What shipping a model promises: the card tells of the very files that lie beside it."""
+"""Shipping a model: its files, results, and model card agree."""
 
 import dataclasses
 import hashlib
@@ -33,7 +33,7 @@ RECIPE = Recipe(
 
 @pytest.fixture(scope="module", params=["en-de", "de-en"])
 def name(request: pytest.FixtureRequest) -> str:
-    """Return the direction of the model that is shipped."""
+    """Return the translation direction of the shipped model."""
     return request.param
 
 
@@ -47,7 +47,7 @@ def corpus(name: str) -> Corpus:
 
 @pytest.fixture(scope="module")
 def shipped(name: str, corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Ship a model that has hardly been trained; return where its weights and results are."""
+    """Ship a model trained for a few steps, and return the folder of its weights and results."""
     place = tmp_path_factory.mktemp("shipped")
     train_from_recipe(RECIPE, corpus, place / "model", seed=3)
     results = describe_training(RECIPE, corpus, place / "model")
@@ -134,7 +134,7 @@ def test_law_a_card_can_be_written_again(shipped: Path, name: str, monkeypatch: 
 
 
 @pytest.mark.message
-def test_message_a_model_beside_the_result_file_of_another(
+def test_message_a_model_with_the_result_file_of_another(
     shipped: Path, name: str, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(pretrained, "PLACE", shipped / "weights")

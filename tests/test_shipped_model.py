@@ -1,4 +1,4 @@
-"""What the models in the package promise, as they lie there: small, they translate, and say what they are."""
+"""The packaged models are complete and small, translate, and match their results and model cards."""
 
 import json
 import tomllib
@@ -35,7 +35,7 @@ def test_law_these_models_come_with_the_package():
     assert sorted(path.name for path in pretrained.PLACE.iterdir()) == NAMES
 
 
-def test_law_a_model_is_whole_and_small(folder: Path):
+def test_law_a_model_is_complete_and_small(folder: Path):
     assert sorted(path.name for path in folder.iterdir()) == sorted([*checkpoint.FILES, "README.md"])
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 8_000_000
     checkpoint.load(folder)
@@ -74,7 +74,7 @@ def test_law_the_tokenizer_cleans_its_input(folder: Path):
     assert tokenizer.normalize(" „Ja“,\u00a0 sagte er\u200b. ") == '"Ja", sagte er.'
 
 
-def test_law_the_results_are_of_these_files(folder: Path, results: dict):
+def test_law_the_results_describe_these_files(folder: Path, results: dict):
     assert {name: describe_file(folder / name) for name in checkpoint.FILES} == results["files"]
 
 
@@ -83,7 +83,7 @@ def test_law_the_card_is_generated_from_the_results(folder: Path):
     assert (folder / "README.md").read_text(encoding="utf-8") == model_card(record)
 
 
-def test_law_the_card_says_terms_score_and_command(folder: Path, results: dict):
+def test_law_the_card_contains_terms_score_and_command(folder: Path, results: dict):
     card = (folder / "README.md").read_text(encoding="utf-8")
     assert "Attribution: www.manythings.org/anki and tatoeba.org\n" in card
     assert "Licence: CC BY 2.0, https://creativecommons.org/licenses/by/2.0\n" in card

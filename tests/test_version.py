@@ -21,7 +21,7 @@ SCRIPT = Path(sys.executable).parent / "annotated-transformer"
 
 
 def imported_again() -> str:
-    """Return the `__version__` that a new import of the package would give."""
+    """Return the `__version__` that a fresh import of the package gives."""
     return runpy.run_path(str(ROOT / "annotated_transformer" / "__init__.py"))["__version__"]
 
 

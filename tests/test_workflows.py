@@ -1,4 +1,4 @@
-"""The workflows for GitHub: when they run, on what, and that they call nothing else than make."""
+"""The GitHub workflows: their triggers, their platforms, and that they run only make targets."""
 
 import re
 import runpy
@@ -30,7 +30,7 @@ COMMANDS = {
 
 
 def pythons(job: dict) -> list[str]:
-    """Return the versions of Python that a job is set to try."""
+    """Return the Python versions that a job tests."""
     (setup,) = (s["with"] for s in job["steps"] if s.get("uses", "").startswith("actions/setup-python@"))
     version = setup["python-version"]
     return job["strategy"]["matrix"]["python"] if version == "${{ matrix.python }}" else [version]
@@ -79,7 +79,7 @@ def test_law_the_tests_run_on_the_oldest_and_on_a_newer_python():
     assert pythons(JOBS["weekly.yml: newest"]) == ["3.13", "3.x"]
 
 
-def test_law_the_readme_names_what_the_workflows_try():
+def test_law_the_readme_lists_the_versions_that_the_workflows_test():
     rows = re.findall(
         r"^\| GitHub's `([\w-]+)` \| ([\d., x]+) \|", (ROOT / "README.md").read_text("utf-8"), re.M
     )
@@ -87,13 +87,13 @@ def test_law_the_readme_names_what_the_workflows_try():
     assert rows == [(job["runs-on"], ", ".join(pythons(job))) for job in jobs]
 
 
-# What `make oldest` installs.
+# The pins that `make oldest` installs.
 
 OLDEST = runpy.run_path(str(ROOT / "tests" / "oldest.py"))["oldest"]
 
 
 def project(*lines: str) -> dict:
-    """Return a project that needs what the lines say."""
+    """Return a project with these core requirements."""
     return {"dependencies": list(lines), "optional-dependencies": {"book": ["b>=2,<3"], "test": ["t==1.5"]}}
 
 

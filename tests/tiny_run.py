@@ -1,4 +1,4 @@
-"""What the tests of kept trainings share: a tiny training that always begins alike."""
+"""Helpers for testing saved training runs: a tiny run that always starts from the same weights."""
 
 import json
 from collections.abc import Callable
@@ -15,13 +15,13 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.trainer import train
 
-STEPS = 17  # the 23 pairs make 4 batches: four epochs end, and one is left unfinished
+STEPS = 17  # the 23 pairs make 4 batches: four full epochs and a partial one
 BRIEF = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 STATE = "training.safetensors"
 
 
 class Run:
-    """A tiny training that always begins alike, and what it came to."""
+    """A tiny training run with fixed initial weights; calling it returns the final weights and metrics."""
 
     def __init__(self, make_model: Callable[..., Transformer], pairs: list[Pair], **options: object) -> None:
         self.make_model, self.pairs, self.options = make_model, pairs, options
@@ -56,6 +56,6 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 
 def lines(folder: Path) -> list[dict[str, object]]:
-    """Return the metrics, without the wall time."""
+    """Return the logged metrics without the throughput."""
     found = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return [{name: x for name, x in line.items() if name != "tokens_per_second"} for line in found]

@@ -1,3 +1,3 @@
-"""What the tests of kept trainings share."""
+"""Fixtures for testing saved training runs."""
 
 from tests.tiny_run import run as run

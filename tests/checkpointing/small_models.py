@@ -1,4 +1,4 @@
-"""A model and a tokenizer small enough to be saved in every test."""
+"""A model and a tokenizer small enough to save in every test."""
 
 import torch
 

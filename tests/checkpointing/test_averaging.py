@@ -1,4 +1,4 @@
-"""What an average of models promises: every weight is the mean, and models of two kinds have none."""
+"""Averaging models: every weight is the mean, and models of different kinds are rejected."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def test_law_every_weight_is_the_mean_of_all(tmp_path: Path):
         torch.testing.assert_close(tensor, each.mean(dim=0).float(), rtol=0, atol=0)
     weight = models[0].state_dict()["decoder.layers.0.feed_forward.expand.weight"]
     assert not torch.equal(mean["decoder.layers.0.feed_forward.expand.weight"], weight)
-    assert same(checkpoint.load(tmp_path / "0")[0], models[0])  # what was read is not touched
+    assert same(checkpoint.load(tmp_path / "0")[0], models[0])  # the averaged files are unchanged
 
 
 def test_law_averaged_linear_models_predict_the_mean(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""What a saved model promises: it comes back whole, or a sentence says which file is at fault and why."""
+"""A saved model is restored exactly, or the error message names the faulty file and the reason."""
 
 import dataclasses
 import json
@@ -33,11 +33,11 @@ def test_law_loading_restores_the_saved_model_and_tokenizer(
 ):
     model = make_model(positions=positions).to(dtype)
     with torch.no_grad():
-        model.embedding.weight *= 1 + 1e-9  # in float64, numbers that float32 does not have
+        model.embedding.weight *= 1 + 1e-9  # in float64, values that float32 cannot represent
     checkpoint.save(tmp_path, model, make_tokenizer())
     loaded, tokenizer = checkpoint.load(tmp_path)
     assert same(loaded, model)
-    assert not same(make_model(seed=1, positions=positions).to(dtype), model)  # else any model would do
+    assert not same(make_model(seed=1, positions=positions).to(dtype), model)  # otherwise any model passes
     assert {parameter.dtype for parameter in loaded.parameters()} == {dtype}
     assert not loaded.training
     assert all(parameter.requires_grad for parameter in loaded.parameters())
@@ -45,7 +45,7 @@ def test_law_loading_restores_the_saved_model_and_tokenizer(
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
 
 
-def test_law_the_same_model_is_the_same_bytes_wherever_it_is_saved(tmp_path: Path):
+def test_law_a_model_is_saved_as_the_same_bytes_in_every_folder(tmp_path: Path):
     for i in range(9):
         checkpoint.save(tmp_path / str(i), make_model(), make_tokenizer())
     for name in FILES:
@@ -58,13 +58,13 @@ def test_law_a_loaded_model_computes_the_same_logits(tmp_path: Path, dtype: torc
     checkpoint.save(tmp_path, model, make_tokenizer())
     loaded, _ = checkpoint.load(tmp_path)
     src, tgt = torch.tensor([[5, 7, 11, 2, 0], [3, 2, 0, 0, 0]]), torch.tensor([[1, 13, 17], [1, 19, 0]])
-    torch.testing.assert_close(loaded(src, tgt), model(src, tgt))  # and so their types
+    torch.testing.assert_close(loaded(src, tgt), model(src, tgt))  # including dtypes
 
 
 def test_law_half_precision_halves_the_file_with_a_rounding_error_of_1_part_in_2048(tmp_path: Path):
     model = make_model(positions="learned")
     with torch.no_grad():
-        model.embedding.weight[:, 0] *= 1e-6  # below the normal numbers of float16
+        model.embedding.weight[:, 0] *= 1e-6  # subnormal in float16
     for name, stored in {"whole": None, "half": torch.float16}.items():
         checkpoint.save(tmp_path / name, model, make_tokenizer(), stored=stored)
     whole, half = (tmp_path / name / "model.safetensors" for name in ("whole", "half"))
@@ -109,7 +109,7 @@ def test_law_a_newer_model_replaces_an_older_one(folder: Path):
 
 @pytest.mark.message
 @pytest.mark.parametrize("steps", [0, 1, 2, 3])
-def test_message_a_kill_between_two_files_is_noticed(
+def test_message_a_kill_between_two_files_is_detected(
     folder: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ):
     class Killed(BaseException):
@@ -173,7 +173,7 @@ def empty(data: bytes) -> bytes:
 
 
 def rename(data: bytes) -> bytes:
-    """Damage the name under which the weights' own digest is kept."""
+    """Damage the key under which the digest of the weights is stored."""
     return data.replace(b'"model.safetensors"', b'"model.safetensorz"')
 
 
@@ -236,7 +236,7 @@ def test_message_a_config_that_was_changed(folder: Path, change: tuple[str, str]
 
 
 @pytest.mark.message
-def test_message_a_digest_that_is_gone(folder: Path):
+def test_message_a_missing_digest(folder: Path):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes().replace(b'"config.json"', b'"config.jsom"'))
     with pytest.raises(ValueError, match=r"config\.json is not the one that model\.safetensors was saved"):
@@ -281,7 +281,7 @@ def test_message_a_weight_too_large_for_half_precision(tmp_path: Path, other: fl
     with pytest.raises(ValueError, match=expected):
         checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
     assert list(tmp_path.iterdir()) == []
-    checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.bfloat16)  # which reaches further
+    checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.bfloat16)  # which has a larger range
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
@@ -304,7 +304,7 @@ def test_law_half_precision_preserves_values_that_are_not_finite(tmp_path: Path,
 )
 def test_message_shapes_that_do_not_match(tmp_path: Path, field: str, value: int, sentence: str):
     model = make_model()
-    model.config = dataclasses.replace(model.config, **{field: value})  # what no one should do
+    model.config = dataclasses.replace(model.config, **{field: value})  # no caller should do this
     checkpoint.save(tmp_path, model, make_tokenizer())
     expected = r"safetensors has decoder\.layers\.\S+ " + re.escape(
         f"{sentence}; give the two files of one model"

@@ -1,4 +1,4 @@
-"""What epoch_checkpoints promise: the last epochs' models and no others, whatever lay there before."""
+"""Epoch checkpoints: the last epochs' models and no others, regardless of earlier runs in the folder."""
 
 from pathlib import Path
 
@@ -17,10 +17,10 @@ def tokenizer() -> Tokenizer:
 
 def test_law_the_last_epochs_are_kept_and_no_others(make_model, tmp_path: Path, tokenizer: Tokenizer):
     model = make_model(vocab_size=tokenizer.vocab_size)
-    for epoch in (7, 8):  # of a training that was here before
+    for epoch in (7, 8):  # from an earlier run in this folder
         save_epoch(tmp_path, epoch, model, tokenizer, keep=3)
     (tmp_path / "epochs" / "notes").mkdir()
-    for epoch in (1, 2, 3, 4, 5, 5, 6):  # the fifth twice, after a kill
+    for epoch in (1, 2, 3, 4, 5, 5, 6):  # the fifth twice, as after a kill
         with torch.no_grad():
             model.embedding.weight.fill_(epoch)
         save_epoch(tmp_path, epoch, model, tokenizer, keep=3)

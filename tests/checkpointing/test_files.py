@@ -1,4 +1,4 @@
-"""What writing promises: a set of files is complete or as it was before, whatever stops the program."""
+"""Writing a set of files either completes or leaves the old files unchanged, whatever stops the program."""
 
 import errno
 import os
@@ -66,7 +66,7 @@ def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: p
         checkpoint.save(folder, make_model(seed=1, vocab_size=269), make_tokenizer(269))
     assert caught.value.errno == errno.ENOSPC
     assert same(checkpoint.load(folder)[0], make_model())
-    assert sorted(path.name for path in folder.iterdir()) == FILES  # no draft is left to fill the disk
+    assert sorted(path.name for path in folder.iterdir()) == FILES  # no temporary file is left
 
 
 @pytest.mark.message
@@ -94,7 +94,7 @@ weights = os.path.join(folder, "model.safetensors")
 for delay in torch.rand(13, generator=rng).tolist():
     before = os.stat(weights).st_mtime_ns
     child = os.fork()
-    while child == 0:  # the child saves without end
+    while child == 0:  # the child saves forever
         with torch.no_grad():
             model.embedding.weight += 1
         checkpoint.save(folder, model, tokenizer)
@@ -109,13 +109,13 @@ for delay in torch.rand(13, generator=rng).tolist():
 """
 
 
-def test_law_a_kill_leaves_a_whole_model(folder: Path):
+def test_law_a_kill_leaves_a_complete_model(folder: Path):
     command = [sys.executable, "-c", KILLS, folder]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     weights = [float(line) for line in run.stdout.split()]
     assert len(weights) == 13
-    assert weights == sorted(set(weights))  # each kill came after another save, and during the next
+    assert weights == sorted(set(weights))  # each kill came after another save, during the next one
 
 
 @pytest.mark.message

@@ -1,4 +1,4 @@
-"""What a fingerprint promises: equal for equal data, and another one as soon as one value differs."""
+"""Fingerprints: equal for equal data, and different as soon as one value differs."""
 
 import pytest
 
@@ -8,7 +8,7 @@ DATA = ["ein", 1, 2.5, None, ["Wort", "Wörter"]]
 
 
 def test_law_a_fingerprint_does_not_depend_on_the_session():
-    """The digits are written here, so an algorithm that changes, or depends on the session, is noticed."""
+    """The digest is hard-coded to detect an algorithm that has changed or depends on the session."""
     assert fingerprint(DATA) == "47d0dbb50f2b"
 
 

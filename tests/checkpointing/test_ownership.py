@@ -1,4 +1,4 @@
-"""What a training promises to other models: it replaces those that it wrote, and no others."""
+"""A training run replaces the models that it wrote, and no others."""
 
 import dataclasses
 from pathlib import Path
@@ -48,7 +48,7 @@ def own_tokenizer() -> Tokenizer:
 
 
 def foreign(folder: Path) -> dict[str, bytes]:
-    """Save a model that no training wrote, and return what lies there."""
+    """Save a model that no training run wrote, and return the files in the folder."""
     torch.manual_seed(7)
     tokenizer = own_tokenizer()
     shape = dataclasses.replace(SHAPE, vocab_size=tokenizer.vocab_size)
@@ -57,7 +57,7 @@ def foreign(folder: Path) -> dict[str, bytes]:
 
 
 def lying(folder: Path) -> dict[str, bytes]:
-    """Return the files below `folder`, apart from the lock."""
+    """Return the files below `folder`, except the lock."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "training.lock")
     return {str(path): path.read_bytes() for path in files}
 
@@ -81,7 +81,7 @@ def test_message_epoch_checkpoints_without_a_training_state(tmp_path: Path):
     train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
     for name in ("training.safetensors", *checkpoint.FILES):
         (tmp_path / name).unlink()
-    before = lying(tmp_path)  # the last epochs' models
+    before = lying(tmp_path)  # the epoch checkpoints
     with pytest.raises(ValueError, match="holds a model and no training"):
         train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
     assert lying(tmp_path) == before
@@ -131,7 +131,7 @@ def test_law_a_run_killed_between_its_first_model_and_its_first_state_resumes(
     monkeypatch.setattr(RunDirectory, "save", save)
     before = lying(tmp_path / "killed")
     checkpoint.load(tmp_path / "killed")
-    with pytest.raises(ValueError, match="is the state of another training run"):  # though at step 0
+    with pytest.raises(ValueError, match="is the state of another training run"):  # even at step 0
         train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=4)
     assert lying(tmp_path / "killed") == before
     train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)

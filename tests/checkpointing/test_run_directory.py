@@ -1,4 +1,4 @@
-"""What a kept training promises: no kill, no full disk and no second process can lose it or change it."""
+"""Checkpoints survive kills, full disks, and concurrent processes."""
 
 import dataclasses
 import errno
@@ -27,7 +27,7 @@ from tests.tiny_run import BRIEF, STATE, STEPS, Run, lines, same
 
 
 class Stopped(BaseException):
-    """What ends a process, as far as the code around it can tell."""
+    """Simulates the end of the process."""
 
 
 # Laws
@@ -39,7 +39,7 @@ def test_law_saving_checkpoints_does_not_change_the_training_result(run: Run, tm
     alone, expected = run(None)
     assert same(kept, alone)
     assert reports == expected
-    assert not same(kept, run(None, seed=1)[0])  # else any training would do
+    assert not same(kept, run(None, seed=1)[0])  # otherwise any training run would pass
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -76,7 +76,7 @@ def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
 
 
-def test_law_a_training_without_updates_may_be_replaced(run: Run, tmp_path: Path):
+def test_law_a_run_without_updates_may_be_replaced(run: Run, tmp_path: Path):
     with RunDirectory(tmp_path) as run_directory, pytest.raises(TrainingStopped):
         run(run_directory, stop=lambda: True)
     assert read_progress(tmp_path).step == 0
@@ -85,7 +85,7 @@ def test_law_a_training_without_updates_may_be_replaced(run: Run, tmp_path: Path
     assert same(found, run(None, seed=1)[0])
     with RunDirectory(tmp_path) as run_directory:
         again, reports = run(run_directory, seed=1)
-    assert reports == []  # the state is of the second
+    assert reports == []  # the state is that of the second run
     assert same(again, found)
 
 
@@ -141,7 +141,7 @@ def test_law_each_report_is_one_line_of_the_metrics_file(run: Run, tmp_path: Pat
 def test_law_resuming_drops_the_metrics_of_lost_steps(run: Run, tmp_path: Path, monkeypatch):
     with RunDirectory(tmp_path / "whole") as run_directory:
         run(run_directory)
-    with RunDirectory(tmp_path / "killed") as run_directory:  # between its second line and the state
+    with RunDirectory(tmp_path / "killed") as run_directory:  # stopped between its second line and the state
         saves = iter([run_directory.save, None])
         monkeypatch.setattr(run_directory, "save", lambda state: next(saves)(state))
         with pytest.raises(TypeError, match="not callable"):
@@ -165,7 +165,7 @@ from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.training.trainer import train
 
 torch.set_num_threads(1)
-tqdm.set_lock(threading.RLock())  # its own is shared by forks: a child killed with it would stop the next
+tqdm.set_lock(threading.RLock())  # forks share the default lock: a child killed with it would block the next
 folder, kills, seconds, STEPS = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
 config = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 shape = TransformerConfig(vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3)
@@ -179,7 +179,7 @@ def run(run_directory):
     train(model, pairs, config, generator=torch.Generator().manual_seed(0), run_directory=run_directory)
     return model
 
-def kept(where):  # in a process of its own
+def kept(where):  # in its own process
     with RunDirectory(where, seconds=seconds) as run_directory:
         run(run_directory)
 
@@ -194,14 +194,14 @@ for number, delay in enumerate(torch.rand(kills).tolist()):
     child = os.fork()
     if child == 0:
         kept(folder)
-        os._exit(7)  # it was not killed
-    while number % 3 and age() == before:  # each third is killed whether or not it has saved
+        os._exit(7)  # not killed
+    while number % 3 and age() == before:  # every third is killed whether or not it has saved
         time.sleep(0.001)
     time.sleep(0.03 * delay)
     os.kill(child, signal.SIGKILL)
     if os.waitpid(child, 0)[1] != signal.SIGKILL:
         sys.exit("the training ended before the last kill")
-    with RunDirectory(folder) as run_directory:  # what is there can be read at any moment, and is not locked
+    with RunDirectory(folder) as run_directory:  # the state is readable at any time, and not locked
         probe = TrainingConfig(**{**vars(config), "steps": 1})
         if state.exists():
             order = torch.Generator().manual_seed(0)
@@ -224,7 +224,7 @@ def test_law_a_killed_run_gives_the_same_model_when_resumed(
     found = [int(step) for step in run.stdout.split()]
     assert len(found) == kills
     assert found == sorted(found)
-    assert len(set(found)) > kills / 2  # else the kills came before anything was done
+    assert len(set(found)) > kills / 2  # otherwise the kills came before any progress
     assert 0 < found[-1] < steps
 
 
@@ -255,7 +255,7 @@ def test_message_the_state_of_another_training_run(
     with RunDirectory(tmp_path, identity=identity) as run_directory, pytest.raises(ValueError, match=message):
         other(run_directory, **change)
     with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as run_directory:
-        assert same(run(run_directory)[0], expected)  # and it is still there
+        assert same(run(run_directory)[0], expected)  # and the state is still there
 
 
 @pytest.mark.message
@@ -275,7 +275,7 @@ def test_message_an_invalid_time_between_saves(tmp_path: Path, seconds: float):
 
 
 @pytest.mark.message
-def test_message_a_resumed_training_with_another_number_of_threads(
+def test_message_resuming_with_another_number_of_threads(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     with RunDirectory(tmp_path) as run_directory:
@@ -301,12 +301,12 @@ def test_message_two_runs_in_one_folder(run: Run, tmp_path: Path):
         second = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
         assert f"process {os.getpid()} is training into" in second.stderr
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
-    with RunDirectory(tmp_path):  # the lock's file is still there, and its process is not
+    with RunDirectory(tmp_path):  # the lock file is left over from a process that has ended
         assert (tmp_path / "training.lock").read_text() == f"{os.getpid()}\n"
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("failing", [1, 3, 11, 13])  # between them, the folder's names are synced
+@pytest.mark.parametrize("failing", [1, 3, 11, 13])  # the calls in between sync the folder
 def test_message_a_full_disk_leaves_the_last_state(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ):
@@ -346,7 +346,7 @@ def test_message_divergence_names_the_batch_and_keeps_the_previous_step(
             return loss
         if what == "loss":
             return loss * torch.inf
-        return loss + (model.embedding.weight.sum() * 0).sqrt()  # a root's slope at 0 is no number
+        return loss + (model.embedding.weight.sum() * 0).sqrt()  # with gradient NaN
 
     monkeypatch.setattr(trainer, "batch_loss", diverge)
     name = "loss is inf" if what == "loss" else "gradient norm is nan"

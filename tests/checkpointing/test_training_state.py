@@ -1,4 +1,4 @@
-"""What a saved state of training promises: it is whole, of this format, and of this training."""
+"""Damaged training states and metrics are rejected, and so are states of another format version."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -16,7 +16,7 @@ TEXTS = ["A man is sleeping in the park.", "Two dogs.", "A child"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a model that was not trained, and cleans what it reads."""
+    """Return the folder of an untrained model whose tokenizer cleans its input."""
     path = tmp_path_factory.mktemp("weights") / "en-de"
     tokenizer = Tokenizer.train(TEXTS, vocab_size=271).cleaning()
     torch.manual_seed(0)
@@ -25,13 +25,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with torch.no_grad():
         for module in model.modules():
             if isinstance(module, torch.nn.Linear):
-                module.weight *= 4  # an untrained model repeats its input, for the residual wins
+                module.weight *= 4  # an untrained model repeats its input: the residual dominates
     checkpoint.save(path, model, tokenizer, stored=torch.float16)
     return path
 
 
 @pytest.fixture
 def pretrained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make that model the one that comes with the package."""
+    """Make the untrained model the packaged one."""
     monkeypatch.setattr("annotated_transformer.decoding.pretrained.PLACE", folder.parent)
     return folder

@@ -1,4 +1,4 @@
-"""The settings of `train`: which of option, file and model counts, and files that are wrong."""
+"""The settings of `train`: precedence of options, config file, and starting model, and invalid files."""
 
 import argparse
 import dataclasses
@@ -21,7 +21,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.pretrained import pretrained_folder
 from annotated_transformer.training.config import TrainingConfig
 
-MODEL = {  # every field, with a value that is not its default
+MODEL = {  # every field, with a value other than its default
     "vocab_size": 307,
     "max_length": 61,
     "num_layers": 3,
@@ -54,7 +54,7 @@ TRAINING = {
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """Write a file with all settings."""
+    """Write a config file with all settings."""
     (tmp_path / "settings.json").write_text(json.dumps({"model": MODEL, "training": TRAINING}))
     return tmp_path / "settings.json"
 
@@ -102,7 +102,7 @@ def test_law_a_starting_model_determines_the_shape_but_not_the_dropout(folder: P
     found = checkpoint.load(folder)[0].config
     assert found.dropout != 0.1
     assert model_config(parsed(), folder) == dataclasses.replace(found, dropout=0.1)
-    given = parsed(d_model=20, num_layers=1, vocab_size=found.vocab_size, dropout=0.5)  # what it has
+    given = parsed(d_model=20, num_layers=1, vocab_size=found.vocab_size, dropout=0.5)  # its values
     assert model_config(given, folder) == dataclasses.replace(found, dropout=0.5)
 
 
@@ -113,7 +113,7 @@ def test_law_start_accepts_the_name_of_a_packaged_model(
     assert start_folder(None) is None
     assert start_folder(Path("en-de")) == pretrained_folder("en-de") == pretrained
     assert start_folder(Path("en-fr")) == Path("en-fr")
-    Path("en-de").mkdir()  # the user's own
+    Path("en-de").mkdir()  # the user's own folder
     assert start_folder(Path("en-de")) == Path("en-de")
 
 
@@ -208,4 +208,4 @@ def test_message_settings_that_do_not_fit(
     assert command_line.main(["train", *arguments]) == 2
     said = capsys.readouterr()
     assert sentence in said.err
-    assert "training loss" not in said.out + said.err  # it stops before the first update
+    assert "training loss" not in said.out + said.err  # stopped before the first update

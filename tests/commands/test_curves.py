@@ -1,4 +1,4 @@
-"""The command `curves`: an image with a description, under the name that was given."""
+"""The command `curves` writes an image with a description, under the given name."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Which device a training run takes; the tests pretend that CUDA is there."""
+"""The device that a training run uses; CUDA is mocked."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from annotated_transformer.commands.device import take_device
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Pretend that there are three CUDA devices, and record which are taken."""
+    """Mock three CUDA devices, and record which are set."""
     taken: list[int] = []
     monkeypatch.delenv("LOCAL_RANK", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
@@ -19,13 +19,13 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_law_the_cpu_is_the_default_without_cuda(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)  # as some drivers claim
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)  # as some drivers report
     assert take_device(None) == take_device("cpu") == torch.device("cpu")
 
 
 @pytest.mark.parametrize("name", [None, "cuda"])
 @pytest.mark.parametrize(("rank", "device"), [(None, 0), ("0", 0), ("2", 2)])
-def test_law_each_process_takes_a_device_of_its_own(
+def test_law_each_process_uses_its_own_device(
     taken: list[int], monkeypatch: pytest.MonkeyPatch, name: str | None, rank: str | None, device: int
 ):
     if rank is not None:

@@ -1,4 +1,4 @@
-"""The command `download`: it prints the terms first; the corpus can then be loaded."""
+"""The command `download` prints the terms first, and the corpus can then be loaded."""
 
 import hashlib
 import http.server
@@ -20,12 +20,12 @@ LINES = "".join(f"A{i} b.\tEin C{i} d.\n" for i in range(1009))
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Serve a small Tatoeba on this machine, and return the folder it is served from."""
+    """Serve a small Tatoeba on this machine, and yield the served folder."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -53,7 +53,7 @@ def test_law_a_downloaded_corpus_can_be_loaded(tmp_path: Path, capsys: pytest.Ca
     assert terms == SOURCES["tatoeba"].terms
     where = f"--corpus tatoeba --data {tmp_path / 'data'}"
     assert last == f"tatoeba is in {tmp_path / 'data' / 'tatoeba'}; give {where}"
-    assert err == ""  # no bar where no one looks on
+    assert err == ""  # no progress bar without a terminal
     corpus = load_corpus("tatoeba", folder=tmp_path / "data")
     assert sum(map(len, corpus.splits.values())) == 1009
 

@@ -25,7 +25,7 @@ MEANT = [
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict]]:
-    """Have the translator write down what it is asked, and say SAID again and again."""
+    """Mock the translator: record its calls, and return SAID, repeated as needed."""
     asked: list[tuple[list[str], dict]] = []
 
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
@@ -71,14 +71,14 @@ def test_law_bleu_is_computed_by_the_selected_protocol(
     data: Path, capsys: pytest.CaptureFixture[str], protocol: list[str]
 ):
     scores = {"sacrebleu": bleu.sacrebleu_13a(SAID, MEANT), "multi30k": bleu.multi30k_bleu(SAID, MEANT)}
-    assert scores["sacrebleu"].bleu < scores["multi30k"].bleu - 1  # else either would do
+    assert scores["sacrebleu"].bleu < scores["multi30k"].bleu - 1  # otherwise either would pass
     assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *protocol]) == 0
     expected = scores[(protocol or ["sacrebleu"])[-1]]
     assert capsys.readouterr().out == f"BLEU = {expected.bleu:.2f}\n{expected.signature}\n"
 
 
 @pytest.mark.usefixtures("pretrained", "asked")
-def test_law_moses_has_the_rules_of_the_target(data: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_moses_uses_the_rules_of_the_target_language(data: Path, capsys: pytest.CaptureFixture[str]):
     protocol = ["--protocol", "multi30k", "--source", "de", "--target", "en"]
     arguments = ["--data", str(data), "--split", "test", "--pretrained", "en-de", *protocol]
     assert command_line.main(["evaluate", *arguments]) == 0

@@ -1,4 +1,4 @@
-"""Options that several commands share, and error messages that name options instead of fields."""
+"""Options shared by several commands, and error messages that name options instead of fields."""
 
 import argparse
 
@@ -18,7 +18,7 @@ OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, d_model=
         ("(steps=-1): too few steps", "(--steps -1): too few steps"),
         ("beam_size=0 keeps nothing", "--beam 0 keeps nothing"),
         ("give source='en', or another", "give --source en, or another"),
-        ("positions='learned' or d_k=3", "positions='learned' or d_k=3"),  # no options of this command
+        ("positions='learned' or d_k=3", "positions='learned' or d_k=3"),  # not options of this command
         ("text 1 ('d_model=7 is') and \"max_lr\"", "text 1 ('d_model=7 is') and \"max_lr\""),
         ("/runs/max_lr/model, max_lr/3, d_model.json", "/runs/max_lr/model, max_lr/3, d_model.json"),
         ("PyTorch's d_model=7 and the seed's", "PyTorch's --d-model 7 and the seed's"),

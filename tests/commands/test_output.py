@@ -1,4 +1,4 @@
-"""Writing to stdout: the encoding of the terminal, and a reader who closes the stream."""
+"""Writing to stdout: the terminal's encoding, and a reader that closes the stream."""
 
 import io
 import sys

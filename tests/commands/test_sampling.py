@@ -1,4 +1,4 @@
-"""What the options of sampling promise: a seed decides, and each option is a step of the sampling."""
+"""Sampling options: the seed determines the samples, and each filter option is a logits processor."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Signals: they raise immediately, or ask a training run to stop."""
+"""Signals raise immediately, or request that a training run stop."""
 
 import os
 import signal
@@ -20,10 +20,10 @@ RAISED = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: Terminated}
 
 
 def send(number: int) -> BaseException | None:
-    """Send a signal to this process, and return what its handler raised; pytest would end on it."""
+    """Send a signal to this process, and return the handler's exception, which would end pytest."""
     try:
         os.kill(os.getpid(), number)
-        for _ in range(1000):  # a handler runs between two instructions
+        for _ in range(1000):  # handlers run between instructions
             pass
     except (KeyboardInterrupt, Terminated) as error:
         return error
@@ -53,7 +53,7 @@ def test_law_ignored_signals_stay_ignored_and_handlers_are_restored(number: int)
     assert {each: signal.getsignal(each) for each in SIGNALS} == before
 
 
-def test_law_another_thread_leaves_signals_alone():
+def test_law_another_thread_does_not_change_the_signal_handlers():
     seen = []
 
     def work() -> None:
@@ -74,7 +74,7 @@ def test_law_the_first_signal_waits_for_the_next_update_and_a_second_one_raises(
     now = [100.0]
     monkeypatch.setattr(signals.time, "monotonic", lambda: now[0])
     with StopRequest() as stop:
-        assert type(send(number)) is kind  # nothing has asked yet
+        assert type(send(number)) is kind  # not polled yet
         assert not stop()
         assert send(number) is None
         assert stop()

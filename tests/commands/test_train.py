@@ -1,4 +1,4 @@
-"""What `train` makes of its options; that it trains is seen in `tests/test_command_line.py`."""
+"""How `train` interprets its options; training itself is tested in `tests/test_command_line.py`."""
 
 import dataclasses
 from pathlib import Path
@@ -18,7 +18,7 @@ from annotated_transformer.training.config import TrainingConfig
 
 
 class Seen:
-    """What `train` was called with, the last time."""
+    """The arguments of the last call to `train`."""
 
     model: Transformer
     config: TrainingConfig
@@ -28,7 +28,7 @@ class Seen:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
-    """Write down what would be trained, and stop there."""
+    """Record the arguments of `train`, and stop before training."""
     seen = Seen()
     seen.compiled = []
 
@@ -45,7 +45,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Write a small Tatoeba, which lies at `train.en` and `train.de`, too."""
+    """Write a small Tatoeba, also as `train.en` and `train.de`."""
     pairs = [(f"A {i} b.", f"Ein {i} „d“.") for i in range(1009)]
     lines = "".join(f"{en}\t{de}\n" for en, de in pairs)
     (tmp_path / "deu.txt").write_text(lines, encoding="utf-8")
@@ -71,14 +71,14 @@ def begin(data: Path, *options: str) -> None:
         (["--no-bf16"], {"label_smoothing": 0.1, "bf16": False, "steps": 1, "minutes": None}),
     ],
 )
-def test_law_options_are_settings(data: Path, seen: Seen, options: list[str], settings: dict[str, object]):
+def test_law_options_set_the_config(data: Path, seen: Seen, options: list[str], settings: dict[str, object]):
     begin(data, "--device", "cpu", *options)
     assert {name: getattr(seen.config, name) for name in settings} == settings
     assert next(seen.model.parameters()).device == torch.device("cpu")
 
 
 @pytest.mark.parametrize(("options", "seconds"), [([], 180), (["--save-minutes", "7"], 420)])
-def test_law_minutes_between_saves_are_sixty_seconds(
+def test_law_save_minutes_are_converted_to_seconds(
     data: Path, seen: Seen, options: list[str], seconds: float
 ):
     begin(data, *options)
@@ -89,7 +89,7 @@ def test_law_the_number_of_threads_is_the_given_one(data: Path, seen: Seen, monk
     asked: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", asked.append)
     begin(data)
-    assert asked == []  # torch has chosen already
+    assert asked == []  # PyTorch's default is kept
     begin(data, "--threads", "3")
     assert asked == [3]
 
@@ -99,12 +99,12 @@ def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatc
 
     def take(name: str | None) -> torch.device:
         asked.append(name)
-        return torch.device("meta")  # which this machine has
+        return torch.device("meta")  # exists on every machine
 
     monkeypatch.setattr(module, "take_device", take)
     begin(data)
     assert next(seen.model.parameters()).device == torch.device("meta")
-    assert not seen.config.fast  # what is quicker on the processor may not be elsewhere
+    assert not seen.config.fast  # what is faster on the CPU may not be elsewhere
     begin(data, "--device", "cuda", "--fast")
     assert asked == [None, "cuda"]
     assert seen.config.fast
@@ -119,7 +119,7 @@ def test_law_compiling_changes_the_identity_of_a_run(data: Path, seen: Seen):
     assert seen.run_directory.identity == plain | {"compile": "yes"}
 
 
-def test_law_the_first_epochs_are_trained_in_both_directions_as_asked(data: Path, seen: Seen):
+def test_law_the_first_epochs_are_trained_in_both_directions_on_request(data: Path, seen: Seen):
     begin(data)
     assert seen.run_directory.identity["bidirectional"] == 0
     begin(data, "--bidirectional", "2")

@@ -1,4 +1,4 @@
-"""The command `translate`: one line for each line, whatever the text, and its error messages."""
+"""The command `translate`: one output line per input line, whatever the text, and its error messages."""
 
 import functools
 import io
@@ -22,7 +22,7 @@ from annotated_transformer.commands.translate import PROMPT
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 
-TOGETHER = 128  # lines that are translated before the first of them is printed
+TOGETHER = 128  # lines translated before the first of them is printed
 
 
 def feed(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_law_any_text_gives_one_line_without_control_characters(
     out, err = capsys.readouterr()
     assert err == ""
     assert out.count("\n") == 2
-    assert out.endswith(f"\n{alone}")  # its neighbor does not suffer
+    assert out.endswith(f"\n{alone}")  # the other text is not affected
     assert {c for c in out if unicodedata.category(c) == "Cc"} == {"\n"}
 
 
@@ -168,7 +168,7 @@ def test_message_all_bad_lines_are_in_one_report(
         with sys.stdin:
             assert command_line.main(["translate"]) == 2
         out, err = capsys.readouterr()
-        assert out == ""  # not even what is good, nor before the bad lines
+        assert out == ""  # not even the good lines, nor those before the first bad one
         lines = err.removesuffix("; or give --skip-bad to leave such lines blank\n").splitlines()
         assert lines[10:] == ([] if more is None else [more])
         assert [int(line.split("line ")[1].split()[0]) for line in lines[:10]] == list(range(2, 21, 2))
@@ -292,7 +292,7 @@ def test_message_lines_that_cannot_be_translated(
 
 @pytest.fixture
 def lines(tmp_path: Path) -> Path:
-    """Write a file of three lines, the second of which is blank."""
+    """Write a file of three lines; the second is blank."""
     (tmp_path / "in").write_text("Two dogs.\n\nA child\n", encoding="utf-8")
     return tmp_path / "in"
 
@@ -334,7 +334,7 @@ def test_law_a_file_holds_what_was_translated_before_a_signal(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_an_older_output_survives_a_mistake(lines: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytest.CaptureFixture[str]):
     out = lines.with_name("out")
     out.write_text("older")
     lines.write_text("A" * 50 + "\n")
@@ -433,7 +433,7 @@ def test_law_nbest_with_one_hypothesis_is_divided_by_the_length_penalty(
 
 
 class Terminal(io.TextIOWrapper):
-    """A stream that is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def __init__(self, data: bytes = b"") -> None:
         super().__init__(io.BytesIO(data), encoding="utf-8", write_through=True)
@@ -442,7 +442,7 @@ class Terminal(io.TextIOWrapper):
         return True
 
     def text(self) -> str:
-        """Return what was written."""
+        """Return the text written."""
         return self.buffer.getvalue().decode()
 
 
@@ -505,7 +505,7 @@ def test_law_the_model_is_on_the_given_device(
 
     def take(name: str | None) -> torch.device:
         asked.append(name)
-        return torch.device("meta")  # which this machine has
+        return torch.device("meta")  # exists on every machine
 
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
         found.append(next(self.model.parameters()).device)
@@ -546,7 +546,7 @@ def test_law_a_text_is_translated_sentence_by_sentence(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_sentence_that_is_too_long_spoils_its_text_only(capsys: pytest.CaptureFixture[str]):
+def test_law_a_sentence_that_is_too_long_affects_only_its_text(capsys: pytest.CaptureFixture[str]):
     assert command_line.main(["translate", "Two dogs."]) == 0
     two = capsys.readouterr().out
     long = f"Two dogs. {'A' * 50}. {'B' * 50}."

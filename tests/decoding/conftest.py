@@ -1,4 +1,4 @@
-"""A decoder that follows a script."""
+"""A scripted decoder."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from annotated_transformer.model.transformer import Transformer
 
 
 class Scripted:
-    """A step decoder whose scores are a function of what the target holds, whatever the source says."""
+    """A step decoder whose scores are a function of the target so far, regardless of the source."""
 
     def __init__(self, scores: Callable[[list[int]], list[float]], src: Tensor) -> None:
         self.scores, self.tgt, self.steps = scores, [[] for _ in src], 0
@@ -26,5 +26,5 @@ class Scripted:
 
 @pytest.fixture(scope="session")
 def script() -> Callable[[Callable[[list[int]], list[float]]], Callable[[Transformer, Tensor], Scripted]]:
-    """Return what makes a decoder of a function from what was said to the scores of the next token."""
+    """Return a factory of decoders from a function that maps the target so far to next-token scores."""
     return lambda scores: lambda model, src: Scripted(scores, src)

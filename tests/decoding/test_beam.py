@@ -1,4 +1,4 @@
-"""Beam search: with enough width, the best of all targets; with width 1, that of greedy search."""
+"""Beam search: a wide enough beam finds the best of all targets, and a beam of 1 is greedy search."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ def words(ids: torch.Tensor) -> list[list[int]]:
 
 
 def all_targets(symbols: list[int], length: int) -> Iterator[list[int]]:
-    """Yield every target: those that end with EOS, and those that are cut short at `length`."""
+    """Yield every target: those that end with EOS, and those truncated at `length`."""
     others = [symbol for symbol in symbols if symbol != EOS_ID]
     for n in range(length):
         yield from ([*target, EOS_ID] for target in itertools.product(others, repeat=n))
@@ -35,7 +35,7 @@ def all_targets(symbols: list[int], length: int) -> Iterator[list[int]]:
 
 @torch.no_grad()
 def log_probs(model: Transformer, source: list[int], targets: list[list[int]]) -> torch.Tensor:
-    """Return the log-probability of each target, by one pass of the whole model."""
+    """Return the log-probability of each target, from one forward pass of the whole model."""
     tgt = pad(targets)
     read = torch.cat([torch.full_like(tgt[:, :1], BOS_ID), tgt[:, :-1]], dim=1)
     scores = model.eval()(torch.tensor([source]).expand(len(tgt), -1), read)
@@ -65,10 +65,10 @@ def test_oracle_a_beam_as_wide_as_all_targets_is_exhaustive_search(
             assert words(found.ids) == [targets[i] for i in best]
             torch.testing.assert_close(found.log_probs, log_p[[0, 1], best], rtol=0, atol=1e-10)
         greedy_fails |= words(greedy_search(model, pad(sources))) != words(found.ids)
-    assert greedy_fails or length == 1  # else greedy search would pass for a beam
+    assert greedy_fails or length == 1  # otherwise greedy search would pass, too
 
 
-TABLE = {  # of A, B, C and EOS, after what was said
+TABLE = {  # probabilities of A, B, C, and EOS, given the target so far
     (): [0.5, 0.2, 0.2, 0.1],
     (A,): [0.1, 0.4, 0.3, 0.2],
     (A, B): [0.2, 0.2, 0.4, 0.2],
@@ -149,7 +149,7 @@ def test_law_log_probabilities_are_those_of_the_targets(
     ):
         assert log_p.item() == pytest.approx(log_probs(model, source, [ids]).item(), abs=1e-10)
         assert score.item() == pytest.approx(log_p.item() / ((5 + len(ids)) / 6) ** 0.6, abs=1e-10)
-    assert (found.ids != PAD_ID).any(dim=0).all()  # no column of padding alone
+    assert (found.ids != PAD_ID).any(dim=0).all()  # no column is all padding
 
 
 def test_law_results_can_be_used_with_autograd(stirred: Callable[..., Transformer], sources: list[list[int]]):
@@ -163,7 +163,7 @@ def test_law_results_can_be_used_with_autograd(stirred: Callable[..., Transforme
 def test_law_a_search_stops_when_no_hypothesis_can_win(
     stirred: Callable[..., Transformer], script: Callable[..., MakeDecoder]
 ):
-    """EOS has 0.9 at once: the rest, 0.06 at most, would need the length penalty of 400 tokens."""
+    """EOS has 0.9 at once: to beat it, the rest, at most 0.06, needs the length penalty of 400 tokens."""
     model, src = stirred(max_length=101), pad([[4, EOS_ID]])
     decoders = []
 
@@ -180,7 +180,7 @@ def test_law_a_search_stops_when_no_hypothesis_can_win(
 
 
 def test_law_a_finished_hypothesis_narrows_the_beam(model: Transformer, script: Callable[..., MakeDecoder]):
-    """A beam of 2 keeps EOS and A; then one place is left, for A B and not for A EOS, which would win."""
+    """A beam of 2 keeps EOS and A; the one place left goes to A B, not to A EOS, which would have won."""
     after = {(): [0.35, 0.4, 0.25], (A,): [0.48, 0.02, 0.5], (A, B): [0.4, 0.3, 0.3]}  # EOS, A, B
 
     def scores(said: list[int]) -> list[float]:
@@ -191,7 +191,7 @@ def test_law_a_finished_hypothesis_narrows_the_beam(model: Transformer, script: 
     )
     assert found.ids.tolist() == [[A, B, EOS_ID]]
     assert found.log_probs.exp().item() == pytest.approx(0.4 * 0.5 * 0.4)
-    assert found.penalized_log_probs.item() < math.log(0.4 * 0.48) / 2  # what A EOS would have had
+    assert found.penalized_log_probs.item() < math.log(0.4 * 0.48) / 2  # that of A EOS
 
 
 def test_law_dropout_is_off_during_search(model: Transformer, sources: list[list[int]]):
@@ -237,7 +237,7 @@ def test_law_the_first_of_the_nbest_is_the_best(
 
 
 def test_law_missing_hypotheses_are_padding(model: Transformer, script: Callable[..., MakeDecoder]):
-    """Only EOS, or A and then EOS, have a probability: two targets."""
+    """Only two targets have a nonzero probability: EOS, and A EOS."""
 
     def scores(said: list[int]) -> list[float]:
         likely = {EOS_ID: 1.0} if said else {EOS_ID: 0.6, A: 0.4}

@@ -1,4 +1,4 @@
-"""Greedy search: the most likely token at each step, until EOS, whatever else is in the batch."""
+"""Greedy search: the most likely token at each step until EOS, regardless of the rest of the batch."""
 
 import math
 from collections.abc import Callable
@@ -20,7 +20,7 @@ VOCAB = 11
 
 
 def following(*sentences: list[int]) -> Callable[[list[int]], list[float]]:
-    """Return logits that continue the sentence that was begun; one without an end repeats its last token."""
+    """Return logits that continue the sentence begun; a sentence without EOS repeats its last token."""
 
     def scores(said: list[int]) -> list[float]:
         endless = (sentence + sentence[-1:] * 99 for sentence in sentences)
@@ -44,10 +44,10 @@ def test_law_each_token_is_the_most_likely_after_those_before_it(
             src = pad([source])
             found = greedy_search(model, src)[0].tolist()
             logits = model.eval()(src, torch.tensor([[BOS_ID, *found[:-1]]]))
-            logits[..., [PAD_ID, BOS_ID]] = -math.inf  # a target says neither
+            logits[..., [PAD_ID, BOS_ID]] = -math.inf  # a target contains neither
             assert logits[0].argmax(dim=-1).tolist() == found
             said |= set(found)
-    assert len(said) > 2  # else a model that says one word would do
+    assert len(said) > 2  # otherwise a model that repeats one token would pass
 
 
 def test_law_results_do_not_depend_on_batching(stirred: Callable[..., Transformer], sources: list[list[int]]):
@@ -58,7 +58,7 @@ def test_law_results_do_not_depend_on_batching(stirred: Callable[..., Transforme
         assert together == [words(greedy_search(model, pad([source])))[0] for source in sources]
         different |= {tuple(ids) for ids in together}
     assert len(different) > 5
-    assert {ids[-1] == EOS_ID for ids in different} == {True, False}  # some leave the batch early
+    assert {ids[-1] == EOS_ID for ids in different} == {True, False}  # some rows finish early
 
 
 def test_law_a_target_ends_with_eos_and_padding_follows(model: Transformer, script: Callable[..., object]):
@@ -75,7 +75,7 @@ def test_law_a_target_ends_with_eos_and_padding_follows(model: Transformer, scri
 
     found = greedy_search(model, pad([[4, EOS_ID]] * 3), decoder=script(opening))
     assert found.tolist() == [[5, EOS_ID, 0, 0], [EOS_ID, 0, 0, 0], [8, 9, 10, EOS_ID]]
-    assert steps == [0, 0, 0, 1, 1, 2, 3]  # those that have ended take no more steps
+    assert steps == [0, 0, 0, 1, 1, 2, 3]  # finished rows take no more steps
 
 
 def test_law_a_target_without_eos_ends_50_tokens_after_the_length_of_its_source(

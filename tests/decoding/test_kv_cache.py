@@ -1,4 +1,4 @@
-"""Key-value caches: the results of decoding without a cache, with much less work."""
+"""Key-value caches: the same results as decoding without a cache, with much less work."""
 
 from collections.abc import Callable
 
@@ -31,14 +31,14 @@ def test_oracle_cached_steps_give_the_logits_of_one_full_pass(
     model, src, tgt = stirred(**changes), pad(sources), some_targets(len(sources))
     found = decode(decoder, model, src, tgt)
     torch.testing.assert_close(found, model.eval()(src, tgt), rtol=0, atol=1e-10)
-    assert found.std(dim=(0, 1)).min() > 1e-3  # no row and no step is like the others
+    assert found.std(dim=(0, 1)).min() > 1e-3  # the logits differ between rows and steps
 
 
 @pytest.mark.parametrize("changes", [{}, {"attention_bias": True}])
 def test_law_attention_to_a_source_of_padding_alone_is_zero(
     stirred: Callable[..., Transformer], changes: dict
 ):
-    """The searches refuse it, but a decoder must not compute NaN from it."""
+    """The searches reject such a source, but a decoder must not compute NaN from it."""
     model, tgt = stirred(**changes), some_targets(2)
     src = torch.tensor([[4, 5, 2], [0, 0, 0]])
     expected = decode(KeyValueCache, model, src, tgt)
@@ -47,7 +47,7 @@ def test_law_attention_to_a_source_of_padding_alone_is_zero(
 
 @pytest.mark.parametrize("decoder", CACHES)
 def test_law_a_repeated_token_has_its_own_position(stirred: Callable[..., Transformer], decoder: MakeDecoder):
-    """If every step had position 0, the logits would be the same at each step."""
+    """If every step used position 0, the logits would be the same at each step."""
     model, src = stirred(), torch.tensor([[4, 2]])
     tgt = torch.full((1, STEPS), 5)
     found = decode(decoder, model, src, tgt)[0]

@@ -1,4 +1,4 @@
-"""The models that come with the package, and the message about others."""
+"""The packaged models, and the error message about unknown ones."""
 
 import re
 from pathlib import Path

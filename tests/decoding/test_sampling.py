@@ -1,4 +1,4 @@
-"""Sampling: tokens with the probabilities of the model, after the logits processors."""
+"""Sampling: tokens are drawn with the model's probabilities, after the logits processors."""
 
 import math
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def rng(seed: int = 0) -> torch.Generator:
 
 
 def chi_square(drawn: torch.Tensor, expected: list[float]) -> float:
-    """Return Pearson's statistic of the first tokens: about 3 ± 2.4 if they have the expected frequencies."""
+    """Return Pearson's statistic of the drawn tokens: about 3 ± 2.4 if their frequencies are as expected."""
     counts = torch.bincount(drawn, minlength=6)[2:].double()
     wanted = torch.tensor(expected) * len(drawn)
     return ((counts - wanted) ** 2 / wanted)[wanted > 0].sum().item()
@@ -51,8 +51,8 @@ def test_law_tokens_are_sampled_with_their_probabilities(
     src = torch.full((DRAWS, 1), EOS_ID)
     always = script(lambda said: logits()[0].tolist() if not said else [0.0, 0, 99, 0, 0, 0])
     first = sample(model, src, generator=rng(), logits_processors=processors, decoder=always)[:, 0]
-    assert chi_square(first, expected) < 16.3  # exceeded once in a thousand seeds
-    assert chi_square(first, [0.25] * 4) > 100  # else any frequencies would do
+    assert chi_square(first, expected) < 16.3  # exceeded by one seed in a thousand
+    assert chi_square(first, [0.25] * 4) > 100  # otherwise any frequencies would pass
     assert set(first.tolist()) == {token for token, p in enumerate(expected, start=2) if p > 0}
 
 
@@ -71,7 +71,7 @@ def test_law_top_k_keeps_exactly_k_of_equally_likely_tokens():
 @pytest.mark.parametrize(
     ("p", "left"),
     [
-        (1e-20, {3}),  # in floating point, 1 - p is 1
+        (1e-20, {3}),  # 1 - p rounds to 1
         (0.001, {3}),
         (0.49, {3}),
         (0.51, {3, 5}),
@@ -89,7 +89,7 @@ def test_law_top_p_keeps_the_fewest_that_sum_to_p(p: float, left: set[int]):
 
 @pytest.mark.parametrize(("p", "left"), [(1 / 8, 1), (3 / 8, 3), (5 / 8, 5), (7 / 8, 7)])
 def test_law_top_p_keeps_no_more_if_the_sum_is_p(p: float, left: int):
-    found = TopP(p)(torch.zeros(2, 8, dtype=torch.float64))  # each has 1/8, which is exact
+    found = TopP(p)(torch.zeros(2, 8, dtype=torch.float64))  # each probability is 1/8, exactly
     assert found.isfinite().sum(dim=1).tolist() == [left, left]
 
 
@@ -117,7 +117,7 @@ def test_law_samples_depend_on_the_generator(stirred: Callable[..., Transformer]
     expected = torch.rand(3)
     torch.manual_seed(0)
     sample(model, src, generator=rng())
-    assert torch.equal(torch.rand(3), expected)  # the global one is left alone
+    assert torch.equal(torch.rand(3), expected)  # the global generator is not used
 
 
 @pytest.mark.message

@@ -1,4 +1,4 @@
-"""What the texts to translate must be: a list of texts, each with words and room."""
+"""Source texts must be a list of nonempty strings that fit the model's positions."""
 
 import dataclasses
 
@@ -38,7 +38,7 @@ def test_message_a_text_too_long_for_the_positions(translator: Translator):
 
 
 @pytest.mark.message
-def test_message_half_of_a_surrogate_pair(translator: Translator):
+def test_message_a_lone_surrogate(translator: Translator):
     with pytest.raises(
         ValueError, match=r"text 0 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"
     ):

@@ -39,7 +39,7 @@ def translator() -> Translator:
     with torch.no_grad():
         for module in model.modules():
             if isinstance(module, torch.nn.Linear):
-                module.weight *= 4  # an untrained model repeats its input, for the residual wins
+                module.weight *= 4  # an untrained model repeats its input: the residual dominates
     return Translator(model.double().eval(), tokenizer)
 
 
@@ -49,7 +49,7 @@ def test_law_translations_have_the_order_of_the_texts(translator: Translator, ba
     for text in TEXTS:
         ids = torch.tensor(translator.tokenizer.encode_source([text]))
         expected += translator.tokenizer.decode(greedy_search(translator.model, ids).tolist())
-    assert len(set(expected)) == 4  # else their order could not be seen
+    assert len(set(expected)) == 4  # otherwise the order would not be tested
     assert translator.translate(TEXTS, batch_size=batch_size) == expected
 
 
@@ -77,7 +77,7 @@ def test_law_samples_use_the_given_generator_and_logits_processors(translator: T
 
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_law_every_method_decodes_with_the_given_decoder(translator: Translator, beam_size: int):
-    """Hooks that observe a model work with `KeyValueCache` only."""
+    """Hooks that observe a model work only with `KeyValueCache`."""
     made: list[Transformer] = []
 
     def decoder(model: Transformer, src: torch.Tensor) -> KeyValueCache:
@@ -129,13 +129,13 @@ def test_law_a_beam_size_above_1_is_beam_search(translator: Translator):
     found = translator.explain(TEXTS[:1], beam_size=3, length_penalty=penalty)[0]
     assert [found.text] == translator.tokenizer.decode(best.ids.tolist())
     assert found.log_prob == pytest.approx(best.log_probs.item(), abs=1e-10)
-    assert [found.text] != translator.translate(TEXTS[:1])  # else greedy search would do
+    assert [found.text] != translator.translate(TEXTS[:1])  # otherwise greedy search would pass
 
 
 def test_law_the_length_penalty_chooses_between_short_and_long(
     translator: Translator, script: Callable[..., MakeDecoder]
 ):
-    """EOS at once has 0.5, a letter and EOS 0.5 · 0.9: more by the token, less in all."""
+    """EOS alone has 0.5, a letter and EOS 0.45 · 0.9: more per token, less in total."""
     (letter,) = translator.tokenizer.encode_source(["h"])[0][1:2]
     vocab = translator.tokenizer.vocab_size
 
@@ -208,7 +208,7 @@ def test_law_any_text_is_translated(translator: Translator, text: str):
 
 
 def test_law_a_text_that_fills_the_positions_is_translated(translator: Translator):
-    text = "b" * 27  # with the space before it and EOS, 29 tokens
+    text = "b" * 27  # 29 tokens with the leading space and EOS
     (one,) = translator.explain([text])
     assert len(one.source_tokens) == translator.model.config.max_length
     assert [one.text] == translator.translate([text])
@@ -229,7 +229,7 @@ def test_message_a_beam_size_below_1(translator: Translator):
 @pytest.mark.message
 @pytest.mark.parametrize("changes", [{"vocab_size": 307}, {"eos_id": 4}, {"pad_id": 2, "eos_id": 0}])
 def test_message_a_tokenizer_of_another_model(translator: Translator, changes: dict[str, int]):
-    """Its special ids are given, so a model of other ones was trained with another tokenizer."""
+    """The tokenizer's special ids are fixed, so a model with other ids was trained with another tokenizer."""
     config = dataclasses.replace(translator.model.config, **changes)
     found = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
     ours = (translator.tokenizer.vocab_size, 0, 1, 2)

@@ -1,4 +1,4 @@
-"""BLEU by each protocol, and the value of multi-bleu.perl calculated by hand."""
+"""BLEU under each protocol, and the score of multi-bleu.perl calculated by hand."""
 
 import html
 import math
@@ -23,18 +23,18 @@ REFERENCES = ["Ein Mann läuft heute durch den Park.", "Zwei Hunde spielen im ho
 def test_oracle_multi_bleu_by_hand():
     hypotheses = ["der der mann läuft im park", "zwei kinder spielen"]
     references = ["der mann läuft im park heute", "zwei kleine kinder spielen draußen"]
-    # "der" counts once; of the second sentence "kinder spielen" is the only pair, and nothing longer.
+    # "der" counts once; the second sentence matches only one bigram, "kinder spielen", and nothing longer.
     precisions = [(5 + 3) / (6 + 3), (4 + 1) / (5 + 2), (3 + 0) / (4 + 1), (2 + 0) / (3 + 0)]
     brevity = math.exp(1 - (6 + 5) / (6 + 3))
     by_hand = 100 * brevity * math.prod(precisions) ** (1 / 4)
     assert multi30k_bleu(hypotheses, references).bleu == pytest.approx(by_hand, abs=1e-9)
-    assert by_hand == pytest.approx(56.84, abs=0.01)  # 71.0 if brevity cost nothing
+    assert by_hand == pytest.approx(56.84, abs=0.01)  # 71.0 without the brevity penalty
 
 
 def test_law_multi_bleu_is_zero_without_a_correct_4_gram():
     hypotheses, references = ["ein mann läuft schnell"], ["ein mann läuft langsam"]
     assert multi30k_bleu(hypotheses, references).bleu == 0  # precisions 3/4, 2/3, 1/2, 0
-    assert sacrebleu_13a(hypotheses, references).bleu > 30  # which smooths
+    assert sacrebleu_13a(hypotheses, references).bleu > 30  # with smoothing
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -108,6 +108,6 @@ def test_message_different_numbers_of_hypotheses_and_references(protocol: Callab
     with pytest.raises(ValueError, match=r"3 hypotheses but 2 references; give one reference for each hyp"):
         protocol(["a", "b", "c"], ["a", "b"])
     with pytest.raises(ValueError, match=r"2 hypotheses but 3 references; give one reference for each hyp"):
-        protocol(["a", "b"], ["a", "b", "c"])  # the first two would score 100
+        protocol(["a", "b"], ["a", "b", "c"])  # the first two alone would score 100
     with pytest.raises(ValueError, match=r"there are no hypotheses; give at least one"):
         protocol([], [])

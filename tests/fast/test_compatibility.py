@@ -1,4 +1,4 @@
-"""What counts as a changed module, and the models and steps that the key-value caches refuse."""
+"""Detecting changed modules, and the models and steps that the key-value caches reject."""
 
 from collections.abc import Callable
 
@@ -44,25 +44,25 @@ def test_message_the_fast_cache_refuses_other_modules(stirred: Callable[..., Tra
     expected = r"decoder\.layers\.1\.cross_attention\.attention is a Blind, .*; decode with KeyValueCache"
     with pytest.raises(ValueError, match=expected):
         FastKeyValueCache(model, torch.tensor([[4, 2]]))
-    KeyValueCache(model, torch.tensor([[4, 2]]))  # the way out
+    KeyValueCache(model, torch.tensor([[4, 2]]))  # the alternative in the message
 
 
 class Sharp(Transformer):
-    """A model with logits of its own."""
+    """A model that overrides `logits`."""
 
     def logits(self, hidden: Tensor) -> Tensor:
         return 2 * super().logits(hidden)
 
 
 class Shifted(Transformer):
-    """A model with an embedding of its own."""
+    """A model that overrides `embed`."""
 
     def embed(self, ids: Tensor, start: int = 0) -> Tensor:
         return super().embed(ids, start) + 1
 
 
 def on_itself(path: str, method: str) -> Callable[[Transformer], None]:
-    """Return a function that doubles the result of a method of one module."""
+    """Return a function that makes one module's method return twice its result."""
 
     def change(model: Transformer) -> None:
         module = model.get_submodule(path)
@@ -125,7 +125,7 @@ def test_message_the_fast_cache_refuses_a_modified_model(
     change(model)
     with pytest.raises(ValueError, match=rf"^{sentence}.*; decode with KeyValueCache, which calls"):
         FastKeyValueCache(model, src)
-    expected = model(src, tgt)  # and the way out is one
+    expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
     assert (expected - before).abs().max() > 1e-6
 
@@ -156,7 +156,7 @@ def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_ca
     change(model)
     with pytest.raises(ValueError, match=rf"^{sentence}.* decode with NoCache, which calls the whole"):
         decoder(model, src)
-    expected = model(src, tgt)  # and the way out is one
+    expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(NoCache, model, src, tgt), expected, rtol=0, atol=1e-10)
     assert (expected - before).abs().max() > 1e-6
 
@@ -214,7 +214,7 @@ def test_message_a_decoder_refuses_more_tokens_than_positions(model: Transformer
 
 
 class Louder(LayerNorm):
-    """A norm that is computed otherwise."""
+    """A norm with a changed `forward`."""
 
     def forward(self, x):
         return 2 * super().forward(x)
@@ -239,7 +239,7 @@ def test_law_a_method_overridden_in_a_subclass_or_on_the_instance_is_detected():
         "register_full_backward_pre_hook",
     ],
 )
-def test_law_each_kind_of_hook_is_seen_until_it_is_removed(register: str):
+def test_law_each_kind_of_hook_is_detected_until_it_is_removed(register: str):
     layer = nn.Linear(2, 2)
     assert not has_hooks(layer)
     handle = getattr(layer, register)(lambda *_: None)

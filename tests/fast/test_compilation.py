@@ -1,4 +1,4 @@
-"""Compiled stacks: the training of the plain ones, the same parameter names, and working hooks."""
+"""Compiled stacks: the results of plain training, the same parameter names, and working hooks."""
 
 import shutil
 from collections.abc import Callable
@@ -23,7 +23,7 @@ BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
 
 @pytest.fixture
 def captured(monkeypatch: pytest.MonkeyPatch) -> list[fx.GraphModule]:
-    """Collect what is captured, and have it run as it is."""
+    """Collect the captured graphs, which then run uncompiled."""
     graphs: list[fx.GraphModule] = []
 
     def collect(graph: fx.GraphModule, inputs: list[Tensor]) -> Callable[..., object]:
@@ -34,8 +34,8 @@ def captured(monkeypatch: pytest.MonkeyPatch) -> list[fx.GraphModule]:
     return graphs
 
 
-@pytest.mark.message  # not for a sentence: what the shape checker adds cannot be captured
-@pytest.mark.filterwarnings("ignore:The .grad attribute")  # which PyTorch's own tracing looks at
+@pytest.mark.message  # not a message: runs without the shape checker, whose code cannot be captured
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # accessed by PyTorch's own tracing
 def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
     make_model: MakeModel, copy_pairs: MakePairs, captured: list[fx.GraphModule]
 ):
@@ -48,11 +48,11 @@ def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
     (expected_reports, expected), (reports, found) = run(plain), run(compiled)
     assert list(found) == list(expected)
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-12)
-    assert len(expected_reports) > 1  # so that one model was watched more than once
+    assert len(expected_reports) > 1  # so that one model was observed more than once
     for report, wanted in zip(reports, expected_reports, strict=True):
         for name in ("training_loss", "validation_loss", "encoder_cosine", "cross_attention_entropy"):
             assert getattr(report, name) == pytest.approx(getattr(wanted, name), rel=1e-9)
-    assert len(captured) == 2  # encoder and decoder, each once for all lengths
+    assert len(captured) == 2  # encoder and decoder, each captured once for all lengths
 
 
 @pytest.mark.message

@@ -1,4 +1,4 @@
-"""What the fast cache promises: the plain cache's numbers, with fewer operations."""
+"""The fast cache computes the same results as the plain cache, with fewer operations."""
 
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ def test_oracle_large_products_by_onednn_give_the_same_logits(
     changes: dict,
     rows: int | None,
 ):
-    """In float32, `FastKeyValueCache` computes large products by oneDNN: here, all of them."""
+    """In float32, `FastKeyValueCache` computes large products with oneDNN; here, all of them."""
     monkeypatch.setattr(linear, "LARGE", 0)
     monkeypatch.setattr(linear, "CACHED", 0)
     sources = sources[:rows]

@@ -1,4 +1,4 @@
-"""What a layer of the fast cache promises: one step of each attention by its equation."""
+"""A layer of the fast cache computes one step of each attention layer by its equation."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Fast products: those of PyTorch, for any size and layout."""
+"""Fast products match PyTorch's for any size and layout."""
 
 from collections.abc import Callable
 from unittest.mock import Mock
@@ -17,7 +17,7 @@ PRECISION = {torch.float32: 1e-5, torch.float64: 1e-12, torch.bfloat16: 0.03}
 
 
 def operands(dtype: torch.dtype, across: bool) -> list[torch.Tensor]:
-    """Return rows, a weight and a bias; across: the first two are transposed views."""
+    """Return rows, a weight, and a bias; with `across`, the first two are transposed views."""
     rng = torch.Generator().manual_seed(0)
     shapes = [(ROWS, INPUTS), (OUTPUTS, INPUTS), (OUTPUTS,)]
     x, weight, bias = (torch.randn(shape, generator=rng).to(dtype) for shape in shapes)
@@ -63,7 +63,7 @@ def test_oracle_an_output_projection_matches_pytorch_for_any_sequence_of_row_cou
 
 @pytest.mark.parametrize(("rows", "copied_in"), [(1, 1), (2, 0)])
 def test_law_a_large_matrix_is_copied_once(monkeypatch: pytest.MonkeyPatch, rows: int, copied_in: int):
-    """A single product of one row, such as the first of a beam, would not be worth a copy."""
+    """A single product with one row, such as a beam's first step, would not be worth a copy."""
     monkeypatch.setattr(linear, "CACHED", 0)
     x, weight, _ = operands(torch.float32, across=False)
     projection, operations = OutputProjection(weight), []

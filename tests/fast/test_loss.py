@@ -1,4 +1,4 @@
-"""The loss in chunks: the loss and gradients of all logits at once, with less memory."""
+"""The chunked loss: the same loss and gradients as for all logits at once, with less memory."""
 
 import pytest
 import torch
@@ -30,7 +30,7 @@ def test_oracle_loss_and_gradients_equal_those_of_all_logits_at_once(
     expected = label_smoothed_cross_entropy(hidden @ weight.T, labels, smoothing=0.2, pad_id=PAD_ID)
     found = loss_in_chunks(hidden, weight, labels, smoothing=0.2, dtype=torch.float64)
     torch.testing.assert_close(found, expected, rtol=1e-12, atol=0)
-    assert max(sizes) <= 6  # rows of scores at a time
+    assert max(sizes) <= 6  # rows of logits at a time
     assert sum(sizes) == tokens
     for ours, theirs in zip(
         torch.autograd.grad(3 * found, (hidden, weight)),

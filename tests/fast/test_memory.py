@@ -1,4 +1,4 @@
-"""Memory that tensors free stays in the process, so that the next ones cause no page faults."""
+"""Memory freed by tensors stays in the process, so that the next tensors cause no page faults."""
 
 import platform
 import subprocess
@@ -14,18 +14,18 @@ from annotated_transformer.fast.memory import keep_freed_memory
 
 def faults() -> int:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    torch.ones(2**24)  # 64 MB, which glibc always takes from the system, and gives back
+    torch.ones(2**24)  # 64 MB, which glibc always maps from the system and returns to it
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 
 if sys.argv[1] == "keep":
     keep_freed_memory()
 faults()
-print(min(faults() for _ in range(20)))  # small blocks may lie in its way at first
+print(min(faults() for _ in range(20)))  # small blocks may be in the way at first
 """
 
 
 def faults(how: str) -> int:
-    """Return the page faults of a tensor of 64 MB that is allocated and freed again and again."""
+    """Return the page faults of a 64 MB tensor that is allocated and freed repeatedly."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, how], capture_output=True, text=True, check=True, timeout=300
     )

@@ -1,4 +1,4 @@
-"""The fast path: losses and gradients of the plain one, and correct dropout."""
+"""The fast path: the losses and gradients of the plain path, and correct dropout."""
 
 import dataclasses
 from collections.abc import Callable
@@ -25,10 +25,10 @@ MakePairs = Callable[..., list[Pair]]
 def test_oracle_loss_and_gradients_match_the_plain_path(
     loss_of, make_model: MakeModel, copy_pairs: MakePairs
 ):
-    """Without dropout, in which two ways of drawing would differ."""
+    """Dropout is off, because the two paths draw different masks."""
     model = make_model(dropout=0.0).double()
     batch = make_batches(copy_pairs(43), batch_tokens=1009)[0]
-    assert (batch.labels == 0).any()  # padding, which the fast path leaves out
+    assert (batch.labels == 0).any()  # padding, which the fast path skips
     found = []
     for fast in (False, True):
         model.zero_grad()
@@ -162,14 +162,14 @@ def test_law_byte_dropout_keeps_its_fraction_and_the_mean(p: float):
     share = round(256 * p) / 256
     dropped = (y == 0).double()
     assert abs(share - p) <= 1 / 512
-    assert dropped.mean().item() == pytest.approx(share, abs=0.002)  # 4 deviations at most
+    assert dropped.mean().item() == pytest.approx(share, abs=0.002)  # at most 4 sigma
     assert torch.equal(y[y != 0].unique(), torch.tensor([1 / (1 - share)], dtype=torch.float64))
-    for axis in (0, 1):  # no row and no column is favored: below 6 deviations
+    for axis in (0, 1):  # no row or column is favored: less than 6 sigma
         assert (dropped.mean(axis) - share).abs().max() < 6 * (share * (1 - share) / 997) ** 0.5
     neighbors = (dropped[:, 1:] * dropped[:, :-1]).mean().item()
     assert neighbors == pytest.approx(share**2, abs=0.002)  # the bytes of one word are independent
     y.backward(2 * torch.ones_like(y))
-    torch.testing.assert_close(x.grad, 2 * y.detach())  # the same mask on the way back
+    torch.testing.assert_close(x.grad, 2 * y.detach())  # the backward pass uses the same mask
     assert not torch.equal(dropout(x), y)
 
 
@@ -177,7 +177,7 @@ def test_law_byte_dropout_keeps_its_fraction_and_the_mean(p: float):
 def test_law_byte_dropout_drops_some_elements_and_keeps_some(p: float, share: float):
     torch.manual_seed(0)
     y = ByteDropout(p)(torch.ones(1009, 997, dtype=torch.float64))
-    assert (y == 0).double().mean().item() == pytest.approx(share, abs=0.0003)  # 4 deviations at most
+    assert (y == 0).double().mean().item() == pytest.approx(share, abs=0.0003)  # at most 4 sigma
     assert torch.equal(y[y != 0].unique(), torch.tensor([1 / (1 - share)], dtype=torch.float64))
 
 
@@ -188,7 +188,7 @@ def test_law_byte_dropout_is_off_in_evaluation_and_at_zero():
     torch.manual_seed(0)
     first = ByteDropout(0.3)(x)
     torch.manual_seed(0)
-    assert torch.equal(ByteDropout(0.3)(x), first)  # it draws from torch's own generator
+    assert torch.equal(ByteDropout(0.3)(x), first)  # it draws from PyTorch's global generator
 
 
 def of_class(module: nn.Module, kind: type[nn.Module]) -> None:

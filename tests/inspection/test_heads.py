@@ -51,7 +51,7 @@ def test_law_cross_attention_equals_that_of_observe(stirred: Callable[..., Trans
     torch.testing.assert_close(maps["cross"], seen, rtol=0, atol=1e-12)
     assert maps["encoder"].shape == (5, 2, HEADS, 7, 7)
     assert maps["decoder"].shape == (5, 2, HEADS, 7, 7)
-    assert maps["decoder"].triu(1).abs().max() == 0  # no word reads a later one
+    assert maps["decoder"].triu(1).abs().max() == 0  # no position attends to a later one
     assert maps["encoder"].triu(1).abs().max() > 0.1
     for weights in maps.values():
         torch.testing.assert_close(weights.sum(dim=-1), torch.ones_like(weights[..., 0]))
@@ -62,7 +62,7 @@ def test_oracle_entropy_matches_one_sentence_at_a_time(stirred: Callable[..., Tr
     found = head_entropy(model, [together(PAIRS[:2]), together(PAIRS[2:])])
     for kind in KINDS:
         by_hand = [[[] for _ in range(HEADS)] for _ in range(2)]
-        for pair in PAIRS:  # alone, so without padding
+        for pair in PAIRS:  # one at a time, so without padding
             weights = attention_maps(model, together([pair]))[kind][0]
             for layer in range(2):
                 for head in range(HEADS):
@@ -70,7 +70,7 @@ def test_oracle_entropy_matches_one_sentence_at_a_time(stirred: Callable[..., Tr
         assert len(by_hand[0][0]) == sum(map(len, SOURCES if kind == "encoder" else TARGETS))
         mean = torch.tensor(by_hand, dtype=torch.float64).mean(dim=-1)
         torch.testing.assert_close(found[kind], mean, rtol=0, atol=1e-6)
-        assert mean.std() > 0.01  # one head is not like another
+        assert mean.std() > 0.01  # the heads differ
 
 
 def test_law_entropy_is_log_m_for_a_uniform_head_and_0_for_a_hard_one(
@@ -91,7 +91,7 @@ def test_law_entropy_is_log_m_for_a_uniform_head_and_0_for_a_hard_one(
     for kind in KINDS:
         mean = sum(map(math.log, reads[kind])) / len(reads[kind])
         assert found[kind][:, 0].tolist() == pytest.approx([mean, mean], abs=1e-12)
-        # A token that is said twice is read twice, half and half, if no position tells the two apart.
+        # A repeated token's two occurrences share the weight equally if no position distinguishes them.
         assert found[kind][:, 1].max() < 1e-3
         assert 1e-3 < found[kind][:, 2].min()
         assert found[kind][:, 2].max() < mean - 1e-3
@@ -103,7 +103,7 @@ def test_oracle_ablating_a_head_equals_zeroing_its_output_weights(
 ):
     for layer, head in ((0, 2), (1, 0)):
         model, edited = stirred(), stirred()
-        with torch.no_grad():  # W^O has a head's features in its columns
+        with torch.no_grad():  # a head's features are multiplied by its columns of W^O
             attentions(edited, kind)[layer].to_output.weight.view(12, HEADS, 4)[:, head] = 0
         before = outputs(model)
         with ablate_head(model, kind, layer, head):
@@ -137,7 +137,7 @@ def test_law_a_head_can_be_ablated_in_translation(model: Transformer):
     whole = greedy_search(model, src)
     with ablate_head(model, "cross", 0, 1):
         assert greedy_search(model, src).tolist() != whole.tolist()
-        with pytest.raises(ValueError, match="has hooks"):  # rather than pass it by
+        with pytest.raises(ValueError, match="has hooks"):  # rather than ignore the ablation
             greedy_search(model, src, decoder=FastKeyValueCache)
     assert greedy_search(model, src).tolist() == whole.tolist()
 
@@ -156,7 +156,7 @@ def test_law_importance_is_the_increase_of_the_loss(stirred: Callable[..., Trans
 def test_law_cross_attention_heads_of_a_trained_model_are_sharp_and_important(
     learned: tuple[Transformer, WordVocabulary, list[ToyPair]],
 ):
-    """Each raises the loss by more than three times what the choice of sentences changes in that rise."""
+    """Ablating any of them raises the loss by more than three times the sampling noise of that rise."""
     model, vocabulary, held_out = learned
     pairs = [vocabulary.encode(pair) for pair in held_out]
     halves = [make_batches(pairs[i::2], batch_tokens=3001) for i in range(2)]
@@ -173,7 +173,7 @@ def test_law_cross_attention_heads_of_a_trained_model_are_sharp_and_important(
         for head in range(4):
             silenced.enter_context(ablate_head(model, "cross", 0, head))
         blind = mean_loss(model, halves[0])
-    assert blind - mean_loss(model, halves[0]) > rises[0].sum().item()  # the others had stood in for each
+    assert blind - mean_loss(model, halves[0]) > rises[0].sum().item()  # the other heads had made up for each
 
 
 @pytest.mark.message

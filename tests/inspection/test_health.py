@@ -1,4 +1,4 @@
-"""Health: the means, no change to the model, and a collapse that the numbers show."""
+"""Health metrics: the means, an unchanged model, and a collapse that they reveal."""
 
 import math
 
@@ -22,7 +22,7 @@ def watched(model: Transformer, batches: list[Batch]) -> Health:
 
 
 def sentences(*lengths: tuple[int, int]) -> list[tuple[list[int], list[int]]]:
-    """Return pairs of these numbers of source and target tokens."""
+    """Return random pairs with the given numbers of source and target tokens."""
     rng = torch.Generator().manual_seed(0)
     draw = [[torch.randint(4, 17, (n,), generator=rng).tolist() for n in pair] for pair in lengths]
     return [([*src[1:], 2], [1, *tgt[1:], 2]) for src, tgt in draw]
@@ -36,7 +36,7 @@ def test_oracle_health_metrics_match_one_sentence_at_a_time(make_model):
         layer.cross_attention.attention.weights.register_forward_hook(
             lambda module, args, output: weights.append(output)
         )
-    for src, tgt in pairs:  # alone, so without padding
+    for src, tgt in pairs:  # one at a time, so without padding
         memory = model.eval().encode(torch.tensor([src]))[0]
         for i in range(len(src)):
             for j in set(range(len(src))) - {i}:
@@ -97,7 +97,7 @@ def test_law_without_observations_the_means_are_nan(make_model):
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_law_health_shows_the_collapse_at_gain_one_that_the_loss_hardly_shows(make_model, copy_pairs, seed):
-    """Train four post-norm layers for 60 steps; `gain` multiplies the projections that we drew."""
+    """Train four post-norm layers for 60 steps; `gain` multiplies the initial projections."""
 
     def trained(gain: float):
         model = make_model(seed=seed, num_layers=4, d_model=64, d_ff=64, num_heads=4, dropout=0.0)

@@ -35,7 +35,7 @@ def test_law_observed_attention_equals_that_of_decoding_step_by_step(
     read = torch.stack([torch.cat(weights, dim=2) for weights in steps], dim=1)
     said = (tgt != PAD_ID)[:, None, None, :, None]
     torch.testing.assert_close(seen * said, read * said, rtol=0, atol=1e-10)
-    assert (seen[:, 0] - seen[:, 1]).abs().max() > 0.1  # the layers read differently
+    assert (seen[:, 0] - seen[:, 1]).abs().max() > 0.1  # the layers attend differently
 
 
 def test_law_attention_weights_of_real_tokens_sum_to_1(
@@ -85,7 +85,7 @@ def test_message_fused_attention_has_no_weights_to_observe(
     ):
         observe(model, pad(sources), pad(TARGETS))
     plain = stirred(0, attention="scaled_dot_product")
-    plain.load_state_dict(model.state_dict())  # the way out
+    plain.load_state_dict(model.state_dict())  # the alternative in the message
     observe(plain, pad(sources), pad(TARGETS))
 
 
@@ -99,7 +99,7 @@ def test_oracle_the_probability_of_a_target_is_the_product_over_its_words(
         for token in target:
             with evaluating(model):
                 logits = model(torch.tensor([source]), torch.tensor([so_far]))[0, -1]
-            logits[[PAD_ID, BOS_ID]] = -math.inf  # neither occurs within a target
+            logits[[PAD_ID, BOS_ID]] = -math.inf  # neither occurs in a target
             probability *= logits.softmax(dim=-1)[token].item()
             so_far.append(token)
         log_prob = observe(model, torch.tensor([source]), torch.tensor([target])).log_probs.item()

@@ -1,4 +1,4 @@
-"""The shape table of the book is what hooks see in a model with another size for each axis."""
+"""The book's shape table matches the outputs that hooks record; each axis has a different size."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""What the tests of the model share: draws, the comparison with an oracle, and the weights on both sides."""
+"""Fixtures for the model tests: random tensors, comparison with an oracle, and copying of weights."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -14,24 +14,24 @@ from annotated_transformer.model.normalization import LayerNorm
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
-Pair = tuple[Tensor, list[Tensor]]  # a parameter of theirs, and those of ours that it stacks
+Pair = tuple[Tensor, list[Tensor]]  # one of PyTorch's parameters, and those of ours that it stacks
 
 
 @pytest.fixture(autouse=True)
 def one_thread(one_thread: None) -> None:
-    """Keep to one thread in every test of the model: the tensors are tiny."""
+    """Use one thread in every model test, because the tensors are tiny."""
 
 
 @pytest.fixture
 def draw() -> Callable[..., Tensor]:
-    """Return a function that draws a normal float64 tensor of the given shape."""
+    """Return a function that draws a standard normal float64 tensor of the given shape."""
     rng = torch.Generator().manual_seed(0)
     return lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)
 
 
 @pytest.fixture
 def randomized() -> Callable[[nn.Module], nn.Module]:
-    """Return a function that makes a module float64 with no parameter left at 0 or 1."""
+    """Return a function that makes a module float64 and randomizes it: no parameter stays at 0 or 1."""
     rng = torch.Generator().manual_seed(1)
 
     @torch.no_grad()
@@ -46,7 +46,7 @@ def randomized() -> Callable[[nn.Module], nn.Module]:
 
 
 def pairs(ours: nn.Module, theirs: nn.Module) -> Iterable[Pair]:
-    """Yield each parameter of PyTorch's module with ours of the same meaning."""
+    """Yield each parameter of PyTorch's module with our corresponding parameters."""
     match ours:
         case nn.Linear():
             yield theirs.weight, [ours.weight]
@@ -79,9 +79,9 @@ def pairs(ours: nn.Module, theirs: nn.Module) -> Iterable[Pair]:
 
 @pytest.fixture
 def copied() -> Callable[..., list[Pair]]:
-    """Return a function that copies our weights into PyTorch's module and returns who holds whose.
+    """Return a function that copies our weights into PyTorch's module and returns the parameter pairs.
 
-    What ours lacks, a bias in attention, becomes 0 in theirs.
+    Parameters that ours lacks, the biases in attention, are set to 0 in PyTorch's.
     """
 
     @torch.no_grad()
@@ -100,7 +100,7 @@ def copied() -> Callable[..., list[Pair]]:
 
 @pytest.fixture
 def assert_same() -> Callable[..., Tensor]:
-    """Return a function that compares two functions: values, gradients of inputs and of parameters."""
+    """Return a function that compares two functions: values, and gradients of inputs and parameters."""
     rng = torch.Generator().manual_seed(2)
 
     def compare(

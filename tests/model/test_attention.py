@@ -1,4 +1,4 @@
-"""What attention promises: its equations, its laws, its oracles, and what it says when misused."""
+"""Attention: its equations, laws, oracles, and error messages."""
 
 import copy
 import math
@@ -32,7 +32,7 @@ def qkv(draw):
 
 @pytest.fixture
 def tokens(draw):
-    """Return what a multi-head layer reads: queries, keys, values, all of the model's width."""
+    """Return the inputs of a multi-head layer: queries, keys, and values, all of width d_model."""
     return tuple(draw(BATCH, n, D_MODEL) for n in (QUERIES, KEYS, KEYS))
 
 
@@ -54,7 +54,7 @@ with_masks = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 
 
 def blind_mask():
-    """Return a mask under which query 3 may attend nowhere."""
+    """Return a mask under which query 3 may attend to no key."""
     mask = some_mask(QUERIES, KEYS)
     mask[3] = False
     return mask
@@ -70,7 +70,7 @@ def softmax_by_hand(scores):
 
 
 def attend_by_hand(query, key, value, allowed=lambda i, j: True):
-    """Return attention of plain matrices, one number at a time."""
+    """Return attention on plain matrices, computed one number at a time."""
     out = torch.zeros(len(query), value.size(1), dtype=torch.float64)
     for i, q in enumerate(query):
         visible = [j for j in range(len(key)) if allowed(i, j)]
@@ -114,7 +114,7 @@ def test_law_one_head_loses_half_the_variance_of_two_values_whatever_its_weights
     query = torch.ones(50_000, 1, 1).double()
     key = torch.tensor([[alpha], [1 - alpha]]).double().log().expand(50_000, 2, 1)
     values = draw(50_000, 2, 1)
-    head = attention(query, key, values)[:, 0]  # all that a single head hands on of the two
+    head = attention(query, key, values)[:, 0]  # all that a single head passes on from the two
     for value, error in zip(values.unbind(dim=1), errors, strict=True):
         read_out = torch.linalg.lstsq(head, value).solution
         assert (head @ read_out - value).square().mean().item() == pytest.approx(error, abs=0.02)
@@ -136,7 +136,7 @@ def test_law_a_masked_key_has_no_influence(qkv):
     query, key, value = qkv
     mask = (torch.arange(KEYS) != 4).expand(QUERIES, KEYS)
     before = attention(query, key, value, mask)
-    assert (before != 0).any()  # else hiding everything would satisfy the law
+    assert (before != 0).any()  # otherwise hiding everything would satisfy the law
     key[..., 4, :], value[..., 4, :] = 1e6, -1e6
     assert torch.equal(attention(query, key, value, mask), before)
     assert not torch.equal(attention(query, key, value), before)
@@ -176,7 +176,7 @@ def test_law_a_fully_masked_query_outputs_zeros_in_half_precision(qkv):
 
 def test_law_every_output_lies_in_the_convex_hull_of_the_values(qkv, draw):
     out = attention(*qkv)
-    for _ in range(20):  # in every direction, none exceeds the furthest value
+    for _ in range(20):  # in each random direction, no output is further out than the furthest value
         direction = draw(D_V)
         reach = (qkv[2] @ direction).amax(dim=-1, keepdim=True)
         assert (out @ direction <= reach).all()
@@ -298,7 +298,7 @@ def test_message_query_and_key_have_different_batch_sizes(inner, asking, read):
 
 @pytest.mark.message
 @pytest.mark.parametrize("module", [attention, FusedAttention(), AdditiveAttention(4, 4, 5)])
-def test_message_each_key_has_its_value(module):
+def test_message_different_numbers_of_keys_and_values(module):
     with pytest.raises(ValueError, match="7 keys but 5 values; give each key its value"):
         module(torch.zeros(3, 4), torch.zeros(7, 4), torch.zeros(5, 6))
 

@@ -1,4 +1,4 @@
-"""The two models that repeat a sentence, against sums written as loops."""
+"""The two models that copy a sentence match sums written as loops."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""What the decoder promises: PyTorch's function, no look into the future, a memory that is read."""
+"""The decoder: PyTorch's results, no access to future positions, and a memory that is read."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ TGT_WORDS = torch.arange(TGT) < torch.tensor([[TGT], [3]])
 SRC_WORDS = torch.arange(SRC) < torch.tensor([[4], [SRC]])
 TGT_PADDING, SRC_PADDING = TGT_WORDS[:, None, None, :], SRC_WORDS[:, None, None, :]
 
-# Ours (target, memory), and PyTorch's arguments for the same thing; there True = may not attend.
+# Our masks (target, memory), and PyTorch's equivalent arguments, where True = may not attend.
 THEIR_PADDING = {"tgt_key_padding_mask": ~TGT_WORDS, "memory_key_padding_mask": ~SRC_WORDS}
 MASKS = {
     "no mask": (None, None, {}),
@@ -34,14 +34,14 @@ ACTIVATIONS = {"relu": nn.ReLU(), "gelu": nn.GELU()}
 
 
 def our_layer(add_norm, activation="relu", bias=False):
-    """Return a decoder layer, built of its parts."""
+    """Return a decoder layer assembled from its parts."""
     attentions = (MultiHeadAttention(D_MODEL, HEADS, bias=bias) for _ in range(2))
     add_norms = (add_norm(D_MODEL, 0.0) for _ in range(3))
     return DecoderLayer(*attentions, FeedForward(D_MODEL, D_FF, ACTIVATIONS[activation]), *add_norms)
 
 
 def their_layer(add_norm, activation="relu"):
-    """Return PyTorch's layer; `copied` sets its attention's biases to 0, unless ours has some."""
+    """Return PyTorch's layer; `copied` sets its attention biases to 0 unless ours has biases."""
     sizes = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": D_FF, "dropout": 0.0}
     return nn.TransformerDecoderLayer(
         **sizes, activation=activation, batch_first=True, norm_first=add_norm is PreNorm
@@ -50,7 +50,7 @@ def their_layer(add_norm, activation="relu"):
 
 @pytest.fixture
 def inputs(draw):
-    """Return the target's vectors and the memory."""
+    """Return the target vectors and the memory."""
     return draw(BATCH, TGT, D_MODEL), draw(BATCH, SRC, D_MODEL)
 
 
@@ -99,7 +99,7 @@ def test_oracle_the_stack_matches_pytorch(
 
 
 def readers(out, x):
-    """Return, for each pair of positions, whether the derivative of y_i by x_j is anything but 0."""
+    """Return, for each pair of positions, whether the derivative of y_i with respect to x_j is nonzero."""
     grads = [torch.autograd.grad(out[:, i].square().sum(), x, retain_graph=True)[0] for i in range(TGT)]
     return torch.stack([grad.abs().sum(dim=(0, 2)) != 0 for grad in grads])
 
@@ -173,7 +173,7 @@ def test_law_cross_attention_does_not_see_the_order_of_the_memory():
     before = attend(x, z, z, SRC_WORDS[:1])
     moved = z[:, order]
     torch.testing.assert_close(attend(x, moved, moved, SRC_WORDS[:1, order]), before, **EXACT)
-    assert (attend(x, moved, moved, SRC_WORDS[:1]) - before).abs().max() > 1e-3  # the mask moves, too
+    assert (attend(x, moved, moved, SRC_WORDS[:1]) - before).abs().max() > 1e-3  # the mask must move, too
 
 
 @pytest.mark.equation("eq-decoder-layer")
@@ -204,4 +204,4 @@ def test_law_the_first_rows_of_one_pass_are_those_of_the_prefix(inputs, randomiz
     for t in range(1, TGT):
         prefix = decoder(x[:, :t], z, CAUSAL[:t, :t])
         torch.testing.assert_close(whole[:, :t], prefix, **EXACT)
-        assert (bare[:, :t] - decoder(x[:, :t], z)).abs().max() > 1e-3  # without the mask
+        assert (bare[:, :t] - decoder(x[:, :t], z)).abs().max() > 1e-3  # not without the mask

@@ -1,4 +1,4 @@
-"""What the shared matrix promises: rows in, scores out, at the scale of the positions."""
+"""The shared matrix: rows as embeddings, dot products as scores, at the scale of the positions."""
 
 import pytest
 import torch
@@ -25,7 +25,7 @@ def test_oracle_a_lookup_is_the_product_with_one_hot_rows(ids, randomized):
 @pytest.mark.equation("eq-shared-gradient")
 def test_oracle_the_gradient_is_the_sum_of_a_sparse_and_a_dense_part(ids, draw, randomized):
     embedding, labels = randomized(TokenEmbedding(VOCAB, D_MODEL)), ids.roll(1)
-    mix = draw(TOKENS, TOKENS)  # stands for the layers in between
+    mix = draw(TOKENS, TOKENS)  # stands in for the layers in between
     x = embedding(ids)
     hidden = mix @ x
     logits = embedding.logits(hidden)

@@ -1,4 +1,4 @@
-"""What the encoder promises: PyTorch's function, and no order but the one that positions bring."""
+"""The encoder: PyTorch's results, and no dependence on word order except through positions."""
 
 import pytest
 import torch
@@ -14,10 +14,10 @@ BATCH, TOKENS, HEADS, D_MODEL, D_FF, LAYERS = 2, 7, 3, 12, 17, 3
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
 
 CAUSAL = torch.ones(TOKENS, TOKENS, dtype=torch.bool).tril()
-WORDS = torch.arange(TOKENS) < torch.tensor([[TOKENS], [4]])  # the second sentence has 4
+WORDS = torch.arange(TOKENS) < torch.tensor([[TOKENS], [4]])  # the second sentence has 4 words
 PADDING = WORDS[:, None, None, :]
 
-# Ours, and PyTorch's two arguments for the same thing; there True = may not attend.
+# Our mask, and PyTorch's two equivalent arguments, where True = may not attend.
 MASKS = {
     "no mask": (None, {}),
     "causal": (CAUSAL, {"mask": ~CAUSAL}),
@@ -30,13 +30,13 @@ ACTIVATIONS = {"relu": nn.ReLU(), "gelu": nn.GELU()}
 
 
 def our_layer(add_norm, activation="relu", bias=False):
-    """Return an encoder layer, built of its parts."""
+    """Return an encoder layer assembled from its parts."""
     parts = MultiHeadAttention(D_MODEL, HEADS, bias=bias), FeedForward(D_MODEL, D_FF, ACTIVATIONS[activation])
     return EncoderLayer(*parts, add_norm(D_MODEL, 0.0), add_norm(D_MODEL, 0.0))
 
 
 def their_layer(add_norm, activation="relu"):
-    """Return PyTorch's layer; `copied` sets its attention's biases to 0, unless ours has some."""
+    """Return PyTorch's layer; `copied` sets its attention biases to 0 unless ours has biases."""
     sizes = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": D_FF, "dropout": 0.0}
     return nn.TransformerEncoderLayer(
         **sizes, activation=activation, batch_first=True, norm_first=add_norm is PreNorm
@@ -86,7 +86,7 @@ def test_oracle_the_stack_matches_pytorch(
 def test_oracle_pytorchs_fast_path_for_inference_agrees_too(x, randomized, copied):
     ours, theirs = randomized(our_layer(PostNorm)), their_layer(PostNorm)
     copied(ours, theirs)
-    with torch.no_grad():  # its condition, with eval mode; above, gradients keep it from that path
+    with torch.no_grad():  # required for the fast path, like eval mode; above, gradients prevent it
         torch.testing.assert_close(ours.eval()(x), theirs.eval()(x), **EXACT)
 
 

@@ -1,4 +1,4 @@
-"""What the feed-forward network promises: two maps, one token at a time."""
+"""The feed-forward network: two linear maps, applied to each token separately."""
 
 import pytest
 import torch

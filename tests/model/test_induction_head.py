@@ -1,4 +1,4 @@
-"""An induction head, found and ablated: two layers of attention copy what followed an earlier copy."""
+"""An induction head, found and ablated: two attention layers copy the token after an earlier copy."""
 
 import functools
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 class AttentionOnly(nn.Module):
-    """A causal language model of attention layers with one head each, and nothing else."""
+    """A causal attention-only language model with one head per layer."""
 
     def __init__(self, num_layers: int) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class AttentionOnly(nn.Module):
         self.to_logits = nn.Linear(D_MODEL, SYMBOLS)
 
     def forward(self, ids: Tensor, ablated: int | None = None) -> Tensor:
-        """Score the symbol after each position; the `ablated` layer adds nothing."""
+        """Return the logits of the symbol after each position; the `ablated` layer adds nothing."""
         x = self.positions(self.embedding(ids))
         for layer, (norm, attention) in enumerate(zip(self.norms, self.attentions, strict=True)):
             if layer != ablated:
@@ -43,9 +43,9 @@ class AttentionOnly(nn.Module):
 
 
 def draw(count: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Return prefixes of different symbols, repeated to the end, and the length of each prefix.
+    """Return prefixes of distinct symbols, repeated to the end, and the length of each prefix.
 
-    Their lengths differ: with one length for all, a single layer would look back by position.
+    The lengths vary: with a fixed length, a single layer would look back by position.
     """
     period = torch.randint(SHORTEST, LONGEST + 1, (count, 1), generator=rng)
     symbols = torch.rand(count, SYMBOLS, generator=rng).argsort(dim=1)
@@ -55,7 +55,7 @@ def draw(count: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
 def loss_on_the_repeated(
     model: AttentionOnly, ids: Tensor, period: Tensor, ablated: int | None = None
 ) -> Tensor:
-    """Return the mean loss where a symbol has come before, so that the next one can be known."""
+    """Return the mean loss where a symbol has occurred before, so that the next one is predictable."""
     logits = model(ids, ablated)[:, :-1]
     losses = F.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
     return losses[torch.arange(TOKENS - 1) >= period].mean()
@@ -63,7 +63,7 @@ def loss_on_the_repeated(
 
 @dataclass(frozen=True)
 class Trained:
-    """A model, fresh sequences, and where each layer attends in them: batch × queries × keys."""
+    """A model, unseen sequences, and each layer's attention weights on them: batch × queries × keys."""
 
     model: AttentionOnly
     ids: Tensor
@@ -77,7 +77,7 @@ class Trained:
 
 @functools.cache
 def train(num_layers: int) -> Trained:
-    """Train for some seconds, and look inside on sequences of another seed."""
+    """Train for a few seconds, and record the attention weights on sequences from another seed."""
     torch.manual_seed(0)
     model, rng = AttentionOnly(num_layers), torch.Generator().manual_seed(0)
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, betas=(0.9, 0.98))
@@ -117,7 +117,7 @@ def test_law_the_first_head_attends_to_the_previous_token(two_layers: Trained):
 
 
 def test_law_the_second_head_attends_to_tokens_that_follow_earlier_copies(two_layers: Trained):
-    """Key j is behind an earlier copy where token j - 1 is the query's own symbol."""
+    """Key j follows an earlier copy if token j - 1 is the query's own symbol."""
     ids, period = two_layers.ids, two_layers.period
     same = ids.unsqueeze(2) == ids.roll(1, dims=1).unsqueeze(1)
     behind = same & causal_mask(TOKENS) & (torch.arange(TOKENS) > 0)

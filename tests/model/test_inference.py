@@ -1,4 +1,4 @@
-"""What a model in use promises: its parts train again afterwards, and targets hold no padding and no BOS."""
+"""Inference: modules return to their modes afterwards, and targets contain no padding and no BOS."""
 
 import dataclasses
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):
 def test_law_the_special_ids_of_the_model_are_used(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
-    other_id = torch.tensor([7, 8, 9, 3, 4, 5, 6, 0, 1, 2, 10])  # of each of the first model's ids
+    other_id = torch.tensor([7, 8, 9, 3, 4, 5, 6, 0, 1, 2, 10])  # for each id of the first model
     model = stirred(norm="pre")
     other = stirred(norm="pre", pad_id=7, bos_id=8, eos_id=9)
     with torch.no_grad():

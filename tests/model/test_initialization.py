@@ -1,4 +1,4 @@
-"""What the first weights promise: their scales, and that a generator decides them."""
+"""Initial weights: their scales, and that the generator determines them."""
 
 import math
 from dataclasses import replace
@@ -59,9 +59,9 @@ def test_law_the_generator_decides_every_weight():
 
 
 def spread_after_training(gain, seed):
-    """Train six post-norm layers a little on reversing words; return 1 − the mean cosine between positions.
+    """Train six post-norm layers briefly to reverse words; return 1 − the mean cosine between positions.
 
-    `gain` multiplies the query, key and value matrices that `initialize` drew.
+    `gain` multiplies the query, key, and value matrices drawn by `initialize`.
     """
     torch.manual_seed(seed)
     model = Transformer(replace(SMALL, vocab_size=9, num_layers=6, d_model=64, d_ff=64, num_heads=4))

@@ -1,4 +1,4 @@
-"""What the lookups promise: their equations, and what they say when misused."""
+"""The lookups: their equations and error messages."""
 
 import math
 
@@ -19,7 +19,7 @@ def inputs(draw):
 
 
 def mean(weights, values):
-    """Return the mean of vectors with these weights, which need not sum to 1."""
+    """Return the weighted mean of the values; the weights need not sum to 1."""
     return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
 
@@ -108,7 +108,7 @@ def test_law_each_word_is_fed_back(draw, randomized):
     said = captioner.write(cells, start=1, length=4)
     assert said.shape == (BATCH, 4)
     last = torch.cat([torch.ones(BATCH, 1, dtype=torch.long), said[:, :-1]], dim=1)
-    assert torch.equal(captioner(last, cells).argmax(dim=-1), said)  # the words fed back are the words said
+    assert torch.equal(captioner(last, cells).argmax(dim=-1), said)  # each word is predicted from the last
     other = captioner.write(cells, start=2, length=4)
     assert not torch.equal(other, said)
 

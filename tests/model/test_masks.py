@@ -1,4 +1,4 @@
-"""What the masks promise: True = may attend, j ≤ i, and never a padding key."""
+"""The masks: True = may attend, j ≤ i, and never a padding key."""
 
 import pytest
 import torch
@@ -6,7 +6,7 @@ from torch import nn
 
 from annotated_transformer.model.masks import causal_mask, decoder_mask, padding_mask
 
-PAD = 3  # not 0, so that a forgotten pad_id shows
+PAD = 3  # not 0, to detect a forgotten pad_id
 IDS = torch.tensor([[5, 0, 7, 9, PAD], [8, 4, PAD, PAD, PAD]])
 BATCH, TOKENS = IDS.shape
 

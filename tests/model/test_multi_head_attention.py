@@ -1,4 +1,4 @@
-"""What multi-head attention promises: its equation, PyTorch's numbers, and clear refusals."""
+"""Multi-head attention: its equation, PyTorch's results, and error messages."""
 
 import copy
 import math
@@ -26,7 +26,7 @@ D_MODEL = 12  # = HEADS · 4
 
 @pytest.fixture
 def tokens(draw):
-    """Return what a multi-head layer reads: queries, keys, values, all of the model's width."""
+    """Return the inputs of a multi-head layer: queries, keys, and values, all of width d_model."""
     return tuple(draw(BATCH, n, D_MODEL) for n in (QUERIES, KEYS, KEYS))
 
 
@@ -50,7 +50,7 @@ with_masks = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 
 
 def head_by_hand(layer, i, query, key, value):
-    """Return one head of a multi-head layer: its own three matrices, then attention."""
+    """Return one head of a multi-head layer: its own three projections, then attention."""
     d_k = layer.to_query.out_features // layer.num_heads
     d_v = layer.to_value.out_features // layer.num_heads
     w_query, w_key = (p.weight[i * d_k : (i + 1) * d_k].T for p in (layer.to_query, layer.to_key))
@@ -136,7 +136,7 @@ def test_oracle_multi_head_matches_pytorch(tokens, randomized, copied, assert_sa
     found = copied(ours, theirs)
     if mask is None or mask.ndim == 2:
         their_mask = None if mask is None else ~mask
-    else:  # theirs has (batch · heads, queries, keys), and True = may not
+    else:  # theirs has shape (batch · heads, queries, keys), and True = may not attend
         their_mask = ~mask.expand(BATCH, HEADS, QUERIES, KEYS).flatten(0, 1)
     assert_same(
         lambda *x: ours(*x, mask),
@@ -179,4 +179,4 @@ def test_message_an_invalid_number_of_heads_lists_the_valid_ones(num_heads, widt
     )
     with pytest.raises(ValueError, match=sentence):
         MultiHeadAttention(12, num_heads, **widths)
-    assert MultiHeadAttention(12, 5, d_k=4, d_v=7).to_output.in_features == 35  # the second way out
+    assert MultiHeadAttention(12, 5, d_k=4, d_v=7).to_output.in_features == 35  # the message's alternative

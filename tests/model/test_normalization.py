@@ -1,4 +1,4 @@
-"""What normalization promises: tokens stay apart, and dropout falls on what a sub-layer adds."""
+"""Normalization: tokens are normalized separately, and dropout is applied to the sub-layer's output."""
 
 import pytest
 import torch
@@ -20,7 +20,7 @@ def test_law_four_features_by_hand():
     torch.testing.assert_close(norm(x), expected, **EXACT)
 
 
-def test_law_a_token_is_normalized_by_itself(draw):
+def test_law_each_token_is_normalized_separately(draw):
     norm, x = LayerNorm(D_MODEL).double(), draw(BATCH, TOKENS, D_MODEL)
     before = norm(x)
     changed = x.clone()
@@ -53,7 +53,7 @@ def test_oracle_layer_norm_matches_pytorch(draw, randomized, copied, assert_same
 
 
 def test_oracle_the_default_eps_is_pytorchs():
-    x = torch.tensor([1e-3, -1e-3, 2e-3], dtype=torch.float64)  # so small that eps counts
+    x = torch.tensor([1e-3, -1e-3, 2e-3], dtype=torch.float64)  # so small that eps matters
     torch.testing.assert_close(LayerNorm(3).double()(x), nn.LayerNorm(3).double()(x), **EXACT)
 
 
@@ -123,7 +123,7 @@ def test_law_dropout_is_applied_only_to_the_output_of_the_sublayer(draw, kind):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("width", [1, 5])  # one feature would be broadcast to seven
-def test_message_a_norm_takes_tokens_of_its_width(width):
+@pytest.mark.parametrize("width", [1, 5])  # a single feature would broadcast to seven
+def test_message_tokens_of_the_wrong_width(width):
     with pytest.raises(ValueError, match=rf"x has {width} features, this norm has d_model=7; give tokens of"):
         LayerNorm(7)(torch.zeros(2, 3, width))

@@ -1,4 +1,4 @@
-"""The arithmetic of parameters agrees with the models that are built."""
+"""The computed parameter counts agree with the models."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What pooling promises: the mean of the words, whatever stands in the padding, and no order of its own."""
+"""Pooling: the mean over the words, regardless of the padding and of the word order."""
 
 import pytest
 import torch

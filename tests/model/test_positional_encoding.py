@@ -1,4 +1,4 @@
-"""What positions promise: the paper's formula, its geometry, and a start that is only an offset."""
+"""Positional encodings: the paper's formula, its geometry, and `start` as an offset into the table."""
 
 import math
 
@@ -40,7 +40,7 @@ def test_law_an_offset_is_a_rotation_whatever_the_position():
     assert (table[:-offset] - table[offset:]).abs().max() > 1
     random = torch.randn(200, D_MODEL, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     fit = torch.linalg.lstsq(random[:-offset], random[offset:])
-    assert (random[:-offset] @ fit.solution - random[offset:]).abs().mean() > 0.5  # no other table does it
+    assert (random[:-offset] @ fit.solution - random[offset:]).abs().mean() > 0.5  # not for a random table
 
 
 @pytest.mark.equation("eq-rotation")
@@ -59,7 +59,7 @@ def test_law_the_rotation_of_an_offset_moves_each_position_forward_and_back():
         block = turn[2 * i : 2 * i + 2, 2 * i : 2 * i + 2].flatten().tolist()
         wanted = [math.cos(angle), math.sin(angle), -math.sin(angle), math.cos(angle)]
         assert block == pytest.approx(wanted, abs=1e-12)
-    assert (turn != 0).sum() == 2 * D_MODEL  # nothing beside the blocks
+    assert (turn != 0).sum() == 2 * D_MODEL  # zero outside the blocks
     assert turn.dtype == torch.float64
 
 
@@ -84,7 +84,7 @@ def test_law_positions_have_equal_norms_and_dot_products_depend_only_on_distance
 
 
 def test_law_wavelengths_grow_from_two_pi_to_almost_ten_thousand_times_that():
-    table = sinusoids(2, 512)  # sin of one step is the frequency, where it is small
+    table = sinusoids(2, 512)  # at position 1, a small sine is close to the frequency
     assert table[1, 0].item() == pytest.approx(math.sin(1))
     longest = 2 * math.pi / math.asin(table[1, 510].item())
     assert longest / (2 * math.pi * 10_000) == pytest.approx(10_000 ** (-2 / 512))
@@ -146,7 +146,7 @@ def test_message_a_rotation_turns_pairs():
 
 @pytest.mark.message
 @pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
-@pytest.mark.parametrize("width", [1, 4])  # one feature would be broadcast to six
+@pytest.mark.parametrize("width", [1, 4])  # a single feature would broadcast to six
 def test_message_positions_are_as_wide_as_the_tokens(kind, width):
     with pytest.raises(ValueError, match=rf"tokens have {width} features, these positions d_model=6; give"):
         kind(6, 11)(torch.zeros(2, 3, width))

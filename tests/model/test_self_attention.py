@@ -1,4 +1,4 @@
-"""What self-attention promises: its equations, its oracles, and two things that one layer cannot do."""
+"""Self-attention: its equations, its oracles, and two things that one layer cannot do."""
 
 import itertools
 import math

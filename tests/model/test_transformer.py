@@ -1,4 +1,4 @@
-"""What the whole model promises: PyTorch's function, one shared matrix, no leak, a live encoder."""
+"""The whole model: PyTorch's results, one shared matrix, no leaks, and an encoder that is used."""
 
 import copy
 import math
@@ -37,7 +37,7 @@ def ids():
 
 @pytest.fixture
 def padded_ids(ids):
-    """Return sources and targets of which the second and the first end in padding."""
+    """Return sources and targets; the second source and the first target end in padding."""
     src, tgt = (x.clone() for x in ids)
     src[1, 4:], tgt[0, 3:] = SMALL.pad_id, SMALL.pad_id
     return src, tgt
@@ -47,7 +47,7 @@ def padded_ids(ids):
 
 
 def their_stack(config, final):
-    """Return PyTorch's encoder-decoder of the same sizes."""
+    """Return PyTorch's encoder-decoder with the same sizes."""
     sizes = {"d_model": config.d_model, "nhead": config.num_heads, "dim_feedforward": config.d_ff}
     options = {"dropout": 0.0, "activation": config.activation, "batch_first": True}
     options["norm_first"] = config.norm == "pre"
@@ -107,7 +107,7 @@ def test_oracle_logits_match_pytorchs_transformer_with_one_shared_embedding_matr
         rows = [[p / 10_000 ** (i // 2 * 2 / 12) for i in range(12)] for p in range(11)]
         angles = torch.tensor(rows, dtype=torch.float64)
         table = torch.where(torch.arange(12) % 2 == 0, angles.sin(), angles.cos())
-        ours.positions.table.copy_(table)  # the module rounds to float32
+        ours.positions.table.copy_(table)  # the module's own table is rounded to float32
     else:
         table = ours.positions.table.detach()
     src, tgt = padded_ids
@@ -139,16 +139,16 @@ def test_law_appended_padding_changes_nothing(randomized, ids, norm):
     assert (unmasked - before).abs().max() > 1e-2
 
 
-def test_law_padding_before_the_words_is_unread_too(randomized, ids):
+def test_law_padding_before_the_words_is_ignored_too(randomized, ids):
     model, (src, tgt) = randomized(Transformer(replace(SMALL, positions="learned"))), ids
     left = F.pad(src, (2, 0), value=SMALL.pad_id)
     left_tgt = F.pad(tgt, (2, 0), value=SMALL.pad_id)
     with torch.no_grad():
         before = model(left, left_tgt)
-        model.positions.table[:2] *= -9  # what stands there has no influence
+        model.positions.table[:2] *= -9  # the padding's positions have no influence
         after = model(left, left_tgt)
     torch.testing.assert_close(after[:, 2:], before[:, 2:], **EXACT)
-    assert not torch.allclose(after[:, :2], before[:, :2])  # a padding query sees nothing but itself
+    assert not torch.allclose(after[:, :2], before[:, :2])  # a padding query sees only itself
 
 
 def test_law_scores_depend_on_the_past_of_the_target_and_on_all_of_the_source(randomized, ids):
@@ -191,7 +191,7 @@ def test_law_without_positions_the_source_is_a_bag_of_words(randomized, ids):
     torch.testing.assert_close(model(turned, tgt), model(src, tgt), **EXACT)
 
 
-def test_law_decoding_from_a_kept_memory_is_the_forward_pass(randomized, padded_ids):
+def test_law_decoding_from_a_stored_memory_matches_the_forward_pass(randomized, padded_ids):
     model, (src, tgt) = randomized(Transformer(SMALL)), padded_ids
     mask = padding_mask(src, 0)
     memory = model.encode(src, mask)

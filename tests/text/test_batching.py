@@ -1,4 +1,4 @@
-"""Batches: each pair once, similar lengths, the limit of tokens, and the shift by one."""
+"""Batching: each pair is in one batch, lengths are similar, the token budget holds, labels are shifted."""
 
 import itertools
 
@@ -62,7 +62,7 @@ def test_law_the_longest_sequence_of_either_side_counts_towards_the_budget(side:
     pairs: list[Pair] = [(ids, short) if side == 0 else (short, ids) for ids in long]
     batches = make_batches(pairs, batch_tokens=11)
     assert all(max(batch.src.numel(), batch.tgt.numel()) <= 11 for batch in batches)
-    assert len(batches) < len(pairs)  # else each pair might have a batch to itself
+    assert len(batches) < len(pairs)  # otherwise each pair might have its own batch
 
 
 def test_law_batches_have_pairs_of_similar_length(pairs: list[Pair]):
@@ -80,9 +80,9 @@ def test_law_the_generator_decides_the_order(pairs: list[Pair]):
     first, second = (make_batches(pairs, batch_tokens=BUDGET, generator=generator) for _ in range(2))
     assert rows(first) == rows(make_batches(pairs, batch_tokens=BUDGET, generator=rng()))
     assert rows(first) != rows(second)
-    assert {frozenset(r) for r in rows(first)} != {frozenset(r) for r in rows(second)}  # other company, too
+    assert {frozenset(r) for r in rows(first)} != {frozenset(r) for r in rows(second)}  # regrouped, too
     lengths = [batch.tgt.size(1) for batch in first]
-    assert lengths != sorted(lengths)  # else every epoch would go from short to long
+    assert lengths != sorted(lengths)  # otherwise every epoch would go from short to long
 
 
 @pytest.mark.equation("eq-right-shift")
@@ -95,7 +95,7 @@ def test_law_input_and_labels_are_the_target_shifted_by_one():
         [BOS_ID, EOS_ID, 0, 0],
     ]
     assert batch.labels.tolist() == [[5, 6, 7, EOS_ID], [5, EOS_ID, PAD_ID, PAD_ID], [EOS_ID, 0, 0, 0]]
-    assert (batch.labels == EOS_ID).sum() == 3  # no sentence loses its end
+    assert (batch.labels == EOS_ID).sum() == 3  # every sentence keeps its EOS
     assert batch.num_labels == 4 + 2 + 1
 
 

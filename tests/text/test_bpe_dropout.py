@@ -1,4 +1,4 @@
-"""BPE dropout: the same text, other tokens in each epoch, and the same ones in each run."""
+"""BPE dropout: the same text, different tokens in each epoch, and the same tokens in each run."""
 
 import pytest
 import torch
@@ -41,7 +41,7 @@ def test_law_segmentations_depend_on_epoch_and_seed_only(tokenizer: Tokenizer):
     first, again = (BPEDropout(tokenizer, TEXTS, p=0.1, seed=0, longest=99, groups=7) for _ in range(2))
     other = BPEDropout(tokenizer, TEXTS, p=0.1, seed=1, longest=99, groups=7)
     epochs = [first(3), first(4), other(3)]
-    assert again(3) == epochs[0]  # whichever were asked for before
+    assert again(3) == epochs[0]  # regardless of the epochs before
     assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
 
 
@@ -63,7 +63,7 @@ def test_law_a_tokenizer_leaves_out_a_fraction_p_of_merges(tokenizer: Tokenizer)
     rng = torch.Generator().manual_seed(0)
     ids = tokenizer.encode_source(["der kleine Hund"])[0]
     letters = tokenizer.with_dropout(1 - 1e-9, rng).encode_source(["der kleine Hund"])[0]
-    assert len(letters) == len("der kleine Hund") + 2 > len(ids)  # a blank before the first word, and EOS
+    assert len(letters) == len("der kleine Hund") + 2 > len(ids)  # the space before the first word, and EOS
     assert tokenizer.with_dropout(0.0, rng).encode_source(["der kleine Hund"]) == [ids]
     assert tokenizer.with_dropout(0.5, rng).vocab_size == tokenizer.vocab_size
 

@@ -1,4 +1,4 @@
-"""What cleaning changes in a sentence."""
+"""Cleaning: which characters it changes, and that it is idempotent."""
 
 import unicodedata
 
@@ -28,6 +28,6 @@ def test_law_invisible_characters_and_variants_are_normalized(text: str, cleaned
 )
 def test_law_a_clean_sentence_stays_as_it_is(text: str):
     once = clean(text)
-    assert once != text  # else there would be nothing to clean
+    assert once != text  # otherwise there would be nothing to clean
     assert clean(once) == once
     assert unicodedata.is_normalized("NFC", once)

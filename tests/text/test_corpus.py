@@ -1,4 +1,4 @@
-"""The corpora, their splits, and the messages about files that are not as they should be."""
+"""The corpora, their splits, and the error messages about invalid files."""
 
 import dataclasses
 import gzip
@@ -41,7 +41,7 @@ def test_law_only_a_line_feed_ends_a_sentence(tmp_path: Path):
     assert read_pairs(tmp_path, "train") == [("a\u2028b\x0cc", "d")]
 
 
-def test_law_compressed_files_are_the_same(tmp_path: Path):
+def test_law_compressed_files_contain_the_same_pairs(tmp_path: Path):
     write(tmp_path, en=b"One.\n", de=b"Eins.\n")
     plain = read_pairs(tmp_path, "train")
     for path in list(tmp_path.iterdir()):
@@ -151,8 +151,8 @@ def test_law_a_link_to_a_file_is_a_file(tmp_path: Path):
     assert read_pairs(tmp_path, "train") == [("One.", "Eins.")]
 
 
-# What the models in the package have learned from, and what their cards' scores are of. Any other cut
-# shows them in the test what they have learned by heart.
+# The splits that the packaged models were trained and evaluated on. With any other splits, their test data
+# would contain sentences that they have memorized.
 OF_THE_PACKAGE = {
     "train": (166_388, "10c87d22ca90"),
     "val": (1_752, "9da828e398eb"),
@@ -178,7 +178,7 @@ def tatoeba(folder: Path, lines: list[str]) -> Path:
 
 
 def sentences(splits: Splits) -> dict[str, set[str]]:
-    """Return each split's sentences as a reader hears them, of both languages."""
+    """Return each split's sentences in both languages, without case and punctuation."""
     return {
         split: {" ".join(re.findall(r"\w+", text.casefold())) for pair in pairs for text in pair}
         for split, pairs in splits.items()
@@ -253,7 +253,7 @@ def test_law_a_parent_folder_of_corpora_can_be_given(tmp_path: Path, monkeypatch
     corpus = load_corpus("tatoeba")
     assert corpus == load_corpus("tatoeba", folder=folder) == load_corpus("tatoeba", folder=tmp_path)
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path / "nowhere"))
-    assert load_corpus("tatoeba", folder=folder) == corpus  # what is given counts more
+    assert load_corpus("tatoeba", folder=folder) == corpus  # the argument takes precedence
 
 
 def test_law_every_summary_ends_with_the_terms(tmp_path: Path):
@@ -264,7 +264,7 @@ def test_law_every_summary_ends_with_the_terms(tmp_path: Path):
 
 
 def test_oracle_the_splits_of_the_real_tatoeba_are_complete_and_do_not_overlap(root: Path, shared_data: Path):
-    command = [sys.executable, "-c", LOAD_TATOEBA, str(shared_data)]  # without the shape checker: it is slow
+    command = [sys.executable, "-c", LOAD_TATOEBA, str(shared_data)]  # without the slow shape checker
     run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
     splits, skipped = json.loads(run.stdout)
     assert sum(map(len, splits.values())) + sum(skipped.values()) == 169_813
@@ -285,14 +285,14 @@ def test_oracle_the_real_multi30k_keeps_its_published_splits(shared_data: Path):
     tests = {f"test_{which}": 1000 for which in ("2016_flickr", "2017_flickr")}
     tests |= {"test_2017_mscoco": 461, "test_2018_flickr": 1071}
     assert sizes == {"train": 29_000 - 2, "val": 1014, **tests}
-    assert corpus.skipped == {"empty": 0, "mismatched": 2}  # their German is ""
+    assert corpus.skipped == {"empty": 0, "mismatched": 2}  # their German text is empty
     first = "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche."
     assert corpus.splits["train"][0] == ("Two young, White males are outside near many bushes.", first)
 
 
 @pytest.fixture
 def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Publish two files as Multi30k."""
+    """Write two files and register their digests as those of Multi30k."""
     write(tmp_path, en=b"One.\n", de=b"Eins.\n")
     sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in tmp_path.iterdir())
     source = dataclasses.replace(SOURCES["multi30k"], sums="\n".join(sums))
@@ -330,7 +330,7 @@ def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(ValueError, match=re.escape(expected)):
         load_corpus("tatoeba")
     with pytest.raises(ValueError, match=r"ANNOTATED_TRANSFORMER_DATA to it$"):
-        load_corpus("files")  # nobody else has these
+        load_corpus("files")  # the user's own files cannot be downloaded
 
 
 @pytest.mark.message
@@ -350,7 +350,7 @@ def test_message_a_language_that_a_corpus_does_not_have(name: str, source: str, 
 
 @pytest.mark.message
 @pytest.mark.parametrize(("line", "columns"), [("Go.", 1), ("a\tb\tc\td", 4)])
-def test_message_another_number_of_columns(tmp_path: Path, line: str, columns: int):
+def test_message_a_wrong_number_of_columns(tmp_path: Path, line: str, columns: int):
     folder = tatoeba(tmp_path, ["Run!\tLauf!", line])
     with pytest.raises(
         ValueError, match=rf"deu\.txt, line 2 has {columns} columns; give English, German and"
@@ -377,7 +377,7 @@ def test_message_a_missing_corpus(tmp_path: Path):
 
 
 def own_files(folder: Path, number: int = 997) -> Path:
-    """Write `train.en` and `train.fr`, whose sentences differ; every third pair occurs twice."""
+    """Write `train.en` and `train.fr` with `number` distinct sentences; every third pair occurs twice."""
     lines = [f"Sentence {i}." for i in range(number) for _ in range(1 + (i % 3 == 0))]
     for language, word in (("en", "Sentence"), ("fr", "Phrase")):
         text = "".join(f"{line}\n" for line in lines).replace("Sentence", word)
@@ -411,7 +411,7 @@ def test_law_val_and_test_have_a_limited_number_of_pairs(tmp_path: Path, monkeyp
     monkeypatch.setattr(module, "OWN_PAIRS", 31)
     corpus = load_corpus("files", folder=own_files(tmp_path, 1999), target="fr")
     for split in ("val", "test"):
-        assert 15 < len(corpus.splits[split]) < 47  # with 5 %, about 130
+        assert 15 < len(corpus.splits[split]) < 47  # 5% would be about 130
 
 
 def test_law_too_few_sentences_stay_in_train(tmp_path: Path):

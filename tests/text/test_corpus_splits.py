@@ -1,4 +1,4 @@
-"""Splits: no sentence in two of them, every pair in one, and the same ones on every machine."""
+"""Splits: no two share a sentence, every pair is in one, and they are the same on every machine."""
 
 import itertools
 import random
@@ -13,7 +13,7 @@ SHARE = 0.2
 
 @pytest.fixture
 def pairs() -> list[SentencePair]:
-    """Return chains: each English sentence has two Germans, and shares the second with the next."""
+    """Return chains: each English sentence has two translations and shares the second with the next one."""
     chains = ((chain, link, german) for chain in range(101) for link in range(3) for german in (0, 1))
     return [(f"E {chain} {link}.", f"D {chain} {link + german}!") for chain, link, german in chains]
 
@@ -26,7 +26,7 @@ def test_law_no_two_splits_share_a_sentence(pairs: list[SentencePair]):
     splits = split_by_sentence(pairs, share=SHARE)
     assert list(splits) == ["train", "val", "test"]
     for one, other in itertools.combinations(splits.values(), 2):
-        assert chains(one)  # else nothing would be shared
+        assert chains(one)  # otherwise nothing could be shared
         assert not chains(one) & chains(other)
 
 
@@ -54,7 +54,7 @@ def test_law_sentences_that_differ_in_case_and_punctuation_are_the_same(
         homes = [[name for name, split in splits.items() if pair in split] for pair in (one, other)]
         assert homes[0] == homes[1]
         together |= {*homes[0]}
-    assert len(together) > 1  # else one split might take all
+    assert len(together) > 1  # otherwise one split might take all pairs
 
 
 def test_law_sentences_without_a_word_are_different_sentences(pairs: list[SentencePair]):
@@ -86,7 +86,7 @@ def test_law_splits_depend_on_the_seed_only(pairs: list[SentencePair]):
 def test_law_a_split_is_shuffled(pairs: list[SentencePair]):
     train = split_by_sentence(pairs, share=SHARE)["train"]
     neighbors = sum(a[0].split()[1] == b[0].split()[1] for a, b in itertools.pairwise(train))
-    assert neighbors < len(train) / 10  # in the corpus's order, five of six are of one chain
+    assert neighbors < len(train) / 10  # in corpus order, five of six neighbors are in one chain
 
 
 @pytest.mark.message

@@ -21,7 +21,7 @@ HALF = 100_019
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serve DATA on this machine, in the way that `behavior` names; `ranges` keeps what was asked."""
+    """Serve DATA on this machine as `behavior` specifies; `ranges` records the requested ranges."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -38,7 +38,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     server: Server
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def do_GET(self) -> None:
         asked = self.headers["Range"]
@@ -154,7 +154,7 @@ def test_law_all_files_of_a_corpus_are_downloaded_to_its_folder(
     assert download("tatoeba", tmp_path / "data") == inside
     assert {path.name: path.read_bytes() for path in inside.iterdir()} == {"one.gz": DATA, "two.gz": DATA}
     (inside / "one.gz").unlink()
-    assert download("tatoeba", str(inside)) == inside  # its own folder is meant, too
+    assert download("tatoeba", str(inside)) == inside  # the corpus's own folder is accepted, too
     assert server.ranges == [None] * 3
     assert sorted(path.name for path in inside.iterdir()) == ["one.gz", "two.gz"]
 
@@ -218,7 +218,7 @@ def test_message_the_connection_breaks(server: Server, tmp_path: Path):
 @pytest.mark.message
 def test_message_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with socket.socket() as nobody:  # bound, but it does not listen
+    with socket.socket() as nobody:  # bound, but not listening
         nobody.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}/file"
         with pytest.raises(

@@ -1,4 +1,4 @@
-"""Reading lines of plain and compressed text, and the messages about other files."""
+"""Reading lines of plain and compressed text, and the error messages about invalid files."""
 
 import gzip
 import re

@@ -1,4 +1,4 @@
-"""Preprocessing by Moses: the results of its scripts, and processing twice."""
+"""Moses preprocessing: the output of its scripts, processing twice, and recasing."""
 
 import gzip
 from pathlib import Path
@@ -9,7 +9,7 @@ from annotated_transformer.evaluation.bleu import sacrebleu_13a
 from annotated_transformer.text.moses import Recaser, moses_lowercase
 
 
-# What normalize-punctuation.perl and tokenizer.perl gave for the text in lower case, escapes undone.
+# The output of normalize-punctuation.perl and tokenizer.perl for the lowercased text, with escapes undone.
 @pytest.mark.parametrize(
     ("language", "text", "prepared"),
     [
@@ -28,7 +28,7 @@ def test_oracle_preprocessing_matches_the_scripts_of_moses(language: str, text: 
 
 
 def test_law_text_is_lowercased_before_tokenization():
-    # Moses keeps the period of "Dr." and, before a small letter, of any word.
+    # Moses keeps the period of "Dr." and, before a lowercase letter, of any word.
     assert moses_lowercase("Ein Satz. Noch einer.", "de") == "ein satz. noch einer ."
 
 
@@ -74,7 +74,7 @@ def test_law_a_training_sentence_is_restored():
     recase = Recaser(PLAIN, "de")
     for text in PLAIN[:2]:
         assert recase(moses_lowercase(text, "de")) == text
-    assert recase("der mann und der elch .") == "Der Mann und der elch."  # an unknown word stays small
+    assert recase("der mann und der elch .") == "Der Mann und der elch."  # an unknown word stays lowercase
     assert recase("") == ""
 
 
@@ -84,7 +84,7 @@ def test_law_recasing_uses_the_most_frequent_form_and_ignores_first_words():
 
 
 def test_law_most_captions_are_restored(shared_data: Path):
-    """A reference that is prepared and recased is the best that a model of prepared text can say."""
+    """A model of preprocessed text can do no better than the preprocessed and recased references."""
     recase = Recaser(_captions(shared_data, "train", "de"), "de")
     captions = _captions(shared_data, "val", "de")
     found = [recase(moses_lowercase(text, "de")) for text in captions]

@@ -1,4 +1,4 @@
-"""The pinned digests and the folder of a corpus."""
+"""Published corpora: their pinned digests, terms, and folders."""
 
 import hashlib
 import re

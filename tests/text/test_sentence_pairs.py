@@ -1,4 +1,4 @@
-"""Which pairs of sentences are left out."""
+"""Filtering: which sentence pairs are left out."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Splitting into sentences: nothing is lost, and abbreviations do not end a sentence."""
+"""Sentence splitting: nothing is lost, and abbreviations do not end a sentence."""
 
 import pytest
 
@@ -9,7 +9,7 @@ TEXTS = {
     "de": ["Das ist z. B. gut.", "Dr. Meier kam am 3. Mai.", "„Komm!“, sagte er.", "Nein?"],
     "fr": ["Il dort !", "Vraiment ?", "Oui."],
     "zh": ["今天天气很好。", "我们去公园吧\uff01"],
-    "xx": ["One.", "Two."],  # no language
+    "xx": ["One.", "Two."],  # not a language
 }
 
 

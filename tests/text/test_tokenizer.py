@@ -1,4 +1,4 @@
-"""The tokenizer: nothing lost, deterministic training, special tokens, and error messages."""
+"""The tokenizer: lossless encoding, deterministic training, special tokens, and error messages."""
 
 import random
 import sys
@@ -39,7 +39,7 @@ def tokenizer() -> Tokenizer:
 def test_law_decoding_gives_the_normalized_text_back(tokenizer: Tokenizer):
     ids = tokenizer.encode_source(CORPUS + STRANGE)
     expected = [unicodedata.normalize("NFC", text).strip() for text in CORPUS + STRANGE]
-    assert expected != CORPUS + STRANGE  # else there would be nothing to normalize
+    assert expected != CORPUS + STRANGE  # otherwise there would be nothing to normalize
     assert tokenizer.decode(ids) == expected == [tokenizer.normalize(text) for text in CORPUS + STRANGE]
 
 
@@ -64,7 +64,7 @@ def test_law_cleaning_normalizes_as_clean_does(tokenizer: Tokenizer):
 
 
 def test_law_cleaning_changes_texts_but_not_ids(tokenizer: Tokenizer):
-    cleaning = Tokenizer.from_json(tokenizer.cleaning().to_json())  # as with a saved model
+    cleaning = Tokenizer.from_json(tokenizer.cleaning().to_json())  # as in a saved model
     assert cleaning.vocab_size == tokenizer.vocab_size
     assert cleaning.encode_target(CORPUS) == tokenizer.encode_target(CORPUS)
     messy = ["Ein\u00a0 „Mann“\u200b schla\u0308ft\r\n", *STRANGE]
@@ -105,13 +105,13 @@ def test_law_training_twice_gives_the_same_tokenizer(tokenizer: Tokenizer):
     assert Tokenizer.train(iter(CORPUS), vocab_size=293).to_json() == tokenizer.to_json()
 
 
-def test_law_what_occurs_once_is_not_merged():
+def test_law_a_pair_of_symbols_that_occurs_once_is_not_merged():
     bytes_only = Tokenizer.train(["xy"], vocab_size=293).vocab_size
     assert bytes_only < Tokenizer.train(["xy xy"], vocab_size=293).vocab_size
 
 
 def test_law_frequent_words_become_one_token_in_both_languages(tokenizer: Tokenizer):
-    assert all(len(ids) == 2 for ids in tokenizer.encode_source(["Park", "im", "sleeping"]))  # itself and EOS
+    assert all(len(ids) == 2 for ids in tokenizer.encode_source(["Park", "im", "sleeping"]))  # word and EOS
 
 
 def test_law_a_tokenizer_survives_a_round_trip_through_json(tokenizer: Tokenizer):

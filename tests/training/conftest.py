@@ -1,3 +1,3 @@
-"""What the tests of training share."""
+"""Fixtures for the training tests."""
 
 from tests.tiny_run import run as run

@@ -1,4 +1,4 @@
-"""What the settings of a training refuse: those that cannot train."""
+"""Error messages about invalid training settings."""
 
 import math
 

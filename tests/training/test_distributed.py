@@ -1,4 +1,4 @@
-"""What several processes promise: the weights of one process with the same batches, and an exact resume."""
+"""Data-parallel training: the weights of one process with the same batches, and exact resuming."""
 
 import json
 import os
@@ -54,7 +54,7 @@ if __name__ == "__main__":
                 resumed, _ = run(run_directory, steps)
         steps = []
         for updates in (4, 7):
-            asked = iter([False] * updates + [group.rank == 1])  # the other process does not know
+            asked = iter([False] * updates + [group.rank == 1])  # only rank 1 requests the stop
             try:
                 with RunDirectory(Path(sys.argv[1]) / "stopped") as run_directory:
                     run(run_directory, stop=lambda: next(asked))
@@ -67,7 +67,7 @@ if __name__ == "__main__":
         assert group.world_size == 2
         assert torch.equal(resumed, whole), "resumed to other weights"
         others = group.all_gather(whole)
-        assert torch.equal(*others), "each process has weights of its own"
+        assert torch.equal(*others), "the processes have different weights"
         if group.rank == 0:
             found = [[weights.tolist(), numbers] for weights, numbers in (together, fast)]
             Path(sys.argv[1], "together").write_text(json.dumps(found))
@@ -86,11 +86,11 @@ def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: 
     expected_weights, expected = runpy.run_path(str(script))["alone"]()
     assert len(expected) > 1
     both = json.loads((tmp_path / "together").read_text())
-    for weights, losses_and_norms in both:  # by the plain path, and by the fast one
+    for weights, losses_and_norms in both:  # with the plain path and with the fast one
         assert weights == pytest.approx(expected_weights.tolist(), rel=1e-8, abs=1e-10)
         for found, wanted in zip(losses_and_norms, expected, strict=True):
             assert found == pytest.approx(wanted, rel=1e-9)
-    assert both[0] != both[1]  # the last bits tell that there were two
+    assert both[0] != both[1]  # the two paths differ in the last bits
 
 
 def test_law_the_shards_of_a_batch_make_up_the_whole_batch(copy_pairs, monkeypatch: pytest.MonkeyPatch):
@@ -132,7 +132,7 @@ def test_law_each_process_draws_its_own_dropout_masks(monkeypatch: pytest.Monkey
         draws.append(tuple(torch.rand(5).tolist()))
     assert len(set(draws)) == 4
     torch.manual_seed(7)
-    assert draws[0] == tuple(torch.rand(5).tolist())  # the first draws as a process alone would
+    assert draws[0] == tuple(torch.rand(5).tolist())  # rank 0 draws like a single process
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -141,7 +141,7 @@ def test_law_rank_0_decides_for_all_processes(first: bool, second: bool):
     groups = [ProcessGroup(), ProcessGroup()]
     for rank, group in enumerate(groups):
         group.rank, group.world_size = rank, 2
-        group.sum = lambda number: number  # what this process adds to the sum
+        group.sum = lambda number: number  # this process's summand
     sums = [group.broadcast(question) for group, question in zip(groups, (first, second), strict=True)]
     assert sums == [first, False]
     groups[1].sum = lambda number: number + first

@@ -1,4 +1,4 @@
-"""Label smoothing in closed form: the probability, the gap and the loss at which training ends."""
+"""Label smoothing in closed form: the probability, the logit gap, and the loss at the optimum."""
 
 import math
 
@@ -14,7 +14,7 @@ CASES = [(10, 0.1), (10, 0.2), (37, 0.05), (101, 0.5)]
 
 
 def smoothed_label(vocab: int, smoothing: float) -> Tensor:
-    """Return the distribution that the loss compares with."""
+    """Return the smoothed target distribution."""
     target = torch.full((vocab,), smoothing / vocab, dtype=torch.float64)
     target[LABEL] += 1 - smoothing
     return target
@@ -26,7 +26,7 @@ def loss_at(logits: Tensor, smoothing: float) -> Tensor:
 
 
 def optimize(vocab: int, smoothing: float) -> tuple[Tensor, float]:
-    """Return the logits that L-BFGS finds from equal ones, and their loss."""
+    """Return the logits that L-BFGS finds, starting from equal ones, and their loss."""
     logits = torch.zeros(vocab, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS(
         [logits], max_iter=500, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe"
@@ -43,7 +43,7 @@ def optimize(vocab: int, smoothing: float) -> tuple[Tensor, float]:
 
 
 def floor(vocab: int, smoothing: float) -> float:
-    """Return the entropy of the smoothed label, worked out with a pencil."""
+    """Return the entropy of the smoothed label in closed form."""
     best, other = 1 - smoothing + smoothing / vocab, smoothing / vocab
     return -best * math.log(best) - (vocab - 1) * other * math.log(other)
 
@@ -70,18 +70,18 @@ def test_law_ten_classes_give_the_expected_probability_gap_and_loss():
 def test_law_at_the_papers_vocabulary_the_smoothed_loss_has_a_high_floor(
     smoothing: float, nats: float, perplexity: float
 ):
-    """The loss of the best prediction there is; its exponential would look like a bad perplexity."""
+    """The loss of the best possible prediction; its exponential would look like a bad perplexity."""
     target = smoothed_label(37_000, smoothing)
     loss = loss_at(target.log(), smoothing).item()
     assert loss == pytest.approx(floor(37_000, smoothing), abs=1e-12)
     assert loss == pytest.approx(nats, abs=5e-4)
     assert math.exp(loss) == pytest.approx(perplexity, rel=5e-3)
-    unsmoothed = loss_at(target.log(), 0.0).item()  # the same prediction, judged without smoothing
+    unsmoothed = loss_at(target.log(), 0.0).item()  # the same prediction, evaluated without smoothing
     assert math.exp(unsmoothed) == pytest.approx(1 / (1 - smoothing), rel=1e-4)
 
 
 def test_law_kl_divergence_is_cross_entropy_minus_a_constant():
-    """So both have the same gradient, and it does not matter which of them is trained on."""
+    """Both have the same gradient, so it does not matter which of them is minimized."""
     rng = torch.Generator().manual_seed(0)
     target = smoothed_label(11, 0.1)
     for _ in range(5):
@@ -94,7 +94,7 @@ def test_law_kl_divergence_is_cross_entropy_minus_a_constant():
 
 
 def test_law_the_loss_is_lowest_at_the_confidence_of_the_closed_form():
-    """The loss falls until the closed form's confidence and rises after it: what smoothing is for."""
+    """The loss falls up to the closed form's confidence and rises beyond it: the purpose of smoothing."""
     gaps = torch.linspace(0, 12, 121, dtype=torch.float64)
     losses = [loss_at(F.one_hot(torch.tensor(LABEL), 10) * gap, 0.1).item() for gap in gaps]
     lowest = gaps[losses.index(min(losses))].item()

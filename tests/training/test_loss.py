@@ -1,4 +1,4 @@
-"""What the loss promises: PyTorch's own values and gradients, the closed form, and no word about padding."""
+"""The loss: PyTorch's values and gradients, the closed form, and no influence of padding."""
 
 import math
 
@@ -43,7 +43,7 @@ def test_oracle_values_and_gradients_match_pytorch(
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
 def test_oracle_the_in_place_loss_leaves_the_gradient_of_the_sum(logits: torch.Tensor, smoothing: float):
     labels = torch.randint(1, VOCAB, (BATCH, TOKENS), generator=torch.Generator().manual_seed(1))
-    logits[1, 2] *= 300  # so far apart that probabilities are 0
+    logits[1, 2] *= 300  # so far apart that probabilities underflow to 0
     leaf = logits.clone().requires_grad_()
     mean = label_smoothed_cross_entropy(leaf, labels, smoothing=smoothing, pad_id=PAD_ID)
     expected = labels.numel() * mean
@@ -60,10 +60,10 @@ def test_law_the_best_prediction_is_the_smoothed_label():
     logits = best.log().requires_grad_()
     loss = label_smoothed_cross_entropy(logits, torch.tensor([4]), smoothing=smoothing, pad_id=PAD_ID)
     loss.backward()
-    assert logits.grad.abs().max() < 1e-15  # a minimum, and the loss is convex
+    assert logits.grad.abs().max() < 1e-15  # a minimum, since the loss is convex
     assert loss.item() == pytest.approx(
         -(best * best.log()).sum().item(), abs=1e-12
-    )  # its floor: the entropy
+    )  # its lower bound: the entropy
     assert best[0, 4].item() == pytest.approx(0.91)
     assert loss.item() == pytest.approx(0.50029, abs=1e-5)
     assert (logits[0, 4] - logits[0, 5]).item() == pytest.approx(math.log(0.91 / 0.01))
@@ -106,7 +106,7 @@ def test_law_huge_logits_stay_finite(labels: torch.Tensor):
 
 
 @pytest.mark.message
-def test_message_nothing_but_padding(logits: torch.Tensor):
+def test_message_only_padding(logits: torch.Tensor):
     with pytest.raises(ValueError, match=r"all 15 labels are padding \(pad_id=0\); give at least one other"):
         label_smoothed_cross_entropy(
             logits, torch.zeros(BATCH, TOKENS, dtype=torch.long), smoothing=0.1, pad_id=PAD_ID

@@ -1,4 +1,4 @@
-"""What a report promises: the means of its own epoch, and a perplexity wherever there is one."""
+"""The metrics of a report: the means over its own epoch."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ from tests.small_training import BRIEF, model, rng
 
 
 def test_oracle_a_report_has_the_means_of_its_own_epoch(copy_pairs):
-    """The rate is too low to move a weight, so the loss and gradient of each batch can be computed again."""
+    """The learning rate is too low to change weights, so each batch's loss and gradient can be recomputed."""
     one, pairs, order = model().double(), copy_pairs(23, seed=0), rng()
     epochs = [make_batches(pairs, batch_tokens=53, generator=order) for _ in range(2)]
     config = dataclasses.replace(BRIEF, steps=sum(map(len, epochs)), max_lr=1e-300)

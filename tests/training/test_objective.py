@@ -1,4 +1,4 @@
-"""What the objective promises: labels count, padding does not, and bf16 rounds the products alone."""
+"""The objective: labels count, padding does not, and bf16 rounds only the products."""
 
 import dataclasses
 import math

@@ -1,4 +1,4 @@
-"""What the bar promises: the numbers of the training, on a terminal only."""
+"""The progress bar shows the metrics of the training run, and only in a terminal."""
 
 import dataclasses
 import functools

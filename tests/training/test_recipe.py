@@ -1,4 +1,4 @@
-"""What following a recipe promises: a model in the folder, whole at every epoch, whatever stops it."""
+"""Training from a recipe leaves a complete model in the folder after every epoch, whatever stops it."""
 
 import dataclasses
 import json
@@ -61,7 +61,7 @@ def test_law_an_interrupted_recipe_resumes_to_the_same_weights(tmp_path: Path):
     json.dumps(whole)
 
 
-def test_law_another_seed_is_another_model(tmp_path: Path):
+def test_law_another_seed_gives_another_model(tmp_path: Path):
     for seed in (3, 4):
         train_from_recipe(for_steps(2), corpus(), tmp_path / str(seed), seed=seed)
     first, second = (weights(tmp_path / name)["embedding.weight"] for name in ("3", "4"))
@@ -115,7 +115,7 @@ def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
 def test_law_after_each_epoch_the_folder_holds_the_mean_of_the_last_epochs(tmp_path: Path):
     seen = []
 
-    def look(report: object) -> None:  # is told before the epoch it tells of is written
+    def look(report: object) -> None:  # called before the epoch that it reports is written
         if seen:
             torch.testing.assert_close(weights(tmp_path), mean(epoch_checkpoints(tmp_path)), rtol=0, atol=0)
         seen.append(report)
@@ -236,7 +236,7 @@ def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dro
         return ["a report"]
 
     monkeypatch.setattr(module, "train", look)
-    fewer = corpus(splits={"train": corpus().splits["train"][:29]})  # whose own tokenizer is another
+    fewer = corpus(splits={"train": corpus().splits["train"][:29]})  # whose own tokenizer would differ
     recipe = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, dropout=0.17))
     for name, start in (("anew", None), ("on", tmp_path / "first")):
         train_from_recipe(recipe, fewer, tmp_path / name, seed=4, start=start)
@@ -287,13 +287,13 @@ def test_message_invalid_recipe_settings_are_refused_immediately(setting: dict[s
 @pytest.mark.message
 @pytest.mark.parametrize("seed", [-1, 2**32, 2**64])
 def test_message_a_seed_of_more_than_32_bits(tmp_path: Path, seed: int):
-    """It would give the weights of another seed: `2 ** 32` those of 0."""
+    """It would give the same weights as another seed: `2 ** 32` the same as 0."""
     sentence = rf"seed={seed}, of which .* the last 32 bits, {seed % 2**32}; give 0 to 4294967295"
     with pytest.raises(ValueError, match=sentence):
         train_from_recipe(RECIPE, corpus(), tmp_path, seed=seed)
 
 
-def test_law_a_report_says_loss_and_perplexity(tmp_path: Path):
+def test_law_a_report_contains_loss_and_perplexity(tmp_path: Path):
     reports = list[EpochMetrics]()
     train_from_recipe(for_steps(2), corpus(), tmp_path, seed=0, log=reports.append)
     loss = reports[0].validation_loss

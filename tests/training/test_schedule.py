@@ -1,4 +1,4 @@
-"""The learning rate against the numbers that the paper's formula gives, worked out apart from it."""
+"""The learning rate matches values of the paper's formula that were computed separately."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a training's state promises: what is restored goes on as what was saved would have."""
+"""A restored training state continues exactly as the saved one would have."""
 
 import copy
 
@@ -14,7 +14,7 @@ from annotated_transformer.training.state import TrainingState
 def test_law_each_process_resumes_with_the_generator_of_its_own_device(
     make_model, monkeypatch: pytest.MonkeyPatch, rank: int
 ):
-    """The devices are made up: none is needed to see which state goes where."""
+    """The devices are mocked: none is needed to see which state goes where."""
     states = [torch.full((5,), 7 + rank, dtype=torch.uint8) for rank in (0, 1)]
     group = ProcessGroup()
     group.rank, group.world_size = rank, 2
@@ -45,7 +45,7 @@ def test_law_the_state_restored_is_the_state_saved(make_model):
     torch.randperm(5, generator=state.generator)
     state.end_epoch()
     assert (state.progress.epoch, state.progress.batch) == (1, 0)
-    saved = copy.deepcopy(state.to_saved())  # until it is written, it shares memory with the model
+    saved = copy.deepcopy(state.to_saved())  # shares memory with the model until it is written
     steps(state, 2)
     expected = [p.clone() for p in model.parameters()], torch.randperm(7, generator=state.generator)
     other = make_model()

@@ -1,4 +1,4 @@
-"""What stopping promises: the training ends later as if it had not been stopped."""
+"""A stopped training run ends, once resumed, as if it had not been stopped."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(
     validation = copy_pairs(5, seed=1)
     with RunDirectory(tmp_path / "whole") as run_directory:
         expected, _ = run(run_directory, validation=validation)
-    for first in range(STEPS - 1):  # at the first update, at the ends of epochs, within them
+    for first in range(STEPS - 1):  # at the first update, at the ends of epochs, and within them
         folder, step = tmp_path / f"stopped at {first}", 0
         for updates in (first, 1):
             asked = iter([False] * updates + [True])

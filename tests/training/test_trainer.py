@@ -1,4 +1,4 @@
-"""What training promises: it learns a task with a known answer, the same every time, and stops when told."""
+"""Training: it learns a task with a known answer, is reproducible, and stops when requested."""
 
 import dataclasses
 import itertools
@@ -86,7 +86,7 @@ def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
     config = dataclasses.replace(BRIEF, steps=sum(sizes))
     reports = train(model(), pairs_of, config, generator=rng())
     assert [report.step for report in reports] == [sum(sizes[: epoch + 1]) for epoch in range(3)]
-    assert asked == [0, 1, 2]  # each once
+    assert asked == [0, 1, 2]  # once each
 
 
 def test_law_training_ends_after_the_given_minutes(monkeypatch: pytest.MonkeyPatch, copy_pairs):
@@ -94,7 +94,7 @@ def test_law_training_ends_after_the_given_minutes(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(progress_bar.time, "monotonic", lambda: next(seconds))
     config = dataclasses.replace(BRIEF, steps=None, minutes=0.5)
     reports = train(model(), copy_pairs(97, seed=0), config, generator=rng())
-    assert reports[-1].step == 30  # half a minute of a clock that is read once at first, and once a step
+    assert reports[-1].step == 30  # half a minute: the clock ticks at the start and at each step
 
 
 def test_law_all_processes_stop_at_the_same_step(monkeypatch: pytest.MonkeyPatch, copy_pairs):
@@ -107,12 +107,12 @@ def test_law_all_processes_stop_at_the_same_step(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(ProcessGroup, "broadcast", broadcast)
     reports = train(model(), copy_pairs(23, seed=0), BRIEF, generator=rng())
     assert [report.step for report in reports] == [3]
-    assert asked == [False] * 3  # by this process's own limit, there were four steps to go
+    assert asked == [False] * 3  # this process's own limit left four more steps
 
 
 @pytest.mark.parametrize("lengths", [(67, 2), (2, 68)], ids=["source", "target"])
 def test_law_a_pair_that_fills_all_positions_can_be_trained_on(copy_pairs, lengths: tuple[int, int]):
-    """The decoder reads the target without its last token: 68 tokens take 67 positions."""
+    """The decoder reads the target without its last token, so 68 tokens take 67 positions."""
     src, tgt = lengths
     pairs = [([4] * (src - 1) + [EOS_ID], [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
     config = dataclasses.replace(BRIEF, batch_tokens=101)
@@ -135,12 +135,12 @@ def test_message_a_nan_loss_stops_training_before_the_weights_change(copy_pairs)
 
 @pytest.mark.parametrize("fast", [False, True])
 def test_law_training_does_not_depend_on_which_ids_are_special(copy_pairs, fast: bool):
-    """Ids are names: with ids, rows of the embedding and labels renamed, every number is the same."""
+    """Permuting the ids, along with the embedding's rows and the labels, does not change the results."""
     new_id = torch.randperm(17, generator=rng())
     pairs = copy_pairs(43)
     renamed = [tuple(new_id[list(ids)].tolist() for ids in pair) for pair in pairs]
     pad_id, bos_id, eos_id = new_id[:3].tolist()
-    assert 0 not in (pad_id, bos_id, eos_id)  # so that padding by 0 would be a word
+    assert 0 not in (pad_id, bos_id, eos_id)  # so that padding with 0 would be a word
     one = model(dropout=0.0)
     other = model(dropout=0.0, pad_id=pad_id, bos_id=bos_id, eos_id=eos_id)
     with torch.no_grad():

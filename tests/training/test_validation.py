@@ -1,4 +1,4 @@
-"""What validation promises: a mean over labels, without dropout; pairs that do not fit stop the training."""
+"""Validation: a mean over labels, without dropout; invalid pairs stop the training run."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""What the warm-up is for: eight post-norm layers learn nothing without it, and pre-norm learns sooner."""
+"""Warm-up: eight post-norm layers do not learn without it, and pre-norm learns faster."""
 
 import math
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from annotated_transformer.training.validation import mean_loss
 
 SYMBOLS, LENGTH, BATCH = 10, 8, 64
 BOS, EOS = 1, 2
-GUESSING = LENGTH / (LENGTH + 1) * math.log(SYMBOLS)  # the last label is EOS, which is soon known
+GUESSING = LENGTH / (LENGTH + 1) * math.log(SYMBOLS)  # the last label is EOS, which is learned early
 LEARNED = GUESSING / 10
 
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 def counting_pairs(count: int, rng: torch.Generator) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield sources of one symbol, and targets that count on from it: 7 gives 7, 8, 9, 0, 1, …"""
+    """Yield sources of one symbol, and targets that count up from it: 7 gives 7, 8, 9, 0, 1, …"""
     for start in torch.randint(SYMBOLS, (count,), generator=rng).tolist():
         symbols = [FIRST_SYMBOL + (start + step) % SYMBOLS for step in range(LENGTH)]
         yield [symbols[0], EOS], [BOS, *symbols, EOS]
@@ -58,15 +58,15 @@ def loss_after(steps: int, norm: Literal["post", "pre"], *, warmup_steps: int, s
 
 
 def test_law_post_norm_needs_the_warm_up():
-    """One seed, because a run takes long; over three, the losses were above 2.12 and below 0.002.
+    """Use one seed, because a run is slow; over three, the losses were above 2.12 and below 0.002.
 
-    At 0.01 they were, with the warm-up, between 0.001 and 0.4 on one processor, and below 0.04 on another.
+    With max_lr=0.01 and warm-up, they were between 0.001 and 0.4 on one CPU, and below 0.04 on another.
     """
     assert loss_after(200, "post", warmup_steps=1, seed=0) > GUESSING / 2
     assert loss_after(200, "post", warmup_steps=150, seed=0) < LEARNED
 
 
-def test_law_pre_norm_learns_sooner():
+def test_law_pre_norm_learns_faster():
     pre, post = (loss_after(120, norm, warmup_steps=60, seed=0) for norm in ("pre", "post"))
     assert pre < LEARNED / 10
     assert post > 10 * pre

@@ -28,7 +28,7 @@ VERBS = {
 
 
 def phrase(text: str) -> NounPhrase | Pronoun:
-    """Return the phrase that says `text`."""
+    """Return the phrase for `text`."""
     if text in PRONOUNS:
         return PRONOUNS[text]
     determiner, *adjective, word = text.split()
@@ -38,13 +38,13 @@ def phrase(text: str) -> NounPhrase | Pronoun:
 
 
 def clause(text: str) -> Clause:
-    """Return the clause of a text whose parts are set apart by bars."""
+    """Return the clause for a text whose parts are separated by bars."""
     subject, verb, *objects = (part.strip() for part in text.split("|"))
     return Clause(phrase(subject), VERBS[verb], tuple(phrase(thing) for thing in objects))
 
 
 def sentence(text: str) -> ToyPair:
-    """Return the pair of a text: clauses with their parts set apart by bars."""
+    """Return the pair for a text of one or two clauses whose parts are separated by bars."""
     main, that_word, reported = text.partition(" that ")
     if that_word:
         speech = clause(main)
@@ -163,7 +163,7 @@ def test_law_the_written_sentences_use_every_word():
     assert said >= {verb.particle for verb in VERBS.values() if verb.particle}
 
 
-# nominative, accusative, dative of masculine, feminine, neuter and plural
+# nominative, accusative, and dative of masculine, feminine, neuter, and plural
 DECLENSIONS = """
 the old dog   = der alte Hund    / den alten Hund    / dem alten Hund
 the old cat   = die alte Katze   / die alte Katze    / der alten Katze
@@ -199,7 +199,7 @@ def test_oracle_the_dative_plural_of_every_noun():
     assert {determiner for (determiner, _), _ in said} == {"den"}
 
 
-# After each German word, the place of the English one that it is linked to.
+# After each German word, the index of the English word that it is aligned with.
 LINKS = """
 the man | sleeps                           = der/0 Mann/1 schläft/2
 today | the man | calls | my cats          = heute/0 ruft/3 der/1 Mann/2 meine/4 Katzen/5 an/3
@@ -211,7 +211,7 @@ the man | arrives because the man | sleeps = der/0 Mann/1 kommt/2 an/2 ,/3 weil/
 
 
 @pytest.mark.parametrize("line", LINKS.strip().splitlines())
-def test_oracle_the_links_are_those_written_by_hand(line: str):
+def test_oracle_alignments_match_those_written_by_hand(line: str):
     english, german = line.split(" = ")
     pair = sentence(english.strip())
     words, places = zip(*(word.split("/") for word in german.split()), strict=True)

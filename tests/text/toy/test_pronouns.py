@@ -1,4 +1,4 @@
-"""What the pronoun sentences promise: the adjective decides, and no word gives the answer away alone."""
+"""Pronoun sentences: the adjective determines the answer, and no single word gives it away."""
 
 from collections import Counter
 
@@ -38,5 +38,5 @@ def test_law_a_vector_encodes_the_word_and_for_nouns_the_role():
         for place, (word, row) in enumerate(zip(sentence.words, rows, strict=True)):
             role = {0: {"subject"}, 2: {"object"}}.get(place, set())
             assert {PRONOUN_FEATURES[i] for i in row.nonzero().flatten().tolist()} == {word} | role
-    assert torch.equal(x[0, :6], x[1, :6])  # before the adjective, the sentences are equal
+    assert torch.equal(x[0, :6], x[1, :6])  # the sentences are equal up to the adjective
     assert not torch.equal(x[0, 6], x[1, 6])

@@ -1,4 +1,4 @@
-"""What the toy language for cross-attention promises: its size, its order and its alignment."""
+"""The toy language for cross-attention: its size, word order, and alignment."""
 
 from annotated_transformer.text.toy.reordered import ANIMALS, THINGS, TRANSLATIONS, reordered_pairs
 
@@ -19,7 +19,7 @@ def test_law_adjectives_follow_their_noun_and_the_verb_is_last():
     assert pair.alignment == {(0, 0), (3, 1), (2, 2), (1, 3)}
 
 
-def test_oracle_linked_words_translate_each_other():
+def test_oracle_aligned_words_translate_each_other():
     for pair in PAIRS[::31]:
         source, target = pair.source.split(), pair.target.split()
         assert sorted(number for _, number in pair.alignment) == list(range(len(target)))

@@ -1,4 +1,4 @@
-"""What the toy reviews promise: each has the rating of its opinions, and its words do not give it away."""
+"""Toy reviews: the rating is the sum of the opinions, and word counts alone do not determine it."""
 
 from collections import defaultdict
 
@@ -17,7 +17,7 @@ from annotated_transformer.text.toy.reviews import (
 
 
 def rating(words):
-    """Return the rating of a review, word by word."""
+    """Return the rating of a review, computed word by word."""
     total, sign = 0, 1
     for word in words:
         total += sign * OPINIONS.get(word, 0)

@@ -1,4 +1,4 @@
-"""What the scenes promise: one subject, verb and object each, and which words they may have."""
+"""Scenes: one subject, verb, and object each, and the words that each role may have."""
 
 import pytest
 import torch
@@ -19,12 +19,12 @@ from annotated_transformer.text.toy.scenes import (
 
 
 def drawn(draw=draw_scenes, seed=0, count=300, **options):
-    """Return scenes from a generator of their own."""
+    """Return scenes drawn with a new generator."""
     return draw(count, generator=torch.Generator().manual_seed(seed), **options)
 
 
 def words_of(scenes, role):
-    """Return the words in the cells of a role."""
+    """Return the words in the cells with a role."""
     return {SCENE_WORDS[word] for word in scenes.words[scenes.roles == ROLES.index(role)].tolist()}
 
 

@@ -1,4 +1,4 @@
-"""Copy and reverse: correct answers, a seed, and a small model that learns both."""
+"""The copy and reverse tasks: correct targets, reproducible samples, and a small model that learns both."""
 
 import re
 from collections.abc import Callable
