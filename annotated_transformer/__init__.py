@@ -78,4 +78,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """List the public API, for completion in an editor."""
-    return sorted([*globals(), *__all__])
+    return sorted([*__all__, "__version__"])

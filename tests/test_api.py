@@ -10,8 +10,8 @@ import annotated_transformer
 
 def test_law_each_public_name_exists_and_is_listed():
     assert set(annotated_transformer.__all__) == set(annotated_transformer.MODULES)
+    assert dir(annotated_transformer) == sorted([*annotated_transformer.__all__, "__version__"])
     for name in annotated_transformer.__all__:
-        assert name in dir(annotated_transformer)
         found = getattr(annotated_transformer, name)
         module = f"annotated_transformer.{annotated_transformer.MODULES[name]}"
         assert getattr(found, "__module__", module) in (module, "annotated_transformer.config")

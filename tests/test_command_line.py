@@ -342,7 +342,7 @@ MISTAKES = {
     ),
     "no split": (
         ["evaluate", "--model", "m", "--data", "{data}", "--split", "dev"],
-        "has neither dev.en nor dev.en.gz",
+        "a split and languages (--source …, --target …) that are there, or another folder",
     ),
 }
 

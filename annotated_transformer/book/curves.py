@@ -24,10 +24,10 @@ from annotated_transformer.training.schedule import learning_rate
 Schedule = Callable[[int], float]
 
 CAPTION = (
-    "Markers are epochs; the shaded steps are the warm-up. The training loss includes label smoothing and "
-    "dropout and the validation loss neither, so compare each curve only with itself. An encoder cosine near "
-    "1 means that the encoder returns almost the same vector at each position; a cross-attention entropy "
-    "near 1 means that the decoder reads all source tokens about equally."
+    "Markers are epochs, or every few epochs of a long run; the shaded steps are the warm-up. The training "
+    "loss includes label smoothing and dropout and the validation loss neither, so compare each curve only "
+    "with itself. An encoder cosine near 1 means that the encoder returns almost the same vector at each "
+    "position; a cross-attention entropy near 1 means that the decoder reads all source tokens about equally."
 )
 
 
@@ -199,16 +199,29 @@ def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -
     return fig
 
 
-def describe_curves(reports: list[EpochMetrics]) -> str:
+def describe_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> str:
     """Describe each curve: where it begins and ends, and where it is lowest and highest.
+
+    With the schedule, which is drawn instead of the reported learning rates, their peak is the schedule's.
 
     Raises:
         ValueError: There are no reports.
     """
     curves = [curve for curves in _panels(reports).values() for curve in curves]
     last = reports[-1]
-    head = f"A training run of {last.step} steps, in epoch {last.epoch}."
-    return " ".join([head, *(curve.description().capitalize() for curve in curves)])
+    sentences = [f"A training run of {last.step} steps, in epoch {last.epoch}."]
+    for curve in curves:
+        if schedule is not None and curve.label == LABELS["lr"]:
+            sentences.append(_describe_schedule(schedule, last.step))
+        else:
+            sentences.append(curve.description().capitalize())
+    return " ".join(sentences)
+
+
+def _describe_schedule(schedule: Schedule, last: int) -> str:
+    top = _warmup(schedule, last)
+    then = "then falls" if top < last else "still in its warm-up"
+    return f"The learning rate rises to {schedule(top):.3g} at step {top:,}, {then}."
 
 
 def summarize_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> str:
@@ -222,9 +235,7 @@ def summarize_curves(reports: list[EpochMetrics], schedule: Schedule | None = No
     losses = ", ".join(curve.summary() for curve in loss)
     sentences = [f"Curves over {last:,} training steps: {losses}"]
     if schedule is not None:
-        top = _warmup(schedule, last)
-        then = ", then falls" if top < last else ", still in its warm-up"
-        sentences.append(f"The learning rate rises to {schedule(top):.3g} at step {top:,}{then}")
+        sentences.append(_describe_schedule(schedule, last).removesuffix("."))
     shown = [curve for curves in others for curve in curves]
     shown = [curve for curve in shown if schedule is None or curve.label != LABELS["lr"]]
     sentences += [curve.summary().capitalize() for curve in shown]

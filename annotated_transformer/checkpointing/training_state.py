@@ -92,7 +92,7 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     tensors, record = _read(folder / STATE)
     before, now = record["identity"], json.loads(json.dumps(dict(identity)))
     changes = [
-        f"{name} was {before.get(name)} and is {now.get(name)}"
+        f"{name} was {_given(before.get(name))} and is {_given(now.get(name))}"
         for name in now | before
         if before.get(name) != now.get(name)
     ]
@@ -111,6 +111,10 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
             stacklevel=2,
         )
     return SavedState(tensors, Progress(**record["progress"]))
+
+
+def _given(value: object) -> object:
+    return "not given" if value is None else value
 
 
 def holds_model(folder: Path) -> bool:

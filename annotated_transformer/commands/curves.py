@@ -35,8 +35,9 @@ def curves_command(options: argparse.Namespace) -> None:
             f"drawing needs {error.name}, which is not installed; pip install 'annotated-transformer[book]'"
         ) from error
     reports = read_reports(options.folder)
-    figure = draw_curves(reports, read_schedule(options.folder))
-    words = describe_curves(reports)
+    schedule = read_schedule(options.folder)
+    figure = draw_curves(reports, schedule)
+    words = describe_curves(reports, schedule)
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
     check_output_file("--to", options.to)
     if ending == "svg":

@@ -110,6 +110,7 @@ def train_command(options: argparse.Namespace) -> None:
     processes share each batch.
     """
     device = take_device(options.device)
+    _warn_of_other_languages(options)
     options.start = start_folder(options.start)
     recipe = _recipe(options, fast=device.type == "cpu")
     corpus = load_corpus(options.corpus, folder=options.data, source=options.source, target=options.target)
@@ -120,6 +121,16 @@ def train_command(options: argparse.Namespace) -> None:
         _train(options, recipe, corpus, device, group)
         if group.rank == 0:
             _log_result(options.out, options.average)
+
+
+def _warn_of_other_languages(options: argparse.Namespace) -> None:
+    """Log a warning if `--start` is the name of a model between other languages."""
+    start, wanted = options.start, f"{options.source}-{options.target}"
+    if start is not None and start_folder(start) != start and str(start) != wanted:
+        log(
+            f"warning: --start {start} was trained from {' to '.join(str(start).split('-'))}, and this run "
+            f"translates from {options.source} to {options.target}"
+        )
 
 
 def _train(

@@ -67,10 +67,12 @@ def beam_search(
         raise ValueError(
             f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         )
-    if not isinstance(nbest, int) or not 1 <= nbest <= beam_size:
+    if not isinstance(nbest, int) or nbest < 1:
+        raise ValueError(f"nbest={nbest!r} is not a number of hypotheses; give a whole number from 1 on")
+    if nbest > beam_size:
         raise ValueError(
-            f"nbest={nbest!r}, and beam_size={beam_size} finds 1 to {beam_size} hypotheses; "
-            f"give such a number, or a larger beam"
+            f"nbest={nbest} hypotheses are more than beam_size={beam_size} finds; give beam_size={nbest} or "
+            f"more, or ask for fewer"
         )
     limit, penalty = length_limits(model, src), length_penalty or GnmtLength()
     _refuse_unsearchable(model.config, limit, beam_size, penalty)

@@ -34,7 +34,7 @@ def encode_source_texts(tokenizer: Tokenizer, texts: list[str], *, max_length: i
         if len(found) > max_length:
             problems[index] = (
                 f"({texts[index][:40]!r}…) has {len(found)} tokens with EOS, and this model has "
-                f"positions for {max_length}; split it into sentences"
+                f"positions for {max_length}; split it into shorter sentences"
             )
     usable = [[] if i in problems or i in blank else found for i, found in enumerate(ids)]
     return Sources(usable, blank, problems)

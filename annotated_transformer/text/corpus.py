@@ -126,7 +126,8 @@ def read_pairs(
     """
     _refuse_one_language(source, target)
     names = [f"{split}.{language}" for language in (source, target)]
-    paths = [_find(Path(folder), name, f"{name}.gz") for name in names]
+    way_out = "; give a split and languages (source=…, target=…) that are there, or another folder"
+    paths = [_find(Path(folder), name, f"{name}.gz", way_out=way_out) for name in names]
     (src, bad_src), (tgt, bad_tgt) = (_read_sentences(path) for path in paths)
     problems = [*bad_src, *bad_tgt]
     if len(src) != len(tgt):
@@ -224,7 +225,7 @@ def _read_sentences(path: Path) -> tuple[list[str], list[str]]:
     return sentences, [problems[number] for number in sorted(problems)]
 
 
-def _find(folder: Path, *names: str) -> Path:
+def _find(folder: Path, *names: str, way_out: str = "") -> Path:
     """Return the first of these files that exists."""
     for name in names:
         if (folder / name).is_file():
@@ -237,7 +238,7 @@ def _find(folder: Path, *names: str) -> Path:
             f"there is no folder {folder}; give the one that contains {' or '.join(names)}"
         )
     there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}")
+    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}{way_out}")
 
 
 READERS = {

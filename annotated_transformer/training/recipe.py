@@ -21,7 +21,7 @@ from annotated_transformer.text.batching import Pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.sentence_pairs import SentencePair
-from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.metrics import EpochMetrics
@@ -53,6 +53,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         """Refuse settings that would fail only after hours of training."""
+        for name, needed in {"pad_id": PAD_ID, "bos_id": BOS_ID, "eos_id": EOS_ID}.items():
+            if (given := getattr(self.shape, name)) != needed:
+                raise ValueError(f"{name}={given} is not that of the tokenizer, {needed}; leave it out")
         if self.average < 1:
             raise ValueError(f"average={self.average} epochs have no mean; give 1 or more epochs")
         if self.bidirectional < 0:

@@ -170,6 +170,13 @@ def test_law_the_description_states_first_last_lowest_and_highest_values():
     assert "Learning rate: 0.001 at step 11. Gradient norm" in describe_curves(REPORTS[:1])
 
 
+def test_law_the_description_has_the_schedules_peak():
+    words = describe_curves(REPORTS, schedule)
+    assert "The learning rate rises to 0.003 at step 23, then falls. Gradient norm: " in words
+    assert "Learning rate: " not in words
+    assert "at step 11, still in its warm-up. Gradient" in describe_curves(REPORTS[:1], schedule)
+
+
 def test_law_the_summary_is_short_and_names_each_curve():
     words = summarize_curves(REPORTS, schedule)
     assert words.startswith("Curves over 31 training steps: training loss from 7.25 to 3.5, validation loss")

@@ -238,7 +238,7 @@ def test_law_a_killed_run_gives_the_same_model_when_resumed(
         ({"config": dataclasses.replace(BRIEF, batch_tokens=59)}, "batch_tokens was 53 and is 59"),
         ({"seed": 1}, "seed was 0 and is 1"),
         ({"identity": {"tokenizer": "ef"}}, "tokenizer was ab and is ef"),
-        ({"identity": {"tokenizer": "ab", "corpus": "cd"}}, "corpus was None and is cd"),
+        ({"identity": {"tokenizer": "ab", "corpus": "cd"}}, "corpus was not given and is cd"),
         ({"pairs": 29}, r"pairs was \w{12} and is \w{12}"),
         ({"d_ff": 15}, "d_ff was 14 and is 15"),
     ],

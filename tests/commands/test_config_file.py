@@ -125,11 +125,24 @@ def test_law_fine_tuning_a_model_of_the_package_needs_no_sizes(
         (tmp_path / f"train.{language}").write_text(text * 3)
     arguments = ["train", "--data", str(tmp_path), "--start", "en-de", "--steps", "2"]
     assert command_line.main([*arguments, "--out", str(tmp_path / "out")]) == 0
+    assert "warning" not in capsys.readouterr().err
     ours, theirs = (checkpoint.load(place)[0] for place in (tmp_path / "out", pretrained_folder("en-de")))
     assert ours.config == dataclasses.replace(theirs.config, dropout=0.1)
-    capsys.readouterr()
     assert command_line.main([*arguments, "--out", str(tmp_path / "other"), "--d-model", "22"]) == 2
     assert "has --d-model 20, not 22; leave these settings out, or train" in capsys.readouterr().err
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+def test_message_a_starting_model_of_other_languages(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for language, text in (("en", "Two dogs.\n"), ("de", "A child\n")):
+        (tmp_path / f"train.{language}").write_text(text * 3)
+    languages = ["--source", "de", "--target", "en"]
+    arguments = ["train", "--data", str(tmp_path), "--start", "en-de", "--steps", "1", *languages]
+    assert command_line.main([*arguments, "--out", str(tmp_path / "out")]) == 0
+    assert capsys.readouterr().err.startswith(
+        "warning: --start en-de was trained from en to de, and this run translates from de to en\n"
+    )
 
 
 @pytest.mark.message
@@ -184,7 +197,7 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
     [
         ('{"training": {"warmup_steps": 0}}', "error: warmup_steps=0 is not a positive whole number; give"),
         ('{"model": {"d_model": 22}}', "error: d_model=22 does not split into num_heads=4 equal heads"),
-        ('{"model": {"pad_id": 3}}', "build the model with"),
+        ('{"model": {"pad_id": 3}}', "error: pad_id=3 is not that of the tokenizer, 0; leave it out"),
         (None, "settings.json is not a regular file; give another name"),
     ],
 )

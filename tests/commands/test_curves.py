@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer.book import curves
 from annotated_transformer.checkpointing.run_directory import METRICS
 
 LINE = (
@@ -32,6 +33,15 @@ def test_law_the_image_contains_the_printed_description(training: Path, capsys: 
     root = ElementTree.parse(file).getroot()
     assert root.tag.endswith("svg")
     assert (root.get("role"), root.get("aria-label")) == ("img", words)
+
+
+def test_law_the_description_has_the_peak_of_the_schedule(
+    training: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    rates = {11: 0.001, 18: 0.018, 23: 0.001}  # the first and the last are the reported ones
+    monkeypatch.setattr(curves, "read_schedule", lambda folder: lambda step: rates.get(step, 0.002))
+    assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 0
+    assert "The learning rate rises to 0.018 at step 18, then falls." in capsys.readouterr().out
 
 
 def test_law_the_file_extension_selects_the_format_and_the_name_is_kept(training: Path):

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -249,9 +250,16 @@ def test_law_missing_hypotheses_are_padding(model: Transformer, script: Callable
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("nbest", [0, 4, 1.5])
-def test_message_nbest_outside_the_range_of_the_beam_size(model: Transformer, nbest: float):
-    with pytest.raises(ValueError, match=rf"nbest={nbest}, and beam_size=3 finds 1 to 3 hypotheses; give su"):
+@pytest.mark.parametrize(
+    ("nbest", "sentence"),
+    [
+        (0, "nbest=0 is not a number of hypotheses; give a whole number from 1 on"),
+        (1.5, "nbest=1.5 is not a number of hypotheses"),
+        (4, "nbest=4 hypotheses are more than beam_size=3 finds; give beam_size=4 or more, or ask for fewer"),
+    ],
+)
+def test_message_nbest_outside_the_range_of_the_beam_size(model: Transformer, nbest: float, sentence: str):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
         beam_search(model, pad([[4, EOS_ID]]), beam_size=3, nbest=nbest)
 
 
