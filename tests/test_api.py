@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,3 +31,11 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
 def test_message_a_name_that_the_package_does_not_have():
     with pytest.raises(AttributeError, match="has no attribute 'BERT'; it has BASE, "):
         annotated_transformer.BERT  # noqa: B018
+
+
+def test_law_each_page_of_the_reference_lists_internal_modules_last():
+    folder = Path(__file__).parent.parent / "chapters" / "api"
+    parts = {page.stem: page.read_text("utf-8").split("\n## Internal\n") for page in folder.glob("*.md")}
+    assert {name for name, found in parts.items() if len(found) == 1} == {"config", "inspection", "book"}
+    assert all("They may change without notice." in found[1] for found in parts.values() if len(found) == 2)
+    assert not any("\n## " in internal for _, *found in parts.values() for internal in found)

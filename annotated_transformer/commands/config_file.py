@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -92,7 +93,7 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
         return {}
     check_input_file("--config", file)
     try:
-        sections = json.loads(file.read_text("utf-8"))
+        sections = json.loads(file.read_text("utf-8"), object_pairs_hook=partial(_unique, file))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"--config {file} is not JSON ({error}); correct it") from error
     _refuse_unknown(file, "", sections, CONFIGS)
@@ -108,6 +109,14 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
             if type(value) is int and float in (kinds[name], *get_args(kinds[name])):
                 values[name] = float(value)
     return sections
+
+
+def _unique(file: Path, found: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of a JSON file, which may have each key once."""
+    names = [name for name, _ in found]
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise ValueError(f"--config {file} has {', '.join(map(repr, twice))} twice; leave one out")
+    return dict(found)
 
 
 def _refuse_unknown(file: Path, place: str, found: object, known: Mapping[str, object]) -> None:

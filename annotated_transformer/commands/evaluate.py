@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tqdm import tqdm
+
 from annotated_transformer.commands.options import (
     add_corpus_options,
     add_model_options,
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from annotated_transformer.evaluation.bleu import BleuScore
 
 PROTOCOLS = ("sacrebleu", "multi30k")
+TOGETHER = 4  # batches of texts that are sorted by length and translated between two updates of the bar
 
 
 def add_evaluate_options(command: argparse.ArgumentParser) -> None:
@@ -45,7 +48,13 @@ def evaluate_command(options: argparse.Namespace) -> None:
     pairs, search = _read_split(options), search_options(options)
     translator = load_translator(options, default=f"{options.source}-{options.target}")
     texts, references = map(list, zip(*pairs, strict=True))
-    score = measure(translator.translate(texts, **search), references)
+    together = TOGETHER * max(search["batch_size"], 1)
+    hypotheses: list[str] = []
+    with tqdm(total=len(texts), unit=" texts", disable=None) as bar:
+        for start in range(0, len(texts), together):
+            hypotheses += translator.translate(texts[start : start + together], **search)
+            bar.update(len(hypotheses) - bar.n)
+    score = measure(hypotheses, references)
     print_line(f"BLEU = {score.bleu:.2f}")
     print_line(score.signature)
 

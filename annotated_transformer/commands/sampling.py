@@ -44,7 +44,10 @@ def add_sampling_options(command: argparse.ArgumentParser) -> None:
         "(default: 1, all)",
     )
     command.add_argument(
-        "--seed", type=int, help="with --sample, random seed, from 0 to 2**32 - 1 (default: 0)"
+        "--seed",
+        type=int,
+        help="with --sample, random seed, from 0 to 2**32 - 1; samples also depend on --batch-size "
+        "(default: 0)",
     )
 
 

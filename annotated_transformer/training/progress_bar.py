@@ -8,7 +8,7 @@ from tqdm import tqdm
 from annotated_transformer.checkpointing.training_state import Progress
 from annotated_transformer.training.config import TrainingConfig
 
-BAR = "{percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+BAR = "{percentage:3.0f}%|{bar:10}| {elapsed}<{remaining}{postfix}"
 
 
 class ProgressBar:

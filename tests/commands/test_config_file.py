@@ -166,6 +166,7 @@ def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
         ("\udcff", "is not JSON ('utf-8' codec can't decode byte 0xff"),
         ("[]", "has no object; give one with any of 'model', 'training'"),
         ('{"model": 3}', "has no object in 'model'; give one with any of 'vocab_size', 'max_length', '"),
+        ('{"model": {"d_k": 7, "d_ff": 8, "d_k": 9}}', "has 'd_k' twice; leave one out"),
         ('{"modle": {}}', "has 'modle', which is unknown; choose from 'model', 'training'"),
         (
             '{"training": {"lr": 1, "steps": 2, "momentum": 3}}',

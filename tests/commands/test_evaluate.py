@@ -65,6 +65,25 @@ def test_law_both_commands_use_the_search_options(
     ]
 
 
+def test_law_a_long_split_is_translated_in_parts_whose_order_is_kept(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    texts = [f"The man sees {number} dogs." for number in range(19)]
+    for language in ("en", "de"):
+        (tmp_path / f"test.{language}").write_text("".join(f"{text}\n" for text in texts))
+    parts: list[int] = []
+
+    def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
+        parts.append(len(texts))
+        return texts
+
+    monkeypatch.setattr(Translator, "translate", translate)
+    where = ["--model", str(folder), "--data", str(tmp_path), "--split", "test", "--batch-size", "2"]
+    assert command_line.main(["evaluate", *where]) == 0
+    assert parts == [8, 8, 3]
+    assert "BLEU = 100.00" in capsys.readouterr().out
+
+
 @pytest.mark.usefixtures("pretrained", "asked")
 @pytest.mark.parametrize("protocol", [[], ["--protocol", "sacrebleu"], ["--protocol", "multi30k"]])
 def test_law_bleu_is_computed_by_the_selected_protocol(
@@ -114,7 +133,7 @@ def test_law_a_corpus_has_its_own_splits(
     assert command_line.main(["evaluate", *arguments]) == 0
     turned = {"source": "de", "target": "en"} if languages else {}
     expected = load_corpus(name, folder=tmp_path, **turned)
-    assert [texts for texts, _ in asked] == [[source for source, _ in expected.splits["test"]]]
+    assert [text for texts, _ in asked for text in texts] == [text for text, _ in expected.splits["test"]]
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
     assert err == f"{expected.summary()}\n"
