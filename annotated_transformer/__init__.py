@@ -1,6 +1,6 @@
 """The Transformer of *Attention Is All You Need*, as the book explains it.
 
-Shapes stand in the signatures, in one vocabulary for the whole package:
+Signatures give the shapes, with one vocabulary for the whole package:
 
 =============  ==========================================================
 axis           what it counts

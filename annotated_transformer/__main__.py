@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _words(error: Exception) -> str:
-    """Return an error's message, without the number that the operating system gave it."""
+    """Return an error's message, without the operating system's error number."""
     if not (isinstance(error, OSError) and error.strerror):
         return str(error)
     return error.strerror if error.filename is None else f"{error.strerror}: {error.filename}"
@@ -98,7 +98,7 @@ def _run(options: argparse.Namespace) -> None:
 
 @contextmanager
 def _log_warnings() -> Iterator[None]:
-    """Log the package's warnings as one line each, without the place in the code."""
+    """Log the package's warnings as one line each, without the code location."""
     show = warnings.showwarning
 
     def log_warning(

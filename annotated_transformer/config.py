@@ -59,7 +59,7 @@ class TransformerConfig:
             size = getattr(self, name)
             optional = name in ("d_k", "d_v") and size is None
             if not optional and (not isinstance(size, int) or size < 1):
-                raise ValueError(f"{name}={size!r}; choose a whole number from 1 on")
+                raise ValueError(f"{name}={size!r}; choose a positive whole number")
         if not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout={self.dropout!r} is not in [0, 1); the paper's base model has 0.1")
         for field in fields(self):

@@ -296,7 +296,7 @@ MISTAKES = {
     ),
     "a model of another origin": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "{data}/foreign"],
-        "holds a model and no training.safetensors: no training here wrote it",
+        "holds a model and no training.safetensors: no training run here wrote it",
     ),
     "no epochs to average": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--average", "0"],
@@ -334,7 +334,7 @@ MISTAKES = {
     "an infinite penalty": (["translate", "--beam", "3", "--alpha", "inf", "A"], "--alpha inf makes all"),
     "no time between saves": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--save-minutes", "nan"],
-        "(--save-minutes nan) is no duration; give 0",
+        "(--save-minutes nan) is not a duration; give 0",
     ),
     "one language": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--source", "en", "--target", "en"],

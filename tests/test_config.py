@@ -93,7 +93,7 @@ SIZES = ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads
 @pytest.mark.parametrize("name", SIZES)
 @pytest.mark.parametrize("size", [0, -3, 1.5, 64.0, "64"])
 def test_message_a_size_is_a_whole_number(name, size):
-    with pytest.raises(ValueError, match=rf"^{name}={size!r}; choose a whole number from 1 on$"):
+    with pytest.raises(ValueError, match=rf"^{name}={size!r}; choose a positive whole number$"):
         TransformerConfig(**{name: size})
 
 

@@ -1,4 +1,4 @@
-"""What only the book uses: its figures, its sources, its exercises' checks."""
+"""Helpers that only the book uses: its figures, its source listings, and its exercises' checks."""
 
 from annotated_transformer.book.attention_map import draw_attention
 from annotated_transformer.book.claim import claim

@@ -18,7 +18,7 @@ from annotated_transformer.book.palette import (
 )
 
 LARGEST_PRINTED = 8
-CELL = "at-cell"  # marks a map's cells in the drawing; `figures.svg` makes classes and data of the marks
+CELL = "at-cell"  # marks a map's cells; `figures.svg` turns the marks into classes and data attributes
 
 
 def draw_attention(
@@ -32,7 +32,7 @@ def draw_attention(
 ) -> None:
     """Draw how much each query (row) reads from each key (column); where `mask` is False, a gray hatch.
 
-    The weights are printed in maps of up to 8 × 8. On a page the map answers to mouse, finger and arrow keys.
+    The weights are printed in maps of up to 8 × 8. On a page, a map responds to mouse, touch, and arrow keys.
 
     Raises:
         ValueError: The words do not fit the weights, or the weights are not between 0 and 1.

@@ -29,7 +29,7 @@ def claim(
     """Check `value` against one bound and display both: "✓ keys read: 1.08 (claimed: below 1.5)".
 
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
-    or widths), of which each must hold; a sequence is shown as its range. Numbers are rounded to `digits`
+    or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
     significant digits. `name` identifies the claim: "What we showed" links to the anchor `claim-NAME`.
 
     Raises:
@@ -97,7 +97,7 @@ def _range(values: list[float], digits: int) -> str:
 
 
 def _number(number: float, digits: int) -> str:
-    """Write a number with `digits` significant digits, and rounding error as what it is."""
+    """Write a number with `digits` significant digits, and rounding error as "less than 1e-9"."""
     if number != 0 and abs(number) < NOISE:
         return f"less than {NOISE:.0e}".replace("e-09", "e-9")
     if not math.isfinite(number):

@@ -1,4 +1,4 @@
-"""The table of how good a model gets with how many sentence pairs, made from a benchmark's result file."""
+"""The table of BLEU by number of training pairs, made from a benchmark's result file."""
 
 import json
 from pathlib import Path

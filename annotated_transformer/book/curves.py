@@ -1,4 +1,4 @@
-"""The curves of a training run: the loss, the learning rate and the numbers that warn of trouble."""
+"""The curves of a training run: the loss, the learning rate, the gradient norm, and the health metrics."""
 
 import json
 import math
@@ -53,7 +53,7 @@ LABELS = {
     "encoder_cosine": "encoder cosine",
     "cross_attention_entropy": "cross-attention entropy",
 }
-SHORT = {  # beside the end of a line, where the panel's title says the rest
+SHORT = {  # beside the end of a line; the panel's title gives the rest
     "training loss": "training",
     "validation loss": "validation",
     "encoder cosine": "cosine",
@@ -143,7 +143,7 @@ def _report(metrics: Any) -> EpochMetrics:
         if metrics[name] is None:
             raise TypeError(f"{name} has no number")
     if not isinstance(report.step, int) or report.step < 1:
-        raise ValueError(f"step is {report.step}, not a whole number from 1 on")
+        raise ValueError(f"step is {report.step}, not a positive whole number")
     return report
 
 

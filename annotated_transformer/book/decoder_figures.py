@@ -33,7 +33,7 @@ SOURCE = r"$n_\mathrm{src} \times d_\mathrm{model}$"
 def draw_step(
     tokens: Sequence[str], step: int, candidates: Mapping[str, float], *, source: str, source_tokens: int
 ) -> Figure:
-    """Draw one step of writing: the tokens that go in, the rows of the mask in use, what comes out.
+    """Draw one step of decoding: the input tokens, the rows of the mask in use, and the output.
 
     `tokens` are all inputs of the decoder, `<s>` first; at `step`, the first `step` of them have been
     written. `candidates` are the most likely next tokens, the best first.

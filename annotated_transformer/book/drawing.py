@@ -1,4 +1,4 @@
-"""The shapes of the book's drawings: a tensor is a box with named axes, an operation an arrow."""
+"""The shapes of the book's drawings: a tensor is a box with named axes, and an operation is an arrow."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The same drawings, moved by a live kernel: any value, not only those of the slider's frames."""
+"""Interactive figures, redrawn by a live kernel: for any value, not only those of a slider's frames."""
 
 from collections.abc import Callable
 from typing import Any

@@ -50,7 +50,7 @@ HOUSE_STYLE: dict[Any, Any] = {
     "axes.facecolor": "none",
     "figure.facecolor": "none",
     "patch.edgecolor": INK,
-    "axes.prop_cycle": cycler(  # a second mark beside each color
+    "axes.prop_cycle": cycler(  # lines differ in more than color
         color=[KEY, QUERY, VALUE, OUTPUT], linestyle=["-", "--", "-.", ":"], marker=["o", "s", "^", "D"]
     ),
 }
@@ -99,7 +99,7 @@ def anchor(number: str) -> str:
 
 
 def heading(number: str, title: str) -> str:
-    """Return the line above a figure; its number is the address of the figure."""
+    """Return the line above a figure; its number links to the figure."""
     link = f'<a class="at-figure-number" href="#{anchor(number)}">Figure {number}</a>'
     return f'<p class="at-figure-title">{link} {escape(title)}</p>'
 
@@ -110,7 +110,7 @@ def map_mark(drawing: str) -> str:
 
 
 def map_script(drawing: str) -> str:
-    """Return the script that makes attention maps answer, where the drawing holds one."""
+    """Return the script that makes attention maps interactive, if the drawing contains one."""
     if not map_mark(drawing):
         return ""
     return f"<script>\n{files(__package__).joinpath('attention_map.js').read_text('utf-8')}</script>"
@@ -166,7 +166,7 @@ def svg(fig: Figure) -> str:
         fig.savefig(file, format="svg", transparent=True)
     text = file.getvalue()
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nobody refers to a group
+    text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nothing refers to these groups
     text = CELLS.sub(_cell, text)
     text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
     for color, variable in THEMED.items():
@@ -189,7 +189,7 @@ def _cell(found: re.Match[str]) -> str:
 
 
 def _look(width: float) -> str:
-    """Say how a figure `width` inches wide sits in the page: on paper, little larger than it was drawn."""
+    """Return the CSS of a figure that is drawn `width` inches wide, and shown at most 20% wider."""
     width = round(width * 96 * 1.2)
     return f"background:var(--at-paper, {PAPER.lower()});width:min(100%, {width}px);height:auto"
 
@@ -204,10 +204,10 @@ def data_uri(drawing: str) -> str:
 
 
 def image(drawing: str, alt: str) -> str:
-    """Return an SVG as an image; the book's script puts the drawing itself in its place, to color it.
+    """Return an SVG as an image, which the book's script replaces by the drawing itself, to color it.
 
-    `data-words` is a digest of what is written and how much is drawn, `data-drawn` one of every byte and the
-    alt text: a stored picture that was exchanged or is out of date does not fit them.
+    `data-words` is a digest of the words and of how much is drawn, `data-drawn` one of every byte and the
+    alt text: a stored picture that was exchanged or is out of date does not match them.
     """
     look = drawing[: drawing.index('" ')].removeprefix('<svg style="')
     return (
@@ -217,12 +217,12 @@ def image(drawing: str, alt: str) -> str:
 
 
 def digest(*texts: str) -> str:
-    """Return eight digits that another picture, or another description, would not have."""
+    """Return eight hexadecimal digits that identify texts, such as a picture and its description."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 
 def words_digest(drawing: str) -> str:
-    """Return a digest of a drawing's words in their order, their digits aside, and of how much is drawn.
+    """Return a digest of a drawing's words in order, without their digits, and of how much is drawn.
 
     It does not depend on the low bits of numbers, which differ between processors.
     """

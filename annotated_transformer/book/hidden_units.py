@@ -39,7 +39,7 @@ def feed_forward_networks(module: nn.Module) -> list[FeedForward]:
 def changed(networks: Iterable[FeedForward], change: Callable[[FeedForward], Change]) -> Iterator[None]:
     """Replace the hidden units of `networks` inside the `with` block.
 
-    `change(network)` is a function that maps the network's hidden units to those that take their place.
+    `change(network)` returns a function that maps the network's hidden units to their replacements.
     """
 
     def replace(new: Change) -> Callable[[nn.Module, tuple[Tensor], Tensor], Tensor]:

@@ -1,4 +1,4 @@
-"""Matrices with numbers in their cells: how the book draws products, masks and the softmax at work."""
+"""Matrices with numbers in their cells, with which the book draws products, masks, and the softmax."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -28,7 +28,7 @@ Numbers = Tensor | Sequence[Sequence[float | int | str]]
 
 
 class Highlight(NamedTuple):
-    """The cells that are lit: a row, a column or both; None stands for every one."""
+    """The cells that are lit: a row, a column, or a single cell; None stands for all rows or columns."""
 
     row: int | None
     column: int | None
@@ -110,7 +110,7 @@ def draw_operator(ax: Axes, x: float, y: float, text: str) -> None:
 
 
 def write_number(number: float | int | str) -> str:
-    """Write a number as short as it is right to two decimals, with a true minus sign."""
+    """Write a number with at most two decimals, without trailing zeros, and with a true minus sign."""
     if isinstance(number, str):
         return number
     if number in (float("inf"), float("-inf")):
@@ -142,7 +142,7 @@ def _draw_cell(
 
 
 def _name_axes(ax: Axes, box: Box, axes: tuple[str, str], *, letters: tuple[int, int]) -> None:
-    """Name the rows at the left and the columns above, beyond words of so many letters that stand there."""
+    """Name the axes at the left and above, beyond row and column names of `letters` characters."""
     for name, point, offset, rotation, ha, va in (
         (axes[0], box.left, (-4.0 - POINTS * letters[0], 0.0), 90, "right", "center"),
         (axes[1], box.top, (0.0, 4.0 + POINTS * letters[1]), 0, "center", "bottom"),

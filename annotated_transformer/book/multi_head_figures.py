@@ -219,7 +219,7 @@ def draw_errors(errors: Mapping[str, Sequence[float]], *, good: Sequence[str] = 
 def draw_cost(
     w_query: Float[Tensor, "d_model d_model"], maps: Float[Tensor, "heads tokens tokens"]
 ) -> Figure:
-    """Draw W^Q with its cuts into heads, and the weights of each head: all numbers real."""
+    """Draw W^Q with its cuts into heads, and the weights of each head, all with actual numbers."""
     fig, ax = new_canvas(14.0, 10.2)
     d_model, heads = len(w_query), len(maps)
     side = 6.0

@@ -100,7 +100,7 @@ def draw_wiring() -> Figure:
 
 
 def _draw_post(ax: Axes, x: float, y: float, name: str) -> float:
-    """Draw a sub-layer whose norm stands on the stream; return where the stream goes on."""
+    """Draw a sub-layer whose norm stands on the stream; return where the stream continues."""
     _draw_stream(ax, (x, y), (x, y + 6.6))
     branch = [_draw_part(ax, x, y + 1.1, name, VALUE), _draw_part(ax, x, y + 2.55, "dropout", NEUTRAL)]
     _draw_branch(ax, x, y + 0.5, branch, y + 4.3)
@@ -109,7 +109,7 @@ def _draw_post(ax: Axes, x: float, y: float, name: str) -> float:
 
 
 def _draw_pre(ax: Axes, x: float, y: float, name: str) -> float:
-    """Draw a sub-layer whose norm stands on its branch; return where the stream goes on."""
+    """Draw a sub-layer whose norm stands on its branch; return where the stream continues."""
     _draw_stream(ax, (x, y), (x, y + 6.6))
     branch = [
         _draw_part(ax, x, y + 1.1, "norm", SECOND),
@@ -138,7 +138,7 @@ def _draw_norm(ax: Axes, x: float, y: float, name: str) -> None:
 
 
 def _draw_branch(ax: Axes, x: float, start: float, boxes: Sequence[Box], end: float) -> None:
-    """Draw the way from the stream through the boxes, and back onto the stream where they are added."""
+    """Draw the path from the stream through the boxes, and back to the stream, where it is added."""
     line = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
     middle = boxes[0].center[0]
     ax.plot([x, middle], [start, start], **line)  # type: ignore[arg-type]
@@ -187,7 +187,7 @@ def draw_neighbor(
     *,
     words: Sequence[str],
 ) -> Figure:
-    """Draw a batch whose last token changes, and below what each normalization makes of it.
+    """Draw a batch whose last token changes, and below it the output of each normalization.
 
     A cell of a result is lit where it differs from `before`; so is the token that changes.
     """
@@ -205,7 +205,7 @@ def draw_neighbor(
 
 
 def draw_shares(stacks: Mapping[str, Mapping[str, Sequence[float]]], *, parts: Sequence[str]) -> Figure:
-    """Draw which share of a stack's output each part owns: a panel for each group of stacks.
+    """Draw the share of a stack's output that each part contributes: a panel for each group of stacks.
 
     A panel's first group of bars belongs to the input; `parts` names the horizontal axes.
     """

@@ -1,11 +1,11 @@
-"""What a chapter's cell shows when it is neither a number nor a tensor; the preface says how to read it."""
+"""Output of a chapter's cell that is neither a number nor a tensor; the preface explains how to read it."""
 
 
 class Page:
-    """Something that Jupyter shows as Markdown or HTML, and a terminal or a screen reader reads as text."""
+    """Output that Jupyter shows as Markdown or HTML, and a terminal or a screen reader gets as text."""
 
     def __init__(self, text: str, html: str | None = None) -> None:
-        """Keep the plain text, and the HTML where it says more."""
+        """Keep the plain text, and the HTML if there is any."""
         self._text, self._html = text, html
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""One color for one role on every page of the book; always with a second mark beside it.
+"""One color for one role on every page of the book, and never color alone.
 
 The eight role colors are safe for color-blind readers (Okabe and Ito). They fill shapes and draw lines, and
 are the same on a light and on a dark page. The colors of `THEMED` are for text and background: on a page of

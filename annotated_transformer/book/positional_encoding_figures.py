@@ -80,7 +80,7 @@ def _draw_hand(
 
 
 def draw_wave(pair: Float[Tensor, "positions 2"], *, wavelength: float) -> Figure:
-    """Draw the two features of a pair over the positions, and say how many words a turn takes."""
+    """Draw the two features of a pair over the positions, and print how many words a turn takes."""
     fig, ax = new_figure(height=2.7)
     for column, (name, color, style) in enumerate((("sine", FIRST, "-"), ("cosine", SECOND, "--"))):
         ax.plot(range(len(pair)), pair[:, column], color=color, linestyle=style, marker="", label=name)
@@ -100,7 +100,7 @@ def draw_turn(
 ) -> Figure:
     """Draw several positions turned by the same offset, and the dot product that belongs to it.
 
-    `starts` has the pairs of each position, `angles` says how far each pair turns.
+    `starts` has the pairs of each position, and `angles` how far each pair turns.
     """
     fig, (ax, curve) = new_figure(2, 1, height=5.4)
     columns, step = len(angles), 2.2

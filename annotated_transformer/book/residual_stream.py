@@ -17,7 +17,7 @@ def split_stream(
     """Return the parts whose sum is `encoder(x)`: the input's, each sub-layer's in order, and the biases'.
 
     A norm subtracts a mean and divides by a deviation. With that deviation as it was measured on the whole
-    sum, a norm is linear, so it acts on each part by itself; its bias is a part of its own.
+    sum, a norm is linear, so it acts on each part by itself; its bias is a separate part.
     """
     added: list[Tensor] = []
     sums: dict[LayerNorm, Tensor] = {}

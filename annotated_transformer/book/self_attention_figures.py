@@ -40,7 +40,7 @@ def draw_routes(
     asking: int,
     answers: Sequence[str],
 ) -> Figure:
-    """Draw, for each sentence, what the word `asking` reads in layer 2, and what it and these read in 1.
+    """Draw, for each sentence, what the word `asking` reads in layer 2, and what all these read in layer 1.
 
     Lines are as wide as the weights of the two layers; `answers` stand at the end of the route.
     """
@@ -137,7 +137,7 @@ def draw_own_map(weights: Weights, *, words: Sequence[str], height: float = 3.9)
 def draw_circle(names: Sequence[str], scores: Sequence[str]) -> Figure:
     """Draw words in a circle, each with an arrow to the next, which it reads most.
 
-    On each arrow stands a symmetric score; in each box, what its word would need of the two scores it has.
+    Each arrow has a symmetric score, and each box shows what its word would require of its two scores.
     """
     fig, ax = new_canvas(14.0, 8.6)
     angles = [pi / 2 - 2 * pi * number / len(names) for number in range(len(names))]
@@ -166,7 +166,7 @@ def _gap(start: Box, end: Box) -> tuple[float, float]:
 
 
 def draw_ratios(ratios: Float[Tensor, "layers heads"]) -> Figure:
-    """Draw, for each layer, by which factor each head changes a ratio of two weights; 1 is no change."""
+    """Draw, for each layer, the factor by which each head changes a ratio of two weights; 1 is no change."""
     fig, ax = new_figure(height=2.9)
     layers, heads = ratios.shape
     ax.axhline(1, color=NEUTRAL, lw=1, ls="-", marker="")

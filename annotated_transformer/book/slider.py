@@ -1,4 +1,4 @@
-"""A figure with a slider that moves without a kernel: in the book's page as in a notebook."""
+"""A figure with a slider that works without a kernel, both in the book's page and in a notebook."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def show_slider(
     `number`, `title`, `alt` and `caption` are those of `show_figure`.
 
     Raises:
-        ValueError: There is nothing to move, `start` is not in `values`, or a frame is not fit to be shown.
+        ValueError: There are fewer than two values, `start` is not one of them, or a frame cannot be shown.
     """
     if len(values) < 2:
         raise ValueError(f"values={list(values)} gives nothing to move between; give two or more")
@@ -57,7 +57,7 @@ def show_slider(
         for value, words, drawing in zip(values, alts, drawings, strict=True)
     ]
     data = json.dumps({"name": name, "start": first, "frames": frames}, ensure_ascii=False)
-    data = data.replace("</", "<\\/")  # a word of the alt text may not end the script
+    data = data.replace("</", "<\\/")  # so that the alt text cannot end the script
     script = files(__package__).joinpath("slider.js").read_text("utf-8")
     html = (
         f'<figure class="at-figure at-slider" id="{anchor(number)}"{map_mark(drawings[first])}>'

@@ -33,7 +33,7 @@ def show_source(thing: Callable[..., object] | type) -> Page:
             "so that the chapter shows the code that the model runs"
         )
     name = thing.__qualname__
-    heading = f"# {module}" if "." not in name else f"# {module}, {name}"  # a method: say whose
+    heading = f"# {module}" if "." not in name else f"# {module}, {name}"  # a method: with its class
     source = textwrap.dedent(inspect.getsource(thing)).rstrip()
     for line in source.splitlines():
         if len(line) > PAGE_COLUMNS:
@@ -84,7 +84,7 @@ def core(source: str) -> str:
 
 
 def _replace(lines: list[str | None], first: int, last: int, text: str | None) -> None:
-    """Put `text` in place of the lines `first` to `last`, counted from 1; None is no line at all."""
+    """Put `text` in place of the lines `first` to `last`, counted from 1; None removes them."""
     lines[first - 1 : last] = [text, *[None] * (last - first)]
 
 

@@ -1,4 +1,4 @@
-"""What the book's front needs from Sphinx: cover, planned chapters, search, previews, 404 page."""
+"""The Sphinx extension of the book's front: cover, planned chapters, search, previews, 404 page."""
 
 import base64
 import html
@@ -30,7 +30,7 @@ def read_list(app: Sphinx, config: Any) -> None:
 
 
 class IndexTerms(SphinxTransform):
-    """Put a chapter's title and terms into the index, so that a search for one leads with the chapter."""
+    """Put a chapter's title and terms into the index, so that a search for one lists the chapter first."""
 
     default_priority = 400  # before the index is collected
 
@@ -61,7 +61,7 @@ def show_planned(app: Sphinx, page: str, template: str, context: dict[str, Any],
 
 
 def describe_link(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Say what a shared link to the page looks like."""
+    """Add the tags from which previews of links to the page are made."""
     title, site = html.unescape(preview.TAG.sub("", context.get("title", ""))), app.config.html_title
     if page == app.config.root_doc:
         title = site
@@ -124,7 +124,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", enliven_cover, priority=100)  # before the list of scripts is copied
     app.connect("html-page-context", show_planned, priority=900)  # after the theme's
     app.connect("html-page-context", describe_link, priority=900)  # after the page's description
-    app.connect("html-page-context", hurry_search, priority=950)  # after all that defers
+    app.connect("html-page-context", hurry_search, priority=950)  # after everything that defers
     app.connect("build-finished", write_files)
     app.add_css_file("cover.css")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""What the explorer needs from Sphinx: its directive, and its files, on pages that show it and no others."""
+"""The Sphinx extension of the explorer: its directives, and its files, only on pages that show it."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from annotated_transformer.book.explorer import bundle, first_frame, pack
 from annotated_transformer.book.explorer.frame_page import explorer_page
 
 FOLDER = "explorer"  # in _static
-MARK = "data-explorer="  # what a page that shows the explorer has in its body
+MARK = "data-explorer="  # in the body of each page that shows the explorer
 TABLE = re.compile(r'<table class="at-x-formulas.*?</table>', re.DOTALL)
 PART = re.compile(r"<(table|thead|tbody|tr|th|td)\b")
 ROLES = {"thead": "rowgroup", "tbody": "rowgroup", "tr": "row", "th": "columnheader", "td": "cell"}
@@ -77,7 +77,7 @@ class TensorTable(SphinxDirective):
 
 
 def write_explorer(app: Sphinx) -> None:
-    """Pack engine, models, script and style into the book; the weights are stored nowhere a second time."""
+    """Pack engine, models, script, and style into the book; no second copy of the weights is committed."""
     if app.builder.format != "html":
         return
     folder = Path(app.outdir, "_static", FOLDER)
@@ -97,7 +97,7 @@ def load_explorer(app: Sphinx, page: str, template: str, context: dict[str, Any]
 
 
 def keep_table(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Say what the table's parts are: on phones they are blocks, which some browsers read as no table."""
+    """Give the table's parts ARIA roles: as blocks on phones, some browsers do not treat them as a table."""
 
     def with_roles(table: re.Match[str]) -> str:
         return PART.sub(lambda part: f'{part[0]} role="{ROLES.get(part[1], part[1])}"', table[0])

@@ -1,4 +1,4 @@
-"""What the rendered book needs from Sphinx: formulas, numbers, style, scripts, docstrings in Markdown."""
+"""The Sphinx extension of the book: formulas, numbers, style, scripts, docstrings in Markdown."""
 
 from pathlib import Path
 from typing import Any

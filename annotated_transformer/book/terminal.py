@@ -1,4 +1,4 @@
-"""A command and what it prints, as a page shows it: run in the chapter, so that it is never out of date."""
+"""A command and its output, as a page shows them: run in the chapter, so never out of date."""
 
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
@@ -14,15 +14,15 @@ def run_command(line: str, *, shown: str | None = None) -> Page:
     """Run a command line of this package, and return it with what it printed.
 
     What it writes to stderr (progress, times, terms) is left out: it differs from run to run.
-    `shown` stands in its place on the page, where a folder's name is of no interest.
+    `shown` replaces the command on the page, for example where a folder's name does not matter.
 
     Raises:
         ValueError: If it is a command of another program.
-        RuntimeError: If it fails; says what it wrote to stderr.
+        RuntimeError: If it fails; the message contains what it wrote to stderr.
     """
     words = shlex.split(line)
     if words[:1] != [PROGRAM]:
-        raise ValueError(f"{line!r} is no command of this package; begin with {PROGRAM}")
+        raise ValueError(f"{line!r} is not a command of this package; begin with {PROGRAM}")
     out, errors = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(errors):
         status = main(words[1:])

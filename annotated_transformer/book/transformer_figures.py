@@ -181,7 +181,7 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
         draw_arrow(ax, (4.6, decoder.left[1]), decoder.left, color=KEY)
         out = draw_box(ax, 11.2, y, 2.65, 0.95, word, color=OUTPUT)
         draw_arrow(ax, decoder, out)
-        if step + 1 < steps:  # what comes out goes in
+        if step + 1 < steps:  # each output becomes an input
             ax.plot([out.bottom[0]] * 2, [y, y - 0.4], **LINE)  # type: ignore[arg-type]
             ax.plot([out.bottom[0], 10.2], [y - 0.4, y - 0.4], **LINE)  # type: ignore[arg-type]
             draw_arrow(ax, (10.2, y - 0.4), (10.2, y - 0.8))
@@ -189,14 +189,14 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
 
 
 class RouteStop(NamedTuple):
-    """A place on the way of a sentence pair: its name, where it belongs, its shape, some of its numbers."""
+    """A place on the way of a sentence pair: its name, its side, its shape, and some of its numbers."""
 
     name: str
     side: str  # "source" or "target"
     shape: str
     numbers: Numbers
     rows: Sequence[str]
-    columns: Sequence[str] = ()  # only of attention weights
+    columns: Sequence[str] = ()  # only for attention weights
     note: str = ""
 
 
@@ -228,7 +228,7 @@ def draw_route(stops: Sequence[RouteStop], place: int) -> Figure:
 
 
 def _draw_weights(fig: Figure, stop: RouteStop, height: float) -> None:
-    """Draw weights as a map at the right, of which the note names the axes."""
+    """Draw weights as a map at the right; the note names its axes."""
     weights = torch.tensor(stop.numbers, dtype=torch.float64)
     width = 5.3
     tall = width * len(stop.rows) / len(stop.columns)

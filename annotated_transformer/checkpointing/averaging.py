@@ -12,8 +12,8 @@ from annotated_transformer.text.tokenizer import Tokenizer
 def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
     """Return the model whose every weight is the mean over the models of `folders`.
 
-    The paper translates with the mean of the last 5 checkpoints of one training (section 6.1). Models of
-    different trainings have no mean worth using, though nothing here can tell.
+    The paper translates with the mean of the last 5 checkpoints of one training run (section 6.1). The mean
+    of models from different runs is not worth using, but this function cannot detect that.
 
     Raises:
         ValueError: If there is no folder, or the models differ in shape, type or tokenizer.
@@ -48,5 +48,5 @@ def _refuse_unlike(
         found.append("another tokenizer")
     if found:
         raise ValueError(
-            f"{folder} has {', '.join(found)} as {first} has; average checkpoints of one training"
+            f"{folder} differs from {first}: {', '.join(found)}; average checkpoints of one training run"
         )

@@ -1,4 +1,4 @@
-"""A trained model to a folder and back, as safetensors and JSON: the chapter on training.
+"""Saving a trained model to a folder and loading it, as safetensors and JSON: the chapter on training.
 
 The folder holds `config.json`, `tokenizer.json` and `model.safetensors`. The weights carry the
 digests of all three, so files of different models, or damaged ones, are refused and not mixed.
@@ -37,15 +37,16 @@ def save(
     stored: torch.dtype | None = None,
     run: str | None = None,
 ) -> None:
-    """Write the model to `folder`, in the place of an older one.
+    """Write the model to `folder`, and replace an older one.
 
-    On disk its weights are rounded to the type `stored`, if given; loaded, they have the model's own
-    type again. In torch.float16 each takes 2 bytes, and is off by at most 1 part in 2048. `run` marks
+    On disk, the weights are rounded to the type `stored`, if given; `load` restores the model's own
+    type. In torch.float16, each takes 2 bytes, and is off by at most 1 part in 2048. `run` marks
     the model as written by a training run, which may then overwrite it.
 
-    All files are complete on disk before the first old one is replaced, each in one step, the
-    weights last. So a full disk leaves the older model. A kill leaves the older or the newer, or,
-    where the two differ in shape or tokenizer and it falls between two steps, a folder that `load` refuses.
+    All files are complete on disk before the first old one is replaced. Each is replaced atomically,
+    the weights last. So a full disk leaves the older model. A kill leaves the older or the newer model,
+    or, if it falls between two replacements and the models differ in shape or tokenizer, a folder that
+    `load` refuses.
 
     Raises:
         ValueError: If model and tokenizer do not belong together, or `stored` cannot hold a weight.
@@ -107,7 +108,7 @@ def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def _read_dtype(path: Path, metadata: dict[str, str], model: Transformer) -> torch.dtype:
-    """Return the type that the model had before it was stored; the first files did not say."""
+    """Return the type that the model had before it was stored, which the first files did not record."""
     name = metadata.get("dtype", str(next(model.parameters()).dtype))
     if name not in DTYPES:
         raise ValueError(

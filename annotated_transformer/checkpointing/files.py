@@ -1,4 +1,4 @@
-"""Files that are whole or as they were, and tensors that tell when they are not: the chapter on training."""
+"""Atomic file writes, and digests that reveal damaged tensors: the chapter on training."""
 
 import hashlib
 import json
@@ -12,12 +12,12 @@ from torch import Tensor
 
 
 def write_together(folder: Path, contents: dict[str, bytes]) -> None:
-    """Write files to `folder`: all are complete on disk before the first replaces its older one.
+    """Write files to `folder`: all are complete on disk before the first older file is replaced.
 
-    Each is replaced in one step, in the order given.
+    Each is replaced atomically, in the given order.
 
     Raises:
-        OSError: If they cannot be written; the older ones are still there.
+        OSError: If they cannot be written; the older files are still there.
     """
     folder.mkdir(parents=True, exist_ok=True)
     drafts = {name: folder / f"{name}.tmp" for name in contents}
@@ -60,12 +60,12 @@ def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> byte
     end = 8 + int.from_bytes(data[:8], "little")
     keys = json.loads(data[8:end])
     header = json.dumps(keys, sort_keys=True, separators=(",", ":")).encode()
-    header += b" " * (-len(header) % 8)  # the numbers begin at a multiple of 8, as they did
+    header += b" " * (-len(header) % 8)  # the tensors still begin at a multiple of 8
     return len(header).to_bytes(8, "little") + header + data[end:]
 
 
 def refuse_special_file(path: Path) -> None:
-    """Refuse a folder, a FIFO or a link without a file in place of a file; opening a FIFO would wait.
+    """Refuse a folder, a FIFO, or a broken link where a file is expected; opening a FIFO would block.
 
     Raises:
         ValueError: If something other than a regular file has this name.

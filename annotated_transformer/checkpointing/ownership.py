@@ -13,7 +13,7 @@ WAY_OUT = "give another folder, or move it away"
 
 
 def refuse_foreign_model(folder: Path) -> None:
-    """Refuse a folder with a model that a training run there would overwrite, though it is not its own.
+    """Refuse a folder with a model that a training run there did not write but would overwrite.
 
     Raises:
         ValueError: If the folder holds a model of unknown origin, or a damaged one.
@@ -22,13 +22,13 @@ def refuse_foreign_model(folder: Path) -> None:
         return
     if not (folder / STATE).exists():
         raise ValueError(
-            f"{folder} holds a model and no {STATE}: no training here wrote it, and this one "
+            f"{folder} holds a model and no {STATE}: no training run here wrote it, and this one "
             f"would overwrite it; {WAY_OUT}"
         )
     weights = folder / checkpoint.WEIGHTS
     if weights.exists() and _mark(weights) != _mark(folder / STATE):
         raise ValueError(
-            f"{weights} is not of the training whose {STATE} is beside it, "
+            f"{weights} is not of the training run whose {STATE} is beside it, "
             f"which would overwrite it; {WAY_OUT}"
         )
 

@@ -38,7 +38,7 @@ class RunDirectory:
             such as a fingerprint of the corpus.
         seconds: Longest time between two saves; the state is also saved after each epoch.
         writes: Whether this process writes files; in a process group only rank 0 does.
-        step: Of the last state that was saved or found.
+        step: Step of the last state that was saved or found.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class RunDirectory:
         """
         if not seconds >= 0:
             raise ValueError(
-                f"{seconds} seconds between two saves (--save-minutes {seconds / 60:g}) is no duration; "
+                f"{seconds} seconds between two saves (--save-minutes {seconds / 60:g}) is not a duration; "
                 f"give 0 (after each update) or more"
             )
         self.folder, self.identity, self.seconds = Path(folder), identity or {}, seconds
@@ -101,7 +101,7 @@ class RunDirectory:
 
     @property
     def run_id(self) -> str:
-        """Return what marks the models of this training run; final once it has started."""
+        """Return the mark on this run's models; it is final once the run has started."""
         return run_id(self.identity)
 
     def is_due(self) -> bool:
@@ -117,7 +117,7 @@ class RunDirectory:
         self._write(state)
 
     def report(self, metrics: Mapping[str, object]) -> None:
-        """Add a line to `metrics.jsonl`, in one step."""
+        """Add a line to `metrics.jsonl`, atomically."""
         self._lines.append(json.dumps(dict(metrics)))
         if self.writes:
             text = "\n".join([*self._lines, ""])
@@ -142,7 +142,7 @@ class RunDirectory:
 
 
 def _take(folder: Path) -> int:
-    """Lock `folder`, and return what gives it back when closed."""
+    """Lock `folder`, and return a file descriptor that releases the lock when closed."""
     refuse_special_file(folder / LOCK)
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:

@@ -1,4 +1,4 @@
-"""The state of a training run, to one file and back.
+"""Saving the state of a training run to one file, and loading it.
 
 Because one file holds all of it, a single rename replaces the older state: a run that is killed at any
 moment leaves one complete state, the older or the newer one.
@@ -56,7 +56,7 @@ class Progress:
 
 
 class SavedState(NamedTuple):
-    """What is stored of a training run.
+    """The saved state of a training run.
 
     Attributes:
         tensors: Weights, Adam's moments and random generators by name.
@@ -68,7 +68,7 @@ class SavedState(NamedTuple):
 
 
 def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) -> None:
-    """Replace the state in `folder`; `identity` says which training run it belongs to.
+    """Replace the state in `folder`; `identity` identifies its training run.
 
     Raises:
         OSError: If it cannot be written; an older state is still there.
@@ -87,7 +87,7 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     It may be replaced if it belongs to another training run that has not made its first update.
 
     Raises:
-        ValueError: If the file is damaged, or belongs to another training run than `identity` says.
+        ValueError: If the file is damaged, or belongs to a training run other than that of `identity`.
     """
     tensors, record = _read(folder / STATE)
     before, now = record["identity"], json.loads(json.dumps(dict(identity)))

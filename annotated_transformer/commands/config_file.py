@@ -34,8 +34,8 @@ def add_config_option(command: argparse.ArgumentParser) -> None:
         type=path,
         metavar="FILE",
         help="JSON file with any fields of TransformerConfig and TrainingConfig, such as "
-        '{"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options that are given count '
-        "more (default: no file)",
+        '{"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options override it '
+        "(default: no file)",
     )
 
 
@@ -47,11 +47,11 @@ def start_folder(start: Path | None) -> Path | None:
 
 
 def model_config(options: argparse.Namespace, start: Path | None) -> TransformerConfig:
-    """Return the shape of the model: of the model in `start`, or of our defaults and what is given.
+    """Return the shape of the model: that of the model in `start`, or our defaults with the given fields.
 
     Raises:
-        ValueError: If the config file is not as it should be, a setting is invalid, or it differs from
-            the model in `start`.
+        ValueError: If the config file or a setting is invalid, or a setting differs from the model in
+            `start`.
     """
     given = _given(options, "model")
     if start is None:
@@ -74,13 +74,13 @@ def training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConfi
     """Return the settings of the training run; `fast` is the default of the field of that name.
 
     Raises:
-        ValueError: If the config file is not as it should be, or a setting is invalid.
+        ValueError: If the config file or a setting is invalid.
     """
     return TrainingConfig(**(DEFAULT_TRAINING | {"fast": fast} | _given(options, "training")))
 
 
 def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:
-    """Return the fields of a config that the file or the options give."""
+    """Return the fields of a config that are set by the file or the options."""
     names = [field.name for field in dataclasses.fields(CONFIGS[section])]
     own = {name: getattr(options, name, None) for name in names}
     return _read(options.config).get(section, {}) | {

@@ -15,7 +15,7 @@ def add_curves_options(command: argparse.ArgumentParser) -> None:
         type=path,
         required=True,
         metavar="FILE",
-        help="image to write, .svg, .png or .pdf (without an ending: an SVG image)",
+        help="image to write, .svg, .png or .pdf (without an extension: an SVG image)",
     )
 
 

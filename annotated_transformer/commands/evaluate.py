@@ -37,7 +37,7 @@ def add_evaluate_options(command: argparse.ArgumentParser) -> None:
         "--protocol",
         choices=PROTOCOLS,
         default="sacrebleu",
-        help="how to compute BLEU; multi30k: lowercased, with the tokens of Moses (default: %(default)s)",
+        help="how to compute BLEU; multi30k: lowercased and tokenized by Moses (default: %(default)s)",
     )
     add_search_options(command)
 

@@ -42,7 +42,7 @@ def path(text: str) -> Path:
     """Return a path from the command line.
 
     Raises:
-        argparse.ArgumentTypeError: If it is empty, as after a shell variable that is not set.
+        argparse.ArgumentTypeError: If it is empty, for example because a shell variable is not set.
     """
     if not text:
         raise argparse.ArgumentTypeError("'' is not a path; give the name of a file or folder")
@@ -108,7 +108,7 @@ def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None
         "--device",
         choices=DEVICES,
         default="cpu",
-        help="device to translate on (default: %(default)s, whatever else there is)",
+        help="device to translate on (default: %(default)s, even if cuda is available)",
     )
 
 
@@ -141,7 +141,7 @@ def add_search_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--length-penalty",
         choices=LENGTH_PENALTIES,
-        help="with --beam, what a log-probability is divided by: gnmt, the penalty of the paper, "
+        help="with --beam, the divisor of a log-probability: gnmt, the penalty of the paper, "
         "((5 + length) / 6) ** alpha; plain, length ** alpha (default: gnmt)",
     )
     command.add_argument(

@@ -58,8 +58,8 @@ def check_input_file(option: str, file: Path) -> None:
     """Refuse an option's value that is not a file to read.
 
     Raises:
-        FileNotFoundError: If there is nothing of this name.
-        ValueError: If it is a folder, a FIFO, or a link without a file.
+        FileNotFoundError: If it does not exist.
+        ValueError: If it is a folder, a FIFO, or a broken link.
     """
     if not os.path.lexists(file):
         raise FileNotFoundError(f"{option} {file} does not exist; give the name of a file")
@@ -70,8 +70,8 @@ def check_output_file(option: str, file: Path) -> None:
     """Refuse an option's value that is not a file to write.
 
     Raises:
-        FileNotFoundError: If the folder that it is to be in does not exist.
-        ValueError: If there is a folder, a FIFO, or a link without a file of this name.
+        FileNotFoundError: If its folder does not exist.
+        ValueError: If it is a folder, a FIFO, or a broken link.
     """
     if not file.parent.is_dir():
         raise FileNotFoundError(
@@ -81,7 +81,7 @@ def check_output_file(option: str, file: Path) -> None:
 
 
 def _refuse_no_file(option: str, file: Path) -> None:
-    """Refuse what exists and is not a file: opening a FIFO would wait for a reader."""
+    """Refuse a path that exists and is not a file: opening a FIFO would block."""
     if os.path.lexists(file) and not (file.is_file() or file.is_char_device()):
         raise ValueError(f"{option} {file} is not a regular file; give another name")
 

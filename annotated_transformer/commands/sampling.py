@@ -52,7 +52,7 @@ def add_sampling_options(command: argparse.ArgumentParser) -> None:
 
 
 def check_sampling_options(options: argparse.Namespace) -> None:
-    """Refuse options that sampling ignores, and options of sampling without it.
+    """Refuse options that sampling ignores, and sampling options without `--sample`.
 
     Raises:
         ValueError: If there are such options.
@@ -69,7 +69,7 @@ def check_sampling_options(options: argparse.Namespace) -> None:
 
 
 def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[list[str]], list[str]]:
-    """Return a function that samples a translation of each text, as the options say."""
+    """Return a function that samples a translation of each text with the given options."""
     values = {name: getattr(options, name) for name in PROCESSORS}
     processors = [PROCESSORS[name](value) for name, value in values.items() if value is not None]
     seed = 0 if options.seed is None else options.seed

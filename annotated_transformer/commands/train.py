@@ -28,7 +28,7 @@ from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.trainer import TrainingStopped
 
 SIZES = {  # fields of `TransformerConfig`
-    "num_layers": "layers of the encoder, and as many of the decoder",
+    "num_layers": "number of encoder layers, and of decoder layers",
     "d_model": "features of a token between layers",
     "d_ff": "features inside the feed-forward networks",
     "num_heads": "attention heads in each layer",
@@ -68,7 +68,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     )
     add(
         "--batch-tokens",
-        "most tokens on each side of a batch, padding included (default: 2048)",
+        "maximum number of tokens on each side of a batch, padding included (default: 2048)",
         type=int,
     )
     add("--warmup-steps", "updates during which the learning rate rises (default: 200)", type=int)
@@ -79,9 +79,9 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
         type=float,
     )
     add("--dropout", "dropout probability (default: 0.1, as in the paper)", type=float)
-    both = "number of first epochs that also train the reverse direction (default: %(default)s)"
+    both = "number of initial epochs that also train the reverse direction (default: %(default)s)"
     add("--bidirectional", both, type=int, default=0, metavar="EPOCHS")
-    mean = "average the weights of this many last epochs (default: %(default)s, no averaging)"
+    mean = "average the weights of the last EPOCHS epochs (default: %(default)s, no averaging)"
     add("--average", mean, type=int, default=1, metavar="EPOCHS")
     add(
         "--save-minutes",
@@ -96,7 +96,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     fast = "use accelerated modules, whose dropout masks differ (default: on a CPU, but not on CUDA)"
     add("--fast", fast, action=argparse.BooleanOptionalAction)
     add_config_option(command)
-    compiled = "compile encoder and decoder with torch.compile (default: run them as they are)"
+    compiled = "compile encoder and decoder with torch.compile (default: do not compile)"
     add("--compile", compiled, action="store_true")
     add("--device", "device to train on (default: cuda if available, otherwise cpu)", choices=DEVICES)
     add("--seed", "random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0)

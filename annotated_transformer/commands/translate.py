@@ -48,7 +48,7 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         help="text to translate (default: each line of the standard input)",
     )
     command.add_argument(
-        "--input", type=path, metavar="FILE", help="file with a text per line (default: the standard input)"
+        "--input", type=path, metavar="FILE", help="file with one text per line (default: the standard input)"
     )
     command.add_argument(
         "--output",
@@ -79,8 +79,8 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         "--nbest",
         type=int,
         metavar="N",
-        help="print the N best translations of each text, at most --beam, each after a tab and its "
-        "log-probability divided by the length penalty (default: only the best, without it)",
+        help="print the N best translations of each text, at most --beam, each after its log-probability "
+        "divided by the length penalty, and a tab (default: only the best, without it)",
     )
     add_sampling_options(command)
 
@@ -89,9 +89,9 @@ def translate_command(options: argparse.Namespace) -> None:
     """Translate each text, or each line of a file or of the standard input, and print one line for each.
 
     A text of several sentences is translated sentence by sentence. The translation of a blank line is
-    a blank line. Translations are written as soon as they are made, so an interrupted run leaves those
-    that are done. In a terminal, without a text and --input, it asks for sentences and translates one
-    after the other.
+    a blank line. Translations are written as soon as they are ready, so an interrupted run keeps those
+    that are done. In a terminal, without a text and --input, it asks for sentences and translates them
+    one by one.
     """
     _check_options(options)
     interactive = not (options.texts or options.input) and sys.stdin is not None and sys.stdin.isatty()
@@ -153,7 +153,7 @@ def _decode_argument(text: str) -> str:
 
 
 def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> _Sentences:
-    """Split texts into sentences, without blank ones; there are none of a text with a problem."""
+    """Split texts into sentences, without blank ones; a text with a problem gets no sentences."""
     name = EN_DE if options.pretrained is None else options.pretrained
     language = options.source or ("en" if options.model is not None else name.partition("-")[0])
     whole = options.no_split or options.nbest is not None
@@ -172,7 +172,7 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
 
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
-    """Return a function that translates texts as the options say."""
+    """Return a function that translates texts with the given options."""
     search = search_options(options)
     if options.sample:
         sample = sampler(options, translator)
@@ -202,7 +202,7 @@ def _translations(translate: Translate, of_texts: list[list[str]], together: int
 def _translate_interactively(
     split: Callable[[str], _Sentences], translate: Translate, write: Callable[[str], None]
 ) -> None:
-    """Ask for a text, translate it, and so on until the end of the input (Ctrl-D)."""
+    """Ask for texts and translate each, until the end of the input (Ctrl-D)."""
     log("Type a sentence and press Enter to translate it. Ctrl-D ends.")
     while True:
         ask(PROMPT)
@@ -221,13 +221,13 @@ def _translate_interactively(
 
 
 def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":
-    """Return a bar on stderr if that is a terminal, and the translations do not go there, too."""
+    """Return a bar that is shown if stderr is a terminal and translations are not printed to one."""
     shown = sys.stderr is not None and sys.stderr.isatty()
     mixed = options.output is None and sys.stdout is not None and sys.stdout.isatty()
     return tqdm(total=texts, unit=" texts", disable=mixed or not shown)
 
 
 def _one_line(text: str) -> str:
-    """Write control characters as escapes: they would control the terminal or end the line."""
+    """Escape control characters, which would control the terminal or end the line."""
     control = {c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp")}
     return text.translate({ord(c): c.encode("unicode_escape").decode() for c in control})

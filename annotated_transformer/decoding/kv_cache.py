@@ -63,7 +63,7 @@ class NoCache:
 
 
 class KeyValueCache:
-    """Decode only the new token at each step; it attends to the keys and values that are kept.
+    """Decode only the new token at each step; it attends to the cached keys and values.
 
     For a target of n tokens, each layer decodes n tokens, and n(n + 1)/2 with `NoCache`. The cache
     calls the model's own modules, so their hooks run. It does not call the decoder, a layer or an
@@ -76,7 +76,7 @@ class KeyValueCache:
 
         Raises:
             TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions, or if the model decodes in another way;
+            ValueError: If they do not have two dimensions, or if the model decodes in a different way;
                 `refuse_for_cache` lists the conditions.
         """
         check_ids(src, "source ids")

@@ -43,9 +43,9 @@ class TopK:
     k: int
 
     def __post_init__(self) -> None:
-        """Refuse a number of tokens that is not a whole number from 1 on."""
+        """Refuse a number of tokens that is not a positive whole number."""
         if not isinstance(self.k, int) or self.k < 1:
-            raise ValueError(f"k={self.k!r} keeps no token; for top-k, give a whole number from 1 on")
+            raise ValueError(f"k={self.k!r} keeps no token; for top-k, give a positive whole number")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the logits, with $-\infty$ for the other tokens."""

@@ -230,7 +230,7 @@ class Translator:
         """Yield batches: the indices of the texts and their ids."""
         if not isinstance(batch_size, int) or batch_size < 1:
             raise ValueError(
-                f"batch_size={batch_size!r} is not a number of texts; give a whole number from 1 on"
+                f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
             )
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources[i]))

@@ -1,6 +1,6 @@
-"""Changed models: a fast path computes what a module computes without calling it, so it must notice changes.
+"""Detection of changed modules: a fast path computes a module's result without calling the module.
 
-`overridden` and `has_hooks` find them; the key-value caches refuse a model with a changed part that they
+`overridden` and `has_hooks` find changes; the key-value caches refuse a model with a changed part that they
 would not call.
 """
 
@@ -71,11 +71,11 @@ def refuse_for_cache(model: Transformer) -> None:
 
 
 def refuse_for_fast_cache(model: Transformer) -> None:
-    """Refuse a model that computes a step in another way than `FastKeyValueCache` does.
+    """Refuse a model that does not compute a step as `FastKeyValueCache` does.
 
     Raises:
-        ValueError: If a part was overridden, replaced by another kind of module, has hooks, or is an
-            attention of another shape.
+        ValueError: If a part is overridden, is a different kind of module, has hooks, or is an
+            attention of a different shape.
     """
     refuse_for_cache(model)
     _refuse_overridden("model", model, Transformer, ("embed", "logits"), "FastKeyValueCache", PLAIN_CACHE)

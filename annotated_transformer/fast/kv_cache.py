@@ -1,7 +1,7 @@
 """A key-value cache with fewer and larger operations: the chapter on decoding.
 
 Decoding one token takes little arithmetic, so most of a step's time is the overhead of calling
-operations. `FastKeyValueCache` calls less than half as many as `KeyValueCache`.
+operations. `FastKeyValueCache` calls fewer than half as many as `KeyValueCache`.
 """
 
 import math
@@ -33,7 +33,7 @@ class FastKeyValueCache:
 
         Raises:
             TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions, or if the model computes a step in another
+            ValueError: If they do not have two dimensions, or if the model computes a step in a different
                 way; `refuse_for_fast_cache` lists the conditions.
         """
         check_ids(src, "source ids")

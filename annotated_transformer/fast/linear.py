@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 LARGE = 2**22  # multiplications; from this size on, oneDNN is faster
-CACHED = 2**18  # numbers; a larger matrix is read from memory each time, which takes most of a small product
+CACHED = 2**18  # numbers; reading a larger matrix from memory takes most of a product with few rows
 
 
 def onednn_linear(weight: Tensor, bias: Tensor | None = None) -> Callable[[Tensor], Tensor]:
@@ -54,7 +54,7 @@ class OutputProjection:
         return self._of_one_row(x) if len(x) == 1 else self._of_rows(x)
 
     def _of_one_row(self, x: Tensor) -> Tensor:
-        """Add the columns of $W$, which is faster than a scalar product with each of its many rows."""
+        """Add the scaled columns of $W$, faster than a scalar product with each of its many rows."""
         self.single_rows += 1
         if self.single_rows == 1:  # maybe the only one: a beam begins with one row
             return self.linear(x)

@@ -25,10 +25,10 @@ def loss_in_chunks(
     smoothing: float,
     dtype: torch.dtype = torch.float32,
 ) -> Float[Tensor, ""]:
-    r"""Return the loss of the logits $hE^\top$, as `PlainLoss` computes it, and its gradients.
+    r"""Return the loss of the logits $hE^\top$, as `PlainLoss` computes it.
 
-    The forward pass computes the gradient chunk by chunk, while it has the logits; the backward pass
-    only scales it. Matrix products are computed in `dtype`. Labels must not contain padding.
+    The forward pass also computes the gradients chunk by chunk, while it has the logits; the backward pass
+    only scales them. Matrix products are computed in `dtype`. Labels must not contain padding.
     """
     total: Tensor = _Chunks.apply(hidden, weight, labels, smoothing, dtype)  # type: ignore[no-untyped-call]
     return total
@@ -74,7 +74,7 @@ class _Chunks(torch.autograd.Function):
 
 
 def _matmul(a: Tensor, b: Tensor, out: Tensor | None = None) -> Tensor:
-    """Return $AB$ in `out`, since new pages take as long as the product; oneDNN has no such option."""
+    """Return $AB$, in `out` unless oneDNN computes it: new pages take as long as the product."""
     return onednn_linear(b.T)(a) if a.dtype == torch.float32 else torch.mm(a, b, out=out)
 
 
@@ -100,7 +100,7 @@ class FastLoss(nn.Module):
     """The loss of `PlainLoss`, computed from hidden states without storing all logits at once.
 
     Raises:
-        ValueError: If the model computes its logits in another way, or has hooks.
+        ValueError: If the model computes its logits in a different way, or has hooks.
     """
 
     def __init__(self, model: Transformer, *, smoothing: float, bf16: bool) -> None:

@@ -11,8 +11,8 @@ def keep_freed_memory() -> None:
     """Let this process keep the memory that tensors free, for the tensors of the next batch.
 
     By default, glibc returns large blocks to the system, and the first write to each page of a new block
-    costs a page fault: we counted up to 20,000 for a batch. The process then keeps the most that it had, and
-    more if small blocks split the large ones. Without glibc, this does nothing.
+    costs a page fault: we counted up to 20,000 for a batch. With this setting, the process keeps its peak
+    memory, or more if small blocks fragment the large ones. Without glibc, this does nothing.
     """
     if sys.platform == "win32":
         return  # CDLL(None) is an error there

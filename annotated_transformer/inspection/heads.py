@@ -89,7 +89,7 @@ def head_importance(
     """Return how much `loss(model)` increases when one head is ablated, for each head.
 
     Michel et al. (2019) and Voita et al. (2019) found that most heads can be removed at little cost.
-    But if two heads do the same, each alone is unimportant: the numbers do not add up.
+    But if two heads do the same, each alone looks unimportant: the numbers do not add up.
     """
     whole = loss(model)
 

@@ -33,9 +33,9 @@ def masked_softmax(
     scores: Float[Tensor, "*batch queries keys"],
     mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""Return a softmax over the keys, masked scores set to $-\infty$ (section 3.2.3).
+    r"""Return a softmax over the keys, with masked scores at $-\infty$ (section 3.2.3).
 
-    A query that may attend nowhere gets a row of zeros, and a gradient of zero.
+    A query that may not attend to any key gets a row of zeros, and a gradient of zero.
     """
     if mask is None:
         return scores.softmax(dim=-1)
@@ -104,7 +104,7 @@ class ScaledDotProductAttention(nn.Module):
     """
 
     def __init__(self) -> None:
-        """Make the place where the weights can be observed; nothing is learned."""
+        """Create the identity that hooks can observe; there are no parameters."""
         super().__init__()
         self.weights = nn.Identity()
 
@@ -122,9 +122,9 @@ class ScaledDotProductAttention(nn.Module):
 
 
 class FusedAttention(nn.Module):
-    """The same function by PyTorch's fused kernel.
+    """The same function, computed by PyTorch's fused kernel.
 
-    It need not form the weights, so there are none to observe.
+    The kernel need not materialize the weights, so there are none to observe.
     """
 
     def forward(
@@ -134,7 +134,7 @@ class FusedAttention(nn.Module):
         value: Float[Tensor, "*batch keys d_v"],
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
-        """Return one mean of the values for each query, as `ScaledDotProductAttention`."""
+        """Return one weighted mean of the values for each query."""
         check_widths(query, key)
         check_values(key, value)
         if mask is not None:
@@ -146,11 +146,11 @@ class AdditiveAttention(nn.Module):
     r"""Score by a small network, $w^\top \tanh(W^Q q + W^K k)$ (Bahdanau et al., 2015).
 
     Section 3.2.1 compares it with the dot product. Query and key may differ in width;
-    every pair costs `hidden` numbers, where a dot product costs one.
+    each pair takes `hidden` numbers of memory, where a dot product takes one.
     """
 
     def __init__(self, d_query: int, d_key: int, hidden: int) -> None:
-        """Make the three maps of the scoring network."""
+        """Make the three linear maps of the scoring network."""
         super().__init__()
         self.to_query = nn.Linear(d_query, hidden, bias=False)
         self.to_key = nn.Linear(d_key, hidden, bias=False)

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class VectorCopier(nn.Module):
-    """Repeat a sentence that was summed up in one vector of `size` numbers.
+    """Repeat a sentence that was encoded in one vector of `size` numbers.
 
     Each word at each position has a learned code, and the vector is the sum of the codes.
     There is no recurrence: each word is one step from the vector.

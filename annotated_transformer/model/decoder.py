@@ -23,7 +23,7 @@ class DecoderLayer(nn.Module):
         add_norm_2: AddNorm,
         add_norm_3: AddNorm,
     ) -> None:
-        """Take the parts built: who builds them decides on heads, widths and norms."""
+        """Take built parts, so that the caller chooses heads, widths, and norms."""
         super().__init__()
         self.self_attention, self.cross_attention = self_attention, cross_attention
         self.feed_forward = feed_forward
@@ -43,8 +43,8 @@ class DecoderLayer(nn.Module):
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return every target token after it has read its own past, then the source.
 
-        In the second attention the queries are the output of the first, keys and values
-        are the memory.
+        In cross-attention, the queries come from the self-attention sub-layer, and the
+        keys and values from the memory.
         """
         x = self.add_norm_1(x, lambda x: self.self_attention(x, x, x, tgt_mask))
         x = self.add_norm_2(
@@ -60,7 +60,7 @@ class Decoder(nn.Module):
     def __init__(
         self, layers: Iterable[DecoderLayer], final_norm: nn.Module | None = None
     ) -> None:
-        """Stack the layers; pre-norm ones need a `final_norm`, the paper's have none."""
+        """Stack the layers; pre-norm ones need a `final_norm`, the paper's do not."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm or nn.Identity()
@@ -84,5 +84,5 @@ class Decoder(nn.Module):
 
 
 def decoder_layers(decoder: Decoder) -> list[DecoderLayer]:
-    """Return the layers of a decoder, bottom up, typed as what they are."""
+    """Return the layers of a decoder, bottom up, typed as `DecoderLayer`."""
     return cast(list[DecoderLayer], list(decoder.layers))

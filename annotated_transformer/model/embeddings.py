@@ -1,4 +1,4 @@
-"""Token ids to vectors, and vectors to scores of tokens: section 3.4 of the paper."""
+"""From token ids to vectors, and from vectors to logits: section 3.4 of the paper."""
 
 import math
 
@@ -11,11 +11,11 @@ from annotated_transformer.model.initialization import initialize_table
 
 
 def check_ids(ids: object, name: str = "token ids") -> None:
-    """Refuse what is not a batch of token ids.
+    """Refuse anything but a batch of token ids.
 
     Raises:
-        TypeError: If it is not a tensor, or not of whole numbers.
-        ValueError: If it has not two dimensions.
+        TypeError: If `ids` is not a tensor of integers.
+        ValueError: If `ids` does not have two dimensions.
     """
     if not isinstance(ids, Tensor):
         raise TypeError(
@@ -32,7 +32,7 @@ def check_ids(ids: object, name: str = "token ids") -> None:
 
 
 class TokenEmbedding(nn.Module):
-    r"""One matrix $E$: rows embed tokens, its transpose scores them (section 3.4)."""
+    r"""One matrix $E$: rows embed tokens, the transpose gives logits (section 3.4)."""
 
     def __init__(self, vocab_size: int, d_model: int) -> None:
         r"""Draw the matrix with standard deviation $1/\sqrt{d_\text{model}}$."""
@@ -46,7 +46,7 @@ class TokenEmbedding(nn.Module):
         r"""Return $\sqrt{d_\text{model}}\,E_\text{id}$ for each id.
 
         Raises:
-            TypeError: If the ids are not a tensor of whole numbers.
+            TypeError: If the ids are not a tensor of integers.
             ValueError: If an id lies outside the vocabulary, or the ids do not have two
                 dimensions.
         """
@@ -63,5 +63,5 @@ class TokenEmbedding(nn.Module):
     def logits(
         self, hidden: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch vocab"]:
-        r"""Return the logits $hE^\top$, the score of each token as the next one."""
+        r"""Return $hE^\top$, a logit for each token of the vocabulary."""
         return F.linear(hidden, self.weight)

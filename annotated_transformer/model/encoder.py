@@ -20,7 +20,7 @@ class EncoderLayer(nn.Module):
         add_norm_1: AddNorm,
         add_norm_2: AddNorm,
     ) -> None:
-        """Take the parts built: who builds them decides on heads, widths and norms."""
+        """Take built parts, so that the caller chooses heads, widths, and norms."""
         super().__init__()
         self.self_attention, self.feed_forward = self_attention, feed_forward
         self.add_norm_1, self.add_norm_2 = add_norm_1, add_norm_2
@@ -44,7 +44,7 @@ class Encoder(nn.Module):
     def __init__(
         self, layers: Iterable[EncoderLayer], final_norm: nn.Module | None = None
     ) -> None:
-        """Stack the layers; pre-norm ones need a `final_norm`, the paper's none."""
+        """Stack the layers; pre-norm ones need a `final_norm`, the paper's do not."""
         super().__init__()
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm or nn.Identity()

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 ACTIVATIONS = {
     "relu": nn.ReLU,
     "gelu": nn.GELU,
-}  # a further one is also named in `TransformerConfig`
+}  # to add one, name it in `TransformerConfig` as well
 
 
 class FeedForward(nn.Module):
@@ -15,7 +15,7 @@ class FeedForward(nn.Module):
     def __init__(
         self, d_model: int, d_ff: int, activation: nn.Module | None = None
     ) -> None:
-        """Make the two maps; any `activation` but the paper's ReLU is a departure."""
+        """Make the two maps; an `activation` other than ReLU departs from the paper."""
         super().__init__()
         self.expand = nn.Linear(d_model, d_ff)
         self.activation = activation or nn.ReLU()

@@ -1,4 +1,4 @@
-"""A model in use: without dropout (section 5.4) and gradients, and which tokens may come next.
+"""Inference: no dropout (section 5.4), no gradients, and which tokens may come next.
 
 Every decoding method begins targets with BOS, and generates neither PAD nor BOS after it.
 """
@@ -16,7 +16,7 @@ from annotated_transformer.config import TransformerConfig
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Switch dropout and gradients off, and afterwards back to what they were."""
+    """Disable dropout and gradients, and restore their previous state afterwards."""
     trained = [module for module in model.modules() if module.training]
     for module in trained:
         module.training = False

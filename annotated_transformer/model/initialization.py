@@ -1,4 +1,4 @@
-r"""How weights are drawn before training; the paper names no scheme.
+r"""How weights are initialized; the paper names no scheme.
 
 - Matrices: Xavier uniform.
 - Query, key and value projections: Xavier uniform with gain $1/\sqrt{2}$, as one draw over the three
@@ -19,7 +19,7 @@ PROJECTION_GAIN = 2**-0.5  # of query, key and value
 
 @torch.no_grad()
 def initialize(model: nn.Module, generator: torch.Generator | None = None) -> None:
-    """Draw every weight of `model` anew: matrices of linear layers, tables of vectors, biases."""
+    """Initialize the matrices and biases of linear layers, and tables of vectors, in place."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight, generator=generator)
@@ -27,7 +27,7 @@ def initialize(model: nn.Module, generator: torch.Generator | None = None) -> No
                 nn.init.zeros_(module.bias)
         else:
             for table in module.parameters(recurse=False):
-                if table.ndim == 2:  # the vectors of LayerNorm stay
+                if table.ndim == 2:  # the vectors of LayerNorm stay as they are
                     initialize_table(table, generator)
     for module in model.modules():
         if isinstance(module, MultiHeadAttention):

@@ -42,7 +42,7 @@ def gaussian_average(
 class LearnedLookup(nn.Module):
     r"""Look up with queries $xW^Q$ in a dictionary of keys $cW^K$ and values $cW^V$.
 
-    `attention` is what compares queries with keys: scaled dot products unless given.
+    `attention` compares queries with keys; the default is scaled dot-product attention.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class LearnedLookup(nn.Module):
 
 
 class Captioner(nn.Module):
-    """Describe a picture word by word: each query is made from the last word."""
+    """Describe a picture word by word: each query is made from the previous word."""
 
     def __init__(self, num_words: int, lookup: LearnedLookup) -> None:
-        """Make the map from what was looked up to the logits of the words."""
+        """Make the linear map from the lookup's output to the logits of the words."""
         super().__init__()
         self.num_words = num_words
         self.lookup = lookup
@@ -88,7 +88,7 @@ class Captioner(nn.Module):
         last_words: Int[Tensor, "batch queries"],
         cells: Float[Tensor, "batch keys d_cell"],
     ) -> Float[Tensor, "batch queries vocab"]:
-        """Return the logits of the words that follow the last words."""
+        """Return the logits of the word that follows each of `last_words`."""
         x = F.one_hot(last_words, self.num_words).to(cells.dtype)
         logits: Tensor = self.to_words(self.lookup(x, cells))
         return logits

@@ -20,8 +20,8 @@ def causal_mask(
 ) -> Bool[Tensor, "{tokens} {tokens}"]:
     """Return the lower triangle, diagonal included: position i may attend to j ≤ i.
 
-    The word to predict is not among them only because the decoder's input is shifted
-    right by one position (section 3.1).
+    This hides the word to predict only because the decoder's input is shifted right by
+    one position (section 3.1).
     """
     return torch.ones(tokens, tokens, dtype=torch.bool, device=device).tril()
 

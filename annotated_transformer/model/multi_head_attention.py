@@ -10,8 +10,8 @@ class MultiHeadAttention(nn.Module):
     r"""Attend h times at once, $\mathrm{Concat}(\mathrm{head}_1, \dots)\,W^O$ (3.2.2).
 
     `to_query` holds the paper's $W^Q_1, \dots, W^Q_h$ side by side, so that one product
-    serves all heads; so do `to_key` and `to_value`. `to_output` is $W^O$. No biases, as
-    in the paper's formulas.
+    serves all heads, as do `to_key` and `to_value`. `to_output` is $W^O$. By default,
+    there are no biases, as in the paper's formulas.
     """
 
     def __init__(
@@ -26,10 +26,11 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         """Make the four projections.
 
-        `d_k` and `d_v` are d_model / num_heads unless given, as in table 3, rows B.
+        `d_k` and `d_v` default to d_model / num_heads; table 3, rows B, varies `d_k`.
 
         Raises:
-            ValueError: If `d_model` does not split into equal heads, and has to.
+            ValueError: If `num_heads` is less than 1, or if `d_model` is not divisible
+                by it and `d_k` or `d_v` is not given.
         """
         super().__init__()
         if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
@@ -56,12 +57,12 @@ class MultiHeadAttention(nn.Module):
         | Bool[Tensor, "#batch #heads #queries #keys"]
         | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
-        """Return what each query reads.
+        """Return one output vector for each query.
 
         `mask` is (queries, keys), or broadcasts to (batch, heads, queries, keys).
 
         Raises:
-            ValueError: If a width, the batches or the mask's shape do not fit.
+            ValueError: If a width, the batch sizes, or the mask's shape do not match.
             TypeError: If the mask is not boolean.
         """
         heads = self.project_query(query)
@@ -93,7 +94,7 @@ class MultiHeadAttention(nn.Module):
         | Bool[Tensor, "#batch #heads #queries #keys"]
         | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
-        """Attend in every head, lay the heads side by side, mix them by `to_output`."""
+        """Attend in every head, concatenate the heads, and mix them by `to_output`."""
         if len(query) != len(key):
             raise ValueError(
                 f"query holds {len(query)} sentences and key {len(key)}; "

@@ -42,7 +42,7 @@ class LayerNorm(nn.Module):
 
 
 class AddNorm(nn.Module):
-    """A norm and a dropout: what both kinds of Add & Norm need."""
+    """The base class of both kinds of Add & Norm: a norm and a dropout."""
 
     def __init__(self, d_model: int, dropout: float) -> None:
         """Create the norm and the dropout; subclasses place the norm."""

@@ -4,7 +4,7 @@ from annotated_transformer.config import TransformerConfig
 
 
 def parameter_counts(config: TransformerConfig) -> dict[str, int]:
-    r"""Return the parameters of each part of a model of this shape; they sum to $P$ of eq-parameters.
+    r"""Return the parameter count of each part of a model; they sum to $P$ of eq-parameters.
 
     One matrix embeds source and target and scores the output, so it counts once.
     """

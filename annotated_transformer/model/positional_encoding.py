@@ -48,7 +48,7 @@ def select_positions(
     """Return the rows of `table` for the tokens of `embedded`, the first of them at `start`.
 
     Raises:
-        ValueError: If there are no such positions, or they have another width than the tokens.
+        ValueError: If a position is out of range, or table and tokens differ in width.
     """
     max_length, d_model = table.shape
     end = start + embedded.size(1)
@@ -68,7 +68,7 @@ def select_positions(
 
 
 class SinusoidalPositions(nn.Module):
-    """Add the paper's sinusoids, neither learned nor saved with the weights."""
+    """Add the paper's sinusoids, which are neither learned nor saved."""
 
     table: Tensor
 
@@ -81,7 +81,7 @@ class SinusoidalPositions(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Add its position to each token; the first token has position `start`."""
+        """Add each token's position vector; the first token has position `start`."""
         return embedded + select_positions(self.table, embedded, start)
 
 
@@ -97,5 +97,5 @@ class LearnedPositions(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch tokens d_model"], start: int = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Add its position to each token; the first token has position `start`."""
+        """Add each token's position vector; the first token has position `start`."""
         return embedded + select_positions(self.table, embedded, start)

@@ -1,4 +1,4 @@
-"""The whole model, figure 1 of the paper: from token ids to scores of the next token."""
+"""The whole model, figure 1 of the paper: from token ids to next-token logits."""
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -32,7 +32,7 @@ POSITIONS = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions}
 
 
 class Transformer(nn.Module):
-    r"""Score each token of the vocabulary as the next one, given $y_{<t}$ and $x$.
+    r"""Compute the logits of the next token, given $y_{<t}$ and $x$.
 
     One matrix serves as source embedding, target embedding and output projection
     (section 3.4).
@@ -58,21 +58,22 @@ class Transformer(nn.Module):
     def forward(
         self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
     ) -> Float[Tensor, "batch tgt_tokens vocab"]:
-        """Return the scores of the token that follows each position of `tgt`.
+        """Return the logits of the token that follows each position of `tgt`.
 
         `tgt` begins with `bos_id`: it is the expected output shifted right by one. The
         masks are made from `pad_id`.
 
         Raises:
-            TypeError: If one of them is not a tensor of whole numbers.
-            ValueError: If they have not two dimensions, differ in number, or a source is empty.
+            TypeError: If `src` or `tgt` is not a tensor of integers.
+            ValueError: If they do not have two dimensions, the numbers of sources and
+                targets differ, or a source is empty.
         """
         return self.logits(self.hidden(src, tgt))
 
     def hidden(
         self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
-        """Return what `forward` makes scores of: the decoder's last layer."""
+        """Return the decoder's output, from which `forward` computes the logits."""
         check_ids(src, "source ids")
         check_ids(tgt, "target ids")
         if len(src) != len(tgt):
@@ -98,7 +99,7 @@ class Transformer(nn.Module):
         | Bool[Tensor, "#batch #heads #src_tokens #src_tokens"]
         | None = None,
     ) -> Float[Tensor, "batch src_tokens d_model"]:
-        """Return the memory: what the decoder may read of the source."""
+        """Return the memory: the encoder's output, to which the decoder attends."""
         memory: Tensor = self.encoder(self.embed(src), src_mask)
         return memory
 
@@ -113,26 +114,26 @@ class Transformer(nn.Module):
         | Bool[Tensor, "#batch #heads #tgt_tokens #src_tokens"]
         | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
-        """Return the decoder's last layer, of which `logits` makes scores."""
+        """Return the decoder's output, from which `logits` computes the logits."""
         hidden: Tensor = self.decoder(self.embed(tgt), memory, tgt_mask, memory_mask)
         return hidden
 
     def embed(
         self, ids: Int[Tensor, "batch tokens"], start: int = 0
     ) -> Float[Tensor, "batch tokens d_model"]:
-        """Return tokens plus positions from `start` on, with dropout on the sum (5.4)."""
+        """Return embeddings plus positions from `start` on, with dropout (5.4)."""
         embedded: Tensor = self.dropout(self.positions(self.embedding(ids), start))
         return embedded
 
     def logits(
         self, hidden: Float[Tensor, "batch tokens d_model"]
     ) -> Float[Tensor, "batch tokens vocab"]:
-        """Return the score of every token of the vocabulary, by the shared matrix."""
+        """Return a logit for each token of the vocabulary, using the shared matrix."""
         return self.embedding.logits(hidden)
 
 
 class _Parts:
-    """Turn a config's words into classes: the only place that knows both."""
+    """Build a model's parts: the only place that maps config values to classes."""
 
     def __init__(self, config: TransformerConfig) -> None:
         self.config = config

@@ -1,4 +1,4 @@
-"""BPE dropout: another segmentation of the texts in each epoch (Provilkov et al., 2020)."""
+"""BPE dropout: a new segmentation of the texts in each epoch (Provilkov et al., 2020)."""
 
 import torch
 
@@ -8,7 +8,7 @@ from annotated_transformer.text.tokenizer import Tokenizer
 
 
 class BPEDropout:
-    """Encodes the same pairs of texts with other tokens in each epoch.
+    """Encodes the same pairs of texts with different tokens in each epoch.
 
     In each epoch, the texts are divided at random into `groups`, and each group is encoded by its own
     tokenizer from `Tokenizer.with_dropout`. If a text gets more than `longest` tokens, its pair is

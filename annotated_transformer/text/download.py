@@ -30,7 +30,7 @@ def download(name: str, folder: str | Path, *, timeout: float = 30.0) -> Path:
         The folder with the files.
 
     Raises:
-        ValueError: If the name is unknown, or a file has another digest.
+        ValueError: If the name is unknown, or a file has a different digest.
         OSError: If the network or the disk fails; the next call resumes the download.
     """
     if name not in SOURCES:

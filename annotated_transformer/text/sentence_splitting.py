@@ -2,7 +2,7 @@
 
 
 def split_sentences(text: str, language: str) -> list[str]:
-    """Return the sentences of a text, without the blanks between them; a single sentence stays as it is.
+    """Return the sentences of a text, without the white space around them; a single one stays as it is.
 
     `language` is a code, such as `"en"`. Its abbreviations ("Dr.", "z. B.") do not end a sentence; for
     an unknown code, they are those of English. Text that is not valid Unicode stays whole.

@@ -10,7 +10,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from annotated_transformer.text.cleaning import INVISIBLE, QUOTES
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
-LARGEST = 2**22  # entries; the library allocates memory for all of them, and aborts if it cannot
+LARGEST = 2**22  # entries; the library allocates memory for all of them, and aborts if that fails
 SPECIAL_TOKENS = ("<pad>", "<bos>", "<eos>", "<unk>")  # in the order of their ids
 
 

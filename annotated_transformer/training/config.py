@@ -14,7 +14,7 @@ class TrainingConfig:
     Attributes:
         steps: Updates of the weights. Training ends at the first limit that it reaches; `None` is no limit.
         minutes: Wall time, over all sessions of a training run that was interrupted; `None` is no limit.
-        batch_tokens: Most tokens on each side of a batch, padding included.
+        batch_tokens: Maximum number of tokens on each side of a batch, padding included.
         warmup_steps: Updates during which the learning rate rises.
         max_lr: The highest learning rate; `None` is the paper's.
         label_smoothing: Probability mass spread uniformly over the classes.

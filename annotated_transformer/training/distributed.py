@@ -34,7 +34,7 @@ class ProcessGroup:
     """The processes of a training run; only rank 0 logs and writes files.
 
     Attributes:
-        rank: Of this process.
+        rank: Rank of this process.
         world_size: Number of processes.
     """
 

@@ -16,7 +16,7 @@ def label_smoothed_cross_entropy(
     half precision are summed in float32.
     """
     if not 0 <= smoothing < 1:
-        raise ValueError(f"smoothing={smoothing} is not a share of the probability; give 0 ≤ smoothing < 1")
+        raise ValueError(f"smoothing={smoothing} is not a probability; give 0 ≤ smoothing < 1")
     real = labels != pad_id
     if not real.any():
         raise ValueError(

@@ -24,7 +24,7 @@ class EpochMetrics:
         gradient_norm: Mean over the epoch's updates.
         encoder_cosine: See `Health`; on the validation set.
         cross_attention_entropy: See `Health`; on the validation set.
-        tokens_per_second: Labels a second, since this session began.
+        tokens_per_second: Labels per second, since this session began.
     """
 
     step: int
@@ -51,7 +51,7 @@ class EpochMetrics:
 def epoch_metrics(
     state: TrainingState, validation: list[Batch] | None, tokens_per_second: float
 ) -> EpochMetrics:
-    """Return the metrics now; hooks observe the model during its pass over `validation`."""
+    """Return the current metrics; hooks observe the model during its pass over `validation`."""
     progress = state.progress
     metrics = EpochMetrics(
         step=progress.step,

@@ -43,7 +43,7 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
     """Yield the loss that `config` asks for: `FastLoss` on fast modules, or `PlainLoss`.
 
     Raises:
-        ValueError: If `config.fast`, and the model computes its logits in another way than `FastLoss`.
+        ValueError: If `config.fast` is set and the model does not compute its logits as `FastLoss` does.
     """
     if not config.fast:
         yield PlainLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
@@ -55,10 +55,12 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
 
 
 def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[Tensor, ""]:
-    """Return the loss of a batch on the model's device; `objective` is `training_loss`, or that inside DDP.
+    """Return the loss of a batch on the model's device.
+
+    `objective` is the module from `training_loss`, which may be wrapped in DDP.
 
     Raises:
-        ValueError: If the batch is padded with another id than the model's.
+        ValueError: If the batch's padding id is not the model's.
     """
     check_padding(model, batch)
     batch = batch.to(model.embedding.weight.device)

@@ -12,7 +12,7 @@ BAR = "{percentage:3.0f}%|{bar:10}| {elapsed}<{remaining}{postfix}"
 
 
 class ProgressBar:
-    """How much of a training run is done, by the limit that is nearer.
+    """The completed fraction of a training run, measured by the limit that is nearer.
 
     Attributes:
         done: Whether a limit is reached.

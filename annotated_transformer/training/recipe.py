@@ -33,12 +33,12 @@ class Recipe:
     """All settings of a training run, apart from its corpus and its seed.
 
     Attributes:
-        shape: The model's. Its `vocab_size` is what the tokenizer is asked for; if the corpus yields fewer
-            tokens, the model has no more.
+        shape: The shape of the model. The tokenizer is trained for this `vocab_size`; if the corpus yields
+            fewer tokens, the model's vocabulary is as small.
         training: Length, batch size, learning rate and precision.
         bpe_dropout: Probability of leaving out a merge of the tokenizer, drawn anew in each epoch: p of
             `BPEDropout`.
-        bidirectional: Number of first epochs that also train the reverse direction: each pair occurs
+        bidirectional: Number of initial epochs that also train the reverse direction: each pair occurs
             twice, once with source and target exchanged (Ding et al., 2021).
         average: Number of last epochs whose weights are averaged into the final model.
         compiled: Whether to compile encoder and decoder with `torch.compile`.
@@ -89,7 +89,7 @@ def train_from_recipe(
         recipe: All other settings.
         corpus: Its split `train`, and `val` if there is one.
         folder: The run directory.
-        seed: Of the first weights, the order of the pairs, dropout and BPE dropout.
+        seed: Seed of the initial weights, the order of the pairs, dropout, and BPE dropout.
         start: Folder of a model whose tokenizer and weights to start from.
         device: Where to train.
         save_seconds: Longest time between two saves of the state.
@@ -97,7 +97,7 @@ def train_from_recipe(
         log: Called with the metrics of each epoch.
 
     Raises:
-        TrainingStopped: If `stop` returned True; the folder has the state.
+        TrainingStopped: If `stop` returned True; the state is saved in the folder.
         ValueError: If the folder holds another training run or a foreign model, if `start` holds a model
             of another shape, or if `seed` has more than 32 bits.
     """
@@ -134,7 +134,7 @@ def train_from_recipe(
         )
         if group.rank == 0 and not all_metrics:  # nothing was left to train, but `average` may be new
             progress = read_progress(folder)
-            if progress.batch:  # killed within an epoch, and now told to end there
+            if progress.batch:  # killed within an epoch, where the new limits end the run
                 last = progress.epoch + 1
                 save_epoch(folder, last, model, tokenizer, keep=last)
             _save_mean(folder, recipe, run_directory)
@@ -167,7 +167,7 @@ def _start_model(
 
 
 def refuse_seed(seed: int) -> None:
-    """Refuse a seed that PyTorch's generator on a CPU would shorten.
+    """Refuse a seed that PyTorch's CPU generator would truncate.
 
     Raises:
         ValueError: If it has more than 32 bits, or is negative.
@@ -210,7 +210,7 @@ def _training_pairs(
 
 
 def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, object]:
-    """Return what, besides the identity that `train` adds, two sessions of one run have in common."""
+    """Return what two sessions of one run must have in common, besides what `train` adds."""
     found: dict[str, object] = {
         "corpus": fingerprint(corpus.splits["train"]),
         "tokenizer": fingerprint(tokenizer.to_json()),

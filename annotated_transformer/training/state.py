@@ -21,7 +21,7 @@ class TrainingState:
         model: Trained in place.
         optimizer: Adam and its moments.
         generator: Draws the order of the pairs.
-        group: The processes that train it.
+        group: The processes that train the model.
         order: State of `generator` from which this epoch's order is drawn.
         progress: How far it has come.
     """

@@ -53,8 +53,9 @@ def train(
 
     Args:
         model: Trained in place, on the device that it is on.
-        pairs: What to train on, or a function of the epoch, counted from 0, such as `BPEDropout`.
-        config: How long and how fast.
+        pairs: Pairs to train on, or a function that returns them for an epoch, counted from 0, such as
+            `BPEDropout`.
+        config: Settings of the training run.
         generator: Draws the order of the pairs. Dropout draws from torch's global generator.
         validation: Pairs to compute the validation loss on, after each epoch.
         report: Called with the metrics of each epoch.
@@ -191,7 +192,7 @@ def _refuse_divergence(
 
 
 def _identity(state: TrainingState, pairs: list[Pair], config: TrainingConfig) -> dict[str, object]:
-    """Return what two sessions must have in common to belong to the same training run."""
+    """Return the settings that two sessions of one training run must have in common."""
     drawn = {"pairs": fingerprint(pairs), "seed": state.generator.initial_seed()}
     group = {"processes": state.group.world_size}
     return drawn | group | config.resume_key() | dataclasses.asdict(state.model.config)

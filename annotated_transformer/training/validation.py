@@ -39,7 +39,7 @@ def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> N
     """Refuse pairs that would fail later, in the middle of an epoch.
 
     Raises:
-        ValueError: If a pair is too long for the model, or has other ids.
+        ValueError: If a pair is too long for the model, or has ids that do not fit it.
     """
     positions = model.config.max_length
     for row, (src, tgt) in enumerate(pairs):

@@ -311,8 +311,8 @@ def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
         ({"validation_loss": [3.1]}, r"validation_loss is \[3\.1\], not a number"),
         ({"lr": True}, "lr is True, not a number"),
         ({"gradient_norm": None}, "gradient_norm has no number"),
-        ({"step": 2.5}, r"step is 2\.5, not a whole number from 1 on"),
-        ({"step": 0}, "step is 0, not a whole number from 1 on"),
+        ({"step": 2.5}, r"step is 2\.5, not a positive whole number"),
+        ({"step": 0}, "step is 0, not a positive whole number"),
     ],
 )
 def test_message_a_report_of_something_else_than_numbers(tmp_path: Path, change: dict, sentence: str):

@@ -209,10 +209,10 @@ def test_law_a_figure_is_a_drawing_with_words_and_a_place_for_the_button(view: s
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"view": "all"}, "view='all' is no view of the explorer; choose from encoder, cross-attention"),
-        ({"step": 10}, r"step=10 is no token of \['Ich', .*; choose one from 0 to 9"),
-        ({"layer": 4}, "layer=4, head=None is no place in 4 layers of 5 heads; count both from 0"),
-        ({"head": 5}, "layer=3, head=5 is no place in 4 layers of 5 heads"),
+        ({"view": "all"}, "view='all' is not a view of the explorer; choose from encoder, cross-attention"),
+        ({"step": 10}, r"step=10 is not a token of \['Ich', .*; choose one from 0 to 9"),
+        ({"layer": 4}, "layer=4, head=None is not a place in 4 layers of 5 heads; count both from 0"),
+        ({"head": 5}, "layer=3, head=5 is not a place in 4 layers of 5 heads"),
     ],
 )
 def test_message_a_figure_of_an_unknown_view_step_layer_or_head(wrong: dict[str, object], sentence: str):

@@ -109,5 +109,5 @@ def test_law_a_link_is_followed_in_the_rendered_page(tmp_path):
 @pytest.mark.message
 def test_message_a_target_without_a_chapter():
     assert read_targets(["4#claim-mean its text"]) == (Target(4, "claim-mean", "its text"),)
-    with pytest.raises(ExtensionError, match=r"'claim-mean' is no target; write CHAPTER#ANCHOR"):
+    with pytest.raises(ExtensionError, match=r"'claim-mean' is not a target; write CHAPTER#ANCHOR"):
         read_targets(["claim-mean"])

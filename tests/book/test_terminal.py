@@ -25,5 +25,5 @@ def test_law_a_command_is_shown_with_what_it_prints(tmp_path: Path):
 def test_message_a_command_that_fails_or_is_not_of_this_package():
     with pytest.raises(RuntimeError, match=r"--split no' ended with status 2: error: .*'no'"):
         run_command(f"{PROGRAM} evaluate --corpus toy --split no")
-    with pytest.raises(ValueError, match=r"'rm -r x' is no command of this package; begin with annotated-"):
+    with pytest.raises(ValueError, match=r"'rm -r x' is not a command of this package; begin with annot"):
         run_command("rm -r x")

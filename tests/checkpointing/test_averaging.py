@@ -86,5 +86,7 @@ def test_message_models_that_have_no_average(
 ):
     checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
     checkpoint.save(tmp_path / "other", other, tokenizer)
-    with pytest.raises(ValueError, match=rf"other has {difference} as .*model has; average checkpoints of"):
+    with pytest.raises(
+        ValueError, match=rf"other differs from .*model: {difference}; average checkpoints of"
+    ):
         average([tmp_path / "model", tmp_path / "other"])

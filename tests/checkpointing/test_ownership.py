@@ -70,7 +70,7 @@ def test_message_a_model_not_written_by_a_training_run(tmp_path: Path, kept: lis
         if kept and name not in kept:
             (tmp_path / name).unlink()
     before = lying(tmp_path)
-    message = r"holds a model and no training\.safetensors: no training here wrote it, .* give another folder"
+    message = r"holds a model and no training\.safetensors: no training run here wrote it, .* give another"
     with pytest.raises(ValueError, match=message):
         train_from_recipe(for_steps(2), corpus(), tmp_path, seed=3)
     assert lying(tmp_path) == before
@@ -92,7 +92,7 @@ def test_message_a_model_that_replaced_the_one_of_the_training_run(tmp_path: Pat
     train_from_recipe(for_steps(2), corpus(), tmp_path / "own", seed=3)
     train_from_recipe(for_steps(2), corpus(), tmp_path / "other", seed=4)
     own = (tmp_path / "own" / "model.safetensors").read_bytes()
-    message = r"model\.safetensors is not of the training whose training\.safetensors is beside it, .* give"
+    message = r"model\.safetensors is not of the training run whose training\.safetensors .* give another"
     for foreigner in ((tmp_path / "other" / "model.safetensors").read_bytes(), None):
         if foreigner is None:
             foreign(tmp_path / "own")

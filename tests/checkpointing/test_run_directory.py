@@ -269,7 +269,7 @@ def test_message_metrics_that_are_not_utf_8(run: Run, tmp_path: Path):
 @pytest.mark.message
 @pytest.mark.parametrize("seconds", [-60.0, math.nan])
 def test_message_an_invalid_time_between_saves(tmp_path: Path, seconds: float):
-    message = rf"{seconds} seconds between two saves \(--save-minutes {seconds / 60:g}\) is no duration"
+    message = rf"{seconds} seconds between two saves \(--save-minutes {seconds / 60:g}\) is not a duration"
     with pytest.raises(ValueError, match=message):
         RunDirectory(tmp_path, seconds=seconds)
 

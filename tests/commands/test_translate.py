@@ -390,7 +390,7 @@ def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytes
         ),
         (["--sample", "--seed", str(2**32), "A"], f"--seed {2**32}, of which PyTorch's generator would"),
         (["--sample", "--temperature", "0", "A"], "--temperature 0.0 is not a temperature, which is"),
-        (["--sample", "--top-k", "0", "A"], "--top-k 0 keeps no token; for top-k, give a whole"),
+        (["--sample", "--top-k", "0", "A"], "--top-k 0 keeps no token; for top-k, give a positive"),
         (["--sample", "--top-p", "2", "A"], "--top-p 2.0 is not in (0, 1], as top-p needs it; 1 keeps"),
     ],
 )

@@ -130,7 +130,7 @@ def test_message_a_temperature_that_is_not_positive(tau: float):
 @pytest.mark.message
 @pytest.mark.parametrize("k", [0, -2, 2.5])
 def test_message_a_top_k_below_1(k: int):
-    with pytest.raises(ValueError, match=rf"^k={k} keeps no token; for top-k, give a whole number from 1 on"):
+    with pytest.raises(ValueError, match=rf"^k={k} keeps no token; for top-k, give a positive whole number"):
         TopK(k)
 
 

@@ -216,7 +216,7 @@ def test_law_a_text_that_fills_the_positions_is_translated(translator: Translato
 
 @pytest.mark.message
 def test_message_a_batch_size_below_1(translator: Translator):
-    with pytest.raises(ValueError, match="batch_size=0 is not a number of texts; give a whole"):
+    with pytest.raises(ValueError, match="batch_size=0 is not a number of texts; give a positive"):
         translator.explain(["A man"], batch_size=0)
 
 
@@ -241,5 +241,5 @@ def test_message_a_tokenizer_of_another_model(translator: Translator, changes: d
 
 @pytest.mark.message
 def test_message_sizes_that_are_not_whole_numbers(translator: Translator):
-    with pytest.raises(ValueError, match=r"batch_size=2\.5 is not a number of texts; give a whole"):
+    with pytest.raises(ValueError, match=r"batch_size=2\.5 is not a number of texts; give a positive"):
         translator.translate(["A man"], batch_size=2.5)

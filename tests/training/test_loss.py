@@ -116,7 +116,5 @@ def test_message_only_padding(logits: torch.Tensor):
 @pytest.mark.message
 @pytest.mark.parametrize("smoothing", [-0.1, 1.0])
 def test_message_smoothing_out_of_range(logits: torch.Tensor, labels: torch.Tensor, smoothing: float):
-    with pytest.raises(
-        ValueError, match=f"smoothing={smoothing} is not a share of the probability; give 0 ≤ "
-    ):
+    with pytest.raises(ValueError, match=f"smoothing={smoothing} is not a probability; give 0 ≤ "):
         label_smoothed_cross_entropy(logits, labels, smoothing=smoothing, pad_id=PAD_ID)

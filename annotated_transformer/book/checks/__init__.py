@@ -1,4 +1,4 @@
-"""What judges a reader's answers: for each exercise a `check_…` that returns a `Verdict`."""
+"""The checks of readers' answers: for each exercise, a `check_…` that returns a `Verdict`."""
 
 from annotated_transformer.book.checks.verdict import Verdict, expect, expect_close, judge
 

@@ -19,7 +19,7 @@ def _random(*shape: int, seed: int = 0) -> Tensor:
 
 @judge
 def check_predictions(answer: Mapping[str, str]) -> str:
-    """Check what the reader predicts of the weights: exercise ex-predict."""
+    """Check the reader's predictions about the weights: exercise ex-predict."""
     scores = torch.tensor([2.0, 0.0, 1.0], dtype=torch.float64)
     before = scores.softmax(dim=0)
     changed = {
@@ -39,7 +39,7 @@ def check_predictions(answer: Mapping[str, str]) -> str:
 
 
 def _change(before: Tensor, after: Tensor) -> str:
-    """Name what became of the weights: sharper and flatter keep the order of the keys."""
+    """Name how the weights changed: sharper and flatter keep the order of the keys."""
     if torch.allclose(before, after):
         return "unchanged"
     if not torch.equal(before.argsort(), after.argsort()):

@@ -22,7 +22,7 @@ Read = Callable[..., Tensor]
 
 
 def _layer(d_model: int = 12, heads: int = 3) -> MultiHeadAttention:
-    """Return an attention layer in double precision, with weights of its own."""
+    """Return an attention layer in double precision, with fixed random weights."""
     made = MultiHeadAttention(d_model, heads).double()
     rng = torch.Generator().manual_seed(0)
     for parameter in made.parameters():
@@ -106,7 +106,7 @@ def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
 
 @judge
 def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
-    """Judge `answer(n, m, d_model, once)`, exercise ex-derive-cost, by a count of what the layer does."""
+    """Judge `answer(n, m, d_model, once)`, exercise ex-derive-cost, by counting multiplications."""
     for n, m, d_model in ((3, 5, 12), (7, 2, 12), (1, 4, 24)):
         attend = _layer(d_model)
         x, memory = _draw(1, 1, n, d_model), _draw(2, 1, m, d_model)
@@ -116,7 +116,7 @@ def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
                 for t in range(n):
                     pair = prepared or attend.project_memory(memory, memory)
                     attend.attend(attend.project_query(x[:, t : t + 1]), *pair)
-            right, found = counter.get_total_flops() // 2, answer(n, m, d_model, once)  # a flop more: the sum
+            right, found = counter.get_total_flops() // 2, answer(n, m, d_model, once)  # 2 flops each
             expect(
                 found == right,
                 f"for n={n}, m={m}, d_model={d_model}, once={once} the layer multiplies {right:,} times, "

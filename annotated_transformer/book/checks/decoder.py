@@ -57,7 +57,7 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
 
 
 def _table(calls: list[Tensor]) -> Decode:
-    """Return a decoder whose next word depends on all words so far: their sum, below 9; 9 ends."""
+    """Return a decoder whose next word depends on the sum of all words so far; it ends from 20 on."""
 
     def decode(ids: Tensor) -> Tensor:
         calls.append(ids.clone())

@@ -22,7 +22,7 @@ def count_leaks(layer: Layer, scale: float = 1.0, runs: int = 20) -> int:
     for seed in range(runs):
         rng = torch.Generator().manual_seed(seed)
         old, new = scale * torch.randn(2, 1, 6, 8, generator=rng, dtype=torch.float64)
-        past = 1 + seed % 5  # so many slots stay as they are
+        past = 1 + seed % 5  # the number of slots that stay unchanged
         changed = torch.cat([old[:, :past], new[:, past:]], dim=1)
         leaks += not torch.equal(layer(old)[:, :past], layer(changed)[:, :past])
     return leaks
@@ -31,7 +31,7 @@ def count_leaks(layer: Layer, scale: float = 1.0, runs: int = 20) -> int:
 def influence(layer: Layer, x: Tensor) -> Tensor:
     """Return how strongly output i reacts to input j: sums of absolute derivatives."""
     jacobian: Tensor = torch.autograd.functional.jacobian(layer, x)
-    return jacobian.abs().sum(dim=(0, 2, 3, 5))  # of (1, n, features, 1, n, features)
+    return jacobian.abs().sum(dim=(0, 2, 3, 5))  # from (1, n, features, 1, n, features)
 
 
 def expect_mask(found: object, wanted: Tensor, *, what: str) -> None:
@@ -84,7 +84,7 @@ def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Te
     query, key, value = (
         torch.randn(2, 3, n, d, generator=rng, dtype=torch.float64) for n, d in ((5, 4), (7, 4), (7, 6))
     )
-    mask = torch.rand(2, 1, 5, 7, generator=rng) < 0.5  # another one for each sentence
+    mask = torch.rand(2, 1, 5, 7, generator=rng) < 0.5  # a different one for each sentence
     mask[..., 2] = True  # no query is blind yet
     wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     found = answer(query, key, value, mask)

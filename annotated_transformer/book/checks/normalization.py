@@ -16,7 +16,7 @@ TOKENS = {"10x + 100": (190, 110, 130, 130), "-x": (-9, -1, -3, -3), "equal feat
 
 @judge
 def check_scales(answer: Sequence[Sequence[float | int]] | None) -> str:
-    """Judge what is predicted for three tokens, exercise ex-predict-scale."""
+    """Judge the predictions for three tokens, exercise ex-predict-scale."""
     expect(answer is not None, "your answer is still empty; put three rows of four numbers in its place.")
     found = torch.as_tensor(np.asarray(answer, dtype=float))
     expect(found.shape == (3, 4), f"your answer has shape {tuple(found.shape)}, it should have (3, 4).")

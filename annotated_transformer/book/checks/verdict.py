@@ -1,4 +1,4 @@
-"""How a check speaks to a reader who tries an exercise: a verdict and the next step, never a traceback."""
+"""The feedback on a reader's answer to an exercise: a verdict and the next step, never a traceback."""
 
 import functools
 from collections.abc import Callable
@@ -13,7 +13,7 @@ P = ParamSpec("P")
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What a check found, shown as one sentence; true when the answer is right."""
+    """The result of a check, shown as one sentence; true if the answer is right."""
 
     passed: bool
     message: str
@@ -26,7 +26,7 @@ class Verdict:
 
 
 class Unmet(Exception):
-    """An expectation that the reader's answer does not meet; `judge` makes a verdict of it."""
+    """An expectation that the reader's answer does not meet; `judge` turns it into a verdict."""
 
 
 def expect(condition: bool, message: str) -> None:
@@ -46,9 +46,9 @@ def expect_close(found: object, wanted: Tensor, *, what: str, tolerance: float =
 
 
 def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
-    """Make a check that returns its praise, and stops at `expect`, into one that returns a `Verdict`.
+    """Turn a check that returns its praise, and stops at `expect`, into one that returns a `Verdict`.
 
-    Whatever the reader's code raises becomes part of the verdict: a wrong answer is no accident.
+    Any exception that the reader's code raises becomes part of the verdict: a wrong answer is to be expected.
     """
 
     @functools.wraps(check)

@@ -1,4 +1,4 @@
-"""The explorer's own script: the files of `ui`, and what they need to know about the book."""
+"""The explorer's own script: the files of `ui`, and the data about the book that they need."""
 
 import json
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ UI = (  # in the order in which the files use each other
     "tour",
     "explorer",
 )
-EXAMPLES = {  # the last of each direction is translated wrongly: look why
+EXAMPLES = {  # the last of each direction is translated wrongly, so that readers can find out why
     "en-de": [
         "I hope that you can come tomorrow.",
         "The old man did not want to sell his house.",
@@ -51,7 +51,7 @@ DIFFERENT = {"en-de": "What are you thinking about?", "de-en": "Er tut so, als o
 def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
     """Return the script of the pages that show the explorer.
 
-    `models` maps each direction to the size of its script, which the button says.
+    `models` maps each direction to the size of its script, which the button shows.
     """
     data = json.dumps(book_data(models, chapters), ensure_ascii=False, indent=1)
     body = join_scripts("ui", UI)
@@ -59,7 +59,7 @@ def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
 
 
 def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, Any]:
-    """Return what the script knows about the models and the chapters."""
+    """Return the script's data about the models and the chapters."""
     config = json.loads(
         (pretrained_folder(pretrained_names()[0]) / "config.json").read_text(encoding="utf-8")
     )
@@ -95,5 +95,5 @@ def reference_page(function: str) -> str:
 
 
 def model_size(direction: str) -> str:
-    """Return how much a page loads with a model, as one reads it on a button: 9.6 MB."""
+    """Return the download size of a model, as a button shows it: 9.6 MB."""
     return f"{len(weights_script(direction).encode()) / 1e6:.1f} MB"

@@ -1,4 +1,4 @@
-"""A part of the explorer as a figure of a chapter: a drawing that its page can bring to life."""
+"""A part of the explorer as a figure of a chapter: a drawing that its page can make interactive."""
 
 import json
 from collections.abc import Sequence
@@ -43,12 +43,12 @@ TITLES = {
     "cross-attention": "Each word of the translation reads the sentence",
     "decoder": "The decoder writes one token at a time",
 }
-DRAWN = 3  # curves of each query: a fixed number, because a limit is crossed earlier on some processors
+DRAWN = 3  # curves of each query: a fixed number, because the weights above a limit may differ by processor
 ROW = 0.82
 
 
 class Reading(NamedTuple):
-    """What an attention reads: keys, queries, a row of weights for each query, the lit query."""
+    """The attention to draw: keys, queries, a row of weights for each query, the lit query, and languages."""
 
     keys: list[str]
     queries: list[str]
@@ -80,13 +80,13 @@ def show_explorer(
         ValueError: There is no such view, token, layer or head.
     """
     if view not in VIEWS:
-        raise ValueError(f"view={view!r} is no view of the explorer; choose from {', '.join(VIEWS)}")
+        raise ValueError(f"view={view!r} is not a view of the explorer; choose from {', '.join(VIEWS)}")
     translator = Translator.from_pretrained(direction)
     config = translator.model.config
     layer = config.num_layers - 1 if layer is None else layer
     if layer not in range(config.num_layers) or head not in (None, *range(config.num_heads)):
         raise ValueError(
-            f"layer={layer}, head={head} is no place in {config.num_layers} layers of {config.num_heads} "
+            f"layer={layer}, head={head} is not a place in {config.num_layers} layers of {config.num_heads} "
             "heads; count both from 0"
         )
     ids, shares, likeliest = likeliest_tokens(translator, sentence)
@@ -141,7 +141,7 @@ def _read(
         "decoder": (["start", *target[:-1]], target, (to, to)),
     }[view]
     if not 0 <= step < len(queries):
-        raise ValueError(f"step={step} is no token of {queries}; choose one from 0 to {len(queries) - 1}")
+        raise ValueError(f"step={step} is not a token of {queries}; choose one from 0 to {len(queries) - 1}")
     return Reading(keys, queries, heads.mean(dim=0) if head is None else heads[head], step, names)
 
 
@@ -225,7 +225,7 @@ def _most(reading: Reading) -> str:
 
 
 def _alt(view: str, reading: Reading, sentence: str) -> str:
-    """Describe the drawing in words that can be listened to."""
+    """Describe the drawing for screen readers."""
     word, most = reading.queries[reading.lit], _most(reading)
     what = {
         "encoder": "The tokens of the sentence are in two columns",

@@ -1,4 +1,4 @@
-"""What the explorer shows before its model is loaded: one translation, computed in Python.
+"""The explorer's first frame, shown before a model is loaded: one translation, computed in Python.
 
 `python -m annotated_transformer.book.explorer.first_frame` writes `first_frame.json`; a test recomputes it.
 The page shows it as HTML, without a script and in print. With a script, `ui/explorer.js` begins with it.
@@ -31,7 +31,7 @@ def continues(token: str, place: int) -> bool:
 
 
 def plain(token: str, place: int) -> str:
-    """Return a token as one reads it: a plus marks that it continues the word before it (ui/words.js)."""
+    """Return a token for readers: a plus marks that it continues the word before it (ui/words.js)."""
     return SPECIAL.get(token) or (f"+{token}" if continues(token, place) else token.strip() or "space")
 
 
@@ -80,7 +80,7 @@ def likeliest_tokens(
     model = translator.model
     ids = translator.encode([sentence]).ids[0]
     if not ids:
-        translator.translate([sentence])  # says why it cannot be translated
+        translator.translate([sentence])  # raises, with the reason
     src = torch.tensor([ids])
     tgt = greedy_search(model, src)
     read = torch.cat([first_tokens(src, model.config)[:, None], tgt[:, :-1]], dim=1)
@@ -91,7 +91,7 @@ def likeliest_tokens(
 
 
 def write_first_frame(file: Path = FILE) -> None:
-    """Write the first frame as JSON, an entry on a line."""
+    """Write the first frame as JSON, one entry per line."""
     frame = first_frame().items()
     lines = [f" {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in frame]
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The explorer's first frame as HTML: what is read without a script, and printed."""
+"""The explorer's first frame as HTML, for readers without scripts and for print."""
 
 import json
 import math

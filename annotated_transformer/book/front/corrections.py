@@ -1,4 +1,4 @@
-"""What notes get wrong, and where the book shows it: `{corrections} TOPIC` renders a table of a topic.
+"""Statements that notes get wrong, and where the book shows it: `{corrections} TOPIC` renders a table.
 
 Its rows are in `chapters/corrections.yml`.
 """

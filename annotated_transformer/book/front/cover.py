@@ -12,7 +12,7 @@ from annotated_transformer.decoding.translator import Translator
 MODEL = "en-de"
 SENTENCE = "I hope that you can come tomorrow."  # German reverses its last three words
 FILE = Path(__file__).parents[1] / "static" / "cover.json"
-DIGITS = 4  # a digit less, and some percentages would be rounded twice: 3.46 to 3.5, and that to 4
+DIGITS = 4  # with a digit less, some percentages would be rounded twice: 3.46 to 3.5, and that to 4
 
 
 def alignment() -> dict[str, Any]:
@@ -37,7 +37,7 @@ def alignment() -> dict[str, Any]:
 
 
 def write_cover(file: Path = FILE) -> None:
-    """Write the alignment as JSON, a row of weights on a line."""
+    """Write the alignment as JSON, one row of weights per line."""
     data = alignment()
     rows = ",\n  ".join(json.dumps(row) for row in data.pop("weights"))
     head = json.dumps(data, ensure_ascii=False, indent=1).removesuffix("\n}")

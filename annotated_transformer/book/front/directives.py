@@ -27,14 +27,14 @@ class Picture(SphinxDirective):
 
 
 class chapter_cards(nodes.General, nodes.Element):  # type: ignore[misc]
-    """The place of the cards; they link to other pages, so they are made when this one is written."""
+    """A placeholder for the cards; they link to other pages, so they are made when this one is written."""
 
 
 class Cards(SphinxDirective):
     """`{chapter-cards}`: a card for each chapter of planned.yml, by part."""
 
     def run(self) -> list[nodes.Node]:
-        """Leave the place, and name the files that the cards are made from."""
+        """Return the placeholder, and register the files that the cards are made from."""
         self.env.note_dependency(str(Path(self.env.srcdir, LIST)))
         for chapter in self.config.at_chapters:
             if chapter.file:

@@ -34,7 +34,7 @@ class Equation:
 
 
 def figures_of(notebook: Path) -> list[tuple[str, str, str]]:
-    """Return anchor, number and title of each figure of a notebook, in the order in which they come."""
+    """Return anchor, number, and title of each figure of a notebook, in their order."""
     printed = "\n".join(
         "".join(output.get("data", {}).get("text/html", ""))
         for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
@@ -44,7 +44,7 @@ def figures_of(notebook: Path) -> list[tuple[str, str, str]]:
 
 
 def equations_of(notebook: Path, tests: dict[str, list[tuple[str, str]]]) -> list[Equation]:
-    """Return the labeled equations of a notebook, in the order in which they come, with their tests."""
+    """Return the labeled equations of a notebook, in their order, with their tests."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     written = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     return [
@@ -73,7 +73,7 @@ def marks(code: str) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Return text that Markdown shows as it is."""
+    """Escape text so that Markdown shows it as it is."""
     return re.sub(r"([\\`*_{}\[\]<>$|~])", r"\\\1", text)
 
 
@@ -97,7 +97,7 @@ class FigureIndex(TargetTable):
 
 
 class EquationIndex(TargetTable):
-    """`{equation-index}`: every labeled equation, with the tests that guard it."""
+    """`{equation-index}`: every labeled equation, with the tests that are marked with it."""
 
     required_arguments = 0
     data = Path("_toc.yml")

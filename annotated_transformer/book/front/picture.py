@@ -1,7 +1,7 @@
 """The cover's live picture: German words, English words, and a curve for each weight between them.
 
 It is complete without a script. With `static/cover.js`, a German word shows what it reads, and the button
-brings the explorer's script, which runs the model in place of the picture.
+loads the explorer's script, which runs the model in place of the picture.
 """
 
 import json
@@ -12,7 +12,7 @@ from annotated_transformer.book.front.cover import FILE
 
 END = "<eos>"
 SIGNS = {END: "end of sentence", ".": "period", ",": "comma"}
-LEAST = 0.03  # smaller weights are neither drawn nor told; cover.js has the same limit
+LEAST = 0.03  # smaller weights are neither drawn nor described; cover.js has the same limit
 
 
 def picture(size: str) -> str:
@@ -42,7 +42,7 @@ def picture(size: str) -> str:
 
 
 def reads(source: list[str], row: list[float]) -> str:
-    """Say what a word attends to, the largest weight first: "“tomorrow” 88 %, “come” 5 %" (ui/words.js)."""
+    """Describe what a word attends to, largest weight first: "“tomorrow” 88 %, “come” 5 %" (ui/words.js)."""
     order = sorted(range(len(row)), key=lambda column: -row[column])
     said = [
         f"{SIGNS.get(source[column], f'“{source[column]}”')} {round(100 * row[column])}\u00a0%"
@@ -89,7 +89,7 @@ def _curves(weights: list[list[float]], rows: int, alt: str) -> str:
 
 
 def _alt(data: dict[str, Any]) -> str:
-    """Describe the picture in words that can be listened to."""
+    """Describe the picture for screen readers."""
     return (
         f"The English sentence “{data['sentence']}” and its translation “{data['translation']}”, one word "
         "per line, joined by curves that are thicker for larger weights. The curves cross, because kannst, "

@@ -1,4 +1,4 @@
-"""What a link to a page looks like where it is shared: OpenGraph tags, and the picture 1200 × 630."""
+"""Previews of shared links to a page: OpenGraph tags, and a picture of 1200 × 630 pixels."""
 
 import json
 import re

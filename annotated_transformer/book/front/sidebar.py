@@ -9,7 +9,7 @@ from annotated_transformer.book.front.chapters import Chapter
 
 
 def add_planned(navigation: BeautifulSoup, chapters: list[Chapter]) -> None:
-    """Put the planned chapters into the sidebar, each between its neighbors, and the parts that lack."""
+    """Put the planned chapters into the sidebar, each between its neighbors, and any missing parts."""
     captions = {caption.get_text(strip=True): caption for caption in navigation.select("p.caption")}
     last: Tag | None = None
     for part, members in groupby(chapters, key=lambda chapter: chapter.part):
@@ -18,7 +18,7 @@ def add_planned(navigation: BeautifulSoup, chapters: list[Chapter]) -> None:
         elif last is not None:
             lines = _new_part(navigation, part, last)
         else:
-            return  # a table of contents that has no part of the list
+            return  # the table of contents has no part of the list
         existing = iter(lines.find_all("li", recursive=False))
         at = 0
         for chapter in members:

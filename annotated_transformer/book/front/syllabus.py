@@ -1,4 +1,4 @@
-"""What the notes teach that the book began with, and where it went: `{syllabus} NOTE` renders a table.
+"""Statements of the notes that the book began with, and where they went: `{syllabus} NOTE` renders a table.
 
 Its rows are in `chapters/syllabus.yml`.
 """
@@ -18,7 +18,7 @@ HEAD = "| What it says | Where it went |\n| --- | --- |\n"
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a note, in our words; the lines that say it; and where the book teaches it."""
+    """A statement of a note, in our words; its lines in the note; and where the book teaches it."""
 
     note: int
     lines: str

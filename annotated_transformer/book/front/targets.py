@@ -1,7 +1,7 @@
 """Links into chapters: to claims, figures, equations, exercises and sections.
 
-The lists of the appendices name what they link as `4#claim-mean`. A chapter that is not written yet is named
-instead, as planned, and linked once it is.
+The lists of the appendices name their targets as `4#claim-mean`. A chapter that is not written yet is only
+named, as planned, and linked once it is written.
 """
 
 import json
@@ -23,7 +23,7 @@ TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
 
 @dataclass(frozen=True)
 class Target:
-    """What a link leads to; without a text, the link says what is there."""
+    """The target of a link; without a text, the link is named after the target."""
 
     chapter: int
     anchor: str
@@ -34,14 +34,14 @@ def read_targets(texts: Sequence[str]) -> tuple[Target, ...]:
     """Read targets such as `4#claim-mean`; the text of the link may follow.
 
     Raises:
-        ExtensionError: A text is no target.
+        ExtensionError: A text is not a target.
     """
     found = []
     for text in texts:
         match = TARGET.fullmatch(text)
         if match is None:
             raise ExtensionError(
-                f"{text!r} is no target; write CHAPTER#ANCHOR, and the link's text after it if you like"
+                f"{text!r} is not a target; write CHAPTER#ANCHOR, and the link's text after it if you like"
             )
         found.append(Target(int(match[1]), match[2], match[3] or ""))
     return tuple(found)
@@ -78,13 +78,13 @@ def link(target: Target, chapter: Chapter, root: Path) -> str:
         text = text or claims(root / f"{chapter.file}.ipynb")[anchor]
     elif not anchor.startswith("ex-"):
         text = text or sections(root / f"{chapter.file}.ipynb").get(anchor, "")
-    # What has a label and a title of its own is called by it.
+    # A target with a label and a title is referred to by its title.
     return f"[{text}](/{chapter.file}.ipynb#{anchor})" if text else f"{{ref}}`{anchor}`"
 
 
 @cache
 def claims(notebook: Path) -> dict[str, str]:
-    """Return the anchors of a notebook's claims, and what each measures."""
+    """Return what each claim of a notebook measures, by its anchor."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     printed = "\n".join("".join(output.get("data", {}).get("text/markdown", "")) for output in outputs)
@@ -93,7 +93,7 @@ def claims(notebook: Path) -> dict[str, str]:
 
 @cache
 def sections(notebook: Path) -> dict[str, str]:
-    """Return the anchors that a notebook's sections have by their titles, and the titles."""
+    """Return the titles of a notebook's sections, by the anchors that are made from them."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     written = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     titles = re.findall(r"^##+ (.+)$", written, re.MULTILINE)
@@ -107,7 +107,7 @@ class TargetTable(SphinxDirective):
     data: Path
 
     def run(self) -> list[nodes.Node]:
-        """Return the table, and name the files that it is made from."""
+        """Return the table, and register the files that it is made from."""
         root = Path(self.env.srcdir)
         chapters = {chapter.number: chapter for chapter in self.config.at_chapters}
         self.env.note_dependency(str(root / self.data))

@@ -1,4 +1,4 @@
-"""A chapter's thumbnail: the drawing of one of its figures, made into a picture that only shows."""
+"""A chapter's thumbnail: the drawing of one of its figures, reduced to a static picture."""
 
 import base64
 import json
@@ -17,7 +17,7 @@ ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
 
 
 def thumbnail(notebook: str, prefix: str, figure: str = "") -> str:
-    """Return the drawing of a figure ("3.4") of a notebook, or of its first, as a picture that only shows.
+    """Return the drawing of a figure ("3.4") of a notebook, or of its first, as a static picture.
 
     Nothing in it can be focused, run or announced, and its ids begin with `prefix`.
     """

@@ -1,1 +1,1 @@
-"""How Sphinx makes pages of the chapters; `sphinx_extension` registers it all."""
+"""How Sphinx turns the chapters into pages; `sphinx_extension` registers it all."""

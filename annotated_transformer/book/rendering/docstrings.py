@@ -1,4 +1,4 @@
-"""Docstrings as autodoc reads them: Markdown's formulas, constants' words, types by their last names."""
+"""Docstrings as autodoc reads them: Markdown formulas, descriptions of constants, short type names."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 
 
 def keep_colons(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Put back what napoleon took for a type: a constant's words before its docstring's first colon."""
+    """Put back what napoleon took for a type: a constant's description before its first colon."""
     for index, line in enumerate(lines):
         if what in {"attribute", "data", "property"} and line.startswith(":type: "):
             del lines[index]
@@ -25,7 +25,7 @@ def markdown_math(app: Sphinx, what: str, name: str, obj: Any, options: Any, lin
 def shorten_types(app: Sphinx, doctree: nodes.document) -> None:
     """Write types by their last names where Sphinx cannot read a signature, as with `= <factory>`.
 
-    Only words are changed, not nodes: a name may hold a reference in two forms, and Sphinx chooses one later.
+    Only text is changed, not nodes: a name may hold a reference in two forms, and Sphinx chooses one later.
     """
     for name in doctree.findall(addnodes.desc_sig_name):
         for text in list(name.findall(nodes.Text)):

@@ -20,7 +20,7 @@ CHARACTER = re.compile(r'content: "((?:\\[0-9A-Fa-f]+ ?|[^"\\]|\\.)*)"')
 def cut_font(path: Path, characters: Iterable[str]) -> bytes:
     """Return the font as WOFF, with the glyphs of `characters` only; equal input gives equal bytes."""
     options = subset.Options(layout_features=["*"], notdef_outline=True, hinting=True)
-    options.drop_tables += ["FFTM"]  # when the font was made
+    options.drop_tables += ["FFTM"]  # the time at which the font was made
     font = TTFont(path, recalcTimestamp=False)
     cutter = subset.Subsetter(options)
     cutter.populate(unicodes=sorted(map(ord, characters)))

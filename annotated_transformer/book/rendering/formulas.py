@@ -1,4 +1,4 @@
-"""Formulas, set while the book is built: MathJax runs here, not in the reader's browser."""
+"""Formulas, typeset while the book is built: MathJax runs here, not in the reader's browser."""
 
 import functools
 import json
@@ -60,7 +60,7 @@ def display_tex(tex: str) -> str:
 
 
 def write_formula(writer: Any, node: nodes.Element, tex: str, display: bool) -> None:
-    """Set a formula into the page that is being written, and remember that the page has it.
+    """Typeset a formula in the page that is being written, and record that the page has it.
 
     Raises:
         ExtensionError: The formula is wrong; the message names the page and the formula.

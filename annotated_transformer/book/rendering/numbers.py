@@ -22,7 +22,7 @@ def number(page: str, place: int) -> str:
 
 
 def number_equations(app: Sphinx, doctree: nodes.document) -> None:
-    """Number the labeled equations of a page; what refers to one shows the same number."""
+    """Number the labeled equations of a page; references show the same number."""
     page, domain = app.env.docname, cast(MathDomain, app.env.get_domain("math"))
     labeled = [block for block in doctree.findall(nodes.math_block) if block.get("number")]
     for place, block in enumerate(labeled, start=1):
@@ -72,7 +72,7 @@ class NameExercises(SphinxPostTransform):
 
 
 def exercise_heading(node: exercise_enumerable_node) -> nodes.title:
-    """Return what follows "Exercise 3.1": the kind, the stars and the title, as far as they are given."""
+    """Return what follows "Exercise 3.1": the kind, the stars, and the title, each if given."""
     title = nodes.title()
     kind = next((kind for kind in KINDS if kind in node["classes"]), "")
     stars = next((n for n in range(1, STARS + 1) if f"stars-{n}" in node["classes"]), 0)
@@ -89,7 +89,7 @@ def exercise_heading(node: exercise_enumerable_node) -> nodes.title:
 
 
 def clear_ids(node: nodes.Element) -> None:
-    """Remove the id that sphinx-exercise gives to the inside of every exercise and solution alike."""
+    """Remove the id that sphinx-exercise gives to the content of every exercise and solution."""
     for section in node.findall(nodes.section):
         section["ids"] = [
             name for name in section["ids"] if name not in ("exercise-content", "solution-content")

@@ -1,4 +1,4 @@
-"""The frame of each page: description, scripts, lists that are lists."""
+"""Changes to each page's HTML: description, scripts, lists, folds, and line breaks."""
 
 import html
 import re
@@ -31,7 +31,7 @@ CODE = re.compile(r'(?<=<span class="pre">)([^<]*)(?=</span>)')
 BREAKS_BEYOND = 12  # letters
 CELL = '<div class="cell '
 
-# Scripts that a page needs only if its body has this. What need not run first is deferred.
+# Scripts that a page needs only if its body contains this text. Scripts that can wait are deferred.
 NEEDS = {
     "clipboard.min.js": "highlight",
     "copybutton.js": "highlight",
@@ -59,7 +59,7 @@ def describe_page(app: Sphinx, page: str, template: str, context: dict[str, Any]
 
 
 def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Undo what only looks like a list, so that a screen reader does not announce a broken one.
+    """Remove list markup from what is not a list, so that a screen reader does not announce a broken one.
 
     Sphinx writes a signature's lines as definitions without terms; bibtex's list has links between its items,
     and labels that the book, which cites by author and year, never uses.
@@ -90,7 +90,7 @@ def let_code_break(app: Sphinx, page: str, template: str, context: dict[str, Any
 
 
 def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Name what a fold holds in one word, and mark the check mark of a claim."""
+    """Name the content of a fold in a word or two, and mark up the check mark of a claim."""
 
     def named(fold: re.Match[str]) -> str:
         names = {"source": "code", "output": "output"}
@@ -106,8 +106,8 @@ def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], d
 def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Run the scripts of figures once, after the page is read; name the cells that hold a figure or a claim.
 
-    A notebook has each script beside its figure. In a page, each of them would stop the browser, and so would
-    style rules that ask what a cell holds.
+    A notebook has each script beside its figure. In a page, each of them would block the browser, and so
+    would style rules that depend on a cell's content.
     """
     first, *cells = context.get("body", "").split(CELL)
     shown = {'<p class="at-claim-line"': "at-claims ", '<figure class="at-figure': "at-draws "}
@@ -130,7 +130,7 @@ def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any
         seen.add(key)
         if name in DEFERRED:
             script.attributes["defer"] = "defer"
-            if page == "search":  # whose own scripts need them at once; the object is shared by all pages
+            if page == "search":  # its own scripts need them at once; all pages share the object
                 del script.attributes["defer"]
         kept.append(script)
     context["script_files"] = kept

@@ -10,7 +10,7 @@ TITLE = "Questions readers ask"
 
 
 class question(nodes.Element):  # type: ignore[misc]
-    """A question with its answer: what one sees first, and what unfolds."""
+    """A question with its answer: the visible line, and what unfolds."""
 
 
 class question_title(nodes.TextElement):  # type: ignore[misc]
@@ -31,7 +31,7 @@ class FoldQuestions(SphinxPostTransform):
 
 
 def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
-    """Return the blocks of a section, each question in a fold together with all that answers it."""
+    """Return the blocks of a section, each question in a fold together with all blocks of its answer."""
     shown: list[nodes.Node] = []
     for block in blocks:
         words = [node for node in block.children if node.astext()]  # MyST begins with an empty one
@@ -60,12 +60,12 @@ def depart_question(translator: Any, node: question) -> None:
 
 
 def visit_title(translator: Any, node: question_title) -> None:
-    """Open the line that stays to be seen."""
+    """Open the line that stays visible."""
     translator.body.append("<summary>")
 
 
 def depart_title(translator: Any, node: question_title) -> None:
-    """Close the line that stays to be seen."""
+    """Close the line that stays visible."""
     translator.body.append("</summary>\n")
 
 

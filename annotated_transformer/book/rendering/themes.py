@@ -1,4 +1,4 @@
-"""What the theme's own files become: fewer icons, and colors that do not wait for a script."""
+"""Changes to the theme's own files: fewer icons, and colors that do not wait for a script."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ OUR_ICON_FACE = (
 
 
 def rules(css: str) -> Iterator[tuple[str, str]]:
-    """Yield selector and declarations of each rule at the top level; what is within @media is left out."""
+    """Yield selector and declarations of each rule at the top level; rules within @media are left out."""
     css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
     start, depth, opened = 0, 0, 0
     for found in re.finditer(r"[{}]", css):
@@ -68,7 +68,7 @@ def icon_names(folder: Path) -> set[str]:
 
 
 def cut_icons(app: Sphinx, exception: Exception | None) -> None:
-    """Leave of the theme's 2,000 icons, their script and their fonts those that a page shows."""
+    """Reduce the theme's 2,000 icons to those that a page shows, and remove their script."""
     if exception or app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
@@ -95,6 +95,6 @@ def cut_icons(app: Sphinx, exception: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx; the icons come after all else that is written."""
+    """Register the above with Sphinx; the icons come after everything else is written."""
     app.connect("build-finished", write_themes, priority=800)
     app.connect("build-finished", cut_icons, priority=900)

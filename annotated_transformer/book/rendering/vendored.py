@@ -1,4 +1,4 @@
-"""Third-party files that the book is made with: known byte by byte, or there is no book."""
+"""Third-party files that the book is made with: if their digests do not match, the build fails."""
 
 import hashlib
 import importlib.metadata
@@ -55,6 +55,6 @@ def vendored(name: str) -> dict[str, Path]:
 
 
 def check_vendored(app: Sphinx) -> None:
-    """Refuse to build the book from files other than those we know."""
+    """Refuse to build the book with files other than those in the manifests."""
     for name in MANIFESTS:
         vendored(name)

@@ -1,4 +1,4 @@
-"""A toy language that reorders: every word has one translation, but moves, and one becomes three."""
+"""A toy language with reordering: every word has one translation, but moves; one word becomes three."""
 
 from itertools import product
 
@@ -36,7 +36,7 @@ Phrase = tuple[str | None, str]  # perhaps an adjective, and a noun
 def reordered_pairs() -> list[ToyPair]:
     """Return all sentences of the language, such as "young dog paints red potato".
 
-    The target has French words in an order of its own: adjectives follow their noun, and the verb
+    The target has French words in a different order: adjectives follow their noun, and the verb
     comes last, "chien jeune pomme de terre rouge peint". Each target word is linked to one source word.
     """
     adjectives = (None, *ADJECTIVES)

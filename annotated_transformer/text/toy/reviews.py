@@ -1,4 +1,4 @@
-"""Short reviews in which "not" turns the word after it: for the chapter on the encoder."""
+"""Short reviews in which "not" negates the opinion after it: for the chapter on the encoder."""
 
 from itertools import permutations, product
 from typing import NamedTuple

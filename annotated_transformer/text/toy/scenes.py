@@ -48,13 +48,13 @@ class Scenes:
 def draw_scenes(count: int, *, cells: int = CELLS, generator: torch.Generator) -> Scenes:
     """Draw scenes in which a noun may be subject or object: "dog sees lake", but also "lake sees dog".
 
-    Subject and object differ. In the background, there is any word.
+    Subject and object differ. The background may contain any word.
     """
     return _draw(count, cells, generator, subject=NOUNS, object_=NOUNS, background=SCENE_WORDS[1:])
 
 
 def draw_typical_scenes(count: int, *, cells: int = CELLS, generator: torch.Generator) -> Scenes:
-    """Draw scenes in which each role has words of its own: animals act on things, before a backdrop."""
+    """Draw scenes in which each role has its own words: animals act on things, before a backdrop."""
     return _draw(count, cells, generator, subject=ANIMALS, object_=THINGS, background=BACKDROPS)
 
 

@@ -40,9 +40,9 @@ def _random_sequences(
 ) -> list[list[int]]:
     for name, size in {"count": count, "symbols": symbols}.items():
         if size < 1:
-            raise ValueError(f"{name}={size}; give a whole number from 1 on")
+            raise ValueError(f"{name}={size}; give a positive whole number")
     if not lengths or min(lengths) < 1:
-        raise ValueError(f"lengths={lengths}; give at least one, all from 1 on, such as range(1, 8)")
+        raise ValueError(f"lengths={lengths}; give at least one, and only positive ones, such as range(1, 8)")
     places = torch.randint(len(lengths), (count,), generator=generator).tolist()
     high = FIRST_SYMBOL + symbols
     return [torch.randint(FIRST_SYMBOL, high, (lengths[i],), generator=generator).tolist() for i in places]

@@ -70,7 +70,7 @@ def test_law_a_small_model_learns_the_task(task: Task, lengths: range):
 @pytest.mark.parametrize("name", ["count", "symbols"])
 def test_message_a_size_below_one(name: str):
     sizes = {"count": 3, "symbols": 5} | {name: 0}
-    with pytest.raises(ValueError, match=f"{name}=0; give a whole number from 1 on"):
+    with pytest.raises(ValueError, match=f"{name}=0; give a positive whole number"):
         copy_pairs(**sizes, lengths=range(1, 8), generator=torch.Generator())
 
 
@@ -78,6 +78,6 @@ def test_message_a_size_below_one(name: str):
 @pytest.mark.parametrize("lengths", [range(3, 3), range(0, 3), range(3, -1, -1)])
 def test_message_lengths_that_cannot_be_drawn(lengths: range):
     with pytest.raises(
-        ValueError, match=rf"lengths={re.escape(str(lengths))}; give at least one, all from 1"
+        ValueError, match=rf"lengths={re.escape(str(lengths))}; give at least one, and only positive"
     ):
         reverse_pairs(3, symbols=5, lengths=lengths, generator=torch.Generator())
