@@ -1,1 +1,1 @@
-"""Speed and quality against peers, and what they gave: `python -m benchmarks.train`, `.decode`, …"""
+"""Benchmarks of speed and translation quality, with their results: `python -m benchmarks.train`, …"""

@@ -1,6 +1,6 @@
-"""How fast ours decodes, beside its peers: sentences a second, greedily, one thread, the processor's clock.
+"""Decoding speed of our model and its peers: sentences per second of CPU time, greedy search, one thread.
 
-`python -m benchmarks.decode` writes `benchmarks/results/decode_FAMILY-MODEL.json`, of the processor;
+`python -m benchmarks.decode` writes `benchmarks/results/decode_FAMILY-MODEL.json`, named after the processor;
 see `benchmarks/README.md`.
 """
 
@@ -34,7 +34,7 @@ Decode = Callable[[Tensor], Tensor]  # from sources to targets
 
 @dataclass(frozen=True)
 class Work:
-    """What a round is: some batches of sources, a target of `steps` tokens for each source."""
+    """One round: some batches of sources, with a target of `steps` tokens for each source."""
 
     size: str
     batch_size: int
@@ -43,7 +43,7 @@ class Work:
     seed: int
 
     def make(self) -> list[Tensor]:
-        """Return the same sources in every process, in random company."""
+        """Return the same batches of sources in every process, not sorted by length."""
         sources = multi30k_like(
             self.batch_size * self.batches,
             vocab_size=comparable(self.size).vocab_size,
@@ -55,7 +55,7 @@ class Work:
 
 
 def prepare(work: Work, make: Callable[[Work], Decode]) -> Round:
-    """Return a round of what `make` makes."""
+    """Return a round of decoding by the function that `make` returns."""
     torch.manual_seed(work.seed)
     decode, batches = make(work), work.make()
 
@@ -63,26 +63,26 @@ def prepare(work: Work, make: Callable[[Work], Decode]) -> Round:
         for src in batches:
             found = decode(src)
             if found.shape != (len(src), work.steps):
-                raise RuntimeError(f"{tuple(found.shape)} tokens where {len(src)} × {work.steps} were wanted")
+                raise RuntimeError(f"decoded shape {tuple(found.shape)}, expected ({len(src)}, {work.steps})")
         return work.batches * work.batch_size
 
     return do_round
 
 
 def choose(logits: Tensor) -> Tensor:
-    """Return the likeliest token that does not end the target."""
+    """Return the most likely token other than EOS."""
     logits[:, EOS_ID] = -math.inf
     return logits.argmax(dim=-1)
 
 
 def ours(work: Work, decoder: MakeDecoder) -> Decode:
-    """Return our greedy search; the model has positions for no more than the steps wanted."""
+    """Return our greedy search; the model has no more positions than the steps need."""
     model = Transformer(dataclasses.replace(comparable(work.size), max_length=work.steps)).eval()
     return lambda src: generate(model, src, choose, decoder)
 
 
 def torch_recomputing(work: Work) -> Decode:
-    """Return a greedy search that decodes the whole target at each step, for lack of a cache."""
+    """Return a greedy search that recomputes the whole target at each step, because it has no cache."""
     warnings.filterwarnings("ignore", "The PyTorch API of nested tensors")  # its own fast path
     config = comparable(work.size)
     model = TorchTransformer(config).eval()
@@ -112,9 +112,9 @@ def marian(work: Work) -> Decode:
 
 
 def ctranslate2(work: Work) -> Decode:
-    """Return CTranslate2's greedy search in float32: C++ made for this, and so the limit."""
+    """Return CTranslate2's greedy search in float32: a C++ inference engine that shows what is possible."""
     import ctranslate2
-    from ctranslate2.converters.transformers import BartLoader  # Marian's own leaves padding out
+    from ctranslate2.converters.transformers import BartLoader  # Marian's drops the padding token
 
     config = comparable(work.size)
     model = Marian(config).eval().model
@@ -142,7 +142,7 @@ def ctranslate2(work: Work) -> Decode:
 
 
 def contestants(work: Work) -> list[Contestant]:
-    """Return ours and the peers."""
+    """Return our contestants and the peers."""
     makers: dict[str, tuple[Callable[[Work], Decode], tuple[str, ...]]] = {
         "ours, FastKeyValueCache": (partial(ours, decoder=FastKeyValueCache), ()),
         "ours, KeyValueCache": (partial(ours, decoder=KeyValueCache), ()),
@@ -158,14 +158,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", choices=SIZES, default="tiny")
     parser.add_argument("--batch-sizes", type=int, nargs="+", default=[1, 64])
-    parser.add_argument("--sentences", type=int, default=16, help="in a round, or one batch")
+    parser.add_argument("--sentences", type=int, default=16, help="per round, but at least one batch")
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=result_file("decode"))
     chosen = parser.parse_args()
     describe_code()
-    torch.set_num_threads(1)  # as each contestant does
+    torch.set_num_threads(1)  # as in each contestant's process
     results = {}
     for size in chosen.batch_sizes:
         work = Work(chosen.size, size, max(chosen.sentences // size, 1), chosen.steps, chosen.seed)

@@ -1,9 +1,9 @@
-"""How fast the explorer's engine is in a browser: `python -m benchmarks.explorer [--rounds N]`.
+"""Speed of the explorer's engine in a browser: `python -m benchmarks.explorer [--rounds N]`.
 
-Chromium translates sentences of 12 words with the shipped English–German model: as fast as the machine is,
-and slowed down 4 and 6 times, as cheap laptops and phones are. It does so on the page's own thread, because
-Chromium's slowdown does not reach workers. Measured: milliseconds per sentence for greedy search and for a
-beam of 4, the time from asking for the model to having it, and the memory that the page holds then.
+Chromium translates sentences of 12 or 13 words with the shipped English–German model, at full speed and with
+the CPU throttled by factors of 4 and 6, similar to cheap laptops and phones. It runs on the page's main
+thread, because Chromium's throttling does not affect workers. Measured: milliseconds per sentence for greedy
+search and for a beam of 4, the time to load the model, and the page's memory after that.
 """
 
 import argparse
@@ -44,7 +44,7 @@ TRANSLATE = """([text, method]) => {
 
 
 def measure(page: Page, address: str, rounds: int, slowdowns: Sequence[int] = SLOWDOWNS) -> dict[str, Any]:
-    """Return what the page measured; the first round of each kind is not counted."""
+    """Return the page's measurements; the first round of each case is not counted."""
     devtools = page.context.new_cdp_session(page)
     page.goto(f"{address}index.html")
     found: dict[str, Any] = {"load_ms": page.evaluate(LOAD), "megabytes": megabytes(devtools), "ms": {}}
@@ -59,7 +59,7 @@ def measure(page: Page, address: str, rounds: int, slowdowns: Sequence[int] = SL
 
 
 def megabytes(devtools: CDPSession) -> float:
-    """Return how much memory the page's objects and arrays occupy, once what is not needed is gone."""
+    """Return the memory of the page's objects and arrays, in MB, after garbage collection."""
     devtools.send("HeapProfiler.collectGarbage")
     usage = devtools.send("Runtime.getHeapUsage")
     return sum(usage.get(part, 0) for part in ("usedSize", "backingStorageSize")) / 1e6

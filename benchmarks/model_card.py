@@ -1,8 +1,8 @@
-"""The cards of the models that the package ships: every number of them comes from the result files.
+"""Model cards of the shipped models; every number in them comes from the result files.
 
     python -m benchmarks.model_card
 
-writes them again, after a change of `model_card.template.md`.
+regenerates the cards after a change to `model_card.template.md`.
 """
 
 import json
@@ -18,7 +18,7 @@ CARD = (Path(__file__).parent / "model_card.template.md").read_text(encoding="ut
 
 
 def model_card(record: dict[str, Any]) -> str:
-    """Return the card, in Markdown, of the model that the result file of `benchmarks.ship` is about."""
+    """Return the Markdown card of a model, given the result file that `benchmarks.ship` wrote."""
     results = record["results"]
     training = results["training"]
     recipe, (text, *_) = training["results"]["recipe"], results["examples"]
@@ -67,7 +67,7 @@ def model_card(record: dict[str, Any]) -> str:
 
 
 def _table(head: tuple[str, ...], rows: Any) -> str:
-    """Return a table in Markdown; a text's own bars and line ends do not break it."""
+    """Return a Markdown table; vertical bars in cells are escaped, and line breaks become spaces."""
     cells = [
         head,
         ("---",) * len(head),
@@ -77,7 +77,7 @@ def _table(head: tuple[str, ...], rows: Any) -> str:
 
 
 def write_card(name: str, results: Path = RESULTS) -> None:
-    """Write the card of a model of the package from its result file, into the model's folder."""
+    """Write the card of a shipped model from its result file into the model's folder."""
     record = json.loads((results / f"weights_{name}.json").read_text(encoding="utf-8"))
     write_together(pretrained_folder(name), {"README.md": model_card(record).encode()})
 

@@ -1,14 +1,16 @@
-"""Train a tiny model on Multi30k, English to German, and score it as published models are.
+"""Train a tiny model on Multi30k, English to German, and score it like published models.
 
     python -m benchmarks.multi30k --data DIR --out FOLDER --seed 0 --test
 
-In four steps. A model learns to translate both ways. The forward teacher is the same training, gone on with,
-after two more such epochs one way only; a backward teacher goes the other way from the weights they share.
-Both translate the training sentences. From the forward teacher's weights a student goes on, with what both
-have written as well. Give a folder that does not exist yet; a run that was stopped goes on with the same
-command. The recipes were chosen on the validation set, but for what `README.md`, beside this file, says of
-the shape. The test sets are translated only where `--test` says so, and only then the result is written to
-`results/`; else it is in the folder.
+There are four steps. A model learns to translate in both directions. The forward teacher resumes this run:
+two more bidirectional epochs, then English to German only. The backward teacher starts from the weights of
+the bidirectional model and learns German to English. Both translate the training sentences. A student starts
+from the forward teacher's weights and trains on the real pairs and these translations.
+
+Give a folder that does not exist yet; an interrupted run resumes with the same command. The recipes were
+chosen on the validation set, with one exception for the model's shape, which the `README.md` beside this file
+explains. The test sets are translated only with `--test`. Only then is the result written to `results/`;
+otherwise, it is written to the folder.
 """
 
 import argparse
@@ -47,7 +49,7 @@ TRAINING = TrainingConfig(batch_tokens=4096, label_smoothing=0.1, bf16=True, fas
 BOTH_WAYS = Recipe(
     shape=TINY,
     training=dataclasses.replace(TRAINING, steps=2500, warmup_steps=1000, max_lr=3e-3),
-    bidirectional=12,  # epochs: all of these, and the forward teacher's first two
+    bidirectional=12,  # epochs: all of this run, and two more of the forward teacher's
     average=3,
 )
 FORWARD = dataclasses.replace(
@@ -63,18 +65,18 @@ STUDENT = Recipe(
     training=dataclasses.replace(TRAINING, steps=4500, warmup_steps=300, max_lr=1.5e-3),
     average=5,
 )
-DRAWN = 2  # translations into English for each German sentence, besides the likeliest
+DRAWN = 2  # sampled translations of each German sentence, besides that of beam search
 SHARPER = Temperature(0.8)
 
 
 def prepared(pairs: list[SentencePair]) -> list[SentencePair]:
-    """Return the pairs as Moses prepares them: lowercased, with blanks between tokens."""
+    """Return the pairs lowercased and tokenized by Moses, with spaces between tokens."""
     source, target = ([moses_lowercase(pair[side], LANGUAGES[side]) for pair in pairs] for side in (0, 1))
     return list(zip(source, target, strict=True))
 
 
 def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Path | None = None) -> None:
-    """Follow the recipe, and print each report with the name of the folder."""
+    """Train from the recipe, and print the metrics of each epoch after the name of the folder."""
 
     def say(report: object) -> None:
         tqdm.write(f"{folder.name}: {report}")
@@ -84,9 +86,9 @@ def learn(recipe: Recipe, corpus: Corpus, folder: Path, *, seed: int, start: Pat
 
 @dataclass(frozen=True, kw_only=True)
 class Teacher:
-    """A model to be trained into `folder`, that then translates its training sources.
+    """A model to train in `folder`, which then translates the source sentences of its training set.
 
-    Once as a beam finds likeliest, and `drawn` times more at random.
+    It translates them once with beam search and `drawn` times by sampling.
     """
 
     recipe: Recipe
@@ -97,9 +99,9 @@ class Teacher:
 
 
 def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
-    """Return a teacher's translations, which are kept in its folder, and the minutes they took.
+    """Return a teacher's translations, which are cached in its folder, and the minutes they took.
 
-    One thread does it: two teachers side by side are quicker than one after the other with two.
+    Each teacher uses one thread: two in parallel are faster than one after the other on two threads.
     """
     torch.set_num_threads(1)
     folder, corpus, drawn = teacher.folder, teacher.corpus, teacher.drawn
@@ -120,9 +122,10 @@ def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
 
 
 def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[str]]) -> Corpus:
-    """Return the corpus with more training pairs: each source and target as the teachers put it, once.
+    """Return the corpus with the teachers' translations of all sources and targets as extra training pairs.
 
-    That is the data diversification of Nguyen et al. (2020), with several translations of a target.
+    Only new, usable pairs are added, each once. This is the data diversification of Nguyen et al. (2020),
+    with several translations of each target.
     """
     pairs = corpus.splits["train"]
     sources, targets = zip(*pairs, strict=True)
@@ -134,7 +137,7 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
 
 
 def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
-    """Train the four models into folders in `out`; return what to record of them."""
+    """Train the four models in subfolders of `out`; return what to record about them."""
     both, student = out / "bidirectional", out / "student"
     teachers = (
         Teacher(recipe=FORWARD, corpus=corpus, folder=out / "forward"),
@@ -148,7 +151,7 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
     more = diversified(corpus, *translations)
     learn(STUDENT, more, student, seed=seed, start=teachers[0].folder)
     shared, forward, backward = (trained(folder) for folder in (both, *(each.folder for each in teachers)))
-    teaching = max(forward + translating[0], shared + backward + translating[1])  # side by side
+    teaching = max(forward + translating[0], shared + backward + translating[1])  # in parallel
     return {
         "bidirectional": describe_training(BOTH_WAYS, corpus, both),
         **{each.folder.name: describe_training(each.recipe, each.corpus, each.folder) for each in teachers},
@@ -159,7 +162,7 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
 
 
 def copy(training: Path, folder: Path) -> None:
-    """Make `folder` a copy of a training, to go on with it, unless it is there."""
+    """Copy a training run to `folder`, to resume it there, unless `folder` exists."""
     if not folder.exists():
         unfinished = folder.with_name(f"{folder.name}.copying")
         shutil.copytree(training, unfinished, dirs_exist_ok=True)
@@ -167,21 +170,21 @@ def copy(training: Path, folder: Path) -> None:
 
 
 def trained(folder: Path) -> float:
-    """Return how many minutes the training in `folder` took, validation included."""
+    """Return the minutes that the training run in `folder` took, including validation."""
     return read_progress(folder).seconds / 60
 
 
 def judge(folder: Path, plain: Corpus, splits: list[str]) -> dict[str, dict[str, dict[str, object]]]:
-    """Return the BLEU of the model in `folder` by both measures; it reads what is prepared.
+    """Return the BLEU of the model in `folder` by both measures; its input is lowercased and tokenized.
 
-    The cased one is of its translations with the capitals of Moses' recaser.
+    For the cased measure, Moses' recaser first restores the case of the translations.
     """
     recase = Recaser((target for _, target in plain.splits["train"]), LANGUAGES[1])
     measures = {
         "multi30k": multi30k_bleu_of_prepared,
         "cased 13a": lambda found, references: sacrebleu_13a([*map(recase, found)], references),
     }
-    held_out = {  # what the model reads, and what people wrote
+    held_out = {  # lowercased, tokenized sources and original references
         split: [(moses_lowercase(source, LANGUAGES[0]), target) for source, target in plain.splits[split]]
         for split in splits
     }
@@ -192,9 +195,9 @@ def main() -> None:
     """Train, score, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the training")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the training runs")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
-    parser.add_argument("--threads", type=int, default=2, help="of the processor (%(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="number of CPU threads (%(default)s)")
     parser.add_argument("--test", action="store_true", help="translate the test sets, too")
     options = parser.parse_args()
     describe_code()
@@ -204,7 +207,7 @@ def main() -> None:
     results = train(dataclasses.replace(plain, splits=splits), options.out, seed=options.seed)
     judged = [split for split in plain.splits if split == "val" or (options.test and split != "train")]
     results["scores"] = judge(options.out / "student", plain, judged)
-    place = RESULTS if options.test else options.out  # no table is made of half a result
+    place = RESULTS if options.test else options.out  # the tables use only complete results
     write_result(place / f"multi30k_seed{options.seed}.json", seed=options.seed, results=results)
 
 

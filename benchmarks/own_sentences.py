@@ -1,12 +1,12 @@
-"""How good does a model get with 1,000, 5,000, 20,000 and 100,000 pairs of sentences?
+"""How good does a model get with 1,000, 5,000, 20,000, and 100,000 sentence pairs?
 
     python -m benchmarks.own_sentences --data DIR --out FOLDER
 
-From scratch on the first pairs of Tatoeba, and, with 1,000 and 5,000 captions of Multi30k, from scratch and
-from the shipped model, which was trained on Tatoeba, so it cannot be tested there. Models from scratch are
-pre-norm, but one of them also post-norm: on 5,000 pairs or fewer, post-norm models hardly use the source. The
-minutes are CPU time of one core, so other programs do not count. An interrupted run resumes with the same
-command.
+Models are trained from scratch on the first pairs of Tatoeba. On the first 1,000 and 5,000 captions of
+Multi30k, they are trained from scratch and by fine-tuning the shipped model, which was trained on Tatoeba and
+so cannot be tested there. Models from scratch are pre-norm, except for one: on 5,000 pairs or fewer, post-norm
+models hardly use the source. The minutes are CPU time on one thread, so other programs do not count. An
+interrupted run resumes with the same command.
 """
 
 import argparse
@@ -31,12 +31,12 @@ from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import beam_scores, describe_training
 from benchmarks.record import RESULTS, describe_code, write_result
 
-TEXTS = 1000  # of the test set
+TEXTS = 1000  # test sentences
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One model: how many pairs of which corpus, and the options that suit so many."""
+    """One model: its corpus, the number of training pairs, and options that suit this number."""
 
     corpus: str
     pairs: int
@@ -49,12 +49,12 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Return the name of its folder."""
+        """Return the name of the model's folder."""
         kind = "_fine_tuned" if self.fine_tuned else "_post" if self.norm == "post" else ""
         return f"{self.corpus}_{self.pairs}{kind}"
 
     def recipe(self) -> Recipe:
-        """Return what `train` follows when given these options and `--average 5`."""
+        """Return the recipe that the `train` command uses with these options and `--average 5`."""
         training = TrainingConfig(
             steps=self.steps, batch_tokens=2048, warmup_steps=200, max_lr=self.max_lr, fast=True
         )
@@ -86,12 +86,12 @@ def shipped() -> Translator:
 
 
 def first_pairs(corpus: Corpus, pairs: int) -> Corpus:
-    """Return the corpus with so many training pairs."""
+    """Return the corpus with only its first `pairs` training pairs."""
     return dataclasses.replace(corpus, splits=corpus.splits | {"train": corpus.splits["train"][:pairs]})
 
 
 def learn(case: Case, corpus: Corpus, folder: Path) -> float:
-    """Train the model of `case`; return the CPU time in minutes, up to the last whole epoch."""
+    """Train the model of `case`; return the CPU time in minutes, up to the last complete epoch."""
     clock = folder.with_name(f"{folder.name}.seconds.json")
     before = json.loads(clock.read_text()) if clock.exists() else 0.0
     begun = time.process_time()

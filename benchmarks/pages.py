@@ -1,10 +1,10 @@
-"""Measures how the book's pages load: `python -m benchmarks.pages [FOLDER] [PAGE …]`, after `make book`.
+"""Measure how the book's pages load: `python -m benchmarks.pages [FOLDER] [PAGE …]`, after `make book`.
 
-Chromium loads each page with an empty cache, on a CPU slowed down 4 times, at 1.6 Mbit/s and 150 ms latency,
-from a server that compresses. Printed: seconds until the first paint, until the formulas on the first screen
-can be seen, and until all formulas of the page are set; layout
-shift (Chromium's CLS) until 4 seconds after loading and a scroll to the end; everything sent, compressed, in
-KB; the share of code in the article's height. The times are of a machine that does nothing else.
+Chromium loads each page with an empty cache, the CPU throttled by a factor of 4, 1.6 Mbit/s, and 150 ms
+latency, from a server that compresses. Printed for each page: the seconds until the first paint, until the
+formulas on the first screen are visible, and until all formulas are rendered; the layout shift (Chromium's
+CLS) until 4 seconds after loading and a scroll to the end; the KB sent, after compression; and the share of
+code in the article's height. Run it on an otherwise idle machine.
 """
 
 import contextlib
@@ -51,7 +51,7 @@ CODE_SHARE = """() => {
 
 
 class Compressing(Quiet):
-    """A server that compresses what a public one would, and counts what it sends."""
+    """A request handler that compresses the file types a public server would, and counts the bytes sent."""
 
     sent = 0
 
@@ -75,7 +75,7 @@ class Compressing(Quiet):
 
 
 def measure(browser: Browser, address: str) -> dict[str, float]:
-    """Load one page as a slow device would."""
+    """Load one page as on a slow device, and return the measurements."""
     Compressing.sent = 0
     with contextlib.closing(browser.new_context(viewport={"width": 1280, "height": 900})) as context:
         page = context.new_page()

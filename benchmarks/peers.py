@@ -1,7 +1,7 @@
-"""Other people's Transformers in the shape of a config, with dropout where the paper has it.
+"""Transformers from other libraries, built from our configs, with dropout in the same places as in the paper.
 
-`torch.nn.Transformer` ends both stacks with a norm that ours and Marian's have not: 512 parameters of 2.6
-million in the tiny shape. Both have biases in their attention; so ours gets them too, by `comparable`.
+`torch.nn.Transformer` ends both stacks with a norm that our model and Marian do not have: 512 of 2.6 million
+parameters in the tiny shape. Both peers have biases in attention, so `comparable` adds them to our model.
 """
 
 import dataclasses
@@ -21,12 +21,12 @@ SIZES = {
 
 
 def comparable(size: str) -> TransformerConfig:
-    """Return one of `SIZES` with the biases that all peers have."""
+    """Return one of `SIZES` with attention biases, as in all peers."""
     return dataclasses.replace(SIZES[size], attention_bias=True)
 
 
 class TorchTransformer(nn.Module):
-    """`torch.nn.Transformer`, between an embedding, positions and scores like ours."""
+    """`torch.nn.Transformer` with our embedding, positional encoding, and output projection."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class TorchTransformer(nn.Module):
             batch_first=True,
         )
         for layer in (*self.transformer.encoder.layers, *self.transformer.decoder.layers):
-            layer.dropout.p = layer.self_attn.dropout = 0.0  # inside the sub-layers
+            layer.dropout.p = layer.self_attn.dropout = 0.0  # no dropout inside the sub-layers
             if isinstance(layer, nn.TransformerDecoderLayer):
                 layer.multihead_attn.dropout = 0.0
 
@@ -53,12 +53,12 @@ class TorchTransformer(nn.Module):
         return self.embedding.logits(self.decode(tgt, *self.encode(src)))
 
     def encode(self, src: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the memory, and where it is padding."""
+        """Return the encoder output, and a mask that is True at padding."""
         padding = src == self.config.pad_id
         return self.transformer.encoder(self._embed(src), src_key_padding_mask=padding), padding
 
     def decode(self, tgt: Tensor, memory: Tensor, padding: Tensor) -> Tensor:
-        """Return the last layer; padding comes last in `tgt`, so that its words cannot see it."""
+        """Return the decoder output; padding comes last in `tgt`, so the causal mask hides it from words."""
         tokens = tgt.size(1)
         future = torch.ones(tokens, tokens, dtype=torch.bool, device=tgt.device).triu(1)
         return self.transformer.decoder(

@@ -1,4 +1,4 @@
-"""What the benchmarks of quality share: the record of a training, and the scores of its model."""
+"""Helpers of the quality benchmarks: records of training runs, and scores of their models."""
 
 import dataclasses
 import json
@@ -15,28 +15,28 @@ from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.training.recipe import Recipe
 
-Measure = Callable[[list[str], list[str]], BleuScore]  # of translations and references
+Measure = Callable[[list[str], list[str]], BleuScore]  # takes translations and references
 
 
 def describe_training(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str, object]:
-    """Return what is to be recorded of the training in `folder`, which `train_from_recipe` made."""
+    """Return what to record about the training run of `train_from_recipe` in `folder`."""
     model, _ = checkpoint.load(folder)
     return {
         "recipe": dataclasses.asdict(recipe),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "training_pairs": len(corpus.splits["train"]),
-        "minutes": round(read_progress(folder).seconds / 60, 1),  # of all runs, validation included
+        "minutes": round(read_progress(folder).seconds / 60, 1),  # of all sessions, including validation
         "epochs": read_epochs(folder),
     }
 
 
 def read_epochs(folder: Path) -> list[dict[str, object]]:
-    """Return what the training in `folder` reported after each epoch."""
+    """Return the metrics of the training run in `folder` after each epoch."""
     return [json.loads(line) for line in (folder / METRICS).read_text("utf-8").splitlines()]
 
 
 def score(translations: list[str], references: list[str], measure: Measure) -> dict[str, object]:
-    """Return what `measure` says of the translations, and how many there were."""
+    """Return the result of `measure` and the number of texts."""
     return dataclasses.asdict(measure(translations, references)) | {"texts": len(references)}
 
 
@@ -46,7 +46,7 @@ def beam_scores(
     measures: dict[str, Measure],
     **options: Any,
 ) -> dict[str, dict[str, dict[str, object]]]:
-    """Return each measure's `score` of each split, greedily and with a beam of 5; print each as it comes."""
+    """Return the `score` of each measure and split for beams of 1 and 5; print each one when computed."""
     scores: dict[str, dict[str, dict[str, object]]] = {name: {} for name in measures}
     for split, pairs in splits.items():
         texts, references = map(list, zip(*pairs, strict=True))

@@ -1,4 +1,4 @@
-"""A result that says where it comes from: commit, command, seed, machine, versions and date."""
+"""Result files that record their origin: commit, command, seed, machine, versions, and date."""
 
 import functools
 import json
@@ -20,15 +20,15 @@ from annotated_transformer.checkpointing.files import write_together
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 PACKAGES = ("torch", "numpy", "tokenizers", "sacrebleu", "transformers", "ctranslate2")
-# Results are written one after another, and do not change what the next one measures.
+# Without the results and their README: writing one result must not make the next one dirty.
 CODE = (".", ":!benchmarks/results", ":!benchmarks/README.md")
 
 
 def write_result(path: Path, *, seed: int, results: Mapping[str, object]) -> None:
-    """Write `results` and their origin to a JSON file, which is complete or as it was before.
+    """Write `results` and their origin to a JSON file, atomically.
 
-    A program that runs long calls `describe_code` when it starts: the commit of that moment is
-    then the one recorded.
+    A long-running program calls `describe_code` at the start, so that the commit of that moment is
+    recorded.
     """
     record = {
         **describe_code(),
@@ -45,9 +45,9 @@ def write_result(path: Path, *, seed: int, results: Mapping[str, object]) -> Non
 
 @functools.cache
 def describe_code() -> dict[str, object]:
-    """Return the commit, and whether files differed from it, when this was first asked.
+    """Return the commit and whether files differed from it, as of the first call.
 
-    Both are None where there is no git to ask.
+    Both are None if git is missing or fails, for instance outside a repository.
     """
     commit = _git("rev-parse", "HEAD")
     changes = _git("status", "--porcelain", "--", *CODE)
@@ -55,9 +55,9 @@ def describe_code() -> dict[str, object]:
 
 
 def describe_machine() -> dict[str, object]:
-    """Return processor, cores, memory and system, and how PyTorch uses them.
+    """Return the processor, cores, memory, and system, and how PyTorch uses them.
 
-    What is preloaded matters, too: another allocator changes the speed.
+    Preloaded libraries are recorded because another allocator changes the speed.
     """
     return {
         **describe_processor(),
@@ -73,9 +73,9 @@ def describe_machine() -> dict[str, object]:
 
 
 def describe_processor(info: Path = Path("/proc/cpuinfo")) -> dict[str, object]:
-    """Return the processor's name, family and model; virtual machines often hide all but the numbers.
+    """Return the processor's name, family, and model; virtual machines often hide all but the numbers.
 
-    Only Linux on x86 tells the two numbers; elsewhere they are None.
+    Family and model are available only on Linux on x86; elsewhere they are None.
     """
     try:
         lines = info.read_text(encoding="utf-8").splitlines()
@@ -90,9 +90,9 @@ def describe_processor(info: Path = Path("/proc/cpuinfo")) -> dict[str, object]:
 
 
 def result_file(name: str) -> Path:
-    """Return where a speed measured on this processor goes: `results/NAME_FAMILY-MODEL.json`.
+    """Return the path for speeds measured on this processor: `results/NAME_FAMILY-MODEL.json`.
 
-    A ratio of two speeds holds for one kind of processor, so each has a file of its own.
+    The ratio of two speeds depends on the kind of processor, so each kind has its own file.
     """
     processor = describe_processor()
     kind = f"{processor['family']}-{processor['model']}" if processor["family"] else platform.machine()
@@ -100,7 +100,7 @@ def result_file(name: str) -> Path:
 
 
 def describe_versions() -> dict[str, str | None]:
-    """Return the version of each package that takes part, None where it is absent."""
+    """Return the version of each package in `PACKAGES`, or None if it is not installed."""
     found: dict[str, str | None] = {}
     for name in PACKAGES:
         try:

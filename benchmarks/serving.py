@@ -1,4 +1,4 @@
-"""A folder served on this machine only, for a browser that measures or tests its pages."""
+"""A local HTTP server for the tests and benchmarks that run in a browser."""
 
 import contextlib
 import functools
@@ -10,20 +10,20 @@ from typing import Any
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """A server that does not print, and does not mind a browser that leaves early."""
+    """A request handler that logs nothing and ignores clients that disconnect early."""
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def copyfile(self, source: Any, outputfile: Any) -> None:
-        """Send a file; a page that has moved on no longer wants it."""
+        """Send a file; the page may have closed the connection."""
         with contextlib.suppress(ConnectionError):
             super().copyfile(source, outputfile)
 
 
 @contextlib.contextmanager
 def serving(folder: Path, handler: type[Quiet] = Quiet) -> Iterator[str]:
-    """Serve `folder` on loopback, on a free port, and yield its address, which ends with a slash."""
+    """Serve `folder` on a free loopback port and yield the address, which ends with a slash."""
     bound = functools.partial(handler, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), bound) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

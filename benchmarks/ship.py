@@ -1,8 +1,8 @@
-"""Put a trained model into the package: round it, judge it as it will be loaded, and write its card.
+"""Add a trained model to the package: round its weights, evaluate it as shipped, and write its card.
 
     python -m benchmarks.ship --model FOLDER --data DIR
 
-FOLDER is what `benchmarks.shipped_model` trained into; its result file says how.
+FOLDER is the run directory of `benchmarks.shipped_model`, whose result file is also read.
 """
 
 import argparse
@@ -39,7 +39,7 @@ EXAMPLES = {
         "Das Buch, das du mir gegeben hast, liegt auf dem Tisch.",
     ],
 }
-BEYOND = {  # what the sentences of Tatoeba do not prepare a model for
+BEYOND = {  # text that is unlike the sentences of Tatoeba
     "en": [
         "The weather is nice today. Let's go to the park. I will bring some bread.",
         "The committee, which had met several times since the spring, could not agree on whether the "
@@ -58,12 +58,12 @@ BEYOND = {  # what the sentences of Tatoeba do not prepare a model for
 
 
 def ship(model: Path, corpus: Corpus, training: dict[str, Any], *, source: str, target: str) -> None:
-    """Write the model of the folder `model` into the package, its result file and its card.
+    """Write the model in the folder `model` to the package, with its result file and its card.
 
-    `training` is the result file of its training.
+    `training` is the content of the result file of its training run.
 
     Raises:
-        ValueError: If it is that of another.
+        ValueError: If the result file is that of another training run.
     """
     name = f"{source}-{target}"
     _refuse_another(model, training)
@@ -87,23 +87,23 @@ def ship(model: Path, corpus: Corpus, training: dict[str, Any], *, source: str, 
 
 
 def _refuse_another(model: Path, training: dict[str, Any]) -> None:
-    """Keep a model from another one's place, and from another one's card."""
+    """Refuse a model that is not from the training run of the result file."""
     found, known = read_epochs(model), training["results"]["epochs"]
     if found != known:
         raise ValueError(
-            f"the training in {model} ended with {found[-1:]}, and that of the result file with "
-            f"{known[-1:]}; give the folder of that training, and its --source and --target"
+            f"the training run in {model} ended with {found[-1:]}, but that of the result file with "
+            f"{known[-1:]}; give the folder of that run, and its --source and --target"
         )
 
 
 def describe_file(path: Path) -> dict[str, object]:
-    """Return what tells the file from others."""
+    """Return the file's size and SHA-256 digest."""
     data = path.read_bytes()
     return {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
 
 
 def describe(corpus: Corpus) -> dict[str, object]:
-    """Return what a card says of the sentences that a model has learned from."""
+    """Return the statistics and the license of the corpus for the model card."""
     lengths = sorted(len(source.split()) for source, _ in corpus.splits["train"])
     return {
         "pairs": {split: len(pairs) for split, pairs in corpus.splits.items()},
@@ -114,7 +114,7 @@ def describe(corpus: Corpus) -> dict[str, object]:
 
 
 def judge(translator: Translator, corpus: Corpus) -> dict[str, object]:
-    """Return the BLEU of each held-out split, and of test sentences that are joined to one text."""
+    """Return the BLEU on each held-out split, and on test sentences joined into longer texts."""
     held_out = {split: corpus.splits[split] for split in ("val", "test")}
     (scores,) = beam_scores(translator, held_out, {"cased 13a": sacrebleu_13a}).values()
     joined = {}
@@ -125,24 +125,24 @@ def judge(translator: Translator, corpus: Corpus) -> dict[str, object]:
 
 
 def join(pairs: list[SentencePair], number: int) -> list[SentencePair]:
-    """Return each `number` neighbors as one text; what is left at the end is left out."""
+    """Join each `number` consecutive pairs into one; an incomplete group at the end is dropped."""
     groups = zip(*(pairs[start::number] for start in range(number)), strict=False)
     return [(" ".join(s for s, _ in group), " ".join(t for _, t in group)) for group in groups]
 
 
 def say(name: str, texts: list[str]) -> dict[str, str]:
-    """Return what `translate` prints for each text."""
+    """Return the translation of each text, without splitting it into sentences."""
     return dict(zip(texts, Translator.from_pretrained(name).translate(texts), strict=True))
 
 
 def main() -> None:
-    """Ship the model that the options name."""
+    """Add the model given by the options to the package."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True, help="folder that shipped_model trained into")
+    parser.add_argument("--model", type=Path, required=True, help="run directory of shipped_model")
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
     parser.add_argument("--source", default="en", help="language to translate from (%(default)s)")
     parser.add_argument("--target", default="de", help="language to translate into (%(default)s)")
-    parser.add_argument("--threads", type=int, default=1, help="of the processor (%(default)s)")
+    parser.add_argument("--threads", type=int, default=1, help="number of CPU threads (%(default)s)")
     options = parser.parse_args()
     describe_code()
     torch.set_num_threads(options.threads)

@@ -1,9 +1,9 @@
-"""Train a model that the package ships on Tatoeba, English to German or the other way.
+"""Train a model for the package on Tatoeba, English to German or German to English.
 
     python -m benchmarks.shipped_model --data DIR --out FOLDER
     python -m benchmarks.shipped_model --data DIR --out FOLDER --source de --target en
 
-Give a folder that does not exist yet; a run that was stopped goes on with the same command.
+Give a folder that does not exist yet; an interrupted run resumes with the same command.
 """
 
 import argparse
@@ -34,14 +34,14 @@ RECIPES = {
 
 
 def main() -> None:
-    """Train, and write how; `benchmarks.ship` scores what it puts into the package."""
+    """Train and record the run; `benchmarks.ship` evaluates the model that it adds to the package."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the training")
+    parser.add_argument("--out", type=Path, required=True, help="run directory")
     parser.add_argument("--source", choices=RECIPES, default="en", help="translate from (%(default)s)")
     parser.add_argument("--target", choices=RECIPES, default="de", help="translate into (%(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="(%(default)s)")
-    parser.add_argument("--threads", type=int, default=2, help="of the processor (%(default)s)")
+    parser.add_argument("--threads", type=int, default=2, help="number of CPU threads (%(default)s)")
     options = parser.parse_args()
     describe_code()
     torch.set_num_threads(options.threads)

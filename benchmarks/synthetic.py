@@ -1,4 +1,4 @@
-"""Sentences of random words, as long as those of Multi30k: speed needs no others."""
+"""Sentences of random words with the lengths of Multi30k, for benchmarks of speed."""
 
 import math
 import random
@@ -6,14 +6,14 @@ import random
 from annotated_transformer.text.batching import Pair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
 
-# Mean and deviation of the logarithms of Multi30k's lengths in tokens (29,000 pairs, English to German,
-# joint BPE of 10,000; EOS and BOS are counted), and how the two sides go together.
+# Mean and standard deviation of the log length in tokens in Multi30k (29,000 pairs, English to German, joint
+# BPE vocabulary of 10,000; BOS and EOS included), and the correlation between the two sides.
 SRC, TGT, CORRELATION = (2.665, 0.291), (2.749, 0.303), 0.858
-SPECIAL = 3  # ids of padding, BOS and EOS, which no word has
+SPECIAL = 3  # number of ids reserved for padding, BOS, and EOS
 
 
 def multi30k_like(number: int, *, vocab_size: int, longest: int, seed: int) -> list[Pair]:
-    """Return pairs of at most `longest` tokens a side, every word as likely as any other."""
+    """Return pairs of at most `longest` tokens per side, with words drawn uniformly."""
     rng = random.Random(seed)
 
     def words(count: int) -> list[int]:

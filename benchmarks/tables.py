@@ -1,7 +1,7 @@
-"""The tables of `benchmarks/README.md`, made from the results: `python -m benchmarks.tables` writes them.
+"""Generate the tables in `benchmarks/README.md` from the results: `python -m benchmarks.tables`.
 
-A table stands between `<!-- table NAME -->` and `<!-- end NAME -->`, and is made of `results/NAME_*.json`:
-one file for each seed, or for each kind of processor.
+A table stands between `<!-- table NAME -->` and `<!-- end NAME -->` and is generated from
+`results/NAME_*.json`: one file per seed, or per kind of processor.
 """
 
 import json
@@ -19,9 +19,9 @@ Record = dict[str, Any]
 
 
 def speed_table(result: Record, unit: str) -> str:
-    """Return a line for each contestant: its speed, its memory, and how ours compare with it."""
+    """Return a row for each contestant: its speed, its memory, and the speedup of ours over it."""
     found, ratios = result["found"], result["ratios"]
-    head = ["", f"{unit}, median", "lowest to highest", "peak MB", *(f"{ours} is" for ours in ratios)]
+    head = ["", f"{unit}, median", "lowest to highest", "peak MB", *(f"speedup of {ours}" for ours in ratios)]
     lines = [row(head), row(["---", *["--:"] * (len(head) - 1)])]
     for name, line in found.items():
         if "absent" in line:
@@ -35,14 +35,14 @@ def speed_table(result: Record, unit: str) -> str:
 
 
 def train_table(records: list[Record]) -> str:
-    """Return a table of training for each processor, and where it comes from."""
+    """Return, for each processor, a table of training speeds and its origin."""
     return "\n\n".join(
         f"{speed_table(record['results'], 'target tokens/s')}\n\n{origin(record)}" for record in records
     )
 
 
 def decode_table(records: list[Record]) -> str:
-    """Return, for each processor, a table for each batch size, and where they come from."""
+    """Return, for each processor, a table for each batch size and their origin."""
     parts = []
     for record in records:
         for name, result in record["results"].items():
@@ -52,10 +52,10 @@ def decode_table(records: list[Record]) -> str:
 
 
 def multi30k_table(records: list[Record]) -> str:
-    """Return a line for each measure and set: the mean over the seeds, the spread, and each seed's BLEU.
+    """Return a row for each measure and split: the mean and range over the seeds, and each seed's BLEU.
 
     Raises:
-        ValueError: If the seeds do not share a recipe, for then their mean means nothing.
+        ValueError: If the seeds have different recipes, which makes their mean meaningless.
     """
     recipes = [{part: record["results"][part]["recipe"] for part in PARTS} for record in records]
     for record, recipe in zip(records, recipes, strict=True):
@@ -80,15 +80,15 @@ def multi30k_table(records: list[Record]) -> str:
     steps = [{result[part]["epochs"][-1]["step"] for result in results} for part in PARTS]
     updates = [" or ".join(f"{step:,}" for step in sorted(part)) for part in steps]
     about = (
-        f"{' or '.join(sizes)} parameters; updates: {updates[0]} of the shared model, with these the "
-        f"forward teacher has {updates[1]}, {updates[2]} of the backward one, {updates[3]} of the student; "
-        f"{minutes} minutes, validation and translations included."
+        f"{' or '.join(sizes)} parameters. Updates: {updates[0]} for the shared model, {updates[1]} for the "
+        f"forward teacher (these included), {updates[2]} for the backward teacher, {updates[3]} for the "
+        f"student. Minutes for each seed, including validation and the teachers' translations: {minutes}."
     )
     return "\n".join([*lines, "", about, "", *(f"{origin(record)}\n" for record in records)]).rstrip()
 
 
 def explorer_table(records: list[Record]) -> str:
-    """Return, for each processor, how long a sentence takes in a browser, and where that comes from."""
+    """Return, for each processor, a table of the time per sentence in a browser and its origin."""
     parts = []
     for record in records:
         found = record["results"]
@@ -100,8 +100,8 @@ def explorer_table(records: list[Record]) -> str:
             spread = f"{min(times):,.0f} to {max(times):,.0f}"
             lines.append(row([case, f"{statistics.median(times):,.0f}", spread]))
         about = (
-            f"Chromium {found['browser']}; the model is there {found['load_ms']:,.0f} ms after it was asked "
-            f"for, and the page holds {found['megabytes']:.0f} MB then."
+            f"Chromium {found['browser']}. Loading the model takes {found['load_ms']:,.0f} ms; after that, "
+            f"the page's objects and arrays take {found['megabytes']:.0f} MB."
         )
         parts += ["\n".join(lines), about, origin(record)]
     return "\n\n".join(parts)
@@ -117,7 +117,7 @@ TABLES: dict[str, Callable[[list[Record]], str]] = {
 
 
 def origin(record: Record) -> str:
-    """Return a sentence on where and how a result was measured."""
+    """Return a line that states where and how a result was measured."""
     machine, versions = record["machine"], record["versions"]
     packages = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
     threads = f"{machine['threads']} thread" + "s" * (machine["threads"] > 1)
@@ -137,27 +137,27 @@ def processor(machine: Record) -> str:
 
 
 def row(cells: list[str]) -> str:
-    """Return a line of a Markdown table."""
+    """Return a row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def number(value: float) -> str:
-    """Return a speed with three digits or more."""
+    """Return a number with one decimal, or none from 100 on."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
 def with_tables(text: str, results: Path = RESULTS) -> str:
-    """Return the text with each of its tables made anew.
+    """Return the text with all its tables regenerated.
 
     Raises:
-        ValueError: If a table has a mark at one end only, or there is no such table.
+        ValueError: If a table has no end mark, occurs twice, or has an unknown name.
     """
     names = re.findall(r"<!-- table (\w+) -->", text)
     for name in names:
         between = re.compile(rf"(<!-- table {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
         if name not in TABLES or len(between.findall(text)) != 1:
             raise ValueError(
-                f"table {name!r} needs one begin, one end and a maker; there are {sorted(TABLES)}"
+                f"table {name!r} needs one start mark, one end mark, and a name from {sorted(TABLES)}"
             )
         files = sorted(results.glob(f"{name}_*.json"))
         table = TABLES[name]([json.loads(file.read_text("utf-8")) for file in files])

@@ -1,6 +1,6 @@
-"""How fast ours trains, beside its peers: target tokens a second, one thread, the processor's clock.
+"""Training speed of our model and its peers: target tokens per second of CPU time, one thread.
 
-`python -m benchmarks.train` writes `benchmarks/results/train_FAMILY-MODEL.json`, of the processor;
+`python -m benchmarks.train` writes `benchmarks/results/train_FAMILY-MODEL.json`, named after the processor;
 see `benchmarks/README.md`.
 """
 
@@ -37,7 +37,7 @@ PEERS: dict[str, tuple[type[nn.Module], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Work:
-    """What a round is: some batches out of an epoch, one update of the weights for each."""
+    """One round: some batches of an epoch, with one update of the weights for each."""
 
     size: str
     batches: int
@@ -59,7 +59,7 @@ class Work:
 
 
 def prepare_ours(work: Work, *, fast: bool, bf16: bool) -> Round:
-    """Return a round of our own trainer's updates."""
+    """Return a round of updates by our own trainer."""
     torch.manual_seed(work.seed)
     model, batches = Transformer(comparable(work.size)).train(), work.make()
     config = TrainingConfig(batch_tokens=work.batch_tokens, label_smoothing=SMOOTHING, fast=fast, bf16=bf16)
@@ -101,7 +101,7 @@ def prepare_peer(work: Work, kind: type[nn.Module], *, bf16: bool) -> Round:
 
 
 def contestants(work: Work) -> list[Contestant]:
-    """Return ours and the peers, in both precisions."""
+    """Return our contestants and the peers, in float32 and bfloat16."""
     ours = {
         "ours, plain, float32": partial(prepare_ours, work, fast=False, bf16=False),
         "ours, fast, float32": partial(prepare_ours, work, fast=True, bf16=False),
@@ -119,15 +119,15 @@ def main() -> None:
     """Measure, print the ratios and write the result."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--size", choices=SIZES, default="tiny")
-    parser.add_argument("--batches", type=int, default=6, help="in a round")
+    parser.add_argument("--batches", type=int, default=6, help="per round")
     parser.add_argument("--batch-tokens", type=int, default=4096, help="padding included")
-    parser.add_argument("--pairs", type=int, default=29_000, help="in an epoch, as in Multi30k")
+    parser.add_argument("--pairs", type=int, default=29_000, help="per epoch, as in Multi30k")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=result_file("train"))
     chosen = parser.parse_args()
     describe_code()
-    torch.set_num_threads(1)  # as each contestant does
+    torch.set_num_threads(1)  # as in each contestant's process
     work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.pairs, chosen.seed)
     found = take_turns(contestants(work), rounds=chosen.rounds)
     ratios = compare(found)

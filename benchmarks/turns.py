@@ -1,7 +1,7 @@
-"""Contestants that take turns: each in a process of its own, round by round, on one thread.
+"""Timing of contestants that take turns, round by round, each in its own process on one thread.
 
-What else the machine does slows all of them alike, and time is counted by the processor's clock, so
-that waiting costs nothing. The ratios within a round are what counts.
+Other load on the machine slows all contestants of a round alike, and only CPU time is measured, so waiting
+does not count. The meaningful numbers are the ratios within a round.
 """
 
 import importlib.util
@@ -19,19 +19,19 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-PROCESSES = multiprocessing.get_context("spawn")  # a fork would not count the memory it shares
-Round = Callable[[], int]  # does the work once, and returns how many units it was
-Found = dict[str, dict[str, Any]]  # of each contestant
+PROCESSES = multiprocessing.get_context("spawn")  # a fork's peak memory would not include shared memory
+Round = Callable[[], int]  # does the work once and returns the number of units
+Found = dict[str, dict[str, Any]]  # by contestant
 
 
 @dataclass(frozen=True)
 class Contestant:
-    """Who can do the work.
+    """An implementation to time.
 
     Attributes:
-        name: Ours begin with "ours".
-        prepare: Returns what does a round; must be picklable.
-        needs: Packages without which it is absent.
+        name: Those of our implementations start with "ours".
+        prepare: Returns a function that does one round; must be picklable.
+        needs: Packages that must be installed; otherwise, the contestant is reported as absent.
     """
 
     name: str
@@ -39,14 +39,14 @@ class Contestant:
     needs: tuple[str, ...] = ()
 
     def missing(self) -> list[str]:
-        """Return the packages that it needs and that are not installed."""
+        """Return the required packages that are not installed."""
         return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
 def take_turns(contestants: Iterable[Contestant], *, rounds: int) -> Found:
-    """Return for each contestant its units per second in every round, and its peak memory.
+    """Return each contestant's units per second in every round, and its peak memory.
 
-    Of one that is absent, it says what is missing. A round that nobody times comes first.
+    For an absent contestant, return which packages are missing. An untimed warm-up round comes first.
 
     Raises:
         RuntimeError: If a contestant's process ends early.
@@ -68,7 +68,7 @@ def take_turns(contestants: Iterable[Contestant], *, rounds: int) -> Found:
 
 
 def compare(found: Found) -> dict[str, dict[str, float]]:
-    """Return how many times as fast as each peer each of ours is: the median over the rounds."""
+    """Return the speedup of each of ours over each peer: the median over the rounds."""
     speeds = {name: line["per_second"] for name, line in found.items() if "per_second" in line}
     return {
         ours: {
@@ -82,10 +82,10 @@ def compare(found: Found) -> dict[str, dict[str, float]]:
 
 
 def _start(contestant: Contestant) -> Connection:
-    """Start a contestant's process, and wait until it is warm."""
+    """Start a contestant's process, and wait for its warm-up round."""
     here, there = PROCESSES.Pipe()
     PROCESSES.Process(target=_serve, args=(contestant.prepare, there), daemon=True).start()
-    there.close()  # so that a process that ends is noticed here
+    there.close()  # so that `recv` fails here if the process ends
     _answer(contestant.name, here)
     return here
 
@@ -99,16 +99,16 @@ def _answer(name: str, pipe: Connection) -> float:
     try:
         return pipe.recv()
     except EOFError:
-        raise RuntimeError(f"{name} has failed; its own message stands above") from None
+        raise RuntimeError(f"{name} failed; see its error message above") from None
 
 
 def _serve(prepare: Callable[[], Round], pipe: Connection) -> None:
-    """Do a round whenever asked for one."""
+    """Do a round for each request."""
     torch.set_num_threads(1)
     do_round = prepare()
     do_round()
     pipe.send(0.0)
-    with suppress(EOFError):  # nobody asks any more where another has failed
+    with suppress(EOFError):  # the parent stops when another contestant has failed
         while pipe.recv() == "round":
             start = time.process_time()
             units = do_round()

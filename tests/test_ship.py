@@ -141,7 +141,7 @@ def test_message_a_model_with_the_result_file_of_another(
     training = json.loads((shipped / "training.json").read_text(encoding="utf-8"))
     training["results"]["epochs"][-1]["training_loss"] += 1e-9
     whole = {file: file.read_bytes() for file in (shipped / "weights" / name).iterdir()}
-    message = r"the training in .*model ended with .*; give the folder of that training, and its --source and"
+    message = r"the training run in .*model ended with .*; give the folder of that run, and its --source and"
     with pytest.raises(ValueError, match=message):
         ship(shipped / "model", corpus, training, source=name[:2], target=name[-2:])
     assert {file: file.read_bytes() for file in (shipped / "weights" / name).iterdir()} == whole

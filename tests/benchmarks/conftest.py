@@ -1,4 +1,4 @@
-"""Processes for the benchmarks' tests: forks of one that has imported PyTorch, for that takes longest."""
+"""A fixture that makes processes start quickly: they are forks of a server that has imported PyTorch."""
 
 import multiprocessing
 
@@ -9,7 +9,7 @@ from benchmarks import turns
 
 @pytest.fixture
 def quick_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let contestants be forks of a server; that counts too little memory, but starts at once."""
+    """Fork contestants from a server; this counts too little memory, but starts at once."""
     server = multiprocessing.get_context("forkserver")
     server.set_forkserver_preload(["torch._dynamo", "benchmarks.train", "benchmarks.decode"])
     monkeypatch.setattr(turns, "PROCESSES", server)

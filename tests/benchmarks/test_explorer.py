@@ -1,4 +1,4 @@
-"""The benchmark of the explorer: what a browser measures, and the table made of it."""
+"""The explorer benchmark measures every case in a browser and fills one table row per case."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_law_each_case_is_measured_for_each_sentence_of_each_round(browser, tmp_
     assert found["megabytes"] > 7  # the weights alone
 
 
-def test_law_the_table_has_a_line_for_each_case():
+def test_law_the_table_has_a_row_for_each_case():
     for path in RESULTS.glob("explorer_*.json"):
         record = json.loads(path.read_text(encoding="utf-8"))
         record["results"]["ms"]["greedy, 4 ×"] = [1200.4, 1300.0, 99.6]

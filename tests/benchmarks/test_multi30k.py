@@ -1,4 +1,4 @@
-"""What the score on Multi30k promises: the model reads prepared text, and is judged on what people wrote."""
+"""The Multi30k benchmark trains on lowercased, tokenized text and scores against the original references."""
 
 import contextlib
 import json
@@ -48,7 +48,7 @@ PREPARED = {
 
 
 class Learned:
-    """A translator that knows two sentences by heart."""
+    """A mock translator whose output is correct with a beam of 5 and wrong otherwise."""
 
     def translate(self, texts: list[str], *, beam_size: int, length_penalty: PlainLength) -> list[str]:
         assert length_penalty == PlainLength()
@@ -85,7 +85,7 @@ SEARCH = {"beam_size": 5, "length_penalty": PlainLength()}
 
 pytestmark = pytest.mark.usefixtures(
     "one_thread"
-)  # as the teachers train; a resumed run warns of another number
+)  # like the teachers; a resumed run warns if the number of threads differs
 
 
 @pytest.fixture
@@ -109,10 +109,10 @@ def test_law_two_teachers_generate_pairs_and_the_student_starts_from_the_forward
     drawn = [backward.sample(targets, generator=rng, logits_processors=[SHARPER]) for _ in range(DRAWN)]
     english = [backward.translate(targets, **SEARCH), *drawn]
     more = diversified(corpus, [forward.translate(sources, **SEARCH)], english)
-    # The second time in this process: everything is on disk, and PyTorch need not be imported twice again.
+    # Run again in this process: everything is on disk, and new processes would have to import PyTorch.
     here = SimpleNamespace(map=map)
     monkeypatch.setattr(multi30k, "ProcessPoolExecutor", lambda *_, **__: contextlib.nullcontext(here))
-    again = train(corpus, tmp_path, seed=5)  # goes on from the end: the same, or refused
+    again = train(corpus, tmp_path, seed=5)  # resumes at the end; a different run would be refused
     assert found["student"]["training_pairs"] == len(more.splits["train"])
     assert again == found
     state = tmp_path / "backward" / STATE
@@ -138,7 +138,7 @@ def test_law_two_teachers_generate_pairs_and_the_student_starts_from_the_forward
     by_the_clock = max(second + forward, first + third + backward) + last
     assert found["minutes"] == pytest.approx(by_the_clock, abs=0.3)  # of five rounded numbers
     assert [found[name]["epochs"][-1]["step"] for name in ("bidirectional", "forward")] == [11, 13]
-    assert found["forward"]["epochs"][0] == found["bidirectional"]["epochs"][0]  # the same training
+    assert found["forward"]["epochs"][0] == found["bidirectional"]["epochs"][0]  # the same training run
 
 
 def test_law_translations_are_cached_per_teacher_and_recomputed_for_another_teacher(

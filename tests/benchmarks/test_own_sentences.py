@@ -1,4 +1,4 @@
-"""The benchmark of small corpora: what it trains on, and what its clock counts."""
+"""The benchmark of small corpora truncates only the training split and adds up CPU time across sessions."""
 
 import dataclasses
 import json
@@ -18,7 +18,7 @@ def test_law_only_the_training_pairs_are_cut():
     assert first_pairs(CORPUS, 10).splits == {"train": PAIRS[:10], "test": PAIRS}
 
 
-def test_law_each_model_has_a_folder_of_its_own():
+def test_law_each_model_has_its_own_folder():
     assert len({case.name for case in CASES}) == len(CASES)
 
 

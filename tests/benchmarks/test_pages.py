@@ -1,4 +1,4 @@
-"""The benchmark of the pages counts what is sent, and sees code, formulas and shifts as a reader does."""
+"""The page benchmark counts the bytes sent and measures visible code, formulas, and layout shifts."""
 
 import gzip
 import urllib.request
@@ -48,7 +48,7 @@ def test_law_folded_code_is_not_counted_and_a_late_block_causes_layout_shift(fol
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         still, moving = (measure(browser, f"{address}{name}.html") for name in ("still", "moving"))
         browser.close()
-    assert still["code"] == pytest.approx(0.2)  # 200 of 1,000 px; what is folded does not count
+    assert still["code"] == pytest.approx(0.2)  # 200 of 1,000 px; folded code does not count
     assert still["shift"] == 0 < 0.1 < moving["shift"]
     assert 0 < still["first paint"] <= still["screen"] <= still["formulas"]
     assert still["KB"] == pytest.approx(len(gzip.compress((folder / "still.html").read_bytes())) / 1000)

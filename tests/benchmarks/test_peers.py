@@ -1,4 +1,4 @@
-"""What the peers promise: the same function as ours, with dropout at the same places."""
+"""The peers compute the same function as our model, with dropout in the same places."""
 
 import dataclasses
 import importlib.util
@@ -62,7 +62,7 @@ def copy_layers(ours: nn.Module, theirs: nn.Module, names: list[str]) -> None:
 
 @torch.no_grad()
 def with_weights_of(ours: Transformer, kind: type[nn.Module]) -> nn.Module:
-    """Return a peer that computes the same function."""
+    """Return a peer with our weights."""
     theirs = kind(ours.config).double()
     if kind is TorchTransformer:
         theirs.embedding.weight.copy_(ours.embedding.weight)
@@ -71,7 +71,7 @@ def with_weights_of(ours: Transformer, kind: type[nn.Module]) -> nn.Module:
     else:
         stacks, names = theirs.model.model, MARIAN_NAMES.split()
         stacks.shared.weight.copy_(ours.embedding.weight)
-        for stack in (stacks.encoder, stacks.decoder):  # Marian's sines come first, then its cosines
+        for stack in (stacks.encoder, stacks.decoder):  # in Marian, all sines come before the cosines
             stack.embed_positions.weight.copy_(ours.positions.table)
     copy_layers(ours.encoder, stacks.encoder, names)
     copy_layers(ours.decoder, stacks.decoder, names)
@@ -88,7 +88,7 @@ def ours() -> Transformer:
 
 
 class Masks(TorchDispatchMode):
-    """Note the shape of each mask that dropout draws."""
+    """Record the shape of each dropout mask."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -138,6 +138,6 @@ def test_law_parameter_counts_match_ours_except_for_pytorchs_final_norms(
     assert count(kind(config)) == count(Transformer(config)) + final_norms
 
 
-def test_law_the_comparable_tiny_model_is_the_packages_with_attention_biases():
+def test_law_the_comparable_tiny_model_differs_only_in_attention_biases():
     assert dataclasses.replace(comparable("tiny"), attention_bias=False) == SIZES["tiny"]
     assert comparable("tiny").attention_bias

@@ -1,4 +1,4 @@
-"""What a recorded result promises: it says where it comes from, and is whole."""
+"""Result files record their origin and are written completely or not at all."""
 
 import json
 import platform
@@ -23,7 +23,7 @@ from benchmarks.record import (
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return a project of one file under version control."""
+    """Return the path of a git repository with one file."""
     for command in (
         ["init", "--quiet"],
         ["config", "user.name", "A"],
@@ -43,7 +43,7 @@ def test_law_the_code_is_described_by_its_commit_and_whether_it_is_dirty(project
     asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project, capture_output=True, text=True)
     assert describe_code() == {"commit": asked.stdout.strip(), "dirty": False}
     (project / "new.py").write_text("", encoding="utf-8")
-    assert not describe_code()["dirty"]  # as it was when first asked: a long run has read the files by then
+    assert not describe_code()["dirty"]  # as of the first call: a long run has read its files by now
     describe_code.cache_clear()
     assert describe_code()["dirty"]
 
@@ -92,7 +92,7 @@ def test_law_the_machine_is_described():
     assert 0.5 < found["memory_gb"] < 1e5
 
 
-def test_law_the_processor_is_told_by_family_and_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_the_processor_is_identified_by_family_and_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     info = tmp_path / "cpuinfo"
     info.write_text(
         "processor\t: 0\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\nprocessor\t: 1\n"

@@ -1,4 +1,4 @@
-"""What the committed results must show: the speed asked for, and that they belong together."""
+"""The committed results reach the required speeds and are consistent with each other."""
 
 import json
 import statistics
@@ -14,7 +14,7 @@ def result(name: str) -> dict:
 
 
 def speeds(of: str) -> list[str]:
-    """Return the names of the results of a speed benchmark, one for each processor; there is at least one."""
+    """Return the names of the results of a speed benchmark, one per processor; without any, a missing one."""
     return sorted(path.stem for path in RESULTS.glob(f"{of}_*.json")) or [f"{of}_none"]
 
 
@@ -46,23 +46,23 @@ def test_law_training_in_bfloat16_takes_at_most_900_mb(measured: str):
 def test_law_decoding_reaches_the_required_speedup_over_marian(measured: str, batch: int, least: float):
     found = result(measured)[f"batch {batch}"]
     assert found["ratios"]["ours, FastKeyValueCache"]["HF MarianMTModel"] >= least
-    assert "CTranslate2" in found["found"]  # beside it, as the limit
+    assert "CTranslate2" in found["found"]  # for comparison, as the limit
 
 
-def test_law_multi30k_is_trained_with_three_seeds_within_the_hour():
+def test_law_multi30k_has_three_seeds_with_a_median_of_at_most_an_hour():
     found = [result(f"multi30k_seed{seed}") for seed in range(3)]
     assert max(each["student"]["parameters"] for each in found) <= 2_700_000
-    assert statistics.median(each["minutes"] for each in found) <= 60  # beside one, other programs ran
+    assert statistics.median(each["minutes"] for each in found) <= 60  # one seed had other programs beside it
 
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("weights_*.json")), ids=lambda path: path.stem)
-def test_law_the_result_of_a_shipped_model_has_the_one_of_its_training(path):
+def test_law_the_result_of_a_shipped_model_includes_that_of_its_training_run(path):
     training = json.loads((RESULTS / path.name.replace("weights", "shipped")).read_text(encoding="utf-8"))
     assert result(path.stem)["training"] == training
 
 
 @pytest.mark.parametrize("source", RECIPES)
-def test_law_the_last_epoch_of_a_shipped_model_is_whole(source: str):
+def test_law_the_last_epoch_of_a_shipped_model_is_complete(source: str):
     found = result({"en": "shipped_en-de", "de": "shipped_de-en"}[source])
     steps = [epoch["step"] for epoch in found["epochs"]]
     assert steps[-1] == RECIPES[source].training.steps

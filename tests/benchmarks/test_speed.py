@@ -1,4 +1,4 @@
-"""What the benchmarks of speed promise: they run to their end, whoever is absent, on comparable work."""
+"""The speed benchmarks run to completion even if peers are absent, and all contestants do comparable work."""
 
 import importlib.util
 import json
@@ -26,7 +26,7 @@ WORK = decode.Work(size="toy", batch_size=3, batches=2, steps=7, seed=23)
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., dict]]:
-    """Return what runs a benchmark without peers and gives its record."""
+    """Return a function that runs a benchmark without the optional peers and returns its record."""
     threads = torch.get_num_threads()
 
     def measure(main: Callable[[], None], *arguments: str) -> dict:
@@ -114,5 +114,5 @@ def test_law_synthetic_lengths_have_the_distribution_of_multi30k():
 
 @pytest.mark.message
 def test_message_too_few_tokens():
-    with pytest.raises(RuntimeError, match=r"^\(3, 5\) tokens where 3 × 7 were wanted$"):
+    with pytest.raises(RuntimeError, match=r"^decoded shape \(3, 5\), expected \(3, 7\)$"):
         decode.prepare(WORK, lambda work: lambda src: torch.zeros(3, 5))()

@@ -1,4 +1,4 @@
-"""What the tables promise: they are what the results say, no more and no less."""
+"""The tables in the benchmarks' README match the results."""
 
 import json
 from pathlib import Path
@@ -27,17 +27,17 @@ RESULT = {
 }
 
 
-def test_law_the_readme_has_the_tables_of_the_results():
+def test_law_the_tables_in_the_readme_match_the_results():
     text = README.read_text(encoding="utf-8")
     assert with_tables(text) == text, "run `python -m benchmarks.tables`"
     assert {path.stem.partition("_")[0] for path in RESULTS.glob("*.json")} >= set(TABLES)
     assert "| ours" in text
 
 
-def test_law_a_line_has_the_median_the_spread_the_memory_and_the_ratio():
+def test_law_a_row_has_the_median_the_range_the_memory_and_the_speedup():
     lines = speed_table(RESULT, "things/s").splitlines()
     assert lines == [
-        "|  | things/s, median | lowest to highest | peak MB | ours is |",
+        "|  | things/s, median | lowest to highest | peak MB | speedup of ours |",
         "| --- | --: | --: | --: | --: |",
         "| ours | 1,200 | 1,000 to 2,000 | 850 |  |",
         "| theirs | 12.2 | 11.0 to 13.0 | 1,600 | 116.67 × |",
@@ -72,9 +72,10 @@ def test_law_a_score_is_shown_with_mean_range_and_published_value(records: list[
     line = "| multi30k, test_2016_flickr | 41.17 | 40.00 to 42.50 | 40.00 | 42.50 | 41.00 | 41.02 |"
     assert lines[3] == line
     assert lines[7] == line.replace("multi30k", "cased 13a").replace("41.02", "")
-    about = "1,234 of the shared model, with these the forward teacher has 5,432, 987 of the backward one,"
-    expected = f"2,613,248 parameters; updates: {about} 6,789 of the student; 44, 44, 44 minutes"
+    about = "1,234 for the shared model, 5,432 for the forward teacher (these included), 987 for the"
+    expected = f"2,613,248 parameters. Updates: {about} backward teacher, 6,789 for the student. Minutes"
     assert expected in "\n".join(lines)
+    assert "translations: 44, 44, 44." in "\n".join(lines)
     assert lines[-1] == origin(records[-1])
 
 
@@ -88,8 +89,8 @@ def test_law_the_origin_names_the_machine_and_uncommitted_changes():
         assert part in origin(record)
 
 
-def test_law_each_processor_has_its_own_lines():
-    """Speeds of two processors stand side by side, each with the numbers that tell it from the other."""
+def test_law_each_processor_has_its_own_rows():
+    """Each processor's rows come before its origin, which includes family and model if they were recorded."""
     first = json.loads((RESULTS / "decode_epyc.json").read_text(encoding="utf-8"))
     numbers = {"processor": "Fast CPU", "family": 25, "model": 17}
     second = first | {"machine": first["machine"] | numbers}
@@ -102,7 +103,7 @@ def test_law_each_processor_has_its_own_lines():
 
 
 @pytest.mark.message
-def test_message_seeds_of_two_recipes(records: list[dict]):
+def test_message_seeds_with_different_recipes(records: list[dict]):
     records[2]["results"]["backward"]["recipe"] = {"average": 7}
     expected = "seed 2 has another recipe than seed 0 for backward; run benchmarks.multi30k again for the"
     with pytest.raises(ValueError, match=expected):
@@ -113,5 +114,6 @@ def test_message_seeds_of_two_recipes(records: list[dict]):
 @pytest.mark.parametrize("text", ["<!-- table train -->\n", "<!-- table nothing -->\n<!-- end nothing -->"])
 def test_message_a_table_without_an_end_marker_or_a_generator(text: str, tmp_path: Path):
     name = text.split()[2]
-    with pytest.raises(ValueError, match=rf"table '{name}' needs one begin, one end and a maker; .*'train'"):
+    expected = rf"table '{name}' needs one start mark, one end mark, and a name from .*'train'"
+    with pytest.raises(ValueError, match=expected):
         with_tables(text, tmp_path)

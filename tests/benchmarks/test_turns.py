@@ -1,4 +1,4 @@
-"""What taking turns promises: the same order in every round, all speeds kept, ratios within a round."""
+"""Contestants run in the same order in every round; all speeds are kept; ratios are taken within a round."""
 
 import subprocess
 from functools import partial
@@ -10,7 +10,7 @@ from benchmarks.turns import Contestant, compare, take_turns
 
 
 def writing(letter: str, path: Path) -> Contestant:
-    """Return who writes a letter in each round, and counts 7 units for it."""
+    """Return a contestant that writes a letter in each round, which counts as 7 units."""
     write = partial(subprocess.call, ["sh", "-c", f"printf {letter} >> {path}; exit 7"])
     return Contestant(letter, partial(partial, write))
 
@@ -45,7 +45,7 @@ def test_law_a_ratio_is_the_median_of_the_per_round_ratios():
     found = {
         "ours, new": {"per_second": [50.0, 40.0, 30.0], "peak_mb": 1},
         "ours, old": {"per_second": [10.0, 40.0, 20.0], "peak_mb": 1},
-        "theirs": {"per_second": [10.0, 40.0, 20.0], "peak_mb": 1},  # the machine was free for a round
+        "theirs": {"per_second": [10.0, 40.0, 20.0], "peak_mb": 1},  # the machine was idle in one round
         "other": {"absent": "without other"},
     }
     assert compare(found) == {"ours, new": {"theirs": 1.5}, "ours, old": {"theirs": 1.0}}
@@ -55,5 +55,5 @@ def test_law_a_ratio_is_the_median_of_the_per_round_ratios():
 @pytest.mark.usefixtures("quick_processes")
 def test_message_a_failed_contestant_is_named(tmp_path: Path):
     failing = Contestant("b", partial(int, "no number"))
-    with pytest.raises(RuntimeError, match=r"^b has failed; its own message stands above$"):
+    with pytest.raises(RuntimeError, match=r"^b failed; see its error message above$"):
         take_turns([writing("a", tmp_path / "written"), failing], rounds=1)
