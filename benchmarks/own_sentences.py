@@ -4,9 +4,9 @@
 
 Models are trained from scratch on the first pairs of Tatoeba. On the first 1,000 and 5,000 captions of
 Multi30k, they are trained from scratch and by fine-tuning the shipped model, which was trained on Tatoeba and
-so cannot be tested there. Models from scratch are pre-norm, except for one: on 5,000 pairs or fewer, post-norm
-models hardly use the source. The minutes are CPU time on one thread, so other programs do not count. An
-interrupted run resumes with the same command.
+so cannot be tested there. Models from scratch are pre-norm, except for one: on 5,000 pairs or fewer, models
+with post-norm hardly use the source. The minutes are CPU time on one thread, so other programs do not count.
+An interrupted run resumes with the same command.
 """
 
 import argparse
