@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_origin
 
+LARGEST_SIZE = 2**31
 MOST_WEIGHTS = 10**11  # 400 GB in float32; the paper's largest model has 0.002 times as many
 
 
@@ -60,6 +61,8 @@ class TransformerConfig:
             optional = name in ("d_k", "d_v") and size is None
             if not optional and (not isinstance(size, int) or size < 1):
                 raise ValueError(f"{name}={size!r}; choose a positive whole number")
+            if not optional and size >= LARGEST_SIZE:
+                raise ValueError(f"{name}={size} is too large; choose a number below {LARGEST_SIZE}")
         if not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout={self.dropout!r} is not in [0, 1); the paper's base model has 0.1")
         for field in fields(self):

@@ -165,3 +165,11 @@ def test_law_the_size_check_counts_the_weights_of_all_matrices(changes):
     with torch.device("meta"):
         matrices = sum(x.numel() for x in Transformer(config).parameters() if x.ndim == 2)
     assert config._weights() == matrices
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", SIZES)
+def test_message_a_size_that_is_too_large(name: str):
+    for size in (2**31, 10**400):
+        with pytest.raises(ValueError, match=rf"^{name}={size} is too large; choose a number below {2**31}$"):
+            TransformerConfig(**{name: size})

@@ -121,11 +121,13 @@ def read_reports(folder: str | Path) -> list[EpochMetrics]:
         raise FileNotFoundError(
             f"there is no {path}; give the folder of a training run that has finished its first epoch"
         )
-    reports = []
+    reports: list[EpochMetrics] = []
     for number, line in enumerate(decode_lines(path.read_bytes(), str(path)), start=1):
         try:
             reports.append(_report(json.loads(line)))
-        except (ValueError, TypeError) as error:
+            if len(reports) > 1 and reports[-1].step <= reports[-2].step:
+                raise ValueError(f"step {reports[-1].step} follows step {reports[-2].step}")
+        except (ValueError, TypeError, RecursionError) as error:
             raise ValueError(
                 f"{path}, line {number} is not a report of a training run ({error}); repair or remove it"
             ) from error
@@ -144,6 +146,8 @@ def _report(metrics: Any) -> EpochMetrics:
             raise TypeError(f"{name} has no number")
     if not isinstance(report.step, int) or report.step < 1:
         raise ValueError(f"step is {report.step}, not a positive whole number")
+    if report.step >= 2**53:
+        raise ValueError(f"step is {report.step}, more than any run has")
     return report
 
 

@@ -121,7 +121,7 @@ def _read_dtype(path: Path, metadata: dict[str, str], model: Transformer) -> tor
 def _read_fields(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON ({error}); save or copy the model again") from error
     known = [field.name for field in dataclasses.fields(TransformerConfig)]
     if not isinstance(values, dict) or set(values) - set(known):

@@ -90,6 +90,12 @@ class RunDirectory:
         """
         self.identity = {**self.identity, **settings}
         refuse_foreign_model(self.folder)
+        metrics = self.folder / METRICS
+        if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE).exists():
+            raise ValueError(
+                f"{metrics} has no {STATE} beside it, so this training run would overwrite it; move it "
+                f"away, or give another folder"
+            )
         exists = (self.folder / STATE).exists()
         saved = load_state(self.folder, self.identity) if exists else None
         if saved is None:
@@ -134,7 +140,7 @@ class RunDirectory:
         lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
         try:
             return [line for line in lines if json.loads(line)["step"] <= self.step]
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ValueError(
                 f"{path} is damaged ({error!r}): each line must be JSON with a step; "
                 f"repair it, or move it away"

@@ -94,7 +94,7 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
     check_input_file("--config", file)
     try:
         sections = json.loads(file.read_text("utf-8"), object_pairs_hook=partial(_unique, file))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"--config {file} is not JSON ({error}); correct it") from error
     _refuse_unknown(file, "", sections, CONFIGS)
     for section, values in sections.items():

@@ -20,7 +20,10 @@ def print_line(line: str) -> None:
 
     Raises:
         ReaderGone: If the reader has closed the stream.
+        OSError: If the stream was closed from the start, as by `>&-`.
     """
+    if sys.stdout is None:
+        raise OSError("the standard output is closed; open it, or give --output FILE")
     try:
         print(_encodable(line), flush=True)
     except BrokenPipeError as error:

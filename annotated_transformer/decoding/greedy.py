@@ -42,6 +42,7 @@ def generate(
     Raises:
         TypeError: If the sources are not a tensor of integers.
         ValueError: If they do not have two dimensions, or a source is empty or too long.
+        FloatingPointError: If the model's logits are NaN.
     """
     config, limit = model.config, length_limits(model, src)
     found = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
@@ -50,14 +51,28 @@ def generate(
     with evaluating(model), torch.inference_mode():
         targets = decoder(model, src)
         while len(rows):
-            tokens = choose(suppress_tokens(targets.step(tokens), config))
+            logits = suppress_tokens(targets.step(tokens), config)
+            tokens = choose(logits)
             found[rows, length] = tokens
             length += 1
             running = (tokens != config.eos_id) & (length < limit[rows])
             if not running.all():
+                refuse_nan(logits.gather(1, tokens[:, None]))  # once NaN, the logits of a target stay NaN
                 rows, tokens = rows[running], tokens[running]
                 targets.select(running.nonzero().flatten())
     return found[:, :length]
+
+
+def refuse_nan(values: Tensor) -> None:
+    """Refuse logits or probabilities of a model with damaged weights.
+
+    Raises:
+        FloatingPointError: If one of them is NaN.
+    """
+    if values.isnan().any():
+        raise FloatingPointError(
+            "the model's logits are NaN; its weights are damaged: train it again, with a lower learning rate"
+        )
 
 
 def length_limits(model: Transformer, src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, " batch"]:

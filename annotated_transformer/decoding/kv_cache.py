@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.fast.compatibility import check_step, refuse_for_cache
+from annotated_transformer.fast.compatibility import check_step, refuse_for_cache, refuse_for_decoding
 from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
 from annotated_transformer.model.embeddings import check_ids
 from annotated_transformer.model.masks import decoder_mask, padding_mask
@@ -40,9 +40,11 @@ class NoCache:
 
         Raises:
             TypeError: If they are not a tensor of integers.
-            ValueError: If they do not have two dimensions.
+            ValueError: If they do not have two dimensions, or `forward` or `hidden` of the model is
+                changed.
         """
         check_ids(src, "source ids")
+        refuse_for_decoding(model)
         self.model = model
         self.memory_mask = padding_mask(src, model.config.pad_id)
         self.memory = model.encode(src, self.memory_mask)

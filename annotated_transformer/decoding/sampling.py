@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.decoding.greedy import generate
+from annotated_transformer.decoding.greedy import generate, refuse_nan
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.model.transformer import Transformer
 
@@ -24,12 +24,14 @@ class Temperature:
     tau: float
 
     def __post_init__(self) -> None:
-        """Refuse a temperature that is not positive and finite."""
+        """Refuse a temperature that is not positive, or that no logit can be divided by in float32."""
         if not 0 < self.tau < math.inf:
             raise ValueError(
                 f"tau={self.tau} is not a temperature, which is a positive number; as tau → 0, sampling "
                 f"becomes greedy search, which needs no temperature"
             )
+        if not 1e-30 <= self.tau <= 1e30:
+            raise ValueError(f"tau={self.tau} is too extreme; give a temperature from 1e-30 to 1e30")
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         """Return the logits of the distribution at this temperature."""
@@ -92,6 +94,8 @@ def sample(
     def draw(logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " rows"]:
         for process in logits_processors:
             logits = process(logits)
-        return torch.multinomial(logits.softmax(dim=-1), 1, generator=generator)[:, 0]
+        probabilities = logits.softmax(dim=-1)
+        refuse_nan(probabilities)
+        return torch.multinomial(probabilities, 1, generator=generator)[:, 0]
 
     return generate(model, src, draw, decoder)

@@ -28,7 +28,7 @@ METHODS = {
     TokenEmbedding: ("forward", "logits"),
     MultiHeadAttention: ("forward", "project_query", "project_memory", "attend", "_project"),
 }
-NO_CACHE = "decode with NoCache, which calls the whole model"
+NO_CACHE = "decode with NoCache, which calls decode as a whole"
 PLAIN_CACHE = "decode with KeyValueCache, which calls every module"
 
 
@@ -49,6 +49,20 @@ def has_hooks(module: nn.Module) -> bool:
     return any(getattr(module, name) for name in hooks)
 
 
+def refuse_for_decoding(model: Transformer) -> None:
+    """Refuse a model whose `forward` or `hidden` is changed: decoding calls `encode`, `decode`, and `logits`.
+
+    Raises:
+        ValueError: If one of the two is overridden, or the model has hooks.
+    """
+    changed = [f"{name} is overridden" for name in overridden(model, Transformer, "forward", "hidden")]
+    changed += ["forward has hooks"] if has_hooks(model) else []
+    if changed:
+        raise ValueError(
+            f"model.{changed[0]}, and decoding would not call it; override encode, decode, or logits instead"
+        )
+
+
 def refuse_for_cache(model: Transformer) -> None:
     """Refuse a model with a changed part that `KeyValueCache` does not call.
 
@@ -56,8 +70,9 @@ def refuse_for_cache(model: Transformer) -> None:
     the decoder, its layers and their two attentions.
 
     Raises:
-        ValueError: If one of these is overridden or has hooks.
+        ValueError: If one of these is overridden or has hooks, or the model cannot be decoded at all.
     """
+    refuse_for_decoding(model)
     _refuse_overridden("model", model, Transformer, ("decode",), "KeyValueCache", NO_CACHE)
     parts: list[tuple[str, nn.Module, type[nn.Module]]] = [("decoder", model.decoder, Decoder)]
     for i, layer in enumerate(decoder_layers(model.decoder)):

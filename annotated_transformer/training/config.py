@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 
 LIMITS = ("steps", "minutes")
+LARGEST = 2**53  # larger whole numbers may not be exact as floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +39,15 @@ class TrainingConfig:
         for name in (*LIMITS, "batch_tokens", "warmup_steps", "max_lr"):
             value = getattr(self, name)
             whole = name not in ("minutes", "max_lr")
-            if value is not None and (not 0 < value < math.inf or (whole and value != int(value))):
-                kind = "whole number" if whole else "number"
+            kind = "whole number" if whole else "number"
+            if value is None:
+                continue
+            if not isinstance(value, (int, float)) or isinstance(value, bool):
+                raise TypeError(f"{name}={value!r} is not a number; give a positive {kind}")
+            if not 0 < value < math.inf or (whole and value != int(value)):
                 raise ValueError(f"{name}={value} is not a positive {kind}; give one")
+            if value >= LARGEST:
+                raise ValueError(f"{name}={value} is too large; give a number below {LARGEST:,}")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(
                 f"label_smoothing={self.label_smoothing} is not a probability; give 0 or more, below 1"

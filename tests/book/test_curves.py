@@ -294,7 +294,10 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("line", ['{"step": 3', '{"step": 3}', "7", "[1]", json.dumps({"loss": 3})])
+@pytest.mark.parametrize(
+    "line",
+    ['{"step": 3', '{"step": 3}', "7", "[1]", json.dumps({"loss": 3}), pytest.param("[" * 99_999, id="deep")],
+)
 def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
     (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
     with pytest.raises(
@@ -313,6 +316,7 @@ def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
         ({"gradient_norm": None}, "gradient_norm has no number"),
         ({"step": 2.5}, r"step is 2\.5, not a positive whole number"),
         ({"step": 0}, "step is 0, not a positive whole number"),
+        ({"step": 10**400}, "step is 10+, more than any run has"),
     ],
 )
 def test_message_a_report_of_something_else_than_numbers(tmp_path: Path, change: dict, sentence: str):
@@ -326,4 +330,13 @@ def test_message_a_report_of_something_else_than_numbers(tmp_path: Path, change:
 def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
     (tmp_path / METRICS).write_bytes(json.dumps(dataclasses.asdict(REPORTS[0])).encode() + b"\n\xff{}\n")
     with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"):
+        read_reports(tmp_path)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("step", [11, 5])
+def test_message_steps_that_do_not_rise(tmp_path: Path, step: int):
+    lines = [json.dumps(dataclasses.asdict(REPORTS[0]) | {"step": each}) for each in (11, step)]
+    (tmp_path / METRICS).write_text("\n".join([*lines, ""]))
+    with pytest.raises(ValueError, match=rf"line 2 is not a report .*\(step {step} follows step 11\)"):
         read_reports(tmp_path)

@@ -136,3 +136,12 @@ def test_law_a_run_killed_between_its_first_model_and_its_first_state_resumes(
     assert lying(tmp_path / "killed") == before
     train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "killed"), rtol=0, atol=0)
+
+
+@pytest.mark.message
+def test_message_metrics_without_a_state(tmp_path: Path):
+    (tmp_path / "metrics.jsonl").write_text('{"step": 7, "mine": 1}\n')
+    message = r"metrics\.jsonl has no training\.safetensors beside it, so this training run would overwrite"
+    with pytest.raises(ValueError, match=message):
+        train_from_recipe(RECIPE, corpus(), tmp_path, seed=3)
+    assert (tmp_path / "metrics.jsonl").read_text() == '{"step": 7, "mine": 1}\n'

@@ -163,6 +163,7 @@ def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
     ("text", "sentence"),
     [
         ("{", "is not JSON (Expecting property name enclosed in double quotes: line 1 column 2"),
+        pytest.param("[" * 99_999, "is not JSON (maximum recursion depth exceeded", id="deep"),
         ("\udcff", "is not JSON ('utf-8' codec can't decode byte 0xff"),
         ("[]", "has no object; give one with any of 'model', 'training'"),
         ('{"model": 3}', "has no object in 'model'; give one with any of 'vocab_size', 'max_length', '"),

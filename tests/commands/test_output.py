@@ -30,3 +30,10 @@ def test_law_characters_the_terminal_cannot_encode_are_escaped(
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
     print_line("Straße →")
     assert raw.getvalue() == line + b"\n"
+
+
+@pytest.mark.message
+def test_message_the_standard_output_is_closed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdout", None)  # as after `>&-`
+    with pytest.raises(OSError, match="the standard output is closed; open it, or give --output FILE"):
+        print_line("a line")

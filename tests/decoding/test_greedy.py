@@ -10,11 +10,13 @@ from torch import Tensor
 
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
+from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from tests.decoder_steps import CACHES
 
 VOCAB = 11
 
@@ -158,3 +160,17 @@ def test_law_ids_of_32_bits_are_ids(model: Transformer, search: Callable[..., Te
 def test_message_sources_that_are_not_a_batch_of_ids(model, search, src, error, sentence):
     with pytest.raises(error, match=sentence):
         search(model, src)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("broken", ["every weight", "one token", "one position"])
+@pytest.mark.parametrize("decoder", CACHES)
+def test_message_logits_are_nan(stirred: Callable[..., Transformer], decoder: MakeDecoder, broken: str):
+    model, src = stirred(positions="learned"), pad([[4, 5, 6, EOS_ID]])
+    with torch.no_grad():
+        table = model.positions.table if broken == "one position" else model.embedding.weight
+        table[slice(None) if broken == "every weight" else 5] = torch.nan
+    generator = torch.Generator().manual_seed(0)
+    for search in (greedy_search, partial(sample, generator=generator)):
+        with pytest.raises(FloatingPointError, match="the model's logits are NaN; its weights are damaged"):
+            search(model, src, decoder=decoder)

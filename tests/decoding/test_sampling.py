@@ -1,6 +1,7 @@
 """Sampling: tokens are drawn with the model's probabilities, after the logits processors."""
 
 import math
+import re
 from collections.abc import Callable
 
 import pytest
@@ -139,3 +140,18 @@ def test_message_a_top_k_below_1(k: int):
 def test_message_a_top_p_out_of_range(p: float):
     with pytest.raises(ValueError, match=rf"^p={p} is not in \(0, 1\], as top-p needs it; 1 keeps every"):
         TopP(p)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("tau", [1e-310, 1e-38, 1e39, 1e300])
+def test_message_a_temperature_that_overflows(tau: float):
+    with pytest.raises(ValueError, match=rf"^tau={re.escape(str(tau))} is too extreme; give a temp"):
+        Temperature(tau)
+
+
+@pytest.mark.parametrize("tau", [1e-30, 1e30])
+def test_law_the_most_extreme_temperatures_give_probabilities(tau: float):
+    logits = torch.tensor([[3.0, 90.0, -math.inf, 2.0]])
+    found = Temperature(tau)(logits).softmax(dim=-1)
+    expected = [0.0, 1.0, 0.0, 0.0] if tau < 1 else [1 / 3, 1 / 3, 0.0, 1 / 3]
+    torch.testing.assert_close(found, torch.tensor([expected]))

@@ -154,7 +154,7 @@ def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_ca
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
     before = model.eval()(src, tgt)
     change(model)
-    with pytest.raises(ValueError, match=rf"^{sentence}.* decode with NoCache, which calls the whole"):
+    with pytest.raises(ValueError, match=rf"^{sentence}.* decode with NoCache, which calls decode as a"):
         decoder(model, src)
     expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(NoCache, model, src, tgt), expected, rtol=0, atol=1e-10)
@@ -246,3 +246,21 @@ def test_law_each_kind_of_hook_is_detected_until_it_is_removed(register: str):
     assert has_hooks(layer)
     handle.remove()
     assert not has_hooks(layer)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
+@pytest.mark.parametrize("change", ["forward", "hidden", "a hook"])
+def test_message_a_changed_forward_that_decoding_would_not_call(
+    stirred: Callable[..., Transformer], decoder: MakeDecoder, change: str
+):
+    model, src = stirred(), torch.tensor([[4, 2]])
+    if change == "a hook":
+        model.register_forward_hook(lambda module, args, output: -output)
+        sentence = "forward has hooks"
+    else:
+        changed = type("Changed", (Transformer,), {change: lambda self, src, tgt: torch.zeros(1)})
+        model.__class__ = changed
+        sentence = f"{change} is overridden"
+    with pytest.raises(ValueError, match=rf"^model\.{sentence}, and decoding would not call it; over"):
+        decoder(model, src)

@@ -40,3 +40,18 @@ def test_message_label_smoothing_of_one():
         ValueError, match=r"label_smoothing=1\.0 is not a probability; give 0 or more, below 1"
     ):
         TrainingConfig(label_smoothing=1.0)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["steps", "batch_tokens", "warmup_steps"])
+def test_message_a_setting_that_is_too_large(name: str):
+    for value in (2**53, 10**400):
+        with pytest.raises(ValueError, match=f"^{name}={value} is too large; give a number below {2**53:,}"):
+            TrainingConfig(**{name: value})
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("name", "value"), [("steps", "3"), ("max_lr", "fast"), ("minutes", True)])
+def test_message_a_setting_of_another_type(name: str, value: object):
+    with pytest.raises(TypeError, match=f"^{name}={value!r} is not a number; give a positive "):
+        TrainingConfig(**{name: value})
