@@ -1,4 +1,4 @@
-"""A small copy of the project, a small chapter that is built once, and the page of the explorer."""
+"""Fixtures: a minimal copy of the project, a small chapter that is built once, and the explorer page."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def copy_project(root: Path, folder: Path) -> None:
-    """Copy the package, the builder and what `make` needs, and no chapter."""
+    """Copy the package, the builder, and the files that `make` needs, without any chapter."""
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
         shutil.copy(root / name, folder)
     skip = shutil.ignore_patterns("__pycache__")
@@ -31,7 +31,7 @@ def copy_project(root: Path, folder: Path) -> None:
 
 
 def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in a copy, with the copy's package; its output is one text."""
+    """Run a command in a copy, importing the copy's package, with stdout and stderr merged."""
     outer = ("PYTEST_", "MAKE", "MFLAGS")
     clean = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
     return subprocess.run(
@@ -47,7 +47,7 @@ def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[st
 
 @pytest.fixture
 def insert() -> str:
-    """Return a script that puts HTML into a page as JupyterLab does: its scripts run when it is attached."""
+    """Return a script that inserts HTML as JupyterLab does: scripts in it run once it is attached."""
     return """html => {
         const host = document.createElement("div");
         host.innerHTML = html;
@@ -69,14 +69,14 @@ def small() -> str:
 
 @pytest.fixture
 def copy(root: Path, tmp_path: Path) -> Path:
-    """Return a copy without chapters."""
+    """Return a copy of the project without chapters."""
     copy_project(root, tmp_path)
     return tmp_path
 
 
 @pytest.fixture(scope="session")
 def built_once(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy with the small chapter, built; not to be changed."""
+    """Return a copy of the project with the small chapter built; tests must not modify it."""
     folder = tmp_path_factory.mktemp("built")
     copy_project(root, folder)
     shutil.copy(HERE / "fixture" / "01_fixture.md", folder / "chapters" / "src")
@@ -87,7 +87,7 @@ def built_once(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def built(built_once: Path, tmp_path: Path) -> Path:
-    """Return a copy with the small chapter, built, to be changed."""
+    """Return a copy of the project with the small chapter built, which tests may modify."""
     return shutil.copytree(built_once, tmp_path, dirs_exist_ok=True)
 
 
@@ -103,7 +103,7 @@ def build(run: Run) -> Run:
     return lambda *arguments: run(sys.executable, "chapters/build.py", *arguments)
 
 
-# The page of the explorer: loaded once for most of the tests of a file; each of them begins with `fresh`.
+# The explorer page is loaded once per file for most tests; each of them starts from `fresh`.
 
 
 PATIENCE = 60_000  # milliseconds: the real model, on a busy machine
@@ -125,7 +125,7 @@ def loaded(browser: Browser, faults: list[str]) -> Iterator[Page]:
 
 @pytest.fixture
 def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
-    """Return the loaded page with the default sentence and nothing chosen."""
+    """Yield the loaded page, reset to the default sentence with nothing selected."""
     loaded.keyboard.press("Escape")  # ends a tour
     go(loaded, "#x")
     go(loaded, f"{EXPLORER_LINK}&step=5")
@@ -136,7 +136,7 @@ def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def moving(browser: Browser, faults: list[str]) -> Iterator[Page]:
-    """Return a page on which the translation grows token by token."""
+    """Yield a page on which the translation appears token by token."""
     with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
         context.set_default_timeout(PATIENCE)
         yield loaded_page(context, ADDRESS, faults)

@@ -1,4 +1,4 @@
-"""The drawings of chapter 3 show the numbers they are given, and in the right places."""
+"""The figures of chapter 3 show the given numbers in the right places."""
 
 import re
 
@@ -22,7 +22,7 @@ def test_law_an_arrow_is_as_wide_as_its_weight_and_ends_at_the_new_word():
     readings = {"a b c": ([0.1, 0.6, 0.3], [4.0, 2.0]), "d e f": ([0.2, 0.2, 0.6], [1.0, 7.0])}
     fig = draw_readings(readings, asking=2, features=["x", "y"])
     widths = [round(line.get_linewidth(), 2) for line in fig.axes[0].lines]
-    assert widths == [2.2, 2.2, 6.6, 1.1, 6.6, 3.3]  # drawn from the bottom up
+    assert widths == [2.2, 2.2, 6.6, 1.1, 6.6, 3.3]  # listed from bottom to top
     drawn = words(fig)
     assert {"a", "b", "c", "d", "e", "f", "new c", "new f", "0.60", "4", "7", "x", "y"} <= set(drawn)
 

@@ -1,4 +1,4 @@
-"""What an attention map promises: one scale, right names, numbers that can be read, rows that answer."""
+"""Attention maps use one scale, correct labels, legible numbers, and interactive rows."""
 
 import html
 import re
@@ -34,7 +34,7 @@ def test_law_an_attention_map_has_queries_down_and_keys_across():
 
 
 def test_law_a_weight_is_rounded_once():
-    _, ax = map_of(torch.tensor([[0.1548, 0.8452]]))  # 0.155 on the way would end at 0.15 and 0.84
+    _, ax = map_of(torch.tensor([[0.1548, 0.8452]]))  # rounding to 0.155 first would give 0.15 and 0.84
     assert [text.get_text() for text in ax.texts] == ["0.15", "0.85"]
     _, ax = map_of(torch.tensor([[0.1554, 0.8446]]))
     assert [text.get_text() for text in ax.texts] == ["0.16", "0.84"]
@@ -59,7 +59,7 @@ def test_law_the_scale_is_fixed_and_its_gray_falls_as_the_weight_grows():
 
 
 def cells_of(drawing):
-    """Return the data of each cell that answers, in drawing order."""
+    """Return the data attributes of each interactive cell, in drawing order."""
     groups = re.findall(r'<g class="at-cell" ([^>]*)>', drawing)
     return [dict(re.findall(r'data-(\w+)="([^"]*)"', group)) for group in groups]
 
@@ -99,7 +99,7 @@ def test_law_a_cell_follows_the_theme_and_has_a_fallback_color():
 
 
 def colors(theme):
-    """Return the colors that the style sheets give to our variables in a theme."""
+    """Return the colors of our CSS variables in a theme."""
     found = {}
     for name in ("book.css", "figures.css"):
         css = (STATIC / name).read_text("utf-8")
@@ -127,7 +127,7 @@ def mixed(low, high, share):
 
 
 def ink_of(weight):
-    """Return the ink in which a map prints a weight."""
+    """Return the text color in which a map prints a weight."""
     _, ax = map_of(torch.full((1, 1), weight))
     return ax.texts[0].get_color()
 
@@ -159,7 +159,7 @@ def test_law_high_weights_are_dark_in_light_mode_and_bright_in_dark_mode():
     assert day["--at-heat"] == palette.HEAT.lower()
     for ink in ("low", "high"):
         assert day[f"--at-heat-ink-{ink}"] == getattr(palette, f"HEAT_INK_{ink.upper()}").lower()
-    # Without a theme, the system decides; the values are the same.
+    # Without a theme, the system setting decides; the values are the same.
     css = (STATIC / "figures.css").read_text("utf-8")
     (dark,) = re.findall(r"@media \(prefers-color-scheme: dark\) \{([^@]*?)\n\}", css)
     assert dict(re.findall(r"(--at-[\w-]+): (#\w{6});", dark)).items() <= night.items()
@@ -228,7 +228,7 @@ def two_maps():
 
 
 def moving():
-    """Return a slider of maps with two, three and five words."""
+    """Return a slider of maps with two, three, and five words."""
 
     def draw(words):
         fig, ax = new_figure(height=4.2)
@@ -244,7 +244,7 @@ def moving():
 
 @pytest.fixture
 def tab(browser):
-    """Return an empty page, whose errors fail the test."""
+    """Yield an empty page; JavaScript errors fail the test."""
     page, errors = browser.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     yield page
@@ -253,7 +253,7 @@ def tab(browser):
 
 
 def with_book(page, content):
-    """Open a page as the book has it: with its style sheets, and its script at the end."""
+    """Set the page's content as in the book: with its style sheets, and its script at the end."""
     css = "".join((STATIC / name).read_text("utf-8") for name in ("book.css", "figures.css"))
     script = (STATIC / "book.js").read_text("utf-8")
     page.set_content(
@@ -263,7 +263,7 @@ def with_book(page, content):
 
 
 def lit(page):
-    """Return the words of the rows that are lit, each with its keys; nothing if all are."""
+    """Return the (query, key) labels of the highlighted cells, or an empty list if no row is singled out."""
     cells = page.evaluate(
         "[...document.querySelectorAll('.at-cell')]"
         ".map(cell => [cell.style.opacity, cell.dataset.query, cell.dataset.key])"
@@ -309,7 +309,7 @@ def test_law_mouse_and_arrow_keys_highlight_a_row_and_read_it_out(tab, insert, p
     assert lit(tab) == row("a0")
     assert readout.text_content() == FIRST
     tab.keyboard.press("ArrowUp")
-    assert lit(tab) == row("a0")  # there is no row before it
+    assert lit(tab) == row("a0")  # already at the first row
     for _ in range(9):
         tab.keyboard.press("ArrowDown")
     assert lit(tab) == row("b1")
@@ -322,7 +322,7 @@ def test_law_the_first_arrow_key_reads_the_first_row(tab):
     with_book(tab, two_maps())
     tab.keyboard.press("Tab")
     while tab.evaluate("document.activeElement.tagName") != "svg":
-        tab.keyboard.press("Tab")  # reached by keyboard alone
+        tab.keyboard.press("Tab")  # reached with the keyboard alone
     tab.keyboard.press("ArrowDown")
     assert lit(tab) == row("a0")
 

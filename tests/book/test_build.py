@@ -1,4 +1,4 @@
-"""What the builder promises: the same bytes, nothing of this machine, no chapter older than its data."""
+"""The builder is reproducible, stores nothing machine-specific, and keeps no chapter older than its data."""
 
 import importlib.util
 import json
@@ -27,7 +27,7 @@ def chapter(copy, *cells, name="01_one"):
 
 @pytest.fixture
 def builder(copy):
-    """Return the copy's builder, as a module."""
+    """Return the copy's builder as a module."""
     spec = importlib.util.spec_from_file_location("builder", copy / "chapters" / "build.py")
     builder = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(builder)
@@ -36,9 +36,9 @@ def builder(copy):
 
 @pytest.fixture
 def pretender(builder, monkeypatch, capsys):
-    """Return a function that builds, executes nothing and writes what it would have executed.
+    """Return a function that runs the builder with `execute` mocked and returns what it printed.
 
-    A source that contains the word "weights" is as if it had opened one file of them.
+    A source that contains the word "weights" is treated as having opened a weights file.
     """
 
     def execute(source):
@@ -62,7 +62,7 @@ def test_law_two_builds_give_the_same_bytes_and_keep_what_nbval_compares(copy, b
         "'a' * 3",
         ":tags: [raises-exception]\n\n1 / 0",
         "print({'b', 'c'} >= {'b'})",
-        ":tags: [remove-output, nbval-ignore-output]\n\nobject()",  # as a widget: other words each time
+        ":tags: [remove-output, nbval-ignore-output]\n\nobject()",  # like a widget: output differs each time
     )
     assert build().returncode == 0
     first = notebook.read_bytes()
@@ -85,7 +85,7 @@ def test_law_only_what_changed_is_executed_again(copy, pretender):
     assert pretender() == ""
     chapter(copy, "3")
     assert pretender() == "built 01_one.ipynb\n"
-    two.write_text(two.read_text() + "4")  # edited by hand: the builder undoes it
+    two.write_text(two.read_text() + "4")  # edited by hand; the builder undoes it
     assert pretender() == "built 02_two.ipynb\n"
     assert json.loads(two.read_text())["text"] == (copy / "chapters" / "src" / "02_two.md").read_text()
     config = copy / "annotated_transformer" / "config.py"
@@ -119,7 +119,7 @@ def test_law_a_new_clone_executes_only_what_differs_from_its_commit(copy, builde
         subprocess.run(["git", *me, *arguments], cwd=copy, check=True, capture_output=True)
 
     def executed():
-        """Return what the first build of a clone executes, and undo every change."""
+        """Return the chapters that the first build of a clone executes, and undo every change."""
         builder.RECORD.unlink(missing_ok=True)
         builder.build([])
         built = capsys.readouterr().out.split()[1::2]
@@ -172,7 +172,7 @@ def test_law_a_notebook_records_its_inputs_and_the_check_detects_a_change(copy, 
         f"{weights}/tokenizer.json",
         "benchmarks/results/quoted.json",
     ]
-    (results / "other.json").write_text('{"bleu": 41.37}')  # which no chapter quotes
+    (results / "other.json").write_text('{"bleu": 41.37}')  # no chapter uses this file
     assert build("--check").returncode == 0
     (results / "quoted.json").write_text('{"bleu": 41.37}')
     (copy / weights / "model.safetensors").write_bytes(b"others")

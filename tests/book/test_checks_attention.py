@@ -1,4 +1,4 @@
-"""The checks of chapter 3's exercises: right answers pass, plausible mistakes do not."""
+"""The checks of chapter 3's exercises accept right answers and reject plausible mistakes."""
 
 import math
 

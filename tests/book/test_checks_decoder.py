@@ -17,7 +17,7 @@ from tests.answers import assert_refused, assert_refused_as_empty, unanswered
 
 
 def varied(*, masked=True, cross="a", memory="z", pre=False, residual=True):
-    """Return a decoder layer with one thing done otherwise."""
+    """Return a decoder layer, optionally with one deliberate change."""
 
     def layer(x, z, w):
         def attend(kind, x, read, hidden):
@@ -46,7 +46,7 @@ def varied(*, masked=True, cross="a", memory="z", pre=False, residual=True):
 
 
 def writer(*, start=1, row=-1, end=2, last_only=False, keep_start=False, extra=0):
-    """Return a greedy loop with one thing done otherwise."""
+    """Return a greedy decoding loop, optionally with one deliberate change."""
 
     def write(decode, limit):
         ids = [start]

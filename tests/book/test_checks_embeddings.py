@@ -155,5 +155,5 @@ def test_law_an_empty_answer_is_reported_as_empty():
         assert_refused_as_empty(check, *({} if check is check_gradient_rows else unanswered for _ in answers))
 
 
-def test_law_shared_memory_is_seen_by_the_count_of_parameters():
+def test_law_the_parameter_count_detects_shared_memory():
     assert "56 parameters" in check_tie(share_memory).message

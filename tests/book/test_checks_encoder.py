@@ -21,7 +21,7 @@ ALL, LATER, ONE = [True] * 4, [False, False, True, True], [False, False, True, F
 
 
 def varied(*, pre=False, residual=True, scale=True, mixed=False, same_norm=True):
-    """Return an encoder layer with one thing done otherwise."""
+    """Return an encoder layer, optionally with one deliberate change."""
 
     def layer(x: Tensor, w: dict[str, Tensor], heads: int) -> Tensor:
         n, width = x.shape
@@ -141,5 +141,5 @@ def test_law_an_empty_answer_is_reported_as_empty():
         assert_refused_as_empty(check, None if check is check_change else unanswered)
 
 
-def test_law_a_product_with_the_mask_is_told_about_nan():
+def test_law_multiplying_by_the_mask_gets_a_hint_about_nan():
     assert "NaN in the padding" in check_mean_of_words(by_product).message

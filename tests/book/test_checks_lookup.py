@@ -1,4 +1,4 @@
-"""The checks of the exercises on queries, keys and values reject wrong answers."""
+"""The checks of the exercises on queries, keys, and values reject wrong answers."""
 
 import math
 
@@ -62,7 +62,7 @@ def extended(query, key, width, *, factor=0.5, power=2):
 def matrices(strength=60.0, *, by_word=False, roles=(0, 1, 2)):
     words = len(SCENE_WORDS)
     w_query = torch.zeros(words, 3)
-    w_query[:, 1] = strength  # a noun: the verb comes next
+    w_query[:, 1] = strength  # after a noun comes the verb
     w_query[0] = torch.tensor([strength, 0, 0])
     for verb in VERBS:
         w_query[SCENE_WORDS.index(verb)] = torch.tensor([0, 0, strength])

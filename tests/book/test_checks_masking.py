@@ -24,7 +24,7 @@ from tests.answers import assert_refused, assert_refused_as_empty, unanswered
 
 def distance(tokens: int) -> Tensor:
     position = torch.arange(tokens)
-    return position[:, None] - position  # how far the key lies behind the query
+    return position[:, None] - position  # how many positions the key is before the query
 
 
 def local(tokens: int, window: int) -> Tensor:
@@ -50,7 +50,7 @@ def reads(layer, x: Tensor) -> Tensor:
 
 
 def reads_at_one_size(layer, x: Tensor) -> Tensor:
-    """Change the inputs, but never to large ones."""
+    """Change the inputs without making them any larger."""
     found = torch.zeros(len(x), len(x), dtype=torch.bool)
     for j in range(len(x)):
         changed = x.clone()
@@ -65,7 +65,7 @@ def reads_slopes(layer, x: Tensor) -> Tensor:
 
 
 def reads_the_sum(layer, x: Tensor) -> Tensor:
-    """Add the features first: influences of opposite signs vanish."""
+    """Sum the features first, so that influences of opposite signs cancel."""
     return torch.autograd.functional.jacobian(lambda x: layer(x).sum(dim=-1), x).abs().sum(dim=-1) > 0
 
 
@@ -94,12 +94,12 @@ def filled(number: float, zero: bool = False):
 
 
 def nan_to_zero(query, key, value, mask):
-    """Hide the NaN at the end: the output is right and the gradient is not."""
+    """Replace NaN in the output: the output is right, but the gradient is not."""
     return filled(-math.inf)(query, key, value, mask).nan_to_num()
 
 
 def nan_weights_to_zero(query, key, value, mask):
-    """Add −∞ and hide the NaN in the weights: the values' gradient is right, that of the queries is not."""
+    """Add −∞ and zero the masked weights: the gradient of the values is right, that of the queries is not."""
     added = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
     return (scores_of(query, key) + added).softmax(dim=-1).masked_fill(~mask, 0.0) @ value
 
@@ -114,7 +114,7 @@ def renormalized(query, key, value, mask):
 
 
 def only_square_masks(query, key, value, mask):
-    """Take the first sentence's mask for all."""
+    """Use the first sentence's mask for the whole batch."""
     return masked_attention(query, key, value, mask.flatten(0, -3)[0] if mask.ndim > 2 else mask)
 
 
@@ -250,7 +250,7 @@ def test_law_the_verdict_names_what_is_wrong(name, words):
 
 
 def attend_below(number: float):
-    """Return attention whose hidden scores become `number`, with different queries and keys."""
+    """Return attention that sets masked scores to `number`, with different queries and keys."""
     mix = torch.randn(8, 8, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 
     def attend(x: Tensor) -> Tensor:

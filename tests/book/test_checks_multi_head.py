@@ -1,4 +1,4 @@
-"""What the checks of the multi-head chapter accept, and which mistakes they refuse."""
+"""The checks of the multi-head chapter accept right answers and reject mistakes."""
 
 import math
 
@@ -50,14 +50,14 @@ def test_law_right_shapes_pass_as_tuples_lists_and_sizes():
         ({"queries": (2, 4, 3, 5)}, "'queries' is not (2, 4, 3, 5)"),  # tokens before heads
         ({"queries": (2, 3, 4, 4)}, "'queries' is not"),  # d_model / num_heads
         ({"weights": (2, 3, 7, 4)}, "'weights' is not"),  # keys × queries
-        ({"heads": (2, 3, 4, 5)}, "'heads' is not"),  # d_k for d_v
+        ({"heads": (2, 3, 4, 5)}, "'heads' is not"),  # d_k instead of d_v
         ({"concat": (2, 4, 12)}, "'concat' is not"),
         ({"output": (2, 4, 6)}, "'output' is not"),
         ({"parameters": 576}, "'parameters' is not 576"),  # 4 · 12²
         ({"parameters": ...}, "no prediction for 'parameters'"),
     ],
 )
-def test_law_a_wrong_shape_is_refused_by_its_name(changed, words):
+def test_law_a_wrong_shape_is_rejected_by_name(changed, words):
     refuses(check_shapes(SHAPES | changed), words)
 
 
@@ -93,11 +93,11 @@ def test_law_wrong_head_splitting_is_rejected_with_a_hint(answer, words):
     refuses(check_split_heads(answer), words)
 
 
-# Multi-head attention from scratch, and repaired
+# Multi-head attention: written from scratch, and debugged
 
 
 def from_scratch(split=split_right, scale=None, join=None, mix=True):
-    """Return multi-head attention, or one that is wrong in a given place."""
+    """Return multi-head attention, optionally with a mistake in one place."""
 
     def attend(query, key, value, w_q, w_k, w_v, w_o, h):
         q, k, v = split(query @ w_q, h), split(key @ w_k, h), split(value @ w_v, h)
@@ -133,11 +133,11 @@ def mixed_sentences(query, *others):
 
 SCRATCH_WRONG = [
     (from_scratch(split=view_at_once), "for 3 heads with d_k=4"),
-    (from_scratch(split=view_at_once, join=reshape_at_once), "for 3 heads with d_k=4"),  # the exercise's
+    (from_scratch(split=view_at_once, join=reshape_at_once), "for 3 heads with d_k=4"),  # the exercise's bug
     (from_scratch(join=reshape_at_once), "a change of the last query changes the output of another one"),
     (from_scratch(split=strided), "differs by"),
     (from_scratch(scale=lambda query, q: query.size(-1)), "for 3 heads"),  # √d_model
-    (from_scratch(scale=lambda query, q: 1.0), "for 1 heads"),  # not divided
+    (from_scratch(scale=lambda query, q: 1.0), "for 1 heads"),  # not scaled
     (from_scratch(scale=lambda query, q: q.size(-1) ** 2), "differs by"),
     (from_scratch(mix=False), "differs by"),
     (softmax_over_queries, "a change of the last query changes"),
@@ -170,7 +170,7 @@ def test_law_multi_head_attention_that_requires_equal_widths_is_rejected():
 # Derive the errors
 
 ERRORS_WRONG = [
-    (lambda w: 1 - w, "[0.2, 0.8] has the right shape, but differs"),  # right at ½ alone
+    (lambda w: 1 - w, "[0.2, 0.8] has the right shape, but differs"),  # right only at ½
     (lambda w: (1 - w) ** 2, "differs by"),
     (lambda w: w.square() / w.square().sum(), "[0.2, 0.8] has the right shape, but differs"),
     (lambda w: (1 - w) ** 2 / (w**2 + (1 - w) ** 2), "[0.5, 0.3, 0.2] has the right shape, but differs"),
@@ -215,7 +215,7 @@ def contributions_by_damage(layer, x):
 
 
 def contributions_without_any_bias(layer, x):
-    """Forget the biases of the projections, which belong to the heads."""
+    """Drop the biases of the projections, which are part of the heads' contributions."""
     bare = MultiHeadAttention(6, 3, d_k=5, d_v=2).double()
     bare.load_state_dict({name: p for name, p in layer.state_dict().items() if "bias" not in name})
     return contributions_right(bare, x)
@@ -261,7 +261,7 @@ def test_law_wrong_contributions_are_rejected_with_a_hint(answer, words):
 
 
 def draw_batch(rng, size):
-    """Return two of 5 items by name, their marks as keys, and contents of width 5."""
+    """Return queries naming two of 5 items, keys marking the items, contents of width 5, and the targets."""
     named = torch.rand(size, 5, generator=rng).argsort(-1)[:, :2]
     contents, marks = torch.randn(size, 5, 5, generator=rng), torch.eye(5)
     query, key, value = torch.zeros(size, 1, 20), torch.zeros(size, 5, 20), torch.zeros(size, 5, 20)
@@ -285,8 +285,8 @@ def pointers(loudness=60.0, heads=2, places=(10, 15), second=5):
 POINTERS_WRONG = [
     (lambda: pointers(loudness=1.0), "mean squared error is"),
     (lambda: pointers(heads=1), "mean squared error is 0."),
-    (lambda: pointers(places=(15, 10)), "for the first item named and 2."),  # the answers exchanged
-    (lambda: pointers(second=0), "0.00 for the first item named and 2."),  # both heads read the first
+    (lambda: pointers(places=(15, 10)), "for the first item named and 2."),  # the two answers swapped
+    (lambda: pointers(second=0), "0.00 for the first item named and 2."),  # both heads read the first item
     (lambda: pointers(places=(0, 5)), "1.02 for the first item named"),  # not in the last features
     (lambda: torch.nn.Linear(10, 10), "not Linear"),
     (lambda: MultiHeadAttention(12, 2), "stopped with"),
@@ -303,7 +303,7 @@ def test_law_wrong_pointers_are_rejected_with_a_hint(answer, words):
     refuses(check_pointers(answer, draw_batch), words)
 
 
-# Two plausible wrong answers for each exercise, read by test_wrong_answers.py
+# At least two plausible wrong answers for each exercise, read by test_wrong_answers.py
 
 WRONG = {
     "shapes: tokens before heads": (check_shapes, SHAPES | {"queries": (2, 4, 3, 5)}),

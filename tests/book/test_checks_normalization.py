@@ -24,7 +24,7 @@ def add_and_norm(x, sublayer, gain, bias, eps):
 
 
 def varied(*, correction=0, dim=-1, outside=False, residual=True):
-    """Return Add & Norm with the variance, its axis, eps or the sum done otherwise."""
+    """Return Add & Norm, optionally with another variance, axis, or eps, or without the residual."""
 
     def apply(x, sublayer, gain, bias, eps):
         y = x + sublayer(x) if residual else sublayer(x)
@@ -54,7 +54,7 @@ def norm_derivative(x: Tensor) -> Tensor:
 
 
 def fixed_statistics(x: Tensor) -> Tensor:
-    """Treat mean and deviation as constants."""
+    """Treat the mean and standard deviation as constants."""
     return torch.eye(len(x), dtype=x.dtype) / x.std(correction=0)
 
 
@@ -70,7 +70,7 @@ def last_token(x: Tensor, y: Tensor, count: int = 1) -> Tensor:
 
 
 def only_the_mean(x: Tensor, y: Tensor) -> Tensor:
-    return -y.sum(dim=0)  # what the outputs lack to sum to 0
+    return -y.sum(dim=0)  # makes the outputs sum to 0
 
 
 def folded(norm, linear):

@@ -32,14 +32,14 @@ def halved(length, d_model):
 
 
 def by_feature(length, d_model):
-    """Give each feature a frequency of its own, as if 2i counted features."""
+    """Give each feature a separate frequency, as if i counted features instead of pairs."""
     position, feature = torch.arange(length)[:, None], torch.arange(d_model)
     angle = position / 10_000 ** (2 * feature / d_model)
     return torch.where(feature % 2 == 0, angle.sin(), angle.cos())
 
 
 def by_position(length, d_model):
-    """Choose sine or cosine by the position: the mistake of the notes."""
+    """Choose sine or cosine by the position, a mistake in the notes."""
     angle = torch.arange(length)[:, None] / 10_000 ** (torch.arange(d_model) // 2 * 2 / d_model)
     return torch.where(torch.arange(length)[:, None] % 2 == 0, angle.sin(), angle.cos())
 

@@ -15,7 +15,7 @@ from annotated_transformer.book.checks.transformer import (
 
 
 def assembler(*, paired=False, raw=False, logits=False, embedded=False):
-    """Return a Transformer from parts with one thing done otherwise."""
+    """Return a function that assembles a Transformer, optionally with one deliberate change."""
 
     def assemble(src, tgt, embed, encoder, decoder, table):
         z, y = embed(src), embed(tgt)

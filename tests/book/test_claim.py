@@ -1,4 +1,4 @@
-"""Claims: what `claim` displays and refuses, and that each claim and check of a chapter is accounted for."""
+"""`claim` displays or rejects claims, and every claim and check of a chapter is accounted for."""
 
 import json
 import re
@@ -19,7 +19,7 @@ SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
 
 @pytest.fixture
 def said(monkeypatch):
-    """Return the list of what `claim` displays, as Markdown."""
+    """Return a list that collects the Markdown that `claim` displays."""
     found = []
     module = sys.modules["annotated_transformer.book.claim"]
     monkeypatch.setattr(module, "display", lambda page: found.append(page._repr_markdown_()))
@@ -81,7 +81,7 @@ def test_law_digits_are_significant_digits(said):
         (float("nan"), {"below": 1.5}),
         (float("nan"), {"below": 1e-6}),
         (2e-6, {"below": 1e-6}),
-        (-2e-6, {"below": 1e-6}),  # rounding error has two signs
+        (-2e-6, {"below": 1e-6}),  # rounding errors go both ways
         (float("nan"), {"above": 1.5}),
         (float("nan"), {"between": (0.0, 1.0)}),
         (3, {"equals": 4}),

@@ -1,4 +1,4 @@
-"""The table of corpus sizes: each number of the benchmark's result stands in its row."""
+"""The table of corpus sizes shows each number of the benchmark result in the right row."""
 
 import dataclasses
 import json
@@ -19,13 +19,13 @@ SIGNATURE = "nrefs:1|tok:13a"
 
 
 def score(bleu: float) -> dict[str, Any]:
-    """Return the scores of a model, of which only the second is shown."""
+    """Return a model's scores; the table shows only the second one."""
     scores = {"test, beam 1": 3.0, "test, beam 5": bleu}
     return {name: {"bleu": value, "texts": 1009, "signature": SIGNATURE} for name, value in scores.items()}
 
 
 def trained(pairs: int, bleu: float, losses: list[float], **shape: object) -> dict[str, Any]:
-    """Return the result of a model as the benchmark writes it."""
+    """Return a model's result in the benchmark's format."""
     training = TrainingConfig(steps=2003, batch_tokens=499, warmup_steps=211, max_lr=0.007)
     recipe = Recipe(shape=dataclasses.replace(TINY, **shape), training=training, average=3)
     epochs = [{"epoch": number, "validation_loss": loss} for number, loss in enumerate(losses, start=1)]
@@ -34,7 +34,7 @@ def trained(pairs: int, bleu: float, losses: list[float], **shape: object) -> di
 
 
 def written(folder: Path) -> Path:
-    """Write a result file of three models, the last two in the other order."""
+    """Write a result file of three models, the last two in reverse order."""
     results = {
         "multi30k_1013": trained(1013, 5.96, [3.0, 2.0, 2.5], vocab_size=701, norm="pre"),
         "tatoeba_997_fine_tuned": trained(997, 11.04, [1.0, 2.0], dropout=0.25),

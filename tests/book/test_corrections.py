@@ -1,4 +1,4 @@
-"""The appendix on what notes get wrong: its 66 rows, where they lead, and that chapters lead to them."""
+"""The appendix of corrections has 66 rows, which link to the chapters and are linked from them."""
 
 import json
 import re
@@ -19,7 +19,7 @@ TOPICS = re.findall(r"^```\{corrections\} (\S+)$", PAGE, re.MULTILINE)
 
 
 def linked_topics(source: str) -> set[str]:
-    """Return the groups of the appendix that a chapter's common mistakes link."""
+    """Return the topics of the appendix that a chapter links under its common mistakes."""
     mistakes = source.partition("\n## Common mistakes\n")[2].partition("\n## ")[0]
     return set(re.findall(r"\]\(corrections\.md#notes-([a-z-]+)\)", mistakes))
 
@@ -94,7 +94,7 @@ def test_law_a_topic_renders_as_a_table_with_links(tmp_path: Path):
         ("01_looking.html#figure-1-1", "a map"),
         ("01_looking.html#equation-eq-star", "(1)"),
     ]
-    assert page.count("<tr") == 3  # the head, and two rows
+    assert page.count("<tr") == 3  # the header, and two rows
     assert page.index("They burn.") < page.index("They move by")
     assert "Later (chapter 2, planned)." in page
     assert "A moon." not in page
@@ -106,7 +106,7 @@ def test_law_each_row_of_the_rendered_page_leads_to_its_places():
     assert rendered_faults(page, sorted(ROWS, key=lambda row: TOPICS.index(row.topic)), HTML) == []
 
 
-# Beside the chapters.
+# Compared with the chapters.
 
 WRITTEN = {n: source_of(ROOT, chapter.name) for n, chapter in CHAPTERS.items() if chapter.file}
 LINKED = {number: linked_topics(path.read_text("utf-8")) for number, path in WRITTEN.items()}
@@ -136,7 +136,7 @@ def test_law_links_to_topics_count_only_under_common_mistakes():
     assert linked_topics(f"## Why not?\n\n{link}\n\n## Common mistakes\n\n## Exercises\n\n{link}\n") == set()
 
 
-# Beside the notes.
+# Compared with the notes.
 
 
 def test_law_no_row_copies_the_notes(notes: list[str]):

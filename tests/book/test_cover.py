@@ -1,4 +1,4 @@
-"""The book's front: cover, cards, planned chapters, previews of links, search, 404 page."""
+"""The book's front matter: cover, cards, planned chapters, link previews, search, and the 404 page."""
 
 import base64
 import contextlib
@@ -36,7 +36,7 @@ FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
 
 
 def soup(text: str) -> BeautifulSoup:
-    """Read a page or a part of one."""
+    """Parse a page or a part of one."""
     return BeautifulSoup(text, "html.parser")
 
 
@@ -98,14 +98,14 @@ def test_law_the_picture_states_its_weights_without_javascript():
     assert DATA["sentence"] in label
     assert page.select_one(".at-alignment-run.pst-js-only button").get_text().endswith("page (1 MB)")
     page.select_one(".at-alignment-run").decompose()
-    assert page.select("button, [tabindex], script") == []  # the script brings them
+    assert page.select("button, [tabindex], script") == []  # added by the script
     drawn = [(path["data-query"], path["d"]) for path in page.select("path")]
     assert len(drawn) == sum(weight >= picture.LEAST for row in DATA["weights"] for weight in row)
     script = (cover.FILE.parent / "cover.js").read_text(encoding="utf-8")
     assert f"LEAST = {picture.LEAST};" in script
 
 
-# Chapters, cards, sidebar.
+# Chapters, cards, and sidebar.
 
 
 def test_law_the_list_has_every_chapter_once_and_in_order():
@@ -130,7 +130,7 @@ def test_law_the_list_and_the_table_of_contents_agree():
 
 
 def write_list(folder: Path, file: str, source: str) -> Path:
-    """Write a book with a list of one chapter and one source."""
+    """Write a book with a chapter list and the source of one chapter."""
     (folder / "chapters" / "src").mkdir(parents=True)
     entry = f'- {{number: 1, part: P, title: A, question: "Q?", {file}}}'
     (folder / "chapters" / "planned.yml").write_text(entry, encoding="utf-8")
@@ -206,7 +206,7 @@ def test_law_a_thumbnail_has_no_scripts_links_or_labels():
 
 
 def notebook(*html: str) -> str:
-    """Return a notebook whose cells show these pieces of HTML."""
+    """Return a notebook whose cells output these pieces of HTML."""
     outputs = [{"data": {"text/html": [text]}} for text in html]
     return json.dumps({"cells": [{"source": ""}, {"outputs": outputs}]})
 
@@ -224,7 +224,7 @@ def test_law_a_thumbnail_is_the_first_figure_or_the_one_that_is_asked_for():
 
 
 def sidebar(*parts: tuple[str, list[str]]) -> BeautifulSoup:
-    """Return a sidebar as the theme makes it."""
+    """Return a sidebar as the theme renders it."""
     return soup(
         "".join(
             f'<p class="caption"><span class="caption-text">{part}</span></p>\n<ul class="nav">'
@@ -267,7 +267,7 @@ def test_law_a_theme_without_this_sidebar_is_left_alone():
     assert context == {}
 
 
-# Previews of links, and what comes with the book's address.
+# Link previews, and everything else that depends on the base URL.
 
 
 def test_law_a_link_preview_without_a_base_url_has_no_picture():
@@ -304,7 +304,7 @@ def test_law_the_preview_picture_has_the_right_size_and_is_reproducible(tmp_path
 
 
 def finished(folder: Path, base: str = "", error: Exception | None = None) -> Path:
-    """End a build as Sphinx does."""
+    """Write the files at the end of a build, as Sphinx does."""
     config = SimpleNamespace(html_title="The <Book>", html_baseurl=base)
     builder = SimpleNamespace(format="html")
     sphinx_cover.write_files(Mock(spec=Sphinx, outdir=folder, builder=builder, config=config), error)
@@ -340,10 +340,10 @@ def test_law_the_search_page_does_not_defer_the_scripts_it_needs():
 
 
 class Lost(Quiet):
-    """A server that answers an address without a page by 404.html, as sites do."""
+    """A server that returns 404.html for a missing page, as web sites do."""
 
     def send_error(self, code: int, *args: object) -> None:
-        """Send the page for lost readers."""
+        """Send the 404 page."""
         page = (HTML / "404.html").read_bytes()
         self.send_response(code)
         self.send_header("Content-Type", "text/html; charset=utf-8")
@@ -354,7 +354,7 @@ class Lost(Quiet):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve the book below a folder, as a project's page does; yield its address."""
+    """Serve the book below a folder, like a GitHub project page, and yield its address."""
     assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
     folder = tmp_path_factory.mktemp("site")
     (folder / "project").symlink_to(HTML, target_is_directory=True)
@@ -369,7 +369,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def lit(page: Page) -> dict[str, str]:
-    """Return the English words that show a weight, and the weight."""
+    """Return the English words with a visible weight, and their weights."""
     return dict(
         page.evaluate(
             "[...document.querySelectorAll('.at-alignment-keys li')]"
@@ -400,7 +400,7 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
             f"morgen attends to “tomorrow” 88{NO_BREAK}%"
         )
         page.keyboard.press("End")
-        page.keyboard.press("ArrowDown")  # stays
+        page.keyboard.press("ArrowDown")  # focus stays
         assert page.evaluate("document.activeElement.textContent").startswith(". (period) attends to")
         page.keyboard.press("Home")
         assert page.evaluate("document.activeElement.textContent").startswith("Ich")
@@ -447,7 +447,7 @@ def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(
         page.goto(site + name)
         page.wait_for_load_state("load")
         if name == "index.html":
-            page.locator("button.at-alignment-word").nth(5).focus()  # lit, the hardest state to read
+            page.locator("button.at-alignment-word").nth(5).focus()  # highlighted: the least legible state
         elif "search" in name:
             page.wait_for_selector("ul.search li")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -477,7 +477,7 @@ def test_law_every_page_has_link_preview_metadata():
             continue
         page = soup(file.read_text(encoding="utf-8"))
         said = {tag["property"]: tag["content"] for tag in page.select("meta[property]")}
-        assert set(said) == {"og:type", "og:site_name", "og:title", "og:description"}, file  # no address yet
+        assert set(said) == {"og:type", "og:site_name", "og:title", "og:description"}, file  # no base URL yet
         assert said["og:description"] == page.select_one("meta[name=description]")["content"], file
         assert page.select("link[rel=canonical]") == [], file
         titles.append(said["og:title"])
@@ -504,10 +504,10 @@ def test_law_the_404_page_prefills_the_search_from_the_url(page: Page, site: str
 
 
 def results(page: Page, site: str, query: str) -> list[tuple[str, str]]:
-    """Search, and return the results: where each leads, and all that it says."""
+    """Search, and return the link and the whole text of each result."""
     page.goto(f"{site}search.html?q={query}")
     page.wait_for_function("/finished/i.test(document.querySelector('.search-summary')?.textContent)")
-    page.wait_for_load_state("networkidle")  # a snippet is made of the page it leads to
+    page.wait_for_load_state("networkidle")  # snippets are made from the pages that the results link to
     found = "[...document.querySelectorAll('ul.search > li')]"
     return page.evaluate(f"{found}.map(r => [r.querySelector('a').getAttribute('href'), r.textContent])")
 
@@ -535,7 +535,7 @@ def test_law_no_result_shows_raw_formulas(page: Page, site: str, query: str):
     found = results(page, site, query)
     assert len(found) > 3 or query == "sqrt"
     assert [text for _, text in found if re.search(r"[\\$]", text)] == []
-    assert any(len(text) > 150 for _, text in found) or query == "sqrt"  # snippets are there
+    assert any(len(text) > 150 for _, text in found) or query == "sqrt"  # snippets have loaded
 
 
 TEX = (

@@ -1,4 +1,4 @@
-"""The cover's button: it brings the explorer, which runs the model in the picture's place."""
+"""The cover's button replaces the picture with the explorer, which runs the model."""
 
 import contextlib
 import json
@@ -27,12 +27,12 @@ def test_law_the_live_explorer_starts_with_the_sentence_of_the_picture():
     shown = [
         [[round(100 * weight) for weight in row] for row in rows] for rows in (weights, FRAME["attention"])
     ]
-    assert shown[0] == shown[1][:-1]  # the cover leaves out the end of the sentence
+    assert shown[0] == shown[1][:-1]  # the cover omits the end-of-sentence token
 
 
 @pytest.fixture(scope="module")
 def translated() -> dict[str, str]:
-    """Return what Python makes of both sentences."""
+    """Return Python's translations of both sentences."""
     sentences = [cover.SENTENCE, OTHER]
     found = Translator.from_pretrained(cover.MODEL).translate(sentences)
     return dict(zip(sentences, found, strict=True))
@@ -40,7 +40,7 @@ def translated() -> dict[str, str]:
 
 @pytest.fixture(scope="module", params=["file", "server"])
 def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yield the cover's address."""
+    """Yield the address of the cover."""
     assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
     if request.param == "file":
         yield FILE
@@ -50,7 +50,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def press(page: Page) -> None:
-    """Press the button, and wait for the translation."""
+    """Press the button and wait for the translation."""
     page.click(RUN)
     page.wait_for_selector(".at-x-go")
     ready(page)
@@ -85,7 +85,7 @@ def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(
         page.click(".at-alignment .at-x-label a")
         assert page.input_value(".at-x-field input") == OTHER
         assert page.url.partition("#")[0].endswith("explorer.html")
-        ready(page)  # no second button: the reader has loaded this model before
+        ready(page)  # no second button: this model is already loaded
         assert translation(page) == translated[OTHER]
     assert faults == []
 
@@ -154,7 +154,7 @@ def test_law_the_live_cover_is_accessible_and_fits(browser: Browser, theme: str,
         assert left[0] <= right[0] <= right[1] <= left[1]
         button = page.locator(".at-x-go").bounding_box()
         assert button
-        assert 0 <= button["y"] <= 700  # in sight, although the picture was taller or shorter
+        assert 0 <= button["y"] <= 700  # in view, whether the picture was taller or shorter
         assert violations(page, ".bd-article") == []
 
 
@@ -165,7 +165,7 @@ SHIFT = """
   new PerformanceObserver((list) => list.getEntries().forEach(note))
     .observe({ type: "layout-shift", buffered: true });
 """
-STEADY = 0.02  # of the window; a font that comes late may move a line
+STEADY = 0.02  # share of the window; a late font may shift a line
 
 
 @pages
@@ -182,7 +182,7 @@ def test_law_layout_shift_is_small_before_the_button_is_pressed(browser: Browser
         page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
         assert page.evaluate("shift") <= STEADY
         page.evaluate("document.querySelector('.at-cover-text').remove()")
-        page.wait_for_function(f"shift > {STEADY}")  # the browser notices what moves
+        page.wait_for_function(f"shift > {STEADY}")  # the browser does measure layout shifts
 
 
 @pages
@@ -216,7 +216,7 @@ def test_law_a_missing_explorer_is_reported_and_can_be_retried(browser: Browser,
 
 
 @pages
-def test_law_a_model_that_is_missing_on_the_cover_can_be_tried_again(browser: Browser):
+def test_law_a_missing_model_on_the_cover_can_be_retried(browser: Browser):
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
         page = context.new_page()
         page.route("**/en-de.js", lambda route: route.abort())
@@ -224,7 +224,7 @@ def test_law_a_model_that_is_missing_on_the_cover_can_be_tried_again(browser: Br
         page.click(RUN)
         page.wait_for_function("document.querySelector('.at-x-error')?.textContent")
         assert "the model could not be loaded" in page.inner_text(".at-x-error").lower()
-        assert translation(page) == FRAME["text"]  # the picture's, which needs no model
+        assert translation(page) == FRAME["text"]  # the picture's translation, which needs no model
         page.unroute("**/en-de.js")
         page.click(".at-x-go")
         ready(page)

@@ -1,4 +1,4 @@
-"""The drawings of the chapter on cross-attention show the numbers that they are given."""
+"""The drawings of the chapter on cross-attention show the given numbers."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ WEIGHTS = torch.tensor([[0.1, 0.88, 0.02], [0.7, 0.1, 0.2]])
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 

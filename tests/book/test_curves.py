@@ -1,4 +1,4 @@
-"""The curves of a training run: each reported number at its step, in a drawing and in words."""
+"""Training curves show each reported number at its step, in a figure and in words."""
 
 import dataclasses
 import json
@@ -63,14 +63,14 @@ LABELS = {
 
 
 def schedule(step: int) -> float:
-    """Return the learning rate that `REPORTS` have at their steps."""
+    """Return the learning rate of `REPORTS` at a step."""
     return float(np.interp(step, [0, 11, 23, 31], [0.0, 0.001, 0.003, 0.002]))
 
 
 def lines(
     reports: list[EpochMetrics], schedule: Schedule | None = None
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """Return what is drawn: the steps and values of each line by its name."""
+    """Return the steps and values of each plotted line, by its name."""
     found = [line for ax in draw_curves(reports, schedule).axes for line in ax.lines]
     return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in found}
 
@@ -81,7 +81,7 @@ def titles(reports: list[EpochMetrics], schedule: Schedule | None = None) -> lis
 
 
 def end_labels(ax: Axes) -> list[str]:
-    """Return what is written beside the ends of a panel's lines, from top to bottom."""
+    """Return the labels at the ends of a panel's lines, from top to bottom."""
     return [text.get_text() for text in sorted(ax.texts, key=lambda text: -text.xy[1])]
 
 
@@ -158,7 +158,7 @@ def test_law_labels_at_the_ends_of_the_lines_do_not_overlap(first: float, second
     assert min(cosine, entropy) >= -1e-9
 
 
-def test_law_the_description_states_first_last_lowest_and_highest_values():
+def test_law_the_description_states_the_first_last_lowest_and_highest_values():
     words = describe_curves(REPORTS)
     assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
     assert (
@@ -228,7 +228,7 @@ def test_law_reports_written_by_a_run_directory_can_be_read(tmp_path: Path):
 
 
 def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
-    """The rates at the reported steps are those that training used; the others follow from its settings."""
+    """The rates at reported steps are those used in training; the others are computed from the settings."""
     torch.manual_seed(0)
     shape = TransformerConfig(vocab_size=11, d_model=8, d_ff=16, num_heads=2, num_layers=1, max_length=16)
     rng = torch.Generator().manual_seed(0)
@@ -267,7 +267,7 @@ def test_message_the_schedule_of_another_run():
 
 
 def settings(**changes: object) -> bytes:
-    """Return a state with these settings and no tensors."""
+    """Return a training state with these settings and no tensors."""
     identity = {"d_model": 7, "warmup_steps": 5, "max_lr": 0.001, **changes}
     return save({}, {"state": json.dumps({"identity": identity})})
 
@@ -298,7 +298,7 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
     "line",
     ['{"step": 3', '{"step": 3}', "7", "[1]", json.dumps({"loss": 3}), pytest.param("[" * 99_999, id="deep")],
 )
-def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
+def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
     (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
     with pytest.raises(
         ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\); repair"
@@ -319,7 +319,7 @@ def test_message_a_line_that_is_no_report(tmp_path: Path, line: str):
         ({"step": 10**400}, "step is 10+, more than any run has"),
     ],
 )
-def test_message_a_report_of_something_else_than_numbers(tmp_path: Path, change: dict, sentence: str):
+def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, change: dict, sentence: str):
     line = json.dumps(dataclasses.asdict(REPORTS[0]) | change)
     (tmp_path / METRICS).write_text(f"{line}\n")
     with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 1 is not a report .*\({sentence}\); rep"):

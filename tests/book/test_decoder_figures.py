@@ -1,4 +1,4 @@
-"""The drawings of the chapter on the decoder show the words and numbers that they are given."""
+"""The drawings of the chapter on the decoder show the given words and numbers."""
 
 import pytest
 from matplotlib.patches import FancyArrowPatch, Rectangle
@@ -10,7 +10,7 @@ TOKENS = ["<s>", "The", "dog", "barks"]
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
@@ -27,7 +27,7 @@ def test_law_a_step_shows_its_tokens_the_triangle_and_the_probabilities(step):
     assert bars == pytest.approx([3.0, 1.0, 0.05])
     (arrow,) = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyArrowPatch)]
     heights = {text.get_text(): text.get_position()[1] for text in fig.axes[0].texts}
-    assert arrow.get_path().vertices[:3, 1] == pytest.approx(heights["barks  75%"])  # to the best word
+    assert arrow.get_path().vertices[:3, 1] == pytest.approx(heights["barks  75%"])  # to the likeliest word
     svg(fig)
 
 

@@ -1,4 +1,4 @@
-"""There is one definition of each thing: a chapter imports the package and defines no second copy."""
+"""Each function and class is defined once: chapters import the package instead of redefining its names."""
 
 import ast
 from collections import defaultdict
@@ -10,7 +10,7 @@ import pytest
 import torch
 
 ROOT = Path(__file__).resolve().parents[2]
-READERS = {"exercise", "solution"}  # what a reader writes may have any name
+READERS = {"exercise", "solution"}  # code written by readers may use any name
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PYTORCH = {name for name in {*dir(torch), *dir(torch.nn.functional)} if not name.startswith("_")}
 PARTS = {
@@ -28,13 +28,13 @@ PARTS = {
 
 
 def package() -> dict[str, str]:
-    """Return the text of each module of the package."""
+    """Return the source of each module of the package."""
     paths = sorted((ROOT / "annotated_transformer").rglob("*.py"))
     return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
 
 
 def definitions(code: str) -> list[str]:
-    """Return the names of the functions and classes that a module defines at its top."""
+    """Return the names of a module's top-level functions and classes."""
     return [node.name for node in ast.parse(code).body if isinstance(node, DEFINITION)]
 
 
@@ -49,7 +49,7 @@ def defined_twice(modules: dict[str, str]) -> list[str]:
 
 
 def second_definitions(chapter: str, names: Iterable[str]) -> list[str]:
-    """Return what a chapter defines or restates instead of importing it."""
+    """Return the names and code that a chapter redefines instead of importing."""
     wrong = []
     for cell in jupytext.reads(chapter, fmt="md:myst").cells:
         if cell.cell_type != "code" or READERS & set(cell.metadata.get("tags", [])):
@@ -70,7 +70,7 @@ def second_definitions(chapter: str, names: Iterable[str]) -> list[str]:
 
 
 def defined(node: ast.AST) -> str:
-    """Return the name that a definition, or the assignment of a lambda, gives to a function or class."""
+    """Return the name defined by a function, a class, or an assigned lambda; empty for any other node."""
     if isinstance(node, DEFINITION):
         return node.name
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
@@ -79,21 +79,21 @@ def defined(node: ast.AST) -> str:
 
 
 def called(node: ast.AST) -> set[str]:
-    """Return the last names of what is called within a node: of `torch.softmax(x)`, "softmax"."""
+    """Return the unqualified names of all calls within a node: "softmax" for `torch.softmax(x)`."""
     calls = [inner.func for inner in ast.walk(node) if isinstance(inner, ast.Call)]
     return {ast.unparse(function).rpartition(".")[2] for function in calls}
 
 
 def computes(node: ast.Lambda) -> bool:
-    """Say whether a lambda computes what the package has: a product, a softmax or a mask of its arguments."""
+    """Return whether a lambda with arguments reimplements package code: a product, a softmax, or a mask."""
     products = [inner for inner in ast.walk(node) if isinstance(inner, ast.MatMult)]
     return bool(node.args.args) and (bool(products) or bool(called(node) & PARTS))
 
 
 def restates_attention(node: ast.FunctionDef) -> bool:
-    """Say whether a function is a softmax written out, or returns attention in one line.
+    """Return whether a function is a hand-written softmax, or returns attention in one line.
 
-    Longer functions are experiments: they may change what lies between the product and the softmax.
+    Longer functions are experiments: they may change what happens between the product and the softmax.
     """
     here, inside = called(node), [type(inner) for inner in ast.walk(node)]
     own_softmax = "exp" in here and "sum" in here and ast.Div in inside

@@ -1,4 +1,4 @@
-"""How far an output is from its inputs: the chain rule, and graphs counted by hand."""
+"""Distances between outputs and inputs match the chain rule and graphs counted by hand."""
 
 import pytest
 import torch

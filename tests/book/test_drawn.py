@@ -1,7 +1,7 @@
-"""Stored pictures: each committed picture is the one that was drawn for its alt text, and none was exchanged.
+"""Each committed picture is the one drawn for its alt text, and none has been swapped.
 
-nbval does not compare pictures, because their last digits depend on the processor. But beside each one stand
-`data-drawn`, a digest of its bytes and its alt text, and `data-words`, a digest of what is written in it.
+nbval does not compare pictures, because their last digits depend on the processor. But each one comes with
+`data-drawn`, a digest of its bytes and its alt text, and `data-words`, a digest of the text in it.
 """
 
 import base64
@@ -21,7 +21,7 @@ NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
 
 
 class Images(HTMLParser):
-    """The pictures of an HTML output, each as its attributes; and the frames of a slider."""
+    """The attributes of each picture in an HTML output, and the frames of a slider."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Images(HTMLParser):
 
 
 def pages(path):
-    """Return the HTML outputs of a notebook that hold pictures."""
+    """Return the HTML outputs of a notebook that contain pictures."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     outputs = [output for cell in cells for output in cell.get("outputs", [])]
     found = ["".join(output.get("data", {}).get("text/html", "")) for output in outputs]
@@ -51,7 +51,7 @@ def pages(path):
 
 
 def faults(page):
-    """Return which pictures of an output are not those that were drawn."""
+    """Report the pictures of an output that differ from those drawn."""
     seen, wrong = Images(page), []
     for image in seen.images:
         drawing = drawn(image["src"])
@@ -86,7 +86,7 @@ def picture(title, alt):
 
 
 def sanitized(page):
-    """Return what nbval compares of an output."""
+    """Return the part of an output that nbval compares."""
     rules = configparser.RawConfigParser()
     rules.read(ROOT / "chapters" / "nbval_sanitize.cfg", "utf-8")
     for name in rules.sections():
@@ -143,8 +143,8 @@ def test_law_nbval_compares_no_bytes_of_a_picture():
 def test_law_swapping_whole_pictures_is_detected_by_nbval():
     image = re.compile(r"<img[^>]*>")
     exchanged = image.sub(lambda _: image.search(TWO)[0], ONE)
-    assert faults(exchanged) == []  # nothing here sees it,
-    assert sanitized(exchanged) != sanitized(ONE)  # but nbval does
+    assert faults(exchanged) == []  # not detected here,
+    assert sanitized(exchanged) != sanitized(ONE)  # but detected by nbval
 
 
 def slider():

@@ -1,4 +1,4 @@
-"""The drawings of the chapter on embeddings show the numbers that they are given."""
+"""The drawings of the chapter on embeddings show the given numbers."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ TABLE = torch.tensor([[0.0, 0, 0, 0], [1, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1], 
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
@@ -30,7 +30,7 @@ def test_law_the_looked_up_rows_are_connected_to_encoder_or_decoder():
     assert found.count("twice") == 2
     assert found[-6:] == ["0", "0", "3", "4", "7", "logits"]
     bold = [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
-    assert bold == [*"101001101001", "7", "logits"]  # three rows of E, and the best logit
+    assert bold == [*"101001101001", "7", "logits"]  # three rows of E, and the largest logit
     svg(fig)
 
 

@@ -1,4 +1,4 @@
-"""The drawings of the chapter on the encoder show the numbers that they are given."""
+"""The drawings of the chapter on the encoder show the given numbers."""
 
 from itertools import pairwise
 
@@ -15,7 +15,7 @@ X = torch.tensor([[1.0, -1, -1, 1], [-1, 1, -1, 1]])
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 

@@ -1,4 +1,4 @@
-"""Every labeled equation of the book has a test of its name, and every such test an equation."""
+"""Every labeled equation in the book has a test marked with its label, and vice versa."""
 
 import re
 from collections.abc import Iterable
@@ -10,12 +10,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def labels(text: str) -> list[str]:
-    """Return the labels of the displayed equations of a Markdown text: `$$ (eq-name)`."""
+    """Return the labels of the displayed equations in a Markdown text: `$$ (eq-name)`."""
     return re.findall(r"^(?:.*\S.*)?\$\$\s*\(([^)\s]+)\)\s*$", text, re.MULTILINE)
 
 
 def disagreements(pages: Iterable[str], tests: Iterable[str]) -> list[str]:
-    """Return what is labeled twice, not tested, or tested and not there."""
+    """Report labels that are duplicate, untested, or tested but missing from the pages."""
     here, there = [x for page in pages for x in labels(page)], {x for test in tests for x, _ in marks(test)}
     return [
         *(f"{label} labels two equations" for label in sorted({x for x in here if here.count(x) > 1})),
@@ -54,4 +54,4 @@ def test_law_each_disagreement_is_named():
     assert disagreements([PAGE.replace("eq-one", "one")], [TEST.replace("eq-one", "one")]) == [
         "one does not begin with eq-"
     ]
-    assert marks(TEST.replace("test_it", "helper")) == []  # a mark on what is no test proves nothing
+    assert marks(TEST.replace("test_it", "helper")) == []  # marks count only on tests

@@ -1,7 +1,7 @@
-"""Every exercise has a stub that its check refuses and a solution that it accepts.
+"""Every exercise has a stub that its check rejects and a solution that it accepts.
 
-The verdicts are those that the committed notebooks store: to execute them again and compare is nbval's part
-of `make test`. A small chapter, executed here, proves that such verdicts tell right from wrong.
+The verdicts are read from the committed notebooks; nbval, in `make test`, executes these again and compares.
+A small chapter, executed here, shows that such verdicts distinguish right from wrong.
 """
 
 import ast
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def exercises(text):
-    """Return what each exercise of a chapter has, in order: {"ex-a": ["exercise", "solution"]}."""
+    """Return the tagged cells of each exercise in a chapter, in order: {"ex-a": ["exercise", "solution"]}."""
     found, label, solving = {}, None, None
     for cell in jupytext.reads(text, fmt="md:myst").cells:
         tags = set(cell.metadata.get("tags", []))
@@ -38,7 +38,7 @@ def exercises(text):
 
 
 def ending(cell):
-    """Return the verdict that a cell of a notebook ends in, or what it ends in instead of one."""
+    """Return the verdict at the end of a notebook cell, or a description of what is there instead."""
     last = ast.parse("".join(cell["source"])).body[-1]
     called = last.value.func if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) else None
     name = ast.unparse(called) if called else ast.unparse(last)
@@ -51,13 +51,13 @@ def ending(cell):
 
 
 def judged(notebook):
-    """Return what the stubs and solutions of an executed notebook end in, in order."""
+    """Return the endings of the stubs and solutions in an executed notebook, in order."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     return [ending(c) for c in cells if {"exercise", "solution"} & set(c["metadata"].get("tags", []))]
 
 
 def complaints(text, endings):
-    """Return what is wrong with a chapter's exercises."""
+    """Report faults in a chapter's exercises."""
     found = exercises(text)
     wrong = [f"{label}: {tags}" for label, tags in found.items() if tags != ["exercise", "solution"]]
     if len(endings) != 2 * len(found):

@@ -1,4 +1,4 @@
-"""What `explore` promises: a live control redraws with the same function as the slider figure."""
+"""`explore` redraws with the same function as the slider figure."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The engine of the explorer in a browser, opened from a file, against the package: the same numbers."""
+"""The explorer's engine, run in a browser from a file, gives the same numbers as the package."""
 
 import base64
 import contextlib
@@ -27,14 +27,14 @@ from benchmarks.serving import serving
 from tests.explorer_sentences import sentences, strings
 
 DIRECTIONS = ("de-en", "en-de")
-EACH, FEW = 150, 5  # sentences of each direction; the first few of them have a test of their own
+EACH, FEW = 150, 5  # sentences per direction; the first few are tested separately
 PARTS = {"few": slice(FEW), "many": slice(FEW, EACH)}
-LOGITS, ATTENTION = 1e-4, 1e-5  # how far single precision may lead apart
+LOGITS, ATTENTION = 1e-4, 1e-5  # tolerances for single precision
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>engine</title>
 <script src="engine.js"></script>"""
 
-# In the page: the engine by its door, as the explorer uses it, and its parts on the page's own thread.
+# The page has the engine behind its public API, as in the explorer, and its parts on the main thread.
 PREPARE = """async () => {
   window.client = new EngineClient(".");
   window.parts = transformerEngine();
@@ -56,7 +56,7 @@ PREPARE = """async () => {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the packed scripts, and a page that loads the engine."""
+    """Return a folder with the packed scripts and a page that loads the engine."""
     folder = tmp_path_factory.mktemp("engine")
     pack.write(folder)
     (folder / "index.html").write_text(PAGE, encoding="utf-8")
@@ -65,7 +65,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, folder: Path) -> Iterator[Page]:
-    """Open the page from a file, with both models loaded; it must not complain or ask for anything else."""
+    """Yield the page, opened from a file with both models; errors, console output, or other requests fail."""
     faults: list[str] = []
     with contextlib.closing(browser.new_page()) as page:
         page.on("pageerror", lambda error: faults.append(str(error)))
@@ -84,12 +84,12 @@ def translators() -> dict[str, Translator]:
 
 
 def unpack(text: str, *shape: int) -> torch.Tensor:
-    """Return the numbers that the page packed."""
+    """Return the float32 values that the page encoded, as a tensor."""
     return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy()).view(*shape)
 
 
 def translated(page: Page, direction: str, texts: list[str], options: str = "{}") -> list[list[int]]:
-    """Return the ids that the engine finds for each text; `options` are in JavaScript, of the index i."""
+    """Return the ids that the engine generates for each text; `options` is JavaScript and may use `i`."""
     return page.evaluate(
         """([direction, texts, options]) => {
           const [translator, optionsOf] = [models[direction], eval(options)];
@@ -197,7 +197,7 @@ def test_oracle_decoding_continues_from_forced_tokens_as_in_python(page, transla
     translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
     prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)][PARTS[part]]
     expected: list[list[int]] = [[] for _ in texts]
-    for length in (1, 2):  # sources with prefixes of one length are decoded as a batch
+    for length in (1, 2):  # sources with prefixes of the same length are decoded as a batch
         rows = [i for i, prefix in enumerate(prefixes) if len(prefix) == length]
         steps = iter(torch.tensor([prefixes[i] for i in rows]).T)
         choose = lambda logits, steps=steps: next(steps, logits.argmax(dim=-1))  # noqa: E731

@@ -1,4 +1,4 @@
-"""The explorer's page: what it shows before, and what it does when the model runs in the page."""
+"""The explorer page, before the model is loaded and while it runs in the page."""
 
 import base64
 import contextlib
@@ -42,10 +42,10 @@ from tests.explorer_pages import (
 KINDS = bundle.kinds()
 CHAPTERS = {chapter.number: chapter for chapter in read_chapters(ROOT)}
 NO_BREAK = "\u00a0"
-COVER_BUDGET = 350_000  # bytes before the reader acts, as servers send them: compressed, if not a font
+COVER_BUDGET = 350_000  # bytes sent before the first interaction: compressed, except fonts
 
 
-# What the page says about the package.
+# The page's statements about the package.
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -95,7 +95,7 @@ def test_oracle_the_first_frame_is_what_the_model_computes():
     for row, committed in zip(found["top"], FRAME["top"], strict=True):
         assert row[0]["token"] == committed[0]["token"]
         shares = [[entry["probability"] for entry in entries] for entries in (row, committed)]
-        assert shares[1] == [round(share, 3) for share in shares[1]]  # what is shown is rounded only once
+        assert shares[1] == [round(share, 3) for share in shares[1]]  # displayed numbers are rounded once
         assert shares[0] == pytest.approx(shares[1], abs=2e-3)
 
 
@@ -109,7 +109,7 @@ def test_law_writing_the_first_frame_reproduces_the_committed_file(
 
 def test_law_the_first_frame_can_be_read_without_a_script():
     page = BeautifulSoup(explorer_page(), "html.parser")
-    assert page.select("button, input, [tabindex]") == []  # the script brings them
+    assert page.select("button, input, [tabindex]") == []  # added by the script
     words = [word.get_text() for word in page.select(".at-x-queries li")]
     assert words[FRAME["step"]].startswith(f"morgen attends to “tomorrow” 88{NO_BREAK}%")
     assert words[2].startswith(", (comma) attends to")
@@ -120,7 +120,7 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     label = page.select_one("svg")["aria-label"]
     assert 8 <= len(label.split()) <= 80
     assert FRAME["sentence"] in label
-    assert page.find_all(string=re.compile("[0-9] %")) == []  # a number and its sign stay on one line
+    assert page.find_all(string=re.compile("[0-9] %")) == []  # no break before a percent sign
     assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
 
 
@@ -186,7 +186,7 @@ def test_law_script_and_drawing_leave_out_the_same_weights(file: str):
     assert float(found[1]) == LEAST
 
 
-# A part of the explorer in a chapter.
+# Explorer figures in a chapter.
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -202,7 +202,7 @@ def test_law_a_figure_is_a_drawing_with_words_and_a_place_for_the_button(view: s
     assert "tomorrow" in drawing or view == "decoder"
     assert figure.img["alt"] in repr(page)
     assert len(str(page._repr_html_())) < 40_000
-    assert not re.search(r"\d\.\d{3}", figure.get_text() + figure.img["alt"])  # coarse numbers only
+    assert not re.search(r"\d\.\d{3}", figure.get_text() + figure.img["alt"])  # rounded numbers only
 
 
 @pytest.mark.message
@@ -285,7 +285,7 @@ def test_law_the_cover_leads_to_the_explorer_and_stays_small(browser: Browser):
         page.locator("button.at-alignment-word").nth(7).click()
         page.click(".at-alignment-more a")
         page.wait_for_selector(".at-x-go")
-        assert "Why kannst?" in why(page)  # the word that was chosen on the cover
+        assert "Why kannst?" in why(page)  # the word selected on the cover
         assert page.locator(".at-x-stale").count() == 0
 
 
@@ -369,7 +369,7 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         page.click("[data-key='back home']")
         assert page.evaluate(FOCUSED) == "query 3"
         page.goto("about:blank")
-        page.goto(ADDRESS + state)  # once loaded, the model is loaded at once
+        page.goto(ADDRESS + state)  # after the first visit, the model is loaded immediately
         ready(page)
         page.wait_for_selector(".at-x-number .at-x-same")
         assert page.evaluate("location.hash") == state
@@ -404,7 +404,7 @@ def test_law_a_sentence_that_cannot_be_translated_is_refused_beside_it(fresh: Pa
     field = fresh.locator(".at-x-field input")
     assert field.get_attribute("aria-invalid") == "true"
     assert fresh.locator(f"#{field.get_attribute('aria-describedby')}").inner_text() == said
-    assert translation(fresh) == FRAME["text"]  # what was shown stays
+    assert translation(fresh) == FRAME["text"]  # the previous translation stays
 
 
 SMALL = """() => [...document.querySelectorAll(".at-x :is(button, summary, input, [role=gridcell])")]
@@ -452,13 +452,13 @@ def test_law_reduced_motion_and_motion_end_in_the_same_page(fresh: Page, browser
         )
         page.click(".at-x-go")
         ready(page)
-        assert len(page.evaluate("[...seen]")) >= 8  # it grew token by token
+        assert len(page.evaluate("[...seen]")) >= 8  # it appeared token by token
         assert page.locator(".at-x-stage").text_content() == fresh.locator(".at-x-stage").text_content()
 
 
 @pages
 def test_law_a_superseded_translation_is_no_longer_drawn(moving: Page, faults: list[str]):
-    moving.evaluate(  # one pause between two tokens ends when the test says so, not before
+    moving.evaluate(  # the test decides when one pause between two tokens ends
         """() => {
           const { setTimeout } = window;
           window.setTimeout = (call, pause) => {
@@ -473,7 +473,7 @@ def test_law_a_superseded_translation_is_no_longer_drawn(moving: Page, faults: l
     moving.keyboard.press("Enter")
     moving.wait_for_function("Boolean(window.held)")
     go(moving, "#direction=en-de&text=No.")
-    moving.evaluate("held()")  # the one that was overtaken goes on
+    moving.evaluate("held()")  # the superseded translation resumes
     settle(moving)
     moving.evaluate("mend()")
     assert moving.locator(".at-x-queries li button").count() == moving.locator(".at-x-queries li").count() > 0
@@ -501,7 +501,7 @@ def test_law_a_word_may_be_the_name_of_a_javascript_property(moving: Page, fault
     go(moving, "#direction=en-de&text=constructor")
     seen = moving.evaluate("seen")
     assert "Englishconstructor" in seen
-    # The columns are new already, all else belongs to the sentence before.
+    # The columns are already new; everything else belongs to the previous sentence.
     assert set(moving.evaluate("growing")) == {"1 1 0.4 0.4"}
     assert not [text for text in seen if "function" in text]
     assert faults == []
@@ -521,7 +521,7 @@ def test_law_a_missing_model_is_reported_and_can_be_retried(browser: Browser):
         page.click(".at-x-go")
         ready(page)
         assert translation(page) == FRAME["text"]
-        assert page.evaluate("location.hash") == state  # what the link holds is shown
+        assert page.evaluate("location.hash") == state  # the page shows the state in the link
         assert "Token 4 of 10" in why(page)
 
 
@@ -542,7 +542,7 @@ def test_law_an_engine_that_stopped_is_started_again(browser: Browser, faults: l
         page.click(".at-x-go")
         ready(page)
         page.evaluate("started[0].dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))")
-        page.get_by_label("1", exact=True).first.check(force=True)  # draws the button anew
+        page.get_by_label("1", exact=True).first.check(force=True)  # redraws the button
         page.click(".at-x-go")
         page.wait_for_function("started.length === 2")
         ready(page)
@@ -579,7 +579,7 @@ def test_law_figures_of_a_chapter_come_to_life(browser: Browser, tmp_path: Path,
         assert page.locator(".at-x-why").nth(1).inner_text().startswith("◀")
         link = page.locator(".at-x a", has_text="Open this in the explorer").nth(1).get_attribute("href")
         assert "explorer.html#direction=en-de" in str(link)
-        assert page.evaluate("location.hash") == ""  # only the page of the explorer writes its address
+        assert page.evaluate("location.hash") == ""  # only the explorer page updates its URL
         assert faults == []
 
 
@@ -659,7 +659,7 @@ def test_law_print_hides_actions_but_keeps_buttons_that_show_content(fresh: Page
             assert action.is_hidden()
         for number in operands.all():
             assert number.is_visible()
-        assert fresh.locator(".at-x-kind button", has_text="Layer 4").first.is_visible()  # names its row
+        assert fresh.locator(".at-x-kind button", has_text="Layer 4").first.is_visible()  # its row's label
         assert "To test what matters" not in why(fresh)
         assert "The five likeliest next tokens\n" in why(fresh)
     finally:

@@ -1,4 +1,4 @@
-"""The explorer's page: tensors and their numbers, and the tour that leads to one."""
+"""The explorer page: tensors, their numbers, and the tour."""
 
 import re
 
@@ -24,7 +24,7 @@ from tests.explorer_pages import (
 
 
 def number_opens(page: Page, name: str) -> None:
-    """Open a tensor of layer 1 or without a layer, and see that its number is explained."""
+    """Open a tensor of layer 1 or one without a layer, and check that its number is explained."""
     if not page.locator("details.at-x-section").last.get_attribute("open") == "":
         page.locator("summary", has_text="Open any tensor").click()
     page.click(f"[data-key='{name}']")
@@ -76,7 +76,7 @@ def test_law_a_number_is_the_result_of_its_formula(fresh: Page, name: str):
 
 
 def as_number(text: str) -> float:
-    """Read a number as the page writes it."""
+    """Parse a number in the page's format."""
     text = text.replace("−", "-").replace("∞", "inf")
     mantissa, _, power = text.partition("·10")
     raised = power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
@@ -110,7 +110,7 @@ def test_law_vocabulary_columns_have_distinguishable_names(fresh: Page):
             "name => document.querySelector('.at-x-number .at-x-label').textContent.includes(name)",
             arg=f"token {shown}.",
         )
-    go(fresh, f"{LINK}&tensor=logits&at=5.0")  # padding, whose logit no sum of products gives
+    go(fresh, f"{LINK}&tensor=logits&at=5.0")  # padding, whose logit is not a sum of products
     fresh.wait_for_function("document.querySelector('.at-x-sum').textContent.includes('Padding')")
     assert fresh.locator(".at-x-number :is(.at-x-same, .at-x-formula)").count() == 0
 
@@ -158,7 +158,7 @@ def test_law_large_tensors_render_only_the_visible_cells(fresh: Page):
     fresh.wait_for_function("document.querySelector('.at-x-grid').getAttribute('aria-colcount') === '10'")
     row = fresh.locator(".at-x-grid [role=row]", has=fresh.locator("[aria-selected=true]"))
     weights = [float(weight) for weight in row.locator("[role=gridcell]").all_inner_texts()]
-    assert float(row.locator("[aria-selected=true]").inner_text()) == max(weights)  # not just the first
+    assert float(row.locator("[aria-selected=true]").inner_text()) == max(weights)  # not simply the first
     assert weights[0] < max(weights)
 
 
@@ -169,7 +169,7 @@ def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, fau
     moving.wait_for_selector(".at-x-number .at-x-same")
     moving.evaluate(PRESS, ["head cross 3 0"])
     moving.wait_for_function(GROWING)
-    moving.evaluate(PRESS, ["cell 1 2"])  # the engine has another translation now
+    moving.evaluate(PRESS, ["cell 1 2"])  # the engine now holds another translation
     shown = moving.wait_for_function(
         """() => document.querySelector(".at-x-number .at-x-label").textContent.includes("feature 2") && [
           document.querySelector(".at-x-number h4 b").textContent,
@@ -205,7 +205,7 @@ def test_law_a_skipped_step_of_the_tour_is_not_announced(fresh: Page):
     fresh.click("[data-key=tour]")
     fresh.wait_for_function("document.querySelector('.at-x [role=status]').textContent.startsWith('1 of ')")
     fresh.evaluate(PRESS, ["Next", "Next", "end"])
-    settle(fresh)  # these steps show no tensor, so nothing is still to come
+    settle(fresh)  # these steps show no tensor, so nothing is pending
     assert fresh.inner_text(".at-x [role=status]").startswith("1 of ")
     assert fresh.evaluate("document.activeElement.dataset.key") == "tour"
 
@@ -237,7 +237,7 @@ def test_law_the_words_of_the_tour_are_true(fresh: Page):
 
 
 def in_sight(page: Page) -> tuple[bool, dict[str, list[float]]]:
-    """Return whether the cell and its calculation stand between the page's bar and the card of the tour."""
+    """Return whether the cell and its calculation are between the page header and the tour's card."""
     places = page.evaluate(
         """() => Object.fromEntries(Object.entries({
           cell: ".at-x-grid [aria-selected=true]", sum: ".at-x-sum", card: ".at-x-tour",
@@ -286,7 +286,7 @@ def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page,
 
 
 @pages
-def test_law_one_can_go_back_from_an_operand(fresh: Page):
+def test_law_the_back_button_returns_from_an_operand(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(".at-x-number .at-x-same")
     fresh.wait_for_function(f"{FOCUSED} === 'number'")
@@ -339,18 +339,18 @@ def test_law_the_back_button_names_the_last_way_by_which_a_number_was_reached(fr
     fresh.wait_for_function(f"{FOCUSED} === 'number'")
     assert fresh.inner_text("[data-key=back]") == "← Back to the translation"
     length = fresh.evaluate("history.length")
-    fresh.evaluate(PRESS, ["why number"])  # it is open already
+    fresh.evaluate(PRESS, ["why number"])  # already open
     settle(fresh)
     assert fresh.evaluate("history.length") == length
     cell = fresh.locator(".at-x-grid [aria-selected=true]").get_attribute("data-key")
     fresh.evaluate(
-        "() => { history.pushState({ from: { words: 'elsewhere' } }, ''); }"  # as another tensor leaves it
+        "() => { history.pushState({ from: { words: 'elsewhere' } }, ''); }"  # like another tensor's link
     )
     fresh.locator(f".at-x-grid [data-key='{cell}']").click()
     assert fresh.inner_text("[data-key=back]") == "← Back to elsewhere"
     fresh.click("[data-key=tour]")
     fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
-    assert fresh.evaluate("history.state") is None  # the tour comes from nowhere
+    assert fresh.evaluate("history.state") is None  # the tour has no previous place
     fresh.keyboard.press("Escape")
     assert fresh.inner_text("[data-key=back]") == "← Back to elsewhere"
     fresh.evaluate("() => { history.replaceState(null, ''); }")
@@ -386,7 +386,7 @@ def test_law_a_tour_ended_during_its_translation_restores_the_sentence(fresh: Pa
         fresh.keyboard.press("Escape")
     finally:
         fresh.evaluate("mend()")
-    fresh.evaluate("document.querySelector('.at-x-off button').click()")  # computed after that of the tour
+    fresh.evaluate("document.querySelector('.at-x-off button').click()")  # runs after the tour's
     ready(fresh)
     assert translation(fresh) != FRAME["text"]
     fresh.evaluate(PRESS, ["all on"])
@@ -466,7 +466,7 @@ def test_law_escape_ends_the_tour_and_nothing_else(fresh: Page):
     assert tour.is_visible()
     fresh.evaluate(press, {})
     assert tour.is_hidden()
-    assert fresh.locator(".at-x-number .at-x-same").is_visible()  # it was open before the tour
+    assert fresh.locator(".at-x-number .at-x-same").is_visible()  # open before the tour
     fresh.keyboard.press("Escape")
     assert fresh.locator(".at-x-number .at-x-same").is_visible()
 
@@ -480,7 +480,7 @@ def test_law_a_tensor_named_in_a_link_is_scrolled_into_view(fresh: Page):
 
 
 @pages
-def test_law_a_key_is_called_by_its_word(fresh: Page):
+def test_law_keys_are_named_by_their_words(fresh: Page):
     go(fresh, f"{LINK}&tensor=decoder.layers.3.cross_attention.heads&at=2.7.0")
     fresh.wait_for_selector(".at-x-number .at-x-same")
     names = fresh.locator(".at-x-sum th").all_inner_texts()
@@ -498,7 +498,7 @@ REFUSE = """call => {
 
 @pages
 @pytest.mark.parametrize("call", ["tensor", "provenance"])
-def test_law_the_tour_goes_on_where_the_engine_refuses_a_number(fresh: Page, call: str):
+def test_law_the_tour_continues_where_the_engine_refuses_a_number(fresh: Page, call: str):
     number = next(n for n, step in enumerate(TOUR["steps"], start=1) if "tensor" in step["state"])
     fresh.evaluate(REFUSE, call)
     try:
@@ -514,7 +514,7 @@ def test_law_the_tour_goes_on_where_the_engine_refuses_a_number(fresh: Page, cal
 
 @pages
 @pytest.mark.parametrize(("call", "place"), [("tensor", ".at-x-heat"), ("provenance", ".at-x-number")])
-def test_law_a_call_that_is_refused_is_said_where_its_answer_would_be(fresh: Page, call: str, place: str):
+def test_law_a_failed_call_is_reported_in_place_of_its_answer(fresh: Page, call: str, place: str):
     fresh.evaluate(REFUSE, call)
     try:
         go(fresh, f"{LINK}&tensor=encoder.positions&at=1.{len(call)}")
@@ -522,7 +522,7 @@ def test_law_a_call_that_is_refused_is_said_where_its_answer_would_be(fresh: Pag
         assert fresh.inner_text(f"{place} [role=alert]") == "the engine is away; try again"
     finally:
         fresh.evaluate("mend()")
-    fresh.get_by_role("group", name="Layer").first.get_by_label("2").check(force=True)  # asks again
+    fresh.get_by_role("group", name="Layer").first.get_by_label("2").check(force=True)  # sends the call again
     fresh.wait_for_selector(".at-x-number .at-x-same")
     assert fresh.locator(f"{place} [role=alert]").count() == 0
     assert fresh.locator(".at-x-grid [aria-selected=true]").is_visible()

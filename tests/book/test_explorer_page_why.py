@@ -1,4 +1,4 @@
-"""The explorer's page: why a word was chosen, and what the reader may change."""
+"""The explorer page: why a token was chosen, and what the reader can change."""
 
 import re
 
@@ -31,7 +31,7 @@ def test_law_layer_and_head_change_what_is_drawn(fresh: Page):
 
     mean = weights()
     fresh.focus("[data-key='head null']")
-    fresh.keyboard.press("ArrowRight")  # from the last choice to the first
+    fresh.keyboard.press("ArrowRight")  # from the last control to the first
     assert "head 1)" in why(fresh)
     assert weights() != mean
     assert weights()[6] == f"98{NO_BREAK}%"
@@ -43,7 +43,7 @@ def test_law_layer_and_head_change_what_is_drawn(fresh: Page):
     assert fresh.inner_text(".at-x-keys p") == "German keys"
     first = fresh.locator(".at-x-queries li").first
     first.locator("button").click()
-    assert f"start of sentence 100{NO_BREAK}%" in why(fresh)  # the first token can read nothing else
+    assert f"start of sentence 100{NO_BREAK}%" in why(fresh)  # the first token can attend to nothing else
 
 
 @pages
@@ -58,7 +58,7 @@ def test_law_a_forced_token_changes_the_rest_of_the_sentence(fresh: Page):
     assert fresh.inner_text("[data-key='query 0']").endswith("forced")
     assert "its own choice was “Ich”" in why(fresh)
     shown = fresh.locator(".at-x-option[aria-pressed=true] .at-x-bar-number").inner_text()
-    assert f"a probability of {shown};" in why(fresh)  # one number, rounded once
+    assert f"a probability of {shown};" in why(fresh)  # the same number, rounded once
     assert "prefix=" in fresh.url
     fresh.click("[data-key=free]")
     fresh.wait_for_function("document.querySelector('.at-x-translation q').textContent.startsWith('Ich')")
@@ -87,7 +87,7 @@ def test_law_heads_can_be_switched_off_and_on(fresh: Page):
     assert rows[2][1] == FRAME["text"]
     assert float(rows[2][2].replace("−", "-")) < float(
         rows[0][2].replace("−", "-")
-    )  # less likely without them
+    )  # less likely without these heads
     assert fresh.locator(".at-x-off ins").count() > 0
     fresh.locator("[data-key='head cross 3 0']").tap()
     ready(fresh)
@@ -97,7 +97,7 @@ def test_law_heads_can_be_switched_off_and_on(fresh: Page):
     assert translation(fresh) == FRAME["text"]
     fresh.evaluate(
         "[1, 2, 3].forEach(i => document.querySelector(`[data-key='head encoder 0 ${i}']`).click())"
-    )  # faster than it translates
+    )  # faster than translations finish
     ready(fresh)
     assert "ablated=encoder.0.1_encoder.0.2_encoder.0.3" in fresh.url
     own = fresh.locator(".at-x-option[aria-pressed=true] .at-x-bar-number").inner_text()
@@ -189,15 +189,15 @@ def test_law_choices_made_during_a_translation_are_kept_and_computed_once(fresh:
     fresh.evaluate(COUNT)
     try:
         heads = [f"head encoder 0 {head}" for head in (1, 2)]
-        fresh.evaluate(PRESS, [*heads, "option 584", "layer 0"])  # faster than it translates
+        fresh.evaluate(PRESS, [*heads, "option 584", "layer 0"])  # faster than translations finish
         ready(fresh)
         assert "ablated=encoder.0.1_encoder.0.2&layer=0&" in fresh.url
         assert re.search(r"prefix=[\d.]+\.584&", fresh.url)
         assert "layer 1, mean of its heads" in why(fresh)
-        assert fresh.evaluate("asked") == 3  # with all heads, the same forced, and what was chosen last
+        assert fresh.evaluate("asked") == 3  # all heads; all heads with the forced token; the final choice
         fresh.evaluate(PRESS, ["head encoder 0 3"])
         ready(fresh)
-        assert fresh.evaluate("asked") == 5  # the one with all heads is known
+        assert fresh.evaluate("asked") == 5  # the translation with all heads is cached
         fresh.evaluate(PRESS, ["all on", "head 2"])
         ready(fresh)
         assert "ablated" not in fresh.url
@@ -214,7 +214,7 @@ def test_law_a_url_that_cannot_be_updated_does_not_stop_the_page(fresh: Page):
     fresh.evaluate("() => { delete history.replaceState; }")
 
 
-# What the reader has changed is said beside the translation.
+# The reader's changes are named beside the translation.
 
 NOTICES = ".at-x-notices"
 
@@ -228,7 +228,7 @@ def option(page: Page, word: str) -> None:
 
 @pages
 def test_law_a_token_kept_before_a_forced_one_is_not_called_forced(fresh: Page):
-    """With heads off, the model would choose another token here: that does not make this one forced."""
+    """A token does not count as forced just because the model, with heads off, would choose another one."""
     fresh.locator("[data-key='query 5']").click()
     fresh.locator(".at-x-option").nth(1).click()
     fresh.wait_for_selector("[data-key=undo]")
@@ -239,7 +239,7 @@ def test_law_a_token_kept_before_a_forced_one_is_not_called_forced(fresh: Page):
     ready(fresh)
     kept = fresh.locator(".at-x-top li:first-child [aria-pressed=false]")
     fresh.locator("[data-key='query 0']").click()
-    assert kept.count() == 1  # its own choice is another
+    assert kept.count() == 1  # the model's own choice differs
     assert "This one is kept, because you forced a later one." in why(fresh)
     assert fresh.inner_text(NOTICES).startswith(said)
     state = fresh.evaluate("location.hash")
@@ -273,7 +273,7 @@ def test_law_an_old_link_calls_the_last_token_of_its_prefix_forced(fresh: Page):
     assert f"prefix={ids}&forced=5&" in fresh.url
     go(
         fresh, f"#direction=en-de&text=No.&prefix={'.'.join(['509'] * 99)}"
-    )  # more than a translation may have
+    )  # more tokens than a translation may have
     count = fresh.locator(".at-x-queries li").count()
     assert count < 99
     cut = f"The translation was cut: it was stopped at {count} tokens, the limit."
@@ -373,7 +373,7 @@ def test_law_a_disabled_button_does_nothing(fresh: Page):
         for pressed in ("Enter", "Space"):
             button.focus()
             fresh.keyboard.press(pressed)
-            assert fresh.evaluate(FOCUSED) == key  # it keeps the focus
+            assert fresh.evaluate(FOCUSED) == key  # the focus stays
         settle(fresh)
         assert (fresh.url, fresh.inner_text(".at-x")) == before
 
@@ -440,7 +440,7 @@ def test_law_the_focus_stays_where_the_reader_is(fresh: Page):
     assert fresh.evaluate(FOCUSED) == "query 0"
 
 
-# Words for a first-time visitor.
+# Explanations for first-time visitors.
 
 
 @pages

@@ -1,4 +1,4 @@
-"""The explorer's page on a phone: the table of formulas, and what the tour covers."""
+"""The explorer page on a phone: the table of formulas, and what the tour covers."""
 
 import contextlib
 import itertools
@@ -96,7 +96,7 @@ def test_law_nothing_covers_the_tour(phone: Page):
     assert phone.locator("#pst-back-to-top").is_hidden()
     phone.click("[data-key=end]")
     phone.wait_for_selector(".at-x-tour", state="hidden")
-    assert phone.locator("#pst-back-to-top").is_hidden()  # nor the choices
+    assert phone.locator("#pst-back-to-top").is_hidden()  # the button does not cover the controls either
     phone.set_viewport_size({"width": 800, "height": PHONE["height"]})
     phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")
     assert phone.locator("#pst-back-to-top").is_visible()
@@ -109,7 +109,7 @@ def top(page: Page, place: str) -> float:
 
 
 @pages
-def test_law_a_new_translation_and_its_explanation_come_into_sight(phone: Page):
+def test_law_a_new_translation_and_its_explanation_scroll_into_view(phone: Page):
     phone.fill(".at-x-field input", LONG)
     assert top(phone, ".at-x-main") > PHONE["height"]
     phone.click(".at-x-go")
@@ -122,7 +122,7 @@ def test_law_a_new_translation_and_its_explanation_come_into_sight(phone: Page):
     option.click()
     phone.wait_for_selector("[data-key=undo]")
     ready(phone)
-    assert top(phone, ".at-x-option") == pytest.approx(before, abs=1)  # a second press meets the same token
+    assert top(phone, ".at-x-option") == pytest.approx(before, abs=1)  # a second press hits the same token
     phone.set_viewport_size(WIDE)
     phone.focus("[data-key='query 0']")
     phone.keyboard.press("End")

@@ -1,4 +1,4 @@
-"""The explorer's script alone, made from its source, beside an engine that answers at once."""
+"""The explorer's script on its own, bundled from source, with a stub engine that answers immediately."""
 
 import contextlib
 import tomllib
@@ -32,12 +32,12 @@ PAGE = """<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8
 <script src="_static/explorer/explorer.js"></script>"""
 LINK = "#direction=en-de&text=one+two+three"
 NOTICES = ".at-x-notices"
-PATIENCE = 10_000  # milliseconds; what waits for nothing but a wrong script need not wait for long
+PATIENCE = 10_000  # milliseconds; only a wrong script waits this long
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Write the page and its scripts, and return where the page is."""
+    """Write the page and its scripts, and return the page's address."""
     folder = tmp_path_factory.mktemp("explorer")
     files = folder / "_static" / "explorer"
     files.mkdir(parents=True)
@@ -64,7 +64,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def first(context: BrowserContext, address: str, faults: list[str]) -> Iterator[Page]:
-    """Open the page as a reader finds it: the model is not loaded."""
+    """Yield the page before the model is loaded."""
     with contextlib.closing(watched(context.new_page(), faults)) as page:
         page.goto(address)
         yield page
@@ -78,7 +78,7 @@ def loaded(context: BrowserContext, address: str, faults: list[str]) -> Page:
 
 @pytest.fixture
 def page(loaded: Page, faults: list[str]) -> Iterator[Page]:
-    """Return the loaded page with three words translated, nothing chosen, and all parts open."""
+    """Yield the loaded page with three words translated, nothing selected, and all sections open."""
     loaded.keyboard.press("Escape")  # ends a tour
     go(loaded, "#direction=en-de&text=x")
     go(loaded, LINK)
@@ -89,13 +89,13 @@ def page(loaded: Page, faults: list[str]) -> Iterator[Page]:
 
 
 def texts(page: Page, place: str) -> list[str]:
-    """Return the texts of all elements at a place of the page."""
+    """Return the text of each element that matches a selector."""
     found: list[str] = page.eval_on_selector_all(place, "all => all.map(x => x.textContent.trim())")
     return found
 
 
 def press(page: Page, *keys: str) -> None:
-    """Press the buttons with these keys; what is translated because of one is shown before the next."""
+    """Press the buttons with these keys, and let each resulting translation appear before the next press."""
     page.evaluate(
         """async keys => {
           for (const key of keys) {
@@ -113,7 +113,7 @@ def status(page: Page) -> str:
 
 
 def translated(page: Page) -> list[dict[str, Any]]:
-    """Return what the engine was asked to translate."""
+    """Return the options of each `translate` call to the engine."""
     found: list[dict[str, Any]] = page.evaluate(
         "asked.filter(([call]) => call === 'translate').map(([, x]) => x)"
     )
@@ -121,7 +121,7 @@ def translated(page: Page) -> list[dict[str, Any]]:
 
 
 def answer(page: Page, **options: object) -> dict[str, Any]:
-    """Return what the engine says to a sentence of three words."""
+    """Return the engine's answer for a sentence of three words."""
     wanted = {"direction": "en-de", "text": "one two three", **options}
     found: dict[str, Any] = page.evaluate("options => answer(options)", wanted)
     return found
@@ -180,16 +180,16 @@ def test_law_each_wrong_script_is_still_a_program(first: Page):
         first.evaluate("source => { new Function(source); }", changed)
 
 
-# What attention is drawn, lit and said.
+# Attention that is drawn, highlighted, and announced.
 
 
-SPACE = "\u00a0"  # a number and its sign stay on one line
+SPACE = "\u00a0"  # no break before a percent sign
 NAMES = {"encoder": ["one", "two", "three", "end of sentence"]}
 NAMES["cross"], NAMES["decoder"] = NAMES["encoder"], ["start of sentence", "w10", "w20", "w30"]
 
 
 def said(name: str) -> str:
-    """Return a name as a part of a sentence: a word is quoted, a sign is not."""
+    """Return a label as it appears in a sentence: a word in quotes, the name of a special token without."""
     return name if " " in name else f"“{name}”"
 
 
@@ -257,7 +257,7 @@ def test_law_curves_words_and_weights_are_those_of_the_chosen_heads(
     assert texts(page, ".at-x-stage > div > p") == [f"{heading[0]} keys", f"{heading[1]} queries"]
 
 
-def test_law_keys_and_buttons_walk_through_the_translation_and_say_what_is_read(page: Page):
+def test_law_keys_and_buttons_step_through_the_translation_and_announce_what_is_read(page: Page):
     page.focus("[data-key='query 0']")
     for key, step in (
         ("ArrowDown", 1),
@@ -279,7 +279,7 @@ def test_law_keys_and_buttons_walk_through_the_translation_and_say_what_is_read(
     shown = f"“w20”, probability 49.0{SPACE}%, attends to {weights} (layer 4, mean of its heads)."
     assert status(page) == shown
     page.keyboard.press("Shift+Tab")
-    for _ in range(2):  # the second time, there is nothing before
+    for _ in range(2):  # the second time, it is already at the first token
         page.keyboard.press("Enter")
         assert "Why w10?" in why(page)
     assert "“w10”, probability" in status(page)
@@ -287,7 +287,7 @@ def test_law_keys_and_buttons_walk_through_the_translation_and_say_what_is_read(
     assert page.is_disabled("[data-key='One token back']")
 
 
-def test_law_hovering_lights_what_a_token_reads_and_chooses_nothing(page: Page):
+def test_law_hovering_highlights_what_a_token_reads_and_selects_nothing(page: Page):
     page.tap("[data-key='query 1']")
     chosen = texts(page, ".at-x-keys i")
     assert chosen == [f"{share}{SPACE}%" for share in (55, 40, 45, 50)]
@@ -357,7 +357,7 @@ def test_law_only_what_the_reader_forced_is_called_forced_and_released(page: Pag
     assert page.inner_text("[data-key='free all']") == "Let the model choose every token again"
     press(page, "query 0")
     assert page.inner_text("[data-key=free]") == "Let the model choose again from here"
-    assert page.locator("[data-key='free all']").count() == 0  # it would do the same
+    assert page.locator("[data-key='free all']").count() == 0  # it would have the same effect
     press(page, "head cross 2 0")
     assert both in page.inner_text(NOTICES)
     press(page, "all on", "query 2")
@@ -383,7 +383,7 @@ def test_law_undo_removes_the_whole_forced_prefix(page: Page):
     assert page.evaluate(FOCUSED) == "query 2"
     assert "prefix=" not in page.url
     press(page, "layer cross 3")
-    assert translation(page).split()[0] != "w10"  # nothing holds the first words any more
+    assert translation(page).split()[0] != "w10"  # the first words are no longer forced
     assert page.inner_text(NOTICES).startswith("5 of 60 heads are off")
 
 
@@ -423,7 +423,7 @@ def test_law_a_head_is_switched_off_and_on_and_the_difference_is_shown(page: Pag
 
 
 def off(*heads: tuple[int, int]) -> str:
-    """Return what a link says of heads of the cross-attention that are off: layer and head, from 0."""
+    """Return the part of a link that lists cross-attention heads that are off: layer and head, from 0."""
     return f"&ablated={'_'.join(f'cross.{layer}.{head}' for layer, head in heads)}"
 
 
@@ -564,7 +564,7 @@ def test_law_an_invalid_link_is_ignored(page: Page, fragment: str):
 
 
 def opened(page: Page, name: str, index: str, more: str = "") -> None:
-    """Open a number of a tensor, which is explained at once."""
+    """Open a number of a tensor, and check that it is explained."""
     go(page, f"{LINK}{more}&tensor={name}&at={index}")
     settle(page)
     assert page.locator(".at-x-number .at-x-same").is_visible()
@@ -579,7 +579,7 @@ def cells(page: Page) -> list[list[str]]:
 
 
 def written(page: Page, name: str, *index: int) -> str:
-    """Return the number at a place of a tensor, as the page writes it."""
+    """Return a tensor element in the page's number format."""
     value: float = page.evaluate("([name, index]) => tensorValue(name, index)", [name, [*index]])
     return f"{float(f'{value:.3g}'):g}".replace("-", "−")
 
@@ -668,7 +668,7 @@ def test_law_a_press_in_the_map_opens_the_tensor_at_the_token_in_focus(page: Pag
     assert page.url.endswith("&tensor=probabilities&at=2.30")
 
 
-def test_law_a_small_number_that_differs_from_its_formula_is_told(page: Page):
+def test_law_a_small_number_that_differs_from_its_formula_is_reported(page: Page):
     page.evaluate("""() => {
       const { provenance } = EngineClient.prototype;
       EngineClient.prototype.provenance = async function (...place) {
@@ -686,10 +686,10 @@ def test_law_a_small_number_that_differs_from_its_formula_is_told(page: Page):
         page.evaluate("mend()")
 
 
-# Other searches, the tour, and the sentence.
+# Other search methods, the tour, and the sentence.
 
 
-def test_law_searches_are_compared_said_and_forgotten_with_the_sentence(page: Page):
+def test_law_searches_are_compared_announced_and_discarded_with_the_sentence(page: Page):
     page.fill(".at-x-searches input[type=number]", "7")
     page.locator(".at-x-searches input[type=range]").fill("0.5")
     page.click(".at-x-searches button")
@@ -756,7 +756,7 @@ def test_law_choosing_a_direction_inserts_a_sentence_in_its_source_language(page
     assert main.evaluate("x => +getComputedStyle(x).opacity") == 1
     field.fill(shown)
     german.check(force=True)
-    assert field.input_value() == "w10 w20 w30"  # typed: its translation
+    assert field.input_value() == "w10 w20 w30"  # a typed sentence is replaced by its translation
     english.check(force=True)
     assert field.input_value() == "one two three"
     field.fill("one two")
@@ -788,7 +788,7 @@ def test_law_an_example_is_translated_without_a_word_on_the_previous_sentence(pa
           new MutationObserver(() => said.push(live.textContent)).observe(live, { childList: true });
         }"""
     )
-    page.fill(".at-x-field input", "one two")  # what is typed, and not yet translated, is another matter
+    page.fill(".at-x-field input", "one two")  # text typed but not yet translated does not count
     settle(page)
     previous = "The translation below belongs to the previous sentence."
     assert page.evaluate("said") == [previous]
@@ -834,7 +834,7 @@ def test_law_an_empty_sentence_is_refused_beside_its_field(page: Page):
 
 def test_law_a_slow_translation_is_announced_and_can_be_canceled(page: Page):
     page.evaluate("() => { window.door = new Promise(open => { window.openDoor = open; }); }")
-    page.fill(".at-x-field input", "four " * 60)  # long enough to be said to take long
+    page.fill(".at-x-field input", "four " * 60)  # long enough for a message that it takes long
     page.focus(".at-x-field input")
     page.keyboard.press("Enter")
     assert page.inner_text(".at-x-form > .at-x-note").startswith("This may take a while")

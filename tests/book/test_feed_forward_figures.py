@@ -1,4 +1,4 @@
-"""The drawings of the chapter on the feed-forward network show the numbers that they are given."""
+"""The drawings of the chapter on the feed-forward network show the given numbers."""
 
 import pytest
 import torch
@@ -10,12 +10,12 @@ from annotated_transformer.book.palette import INK, QUERY, VALUE
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
 def places(slope):
-    """Return the words in the plane of the hidden units."""
+    """Return each word's point in the plane of the hidden units."""
     points = torch.tensor(list(figures.CASES), dtype=torch.float64)
     return dict(zip(figures.CASES.values(), figures.bend(points, slope), strict=True))
 

@@ -1,4 +1,4 @@
-"""What a figure promises: the same bytes, the page's colors, words for everyone, letters for a phone."""
+"""Figures are reproducible, use the page's colors, have alt texts, and stay legible on a phone."""
 
 import base64
 import re
@@ -76,7 +76,7 @@ def test_law_ink_follows_the_theme_and_role_colors_do_not():
 
 
 class Reader(HTMLParser):
-    """The tags of a page with their attributes, and its text."""
+    """Collects the tags of a page with their attributes, and its text."""
 
     def __init__(self, page):
         super().__init__()
@@ -99,7 +99,7 @@ def test_law_a_figure_has_its_number_title_picture_alt_text_and_caption():
     assert seen.found["a"] == [{"class": "at-figure-number", "href": "#figure-3-1"}]
     (image,) = seen.found["img"]
     assert (image["class"], image["alt"]) == ("at-svg", ALT)
-    assert "script" not in seen.found  # without a map
+    assert "script" not in seen.found  # because there is no attention map
     assert decoded(page._repr_html_()) == svg(plot())
 
 
@@ -230,7 +230,7 @@ def test_law_an_arrow_between_boxes_runs_from_side_to_side(x, y, sides):
     draw_arrow(ax, here, there)
     (arrow,) = ax.patches
     assert arrow._posA_posB == [getattr(here, sides[0]), getattr(there, sides[1])]
-    assert (arrow.shrinkA, arrow.shrinkB) == (0, 0)  # the tip lies on the edge, not before it
+    assert (arrow.shrinkA, arrow.shrinkB) == (0, 0)  # the tip touches the edge
 
 
 def test_law_an_arrow_may_run_from_a_point_to_a_box():

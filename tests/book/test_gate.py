@@ -1,6 +1,6 @@
-"""What keeps the chapters honest: no change that makes one untrue passes `make test`.
+"""`make test` catches changes that make a chapter's text or outputs wrong.
 
-Its stages `fresh` and `chapters-run` are run here as they are, on a small copy of the project.
+Runs its actual stages `fresh` and `chapters-run` on a small copy of the project.
 """
 
 import ast
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def make(run):
-    """Call a target of the copy's Makefile with this environment, whatever its age."""
+    """Run a target of the copy's Makefile with this environment, even if it is out of date."""
     return lambda target: run("make", "-o", ".venv/ready", f"RUN={sys.executable}", target)
 
 
@@ -45,7 +45,7 @@ def twin(copy, name):
 
 
 def test_law_a_chapter_is_fresh_until_a_cell_of_source_or_notebook_changes(built, make):
-    assert make("fresh").returncode == 0  # the control: without it, red would prove nothing
+    assert make("fresh").returncode == 0  # control: otherwise a failure would prove nothing
     for name, old, new in (
         ("02_code", "range(1, 20)\n", "range(1, 21)\n"),
         ("03_prose", "The first token looks", "The first token looms"),
@@ -67,21 +67,19 @@ def test_law_a_changed_output_fails_and_a_changed_picture_does_not(built, make):
     _, notebook = twin(built, "02_outputs")
     change(notebook, '"At 19 tokens 47% of', '"At 19 tokens 48% of')  # a sentence
     change(notebook, "**0.474** (claimed", "**0.475** (claimed")  # a claim
-    change(
-        notebook, "0.47: always &lt; ½.", "0.48: always &lt; ½."
-    )  # an alt text, where only a browser reads it
-    change(notebook, "2 rows; row i reads the first", "2 rows; row i reads the last")  # a frame's
+    change(notebook, "0.47: always &lt; ½.", "0.48: always &lt; ½.")  # an alt text
+    change(notebook, "2 rows; row i reads the first", "2 rows; row i reads the last")  # a frame's alt text
     change(notebook, '"        [ True,  True]])"', '"        [ True, False]])"')  # a printed tensor
     change(notebook, '"✓ a square', '"✗ a square')  # a verdict
     _, pixels = twin(built, "03_pixels")
     text = re.sub(r"base64,\w{100}", "base64," + "A" * 100, pixels.read_text("utf-8"))
     pixels.write_text(re.sub(r'data-drawn=\\"\w+', 'data-drawn=\\"01234567', text), "utf-8")
-    assert make("fresh").returncode == 0  # the cells are still the source's: only execution tells
+    assert make("fresh").returncode == 0  # the cells still match the source: only execution shows it
     result = make("chapters-run")
     assert result.returncode != 0
     assert "6 failed" in result.stdout
     assert "03_pixels.ipynb::" not in result.stdout  # test_drawn.py notices that
-    assert "01_fixture.ipynb::" not in result.stdout  # the control: the chapter as built is green
+    assert "01_fixture.ipynb::" not in result.stdout  # control: the chapter passes as built
 
 
 def test_law_a_changed_line_of_a_shown_function_fails(built, make):
@@ -94,7 +92,7 @@ def test_law_a_changed_line_of_a_shown_function_fails(built, make):
 
 
 def unexecuted(notebook):
-    """Return the cells without the outputs that nbval would compare."""
+    """Return the cells that lack the outputs that nbval would compare."""
     wrong = []
     for cell in notebook.cells:
         if cell.cell_type != "code" or "nbval-ignore-output" in cell.metadata.get("tags", []):

@@ -1,4 +1,4 @@
-"""The glossary: the terms of the chapters' front matter, and that it renders when there are none."""
+"""The glossary lists the terms of the chapters' front matter, and renders even if there are none."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ TERMS = """terms:
 
 
 def small_book(folder: Path, terms: str) -> Path:
-    """Write a book of one finished chapter, one planned chapter and the glossary."""
+    """Write a book of one finished chapter, one planned chapter, and the glossary."""
     chapter = f"---\njupytext: {{}}\n{terms}---\n\n# Looking around\n\nA sentence about zebras.\n"
     pages = {
         "planned.yml": LIST,

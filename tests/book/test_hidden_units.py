@@ -1,4 +1,4 @@
-"""What the tools for hidden units promise: they read what the network computes, and undo changes."""
+"""The tools for hidden units read the network's activations and undo changes."""
 
 import pytest
 import torch
@@ -44,7 +44,7 @@ def test_law_the_units_are_those_after_the_activation_bottom_up(encoder, x):
     assert not network.activation._forward_hooks
 
 
-def test_law_the_networks_come_in_their_order(encoder):
+def test_law_the_networks_are_returned_in_layer_order(encoder):
     assert feed_forward_networks(encoder) == [layer.feed_forward for layer in encoder.layers]
 
 

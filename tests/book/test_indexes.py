@@ -1,4 +1,4 @@
-"""The index of figures and equations: nothing is missing, and each link leads to what it names."""
+"""The index of figures and equations is complete, and each link leads to the item it names."""
 
 import json
 import re
@@ -22,7 +22,7 @@ TESTS = marked_tests(ROOT / "tests")
 
 
 def notebook(folder: Path, markdown: str, output: str = "") -> Path:
-    """Write a notebook with one cell of text, and one of code with an output."""
+    """Write a notebook with one Markdown cell and one code cell with an output."""
     cells = [
         {"cell_type": "markdown", "source": [markdown]},
         {"cell_type": "code", "source": [], "outputs": [{"data": {"text/html": [output]}}]},
@@ -49,7 +49,7 @@ def test_law_every_labeled_equation_is_listed_with_its_test(number):
     assert [one.label for one in found] == re.findall(r"^\$\$ \((eq-[a-z0-9-]+)\)$", source, re.MULTILINE)
     for one in found:
         assert one.formula.strip(), one
-        assert "$" not in one.formula, one  # one formula, not what lies between two
+        assert "$" not in one.formula, one  # one formula, not the text between two
         assert one.tests, one
         assert all(f"def {name}(" in (ROOT / file).read_text("utf-8") for file, name in one.tests), one
 

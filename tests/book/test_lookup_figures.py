@@ -1,4 +1,4 @@
-"""The drawings of the chapter on queries, keys and values show the numbers that they are given."""
+"""The drawings of the chapter on queries, keys, and values show the given numbers."""
 
 import pytest
 from matplotlib.colors import to_rgba
@@ -13,7 +13,7 @@ WORDS = [f"w{number}" for number in range(16)]
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 

@@ -1,4 +1,4 @@
-"""The drawings of the chapter on masking show the masks and numbers that they are given."""
+"""The drawings of the chapter on masking show the given masks and numbers."""
 
 import math
 
@@ -24,7 +24,7 @@ MASKS = {
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
@@ -39,7 +39,7 @@ def test_law_the_first_figure_shows_the_scores_the_mask_and_both_sets_of_weights
     fig = figures.draw_with_and_without(WORDS, [[0, 3, 1], [1, 1, 0], [1, 0, 0]], mask, plain, masked)
     assert texts(fig).count("−∞") == 3
     assert {"0.09", "0.73", "0.18", "softmax", "softmax of each row", "$M$"} <= set(texts(fig))
-    assert hatched(fig) == 6  # of M and of the weights below
+    assert hatched(fig) == 6  # three each in M and in the weights below
     svg(fig)
 
 
@@ -69,8 +69,8 @@ def test_law_all_runs_are_drawn_and_named():
     assert texts(fig) == list(runs)
     assert ax.lines[0].get_ydata()[0] == math.log(10)
     looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines[1:]}
-    assert len(looks) == len(runs)  # so that they can be told apart without their colors
-    assert ax.get_ylim()[0] < 0  # so that a loss of 0 does not lie on the axis
+    assert len(looks) == len(runs)  # so that they can be distinguished without color
+    assert ax.get_ylim()[0] < 0  # so that a loss of 0 is not drawn on the axis
     svg(fig)
 
 

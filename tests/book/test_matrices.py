@@ -1,4 +1,4 @@
-"""What the matrices of the book's drawings promise: the right number in the right cell, lit and hatched."""
+"""Matrices in figures show the right number in the right cell, with the right highlights and hatching."""
 
 import pytest
 import torch
@@ -21,14 +21,14 @@ NUMBERS = torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 
 
 def drawn(numbers=NUMBERS, **options):
-    """Draw a matrix at (2, 3), and return its axes and box."""
+    """Draw a matrix at (2, 3) and return its axes and box."""
     _, ax = new_canvas(14.0, 10.0)
     box = draw_matrix(ax, 2.0, 3.0, numbers, color=palette.KEY, size=(1.0, 0.5), **options)
     return ax, box
 
 
 def words(ax):
-    """Return the texts of a drawing by their place."""
+    """Return the texts of a drawing by their position."""
     return {
         tuple(round(float(c), 2) for c in text.get_position()): text for text in ax.texts if text.get_text()
     }
@@ -169,7 +169,7 @@ def test_law_a_matrix_is_legible_on_a_phone():
         axes=("queries", "keys"),
     )
     alt = "A matrix of two rows and three columns, from zero to five."
-    show_figure(fig, number="1.1", title="Six numbers", alt=alt, caption="Six.")  # else it raises
+    show_figure(fig, number="1.1", title="Six numbers", alt=alt, caption="Six.")  # or it raises
 
 
 @pytest.mark.message

@@ -1,4 +1,4 @@
-"""What the drawings of the multi-head chapter show: their numbers, their names, and room for a phone."""
+"""The figures of the multi-head chapter show the right numbers and names, and fit a phone."""
 
 import re
 
@@ -10,7 +10,7 @@ from annotated_transformer.book.figures import svg
 
 
 def written(fig):
-    """Return the words of a drawing, in their order; to draw it checks that it is legible."""
+    """Return the text of a drawing in order; `svg` also checks that it is legible."""
     return re.findall(r">([^<>\n]+)</(?:text|tspan)>", svg(fig))
 
 
@@ -53,8 +53,8 @@ def test_law_a_sum_of_heads_has_the_numbers_of_both_terms_and_twice_the_sum():
     heads = torch.tensor([[1.0, 2], [3, -1]])
     blocks = torch.tensor([[[1.0, 0, 20], [0, 1, 1]], [[1, 1, 0], [2, 0, 1]]])
     words = written(figures.draw_sum_of_heads(heads, blocks))
-    assert count(words, "22") == 1  # 1 · 20 + 2 · 1, head 1's term
-    assert count(words, "21") == 2  # with head 2's −1, in both outputs
+    assert count(words, "22") == 1  # 1 · 20 + 2 · 1, the term of head 1
+    assert count(words, "21") == 2  # plus −1 from head 2, in both outputs
     assert {"concat", "output", "the same output", "+"} <= set(words)
 
 
@@ -64,7 +64,7 @@ def test_law_entries_are_colored_by_the_head_that_they_were_made_for():
     fig = figures.draw_splits(projected, {"right": right, "wrong": wrong})
     hatched = [bool(patch.get_hatch()) for patch in fig.axes[0].patches if not patch.get_fill()]
     assert hatched[:16] == [False, False, True, True] * 4
-    assert hatched[16:32] == [False] * 8 + [True] * 8  # split the right way
+    assert hatched[16:32] == [False] * 8 + [True] * 8  # split correctly
     assert hatched[32:] == [False, False, True, True] * 4  # each head is mixed
     assert count(written(fig), "13") == 3
 

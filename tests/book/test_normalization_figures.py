@@ -1,4 +1,4 @@
-"""The drawings of the chapter on Add & Norm show the numbers that they are given."""
+"""The drawings of the chapter on Add & Norm show the given numbers."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ WORDS = ["cats", "chase", "mice"]
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
@@ -47,7 +47,7 @@ def test_law_post_norm_has_its_norms_on_the_stream_and_pre_norm_on_the_branch():
     streams = sorted(places["$x$"])
     norms = sorted(places["norm"])
     assert norms[:2] == [streams[0]] * 2  # post-norm
-    assert min(norms[2:]) > streams[1] + 1  # pre-norm: beside its stream
+    assert min(norms[2:]) > streams[1] + 1  # pre-norm: beside the stream
     assert places["final norm"][0] == pytest.approx(streams[1], abs=1)
     assert len(places["dropout"]) == len(places["+"]) == 4
     svg(fig)

@@ -1,4 +1,4 @@
-"""Every page of the book, looked at in a browser: offline, formulas, sliders, access, phone, night."""
+"""Every page, checked in a browser: offline use, formulas, sliders, accessibility, phone, dark mode."""
 
 import contextlib
 import functools
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.page
 
 
 def documents() -> list[str]:
-    """Return the name of every page that the table of contents asks for."""
+    """Return the name of every page in the table of contents."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     return [toc["root"], *(chapter["file"] for part in toc["parts"] for chapter in part["chapters"])]
 
@@ -37,13 +37,13 @@ def book() -> Iterator[str]:
 
 
 def resize(page: Page, size: dict[str, int]) -> None:
-    """Give the page another size, and the frames that its script needs to notice."""
+    """Resize the page, and wait until its script has noticed."""
     page.set_viewport_size(size)
     page.evaluate("new Promise(done => setTimeout(() => requestAnimationFrame(done), 100))")
 
 
 def watch(context: BrowserContext, address: str, faults: list[str]) -> Page:
-    """Open a page that stops and notes what leaves the machine, what is missing, what the console says."""
+    """Open a page that blocks external requests, and records them, missing files, and console messages."""
 
     def leave(route, request) -> None:
         faults.append(f"request leaves the machine: {request.url}")
@@ -58,7 +58,7 @@ def watch(context: BrowserContext, address: str, faults: list[str]) -> Page:
 
 
 def formula_faults(page: Page) -> list[str]:
-    """Return the formulas that were not set while the book was built, or set as an error."""
+    """Report formulas that were not typeset when the book was built, or were typeset as an error."""
     unset = page.evaluate(
         "[...document.querySelectorAll('.math')].filter(m => m.querySelectorAll('mjx-container').length != 1)"
         ".map(m => 'formula not set: ' + m.textContent)"
@@ -68,7 +68,7 @@ def formula_faults(page: Page) -> list[str]:
 
 
 def overflow_faults(page: Page) -> list[str]:
-    """Return by how much the page, not a box in it, is wider than the screen."""
+    """Report the page's width if the page itself, not a box in it, is wider than the screen."""
     wide, screen = page.evaluate(
         "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
     )
@@ -76,7 +76,7 @@ def overflow_faults(page: Page) -> list[str]:
 
 
 def code_faults(page: Page) -> list[str]:
-    """Return the code of which a line of at most 88 columns does not fit its box."""
+    """Report code whose lines have at most 88 columns but overflow their box."""
     return page.evaluate(
         """() => [...document.querySelectorAll("article .highlight pre")]
           .filter(pre => pre.clientWidth && pre.scrollWidth > pre.clientWidth + 1)
@@ -86,7 +86,7 @@ def code_faults(page: Page) -> list[str]:
 
 
 def picture_faults(page: Page) -> list[str]:
-    """Return the pictures that are described in fewer than 8 words, and how many drawings stayed images."""
+    """Report alt texts of fewer than 8 words, and how many drawings were not replaced by inline SVG."""
     drawn = page.evaluate(
         "[...document.querySelectorAll('article :is(img:not(.toggler), svg[role=img]:not([data-icon]))')]"
         ".map(p => [p.tagName.toLowerCase(), p.alt ?? p.getAttribute('aria-label') ?? ''])"
@@ -97,7 +97,7 @@ def picture_faults(page: Page) -> list[str]:
 
 
 def slider_faults(page: Page) -> list[str]:
-    """Return the sliders that do not move, with their drawing, from end to end by keyboard."""
+    """Report sliders that cannot be moved, with their drawing, from end to end by keyboard."""
     faults = []
     for number, figure in enumerate(page.query_selector_all("figure.at-slider"), start=1):
         slider, output = figure.query_selector("label input[type=range]"), figure.query_selector("output")
@@ -124,8 +124,8 @@ def slider_faults(page: Page) -> list[str]:
     return faults
 
 
-# Thousands of colored words in code make axe slow. Leave one word of each color in each kind of block. The
-# parts of a drawing, whose colors are fills, and of a set formula, whose glyphs are no text, tell it nothing.
+# Thousands of colored words in code make axe slow. Leave one word of each color in each kind of block. Axe
+# learns nothing from parts of drawings, which are fills, or of formulas, whose glyphs are not text.
 THIN = """() => {
   const mute = "svg[role=img] > :not(title), mjx-container > mjx-math > *";
   document.querySelectorAll(mute).forEach((part) => part.remove());
@@ -139,7 +139,7 @@ THIN = """() => {
 
 
 def axe_faults(page: Page, theme: str) -> list[str]:
-    """Return what axe finds serious or critical: by day by all rules, by night by that on contrast."""
+    """Report serious and critical axe violations: all rules in light mode, only contrast in dark mode."""
     page.emulate_media(color_scheme=theme)
     page.wait_for_function(f"['{theme}', undefined].includes(document.documentElement.dataset.theme)")
     page.evaluate(THIN)
@@ -149,9 +149,9 @@ def axe_faults(page: Page, theme: str) -> list[str]:
 
 
 def inspect(browser: Browser, address: str, name: str, patience: float = 30_000) -> list[str]:
-    """Return everything that is wrong with one page, wide and narrow, by day and by night.
+    """Report all faults of a page, wide and narrow, in light and dark mode.
 
-    It waits `patience` milliseconds for drawings that are still images.
+    Waits at most `patience` milliseconds for drawings that are still images.
     """
     faults: list[str] = []
     with contextlib.closing(
@@ -160,7 +160,7 @@ def inspect(browser: Browser, address: str, name: str, patience: float = 30_000)
         page = watch(context, address, faults)
         page.goto(address + name)
         page.wait_for_load_state("load")
-        with contextlib.suppress(PlaywrightTimeout):  # figures get into the page when the browser has time
+        with contextlib.suppress(PlaywrightTimeout):  # figures are inserted when the browser is idle
             page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=patience)
         page.evaluate("document.querySelectorAll('details.at-asked').forEach((asked) => (asked.open = true))")
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
@@ -252,7 +252,7 @@ def test_law_formulas_and_theme_need_no_script(browser: Browser, book: str, name
 def test_law_the_theme_is_known_before_the_first_paint(browser: Browser, book: str, chosen, system, shown):
     with contextlib.closing(browser.new_context(color_scheme=system)) as context:
         page = context.new_page()
-        page.route("**/*.js*", lambda route: route.abort())  # whatever scripts would do later
+        page.route("**/*.js*", lambda route: route.abort())  # so that later scripts have no effect
         if chosen:
             page.add_init_script(f"localStorage.setItem('mode', '{chosen}')")
         page.goto(f"{book}chapters/notation.html")
@@ -318,7 +318,7 @@ def test_law_the_focused_element_has_a_visible_outline(browser: Browser, book: s
         assert len(seen) > 30
 
 
-# Faults of each kind, to see that the checks above can fail.
+# Faults of each kind, to show that the checks above can fail.
 FAULTY = {
     "request leaves the machine: https://example.org/x.png": "<img src='https://example.org/x.png' alt='x'>",
     "missing: ": "<link rel='stylesheet' href='nowhere.css'>",

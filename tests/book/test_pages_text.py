@@ -1,4 +1,4 @@
-"""What the pages without cells state about the package, the chapters and the tests is true."""
+"""Pages without cells make true statements about the package, the chapters, and the tests."""
 
 import argparse
 import ast
@@ -32,7 +32,7 @@ NUMBERS = dict(
 
 
 def axes(code: str) -> set[str]:
-    """Return the names of axes that the shapes in a module's signatures use."""
+    """Return the axis names used in the shapes of a module's signatures."""
     found = set()
     for shape in SHAPE.findall(code):
         for word in shape.split():
@@ -43,7 +43,7 @@ def axes(code: str) -> set[str]:
 
 
 def rows(page: str, heading: str) -> list[list[str]]:
-    """Return the cells of each row, heads aside, of the tables in a section of a page."""
+    """Return the cells of each row, except headers, of the tables in a section of a page."""
     section = re.split(r"^## ", page, flags=re.MULTILINE)
     (text,) = [part for part in section if part.startswith(heading + "\n")]
     lines = [line for line in text.splitlines() if line.startswith("|")]
@@ -78,7 +78,7 @@ def test_law_each_symbol_of_the_notation_is_used_in_a_chapter():
         cells += [row[0] for row in rows(notation, heading)]
     symbols = [symbol for cell in cells for symbol in re.findall(r"\$([^$]+)\$", cell)]
     assert len(symbols) >= 15
-    plain = re.sub(r"\\(?:Q|K|V)\b", lambda name: name[0][1:], used)  # \Q is a Q in its color
+    plain = re.sub(r"\\(?:Q|K|V)\b", lambda name: name[0][1:], used)  # \Q is a colored Q
     plain = re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", plain)
     for symbol in symbols:
         assert re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", symbol) in plain, symbol
@@ -152,7 +152,7 @@ def test_law_the_preface_names_the_licenses_of_the_vendored_software():
     assert "SIL Open Font License" in (static / "fonts" / "OFL.txt").read_text("utf-8") or not fonts
 
 
-REFERENCE = {  # what is compared, in the words of the preface; the file of its test, and how its name begins
+REFERENCE = {  # the preface's words for what is compared; the test's file and name prefix
     "Attention,": ("attention", "attention_matches_pytorch"),
     "multi-head attention": ("multi_head_attention", "multi_head_matches_pytorch"),
     "layer normalization": ("normalization", "layer_norm_matches_pytorch"),
@@ -236,7 +236,7 @@ def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
         (tmp_path / f"train.{language}").write_text(f"{word}\n{word} 2\n", encoding="utf-8")
     assert "If there are only `train` files, they are split like `toy`." in GUIDE
     assert "split_by_sentence(" in inspect.getsource(READERS["files"])
-    assert set(load_corpus("files", folder=tmp_path).splits) == {"train"}  # too few
+    assert set(load_corpus("files", folder=tmp_path).splits) == {"train"}  # too few pairs to split
     assert set(READERS) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
 
 
@@ -252,7 +252,7 @@ def test_law_each_train_option_in_the_guides_table_exists():
 def test_law_each_command_that_the_guide_shows_is_one():
     blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
     lines = [line.split()[1:] for line in blocks.splitlines() if line.startswith("annotated-transformer ")]
-    assert [name for name, *_ in lines] == ["download", "train"]  # the page runs the others
+    assert [name for name, *_ in lines] == ["download", "train"]  # the page executes the others
     for name, *arguments in lines:
         parser = argparse.ArgumentParser(exit_on_error=False)
         COMMANDS[name].add_options(parser)
@@ -272,7 +272,7 @@ def test_law_each_option_in_the_guides_text_exists():
         for option in re.findall(r"(?<!\S)--[\w-]+", code[1:])
     }
     assert {"--input", "--nbest", "--no-split", "--source", "--start"} <= named
-    assert named - {"--nproc-per-node", "--test"} <= known  # of torchrun and of a benchmark
+    assert named - {"--nproc-per-node", "--test"} <= known  # options of torchrun and of a benchmark
 
 
 def test_law_the_benchmark_table_labels_differences_in_training_data():

@@ -1,4 +1,4 @@
-"""The drawings of the chapter on positional encoding show the numbers that they are given."""
+"""The drawings of the chapter on positional encoding show the given numbers."""
 
 import math
 
@@ -13,12 +13,12 @@ from annotated_transformer.model.positional_encoding import sinusoids
 
 
 def written(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
 def hands(ax, color):
-    """Return where each hand of this color ends, seen from its clock's center."""
+    """Return the tip of each hand of this color, relative to the center of its clock."""
     lines = [line for line in ax.lines if line.get_color() == color and len(line.get_xdata()) == 2]
     return [
         (line.get_xdata()[1] - line.get_xdata()[0], line.get_ydata()[1] - line.get_ydata()[0])

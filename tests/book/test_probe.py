@@ -1,4 +1,4 @@
-"""What a probe promises: it finds what a linear map can find, on samples that it was not fitted to."""
+"""A probe finds what a linear map can find, evaluated on held-out samples."""
 
 import torch
 
@@ -37,7 +37,7 @@ def test_law_a_probe_finds_a_label_only_if_it_shifts_the_vectors():
 
 def test_law_a_probe_is_judged_on_held_out_samples_only():
     rng = torch.Generator().manual_seed(0)
-    vectors = torch.randn(40, 60, generator=rng, dtype=torch.float64)  # wide enough to learn by heart
+    vectors = torch.randn(40, 60, generator=rng, dtype=torch.float64)  # wide enough to memorize the samples
     labels, held_out = torch.randint(2, (40,), generator=rng), torch.arange(40) >= 20
     assert probe_accuracy(vectors, labels, held_out) < 0.9
     again = torch.cat([vectors[:20], vectors[:20]]), torch.cat([labels[:20], labels[:20]])

@@ -1,4 +1,4 @@
-"""What a machine can check in prose: terms before their chapter, typed numbers, absolute words."""
+"""Automatic checks of the prose: terms of later chapters, typed numbers, and absolute words."""
 
 import json
 import re
@@ -62,9 +62,9 @@ def ahead(text, name="03_here.md"):
         ("Two vocabularies and two losses.", ["vocabulary", "loss"]),
         ("Self-attention is self attention.", ["self attention"]),
         ("Encoder–decoder, encoder-decoder.", ["encoder"]),
-        ("Cross-entropy", []),  # an earlier chapter's
+        ("Cross-entropy", []),  # a term of an earlier chapter
         ("Cross-entropy and entropy", ["entropy"]),
-        ("A query asks by attention.", []),  # its own
+        ("A query asks by attention.", []),  # its own terms
         ("A header and an encoderette.", []),
         ("`encoder`, $encoder$, [x](encoder.html), https://encoder.org", []),
         ("```sh\nencoder\n```", []),
@@ -200,14 +200,14 @@ SOLUTION = CODE.format(":tags: [solution]\n\nbeta = 0.98")
         ("It has 12,345.7 in all, or 12,345.6.", ["12,345.6"]),
         ("It is 47 % of it, $47\\%$, or 48 %.", ["48 %"]),
         ("It falls to 0.314.", []),  # computed by the figure's cell
-        ("It falls from 9.87.", ["9.87"]),  # typed there, and typed here
+        ("It falls from 9.87.", ["9.87"]),  # typed in both places
         ("The paper has 25.81.", []),
         ("> We have 25.81.", []),
         ("They have 25.81 {cite}`vaswani2017attention`.", []),
         ("The paper says so. We have 25.81.", ["25.81"]),
         ("From the paper:\n\n| h | BLEU |\n| --- | --- |\n| 8 | 25.81 |", []),
         ("From us:\n\n| h | BLEU |\n| --- | --- |\n| 8 | 25.81 |", ["25.81"]),
-        ("The largest is 3.4e38 <!-- typed: 3.4e38 -->", ["3.4e38"]),  # it says 3.4
+        ("The largest is 3.4e38 <!-- typed: 3.4e38 -->", ["3.4e38"]),  # reads as 3.4
         ("The largest is 65.504 <!-- typed: 65.504, of the format -->", []),
         ("The largest is 65.504 <!-- typed: 65.503 -->", ["65.504"]),
         ("See section 3.21, figure 3.12, table 5.55 and Python 3.11.", []),

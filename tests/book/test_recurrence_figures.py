@@ -1,11 +1,11 @@
-"""The drawings of the chapter on why attention is needed show the numbers that they are given."""
+"""The drawings of the chapter on why attention is needed show the given numbers."""
 
 from annotated_transformer.book import recurrence_figures as figures
 from annotated_transformer.book.figures import svg
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 

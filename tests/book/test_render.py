@@ -1,4 +1,4 @@
-"""The rendered book's frame: what each page must carry, where links lead, which colors can be read."""
+"""Rendered pages have the required metadata, working links, and legible colors."""
 
 import html as html_module
 import html.parser
@@ -39,9 +39,9 @@ SITE = "https://the.book/"
 APP = Mock(spec=Sphinx)
 
 
-# The package has its reference.
+# The API reference.
 
-# Sphinx calls these, or one chapter draws with them; and `python -m` is described by its --help.
+# Called by Sphinx, or used by one chapter for drawing; `python -m` is documented by its --help.
 WITHOUT_REFERENCE = re.compile(
     r"annotated_transformer\.book\.(sphinx_\w+|rendering\.\w+|front\.\w+|explorer\.(?!figure)\w+|\w+_figures)"
 )
@@ -83,13 +83,13 @@ def test_law_the_preface_links_the_chapters_that_are_finished_and_no_others():
 
 
 def variables(theme: str) -> dict[str, str]:
-    """Return the colors that book.css gives to our variables in a theme."""
+    """Return the colors of our CSS variables in a theme of book.css."""
     blocks = re.findall(rf'^html\[data-theme="{theme}"\] \{{(\n  --at-[^}}]*)', CSS, re.MULTILINE)
     return dict(re.findall(r"(--at-[\w-]+): (#\w{6});", "".join(blocks)))
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colors as WCAG 2 defines it, from 1 to 21."""
+    """Return the WCAG 2 contrast ratio of two colors, from 1 to 21."""
 
     def luminance(color: str) -> float:
         parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
@@ -102,7 +102,7 @@ def contrast(one: str, other: str) -> float:
 
 def test_law_contrast_is_computed_as_wcag_defines_it():
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
-    assert contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.01)  # known to fail 4.5 by a little
+    assert contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.01)  # known to fall just short of 4.5
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -125,7 +125,7 @@ def test_law_figures_and_pages_share_their_colors():
     drawn |= {f"--at-{role.lower()}": getattr(palette, role).lower() for role in roles}
     paper = drawn.pop("--at-paper"), light.pop("--at-paper")
     assert {name: light[name] for name in drawn} == drawn
-    assert contrast(*paper) < 1.05  # paper differs by a shade that nobody sees; palette says why
+    assert contrast(*paper) < 1.05  # --at-paper differs imperceptibly; see palette for the reason
 
 
 # The Sphinx extension.
@@ -414,7 +414,7 @@ def test_law_without_scripts_the_system_chooses_the_theme():
 
 
 class Reader(html.parser.HTMLParser):
-    """What a page says of itself: its title, description, language, the ids in it, and where it leads."""
+    """Collects a page's title, description, language, ids, and links."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -466,7 +466,7 @@ def test_law_a_page_has_a_title_a_description_and_a_language(pages):
 
 
 def dead_links(pages: dict[str, dict[str, list[str]]]) -> list[str]:
-    """Return the links that lead to no page, no file or no place on the page."""
+    """Return the links whose page, file, or anchor does not exist."""
     dead = []
     for name, seen in pages.items():
         for link in {*seen["link"], *seen["resource"]}:
@@ -500,7 +500,7 @@ def test_law_pages_refer_to_other_sites_only_in_links(pages):
     for name, seen in pages.items():
         assert [link for link in seen["resource"] if urlparse(link).scheme in {"http", "https"}] == [], name
         text = (HTML / name).read_text(encoding="utf-8")
-        text = re.sub(r"base64,[\w+/=]+", "", text)  # a picture's bytes are no name
+        text = re.sub(r"base64,[\w+/=]+", "", text)  # the bytes of a picture are not text
         assert re.findall(r"cdn|jsdelivr|unpkg|thebe", text, re.IGNORECASE) == [], name
 
 
@@ -524,7 +524,7 @@ def test_law_no_type_is_printed_twice():
     types = [text for page in pages for text in type_texts(page.read_text(encoding="utf-8"))]
     assert any("Float[Tensor, '*batch queries d_k']" in text for text in types)
     assert [text for text in types if re.search(r"\b([A-Z]\w{2,})\1\b", text)] == []
-    assert re.search(r"\b([A-Z]\w{2,})\1\b", "FloatFloat[TensorTensor")  # what we look for
+    assert re.search(r"\b([A-Z]\w{2,})\1\b", "FloatFloat[TensorTensor")  # the pattern matches a repeated type
 
 
 @pytest.mark.page
@@ -539,7 +539,7 @@ def test_law_only_pages_with_formulas_ask_for_their_fonts(pages):
 def test_law_each_id_is_unique_within_its_page(pages):
     for name, seen in pages.items():
         repeated = {name for name in seen["id"] if seen["id"].count(name) > 1}
-        assert repeated - {"q"} == set(), name  # q: the search fields
+        assert repeated - {"q"} == set(), name  # "q" is the id of the search fields
 
 
 @pytest.mark.page
@@ -553,7 +553,7 @@ def test_law_equations_and_exercises_are_numbered_by_chapter():
 
 
 @pytest.mark.page
-def test_law_every_chapter_has_a_figure_that_moves():
+def test_law_every_chapter_has_a_slider():
     chapters = [name for name in DOCUMENTS if re.match(r"chapters/\d\d_", name)]
     still = [
         name for name in chapters if "at-slider" not in (HTML / f"{name}.html").read_text(encoding="utf-8")
@@ -563,7 +563,7 @@ def test_law_every_chapter_has_a_figure_that_moves():
 
 
 @pytest.mark.page
-def test_law_the_same_book_is_rendered_twice(tmp_path: Path):
+def test_law_rendering_twice_gives_the_same_book(tmp_path: Path):
     tool = str(Path(sys.executable).with_name("jupyter-book"))
     command = [tool, "build", ".", "--path-output", str(tmp_path), "-W", "-n", "--keep-going"]
     run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
@@ -572,7 +572,7 @@ def test_law_the_same_book_is_rendered_twice(tmp_path: Path):
     names = [f"{name}.html" for name in PAGES]
 
     def page(path: Path) -> str:
-        """Read a page, less the checksums that addresses get where the folder held a book before."""
+        """Read a page without the checksums that are added to URLs if the folder already contained a book."""
         return re.sub(r"\?v=[0-9a-f]{8}", "", path.read_text(encoding="utf-8"))
 
     changed = [name for name in names if page(again / name) != page(HTML / name)]

@@ -1,4 +1,4 @@
-"""A stack's output is the sum of its parts, whatever its kind of norm and its learned gains and biases."""
+"""A stack's output is the sum of its parts, for pre-norm and post-norm, with learned gains and biases."""
 
 import pytest
 import torch
@@ -43,7 +43,7 @@ def test_law_a_sublayer_that_outputs_zeros_contributes_nothing(encoder):
     nn.init.zeros_(encoder.layers[1].feed_forward.contract.weight)
     nn.init.zeros_(encoder.layers[1].feed_forward.contract.bias)
     sizes = split_stream(encoder, tokens()).flatten(1).norm(dim=1)
-    assert (sizes == 0).nonzero().flatten().tolist() == [4]  # input, two of layer 0, attention, this
+    assert (sizes == 0).nonzero().flatten().tolist() == [4]  # input, two of layer 0, attention, this one
 
 
 def test_law_the_hooks_are_gone_afterwards(encoder):

@@ -1,4 +1,4 @@
-"""The drawings of the chapter on self-attention show the numbers that they are given."""
+"""The drawings of the chapter on self-attention show the given numbers."""
 
 import pytest
 import torch
@@ -11,7 +11,7 @@ WORDS = ["fox", "chased", "it", "tasty"]
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
@@ -32,8 +32,8 @@ def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word(
     assert drawn == {
         (middle, place["fox"], place["it"]): pytest.approx(6.4),
         (left, place["tasty"], place["it"]): pytest.approx(4.0),
-        (left, place["chased"], place["fox"]): pytest.approx(2.0),  # fox is read, so what it reads is drawn
-    }  # and not what "chased" reads: nothing leads from there to "it"
+        (left, place["chased"], place["fox"]): pytest.approx(2.0),  # "it" reads fox, which reads this
+    }  # but not what "chased" reads: no route leads from there to "it"
     assert "= fox" in texts(fig)
     svg(fig)
 

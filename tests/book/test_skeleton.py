@@ -1,4 +1,4 @@
-"""Every chapter has the same skeleton, so that a reader knows where to look: `chapters/lint/skeleton.py`."""
+"""Every chapter has the same skeleton, as checked by `chapters/lint/skeleton.py`."""
 
 import json
 import re
@@ -12,8 +12,8 @@ from lint.skeleton import lint, lint_guide
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
 CHAPTERS = [path for path in SOURCES if path.name[0].isdigit()]
-GUIDES = [path for path in SOURCES if path not in CHAPTERS]  # how to use the package
-PAGES = {"preface", "notation", "bibliography"}  # which run nothing
+GUIDES = [path for path in SOURCES if path not in CHAPTERS]  # guides to using the package
+PAGES = {"preface", "notation", "bibliography"}  # pages that execute nothing
 FOUR = "".join(
     f"```{{exercise-start}} Title {kind}\n:label: ex-{kind}\n:class: {kind} stars-2\n```\nText.\n"
     "```{exercise-end}\n```\n\n"
@@ -109,7 +109,7 @@ SENTENCE = "In JupyterLab the next cell draws a map of any size."
         ("## The equation", f"{CELL}1\n```\n\n{CELL}2\n```\n\n## The equation", "prose stands between two"),
         ("## The equation", f"Why?\n\n{CELL}1\n```\n\n" * 11 + "## The equation", "13 visible cells"),
         ("## The equation", f"Why?\n\n{CELL}{NINE}```\n\n" * 9 + "## The equation", "lines of code on"),
-        ("- PyTorch, [", "- And [", ""),  # the control of the next two: another name is no fault
+        ("- PyTorch, [", "- And [", ""),  # control for the next two: another name is accepted
         ("(https://pytorch.org/docs/stable/index.html)", "(x)", "an item without address: - PyTorch"),
         ("- PyTorch, [", "PyTorch, [", "Further reading: 2 items, not 3 to 6"),
         ("terms:\n", "words:\n", "the front matter has no terms"),
@@ -155,4 +155,4 @@ def test_law_an_executed_cell_that_prints_nothing_and_a_table_that_is_short_are_
     printed = {"output_type": "display_data", "data": {"text/markdown": "| a |\n| - |\n| 1 |"}}
     none.append({"cell_type": "markdown", "source": "## In other libraries, computed", "metadata": {}})
     none.append({"cell_type": "code", "source": "say(x)", "metadata": {}, "outputs": [printed]})
-    assert len(lint_notebook(none)) == 1  # only that of the first: a table may be computed
+    assert len(lint_notebook(none)) == 1  # only the first table: the second is computed

@@ -1,4 +1,4 @@
-"""What a slider figure promises: every frame is in it, the first stands alone, the keyboard moves it."""
+"""A slider figure contains every frame, works without a script, and can be moved by keyboard."""
 
 import base64
 import json
@@ -86,7 +86,7 @@ def test_message_title_and_number_are_checked_as_for_a_figure():
 
 
 STATIC = Path(__file__).resolve().parents[2] / "annotated_transformer" / "book" / "static"
-CSS = "* { box-sizing: border-box } figure { margin: 0 }" + "".join(  # as the theme has it
+CSS = "* { box-sizing: border-box } figure { margin: 0 }" + "".join(  # as in the theme
     re.sub(r"url\([^)]*\)", "none", (STATIC / name).read_text("utf-8"))
     for name in ("book.css", "figures.css")
 )
@@ -94,7 +94,7 @@ CSS = "* { box-sizing: border-box } figure { margin: 0 }" + "".join(  # as the t
 
 @pytest.fixture
 def tab(browser):
-    """Return an empty page whose clock stands still, and whose errors fail the test."""
+    """Yield an empty page with a mocked clock; JavaScript errors fail the test."""
     page, errors = browser.new_page(), []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.clock.install()
@@ -104,7 +104,7 @@ def tab(browser):
 
 
 def shown(page, number=0):
-    """Return what a slider announces, writes beside its name, and draws."""
+    """Return the value that a slider announces, the one beside its name, and the one in its drawing."""
     figure = page.locator("figure.at-slider").nth(number)
     announced = figure.locator("input").get_attribute("aria-valuetext")
     drawing = figure.locator(".at-stage svg[role=img]")
@@ -115,7 +115,7 @@ def shown(page, number=0):
 
 
 def keyboard_path(page):
-    """Return what the first slider of a page shows at its start, and after each of some keys."""
+    """Return what the first slider of a page shows at the start and after each of several keys."""
     page.locator("input").first.focus()
     seen = [shown(page)]
     for key in ("ArrowRight", "End", "ArrowLeft", "Home", "End"):
@@ -133,7 +133,7 @@ def test_law_the_keyboard_moves_the_slider_without_a_kernel(tab):
     assert keyboard_path(tab) == PATH
     assert shown(tab, 1) == ("8", "8", "8")
     tab.get_by_role("slider", name="height").press("Home")
-    assert (shown(tab, 0), shown(tab, 1)) == (("8", "8", "8"), ("2", "2", "2"))  # each moves alone
+    assert (shown(tab, 0), shown(tab, 1)) == (("8", "8", "8"), ("2", "2", "2"))  # sliders move independently
 
 
 @pytest.mark.page
@@ -151,7 +151,7 @@ def test_law_the_keyboard_moves_the_slider_without_a_kernel(tab):
     ],
 )
 def test_law_a_slider_that_shows_the_wrong_value_or_frame_is_detected(tab, old, new):
-    """Its place instead of its value, for example: a wrong program that once passed every test."""
+    """One of these bugs, showing the index instead of the value, once passed every test."""
     page = slider(start=4)._repr_html_()
     assert page.count(old) == 1
     path = [("4", "4", "4"), *PATH[2:3], *PATH[2:]]
@@ -161,7 +161,7 @@ def test_law_a_slider_that_shows_the_wrong_value_or_frame_is_detected(tab, old, 
     try:
         assert keyboard_path(tab) != path
     except (AssertionError, TypeError, PlaywrightError):
-        pass  # no drawing at all, or words of another one
+        pass  # no drawing, or the wrong alt text
 
 
 @pytest.mark.page
@@ -172,11 +172,11 @@ def test_law_the_slider_announces_its_value_once_and_under_its_name(tab):
     assert control.get_attribute("aria-valuetext") == "2"
     assert tab.get_by_role("button", name="Play: width").count() == 1
     assert tab.locator("output").get_attribute("aria-hidden") == "true"
-    assert not re.search(r"\b2\b", tab.locator(".at-controls").aria_snapshot())  # said by the slider alone
+    assert not re.search(r"\b2\b", tab.locator(".at-controls").aria_snapshot())  # only the slider says it
 
 
 @pytest.mark.page
-def test_law_it_has_a_tick_for_each_value(tab):
+def test_law_the_slider_has_a_tick_for_each_value(tab):
     tab.set_content(slider()._repr_html_())
     assert tab.evaluate("[...document.querySelector('input').list.options].map(o => o.value)") == [
         "0",
@@ -196,11 +196,11 @@ def test_law_the_slider_never_autoplays_and_play_runs_to_the_end(tab):
     assert play.get_attribute("aria-label") == "Pause: width"
     tab.clock.run_for(1100)
     assert shown(tab) == ("8", "8", "8")
-    assert play.get_attribute("aria-label") == "Play: width"  # it has ended
+    assert play.get_attribute("aria-label") == "Play: width"  # playback has ended
     tab.clock.run_for(5000)
     assert shown(tab)[0] == "8"
     play.click()
-    assert shown(tab)[0] == "2"  # from the start
+    assert shown(tab)[0] == "2"  # restarts from the beginning
     play.click()
     tab.clock.run_for(5000)
     assert shown(tab)[0] == "2"  # paused
@@ -208,7 +208,7 @@ def test_law_the_slider_never_autoplays_and_play_runs_to_the_end(tab):
     tab.locator("input").press("Home")
     assert play.get_attribute("aria-label") == "Play: width"
     tab.clock.run_for(5000)
-    assert shown(tab)[0] == "2"  # who moves the slider stops it
+    assert shown(tab)[0] == "2"  # moving the slider stops playback
 
 
 @pytest.mark.page

@@ -1,4 +1,4 @@
-"""What `show_source` promises: the code that runs, its core first, and a fence that holds."""
+"""`show_source` shows the code that runs, core first, in a code fence that does not end early."""
 
 import ast
 import functools
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def fences(text):
-    """Return the blocks of Python in a text, in order."""
+    """Return the Python code blocks of a text, in order."""
     return re.findall(r"^```python\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
 
 
@@ -40,7 +40,7 @@ def test_law_the_core_comes_first_and_the_whole_source_is_one_click_below():
     assert second in below
     assert below.startswith(
         "<summary>annotated_transformer.model.attention: the complete source</summary>\n\n```python\n"
-    )  # without the empty line, Markdown would not read the fence
+    )  # without the blank line, Markdown would not recognize the fence
     assert below.endswith("\n```\n\n</details>")
 
 
@@ -135,7 +135,7 @@ def test_law_a_long_signature_is_broken_within_the_page():
 
 
 def definitions():
-    """Return the source of each public function and class of the model, the part that chapters show."""
+    """Yield the name and source of each top-level function and class of the model, which chapters show."""
     for path in sorted((ROOT / "annotated_transformer" / "model").glob("*.py")):
         text = path.read_text("utf-8")
         for node in ast.parse(text).body:

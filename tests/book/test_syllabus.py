@@ -1,4 +1,4 @@
-"""The syllabus: each statement leads to a place that is there, and no line of the notes is left out."""
+"""Each statement of the syllabus links to an existing place, and no line of the notes is left out."""
 
 import re
 
@@ -14,7 +14,7 @@ PAGE = (ROOT / "chapters" / "syllabus.md").read_text("utf-8")
 
 
 def numbers(lines: str) -> set[int]:
-    """Return the numbers of lines such as "3,5-7"."""
+    """Parse line numbers such as "3,5-7"."""
     found: set[int] = set()
     for part in lines.split(","):
         first, _, last = part.partition("-")
@@ -64,7 +64,7 @@ def test_law_each_statement_of_the_rendered_page_leads_to_its_places():
     assert rendered_faults(page, ROWS, HTML) == []
 
 
-# Beside the notes.
+# Compared with the notes.
 
 
 def test_law_a_line_missing_from_the_syllabus_is_found():

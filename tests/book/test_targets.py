@@ -1,4 +1,4 @@
-"""Links of the appendices into chapters, written and planned."""
+"""Links from the appendices to written and planned chapters."""
 
 import re
 
@@ -15,7 +15,7 @@ PLANNED = {**CHAPTERS, 99: LATER}
 
 
 def row(*shown: str, planned: int = 0) -> Correction:
-    """Return a row that leads to these targets."""
+    """Return a row that links to these targets."""
     return Correction(1, "code", "wrong", "A.", "B.", read_targets(shown), planned)
 
 

@@ -1,4 +1,4 @@
-"""What `run_command` promises: the command and what it printed, or the reason why it failed."""
+"""`run_command` shows a command and its output, or the reason for its failure."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def test_law_a_command_is_shown_with_what_it_prints(tmp_path: Path):
     folder = f"'{tmp_path}/a b'"
     line = f"{PROGRAM} train --corpus toy --steps 1 --vocab-size 300 --out {folder} --threads 1"
     line += " --num-layers 1 --d-model 8 --d-ff 8 --num-heads 1 --batch-tokens 64"
-    assert repr(run_command(line)) == f"```console\n$ {line}\n```"  # all else goes to stderr
+    assert repr(run_command(line)) == f"```console\n$ {line}\n```"  # everything else goes to stderr
     shown = repr(run_command(f"{PROGRAM} translate --model {folder} dog", shown="x"))
     assert shown.startswith("```console\n$ x\n")
     assert len(shown.splitlines()) == 4

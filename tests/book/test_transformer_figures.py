@@ -1,4 +1,4 @@
-"""The drawings of the chapter on the Transformer show the words, shapes and numbers that they are given."""
+"""The drawings of the chapter on the Transformer show the given words, shapes, and numbers."""
 
 from itertools import pairwise
 
@@ -13,7 +13,7 @@ from annotated_transformer.book.palette import FIRST, INK, SECOND
 
 
 def texts(fig):
-    """Return what is written in a drawing, in its order."""
+    """Return the text of a drawing, in order."""
     return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
@@ -30,7 +30,7 @@ def test_law_the_model_has_five_sublayers_five_norms_and_one_matrix_at_three_pla
     fig = figures.draw_transformer()
     found = texts(fig)
     assert found.count("Add & Norm") == 5
-    assert found.count("$Q$ $K$ $V$") == 2  # the self-attentions
+    assert found.count("$Q$ $K$ $V$") == 2  # the two self-attention layers
     assert found.count("masked") == 1
     assert [found.count(part) for part in ("$Q$", "$K$ $V$", "$z$", "+")] == [1, 1, 1, 2]
     weights = [
@@ -71,7 +71,7 @@ def test_law_the_output_of_each_step_feeds_the_next_and_each_step_reads_z():
     assert {end[1] for _, end in from_z} == heights
     line = min(fig.axes[0].lines, key=lambda line: float(np.asarray(line.get_xdata())[0]))
     assert line.get_ydata()[-1] == pytest.approx(min(heights), abs=0.01)
-    assert sum(start[0] == 10.2 for start, _ in arrows(fig)) == 3  # the start token, and two that come out
+    assert sum(start[0] == 10.2 for start, _ in arrows(fig)) == 3  # the start token and two output tokens
     svg(fig)
 
 

@@ -1,4 +1,4 @@
-"""Third-party files that the book is made with are the ones we know, byte by byte, or there is no book."""
+"""The build fails unless vendored third-party files match their known digests."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""What a verdict promises: a sentence for every answer, right or wrong, and no traceback."""
+"""A check returns a sentence for every answer, right or wrong, and no traceback."""
 
 import pytest
 import torch

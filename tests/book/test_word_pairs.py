@@ -1,4 +1,4 @@
-"""Pairs of words that translate each other, and the orthogonal map between two sets of vectors."""
+"""Word pairs that are translations, and the orthogonal map between two sets of vectors."""
 
 from collections.abc import Callable
 
@@ -35,7 +35,7 @@ def test_law_an_orthogonal_map_recovers_a_rotation(draw):
     source = draw(7, 5)
     found = orthogonal_map(source, source @ turn)
     torch.testing.assert_close(found, turn, rtol=1e-9, atol=1e-9)
-    assert (turn - turn.T).abs().max() > 0.1  # the transpose would be another map
+    assert (turn - turn.T).abs().max() > 0.1  # so the transpose is a different map
 
 
 def test_law_the_map_is_orthogonal_and_no_small_rotation_improves_it(draw):

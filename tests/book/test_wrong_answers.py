@@ -1,4 +1,4 @@
-"""Every check of an exercise rejects two plausible wrong answers, and says why.
+"""Every exercise check rejects at least two plausible wrong answers, with an explanation.
 
 A module `tests/book/test_checks_….py` lists them in one dictionary at its top level:
 
@@ -8,7 +8,7 @@ A module `tests/book/test_checks_….py` lists them in one dictionary at its top
     }
 
 A key names the mistake; a value is the check, the answer, and further arguments of the check, if it takes
-more. An answer that is empty, or that crashes for a reason of its own, is not plausible and does not count.
+more. An answer that is empty, or that crashes for an unrelated reason, is not plausible and does not count.
 """
 
 import ast
@@ -28,7 +28,7 @@ NOT_PLAUSIBLE = re.compile(r"still empty|stopped with (NameError|AttributeError|
 
 
 def checks():
-    """Return the checks that the package has for the exercises: "attention.check_scale"."""
+    """Return the qualified names of the exercise checks in the package: "attention.check_scale"."""
     trees = {path.stem: ast.parse(path.read_text("utf-8")) for path in CHECKS}
     nodes = [(stem, node) for stem, tree in trees.items() for node in tree.body]
     found = [(stem, node.name) for stem, node in nodes if isinstance(node, ast.FunctionDef)]
@@ -36,7 +36,7 @@ def checks():
 
 
 def rejected(wrong):
-    """Return how many plausible wrong answers each check rejects, and those that pass."""
+    """Return the number of plausible wrong answers that each check rejects, and the answers that pass."""
     counted, passed = Counter(), []
     for mistake, (check, *arguments) in wrong.items():
         verdict = check(*arguments)
