@@ -1,6 +1,6 @@
-# The contract: one verb a target, and CI calls nothing else than these.
-# Variables: PYTHON (the interpreter that makes .venv), PIP_ARGS (given to every pip install), PORT (make serve),
-# and for other environments VENV (its folder) and PINS (which versions it gets), as `make oldest` sets them.
+# The contract: one verb per target, and CI calls nothing but these targets.
+# Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), PORT (make serve),
+# and for other environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
 PIP_ARGS ?=
@@ -12,7 +12,7 @@ RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 NOTEBOOKS := $(sort $(wildcard chapters/*.ipynb))
 
-# Low bits of a sum depend on the number of threads, so whatever is compared runs on one.
+# Low bits of a sum depend on the number of threads, so results to be compared are computed with one.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
@@ -23,12 +23,12 @@ STAGES := lint types unit messages fresh chapters-run mutate render pages
 .DEFAULT_GOAL := help
 .PHONY: help book serve test chapters lab clean browser environment links downloads oldest newest $(STAGES)
 
-help:  ## this list
+help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13]'
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{ printf "  %-14s%s\n", $$1, $$2 }'
 	@echo
-	@echo 'Without make (on Windows .venv\Scripts\python stands for .venv/bin/python):'
+	@echo 'Without make (on Windows, use .venv\Scripts\python instead of .venv/bin/python):'
 	@echo '  $(PYTHON) -m venv $(VENV)'
 	@echo '  $(RUN) -m pip install -c constraints.txt torch'
 	@echo '  $(RUN) -m pip install -c constraints.txt -e ".[book,test]"'
@@ -38,17 +38,17 @@ help:  ## this list
 	@echo '  $(RUN) -m pytest -m "not message and not page" $(SHAPES)'
 	@echo '  $(RUN) -m pytest -m message'
 
-book: render  ## set up and render the chapters as committed; executes nothing
+book: render  ## set up, then render the chapters as committed, without executing them
 	@echo
 	@echo 'The book: open _build/html/index.html, or run `make serve`.'
 
 serve:  ## serve the rendered book on this machine only
 	@test -f _build/html/index.html || { echo 'There is no book yet: run `make book` first.' >&2; exit 1; }
-	@echo 'The book: http://127.0.0.1:$(PORT)/ (Ctrl-C ends)'
+	@echo 'The book: http://127.0.0.1:$(PORT)/ (Ctrl-C stops the server)'
 	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
-# A failing stage does not hide the next one; the summary names them all.
-test: $(READY)  ## everything that CI runs
+# Later stages run even if one fails; the summary lists all of them.
+test: $(READY)  ## run everything that CI runs
 	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
@@ -61,63 +61,63 @@ test: $(READY)  ## everything that CI runs
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
-lint: $(READY)  ## ruff, on the package, the tests and the built chapters, and the code's formatting
+lint: $(READY)  ## run ruff on the package, the tests, and the built chapters, and check the code's formatting
 	$(RUN) -m ruff check --output-format=concise .
 	$(RUN) -m ruff format --check --output-format=concise .
 
-types: $(READY)  ## mypy, strict; less so on the tests
+types: $(READY)  ## run mypy in strict mode, less strict on the tests
 	$(RUN) -m mypy
 
-unit: $(READY)  ## unit tests, every annotated shape checked
+unit: $(READY)  ## run the unit tests, checking all annotated shapes
 	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist worksteal --durations=5 -m "not message and not page" $(SHAPES)
 
-messages: $(READY)  ## tests of error messages, without the shape checker, as users run
+messages: $(READY)  ## run the tests of error messages without the shape checker, as users do
 	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist worksteal -m message
 
-fresh: $(READY)  ## each chapter's cells are its source's cells
+fresh: $(READY)  ## check that each notebook is up to date with its source
 	$(ONE_THREAD) $(RUN) chapters/build.py --check
 
 chapters-run: $(READY)  ## execute every chapter again and compare its outputs (nbval)
 	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist loadfile --nbval \
 	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
-# GREEN is --green where `make test` has just seen its tests pass with nothing broken.
-mutate: $(READY)  ## break the package in each listed way; every one must turn a test red
+# GREEN is --green if the tests have just passed in `make test` without any mutation.
+mutate: $(READY)  ## apply each listed mutant to the package; each must make a test fail
 	$(RUN) tests/mutation/run.py $(GREEN)
 
-# --all, because a page that is not read again does not repeat its warning.
-render: $(READY)  ## render the book, a warning is an error
+# --all, because a page that is not rebuilt does not repeat its warnings.
+render: $(READY)  ## render the book, with warnings as errors
 	$(BUILD_BOOK)
 
-# Not a stage of `make test`: other people's servers are down at times.
-links: $(READY)  ## look whether each link of the book to another site still works (asks those sites)
+# Not a stage of `make test`: external sites are sometimes down.
+links: $(READY)  ## check that the book's external links still work (accesses those sites)
 	$(BUILD_BOOK) --builder linkcheck --path-output _build/links
 
 downloads: $(READY)  ## download the published corpora from their sites to _build/corpora, and verify them
 	$(RUN) -m annotated_transformer download multi30k --to _build/corpora
 	$(RUN) -m annotated_transformer download tatoeba --to _build/corpora
 
-pages: browser  ## look at the rendered pages in a browser
+pages: browser  ## test the rendered pages in a browser
 	$(RUN) -m pytest -q -n 2 --dist worksteal -m page
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py
 
-# Two other environments, each in a folder of its own. Neither holds the versions of constraints.txt, so the test
-# that compares them is left out; and a page or an output may look different there, so `oldest` runs only the tests.
+# Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the test that
+# compares them is deselected. Pages and outputs may differ there, so `oldest` runs only the tests.
 OTHER = PYTEST_ADDOPTS="$(PYTEST_ADDOPTS) --deselect=$(PINNED)" $(MAKE) VENV=.venv-$@
 PINNED := tests/test_environment.py::test_law_the_environment_holds_the_pinned_versions
 
-oldest:  ## unit tests with the oldest direct requirements that pyproject.toml allows, in .venv-oldest
+oldest:  ## run the tests with the oldest direct requirements that pyproject.toml allows, in .venv-oldest
 	@mkdir -p .venv-oldest
 	$(PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
 	$(OTHER) PINS="-c .venv-oldest/constraints.txt" STAGES="unit messages" test
 
-newest:  ## all stages but mutate with the newest versions of everything, in .venv-newest
+newest:  ## run all stages except mutate with the newest versions of everything, in .venv-newest
 	$(OTHER) PINS= STAGES="$(filter-out mutate,$(STAGES))" test
 
-# A reader's edits stay: a notebook in _lab is replaced only while it still is the copy that we put there.
-lab: $(READY)  ## JupyterLab on a copy of the chapters, in _lab
+# Readers' edits are kept: a notebook in _lab is replaced only if it is still the unmodified copy.
+lab: $(READY)  ## open JupyterLab on a copy of the chapters, in _lab
 	@mkdir -p _lab/.original
 	@for new in $(NOTEBOOKS); do \
 	  mine=_lab/$${new##*/}; original=_lab/.original/$${new##*/}; \
@@ -127,18 +127,18 @@ lab: $(READY)  ## JupyterLab on a copy of the chapters, in _lab
 	$(VENV)/bin/jupyter trust _lab/*.ipynb
 	$(VENV)/bin/jupyter lab _lab
 
-clean:  ## remove what was made, except .venv, .venv-oldest, .venv-newest and _lab
+clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, and _lab
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache
 	find annotated_transformer chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 browser: $(READY)
 	@$(RUN) tests/browser.py --install
 
-environment: $(READY)  ## only set up
+environment: $(READY)  ## only set up the environment
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = ".".join(map(str, sys.version_info[:3])); sys.exit(None if sys.version_info >= (3, 11) \
-	else f"Python 3.11 or newer is needed, and $(PYTHON) is {v}: run make PYTHON=python3.11, or the name of yours")'
+	else f"Python 3.11 or newer is needed, and $(PYTHON) is {v}: run make PYTHON=python3.11, or the name of your Python")'
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install $(PIP_ARGS) $(PINS) torch
 	$(RUN) -m pip install $(PIP_ARGS) $(PINS) -e ".[book,test]"

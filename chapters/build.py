@@ -1,13 +1,13 @@
 """Build the committed notebooks: each chapter's source, executed, with its outputs.
 
 python chapters/build.py           execute the chapters that changed since the last build or the clone
-python chapters/build.py NAME …    execute these: 03_scaled_dot_product_attention
+python chapters/build.py NAME …    execute these, such as 03_scaled_dot_product_attention
 python chapters/build.py --check   execute nothing; fail if a notebook is out of date
 
-A notebook is out of date if its cells differ from its source, or if a data file that it was made from has
-changed. The kernel reports which files a chapter opens; the weights and benchmark results among them are
-stored in the notebook's metadata, under `made_of`, each with a digest. A folder of weights counts as a
-whole.
+A notebook is out of date if its cells differ from its source, or if a data file that it uses has changed.
+The kernel reports which files a chapter opens; the weights and benchmark results among them are stored in
+the notebook's metadata, under `made_of`, each with a digest. All files in a folder of weights count as used
+if one of them is.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 RECORD = ROOT / "_build" / "chapters.json"  # what each chapter was built from; may be deleted
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
-DATA = (WEIGHTS, ROOT / "benchmarks")  # where the files lie that a chapter may be made of
+DATA = (WEIGHTS, ROOT / "benchmarks")  # the data files that a chapter may use are here
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
 WATCH = (
     "import sys; sys.addaudithook(lambda event, args, log=open({log!r}, 'a', encoding='utf-8', buffering=1): "
@@ -41,7 +41,7 @@ COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def read(source: Path) -> NotebookNode:
-    """Read a source; a cell's id is made from its text, so that it stays when other cells change."""
+    """Read a source; a cell's id is a hash of its text, so it is stable when other cells change."""
     notebook, seen = jupytext.read(source), Counter[str]()
     for cell in notebook.cells:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
@@ -55,17 +55,17 @@ def read(source: Path) -> NotebookNode:
 
 
 def execute(source: Path) -> str:
-    """Execute a source and return its notebook, the same text at every run."""
+    """Execute a source and return its notebook as text, identical at every run."""
     notebook = read(source)
     metadata = json.loads(json.dumps(notebook.metadata))
-    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on their number
+    os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on the number of threads
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "opened")
         client = NotebookClient(
             notebook,
             timeout=600,
             record_timing=False,
-            coalesce_streams=True,  # what a loaded machine sends in two pieces is one text
+            coalesce_streams=True,  # a loaded machine may send one text in two pieces
             extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={WATCH.format(log=str(log))}"],
             resources={"metadata": {"path": str(HERE)}},
         )
@@ -79,7 +79,7 @@ def execute(source: Path) -> str:
         if "nbval-ignore-output" in cell.metadata.get("tags", []):
             cell.outputs = []  # a widget: its ids are random
         for output in cell.get("outputs", []):
-            if output.output_type == "error":  # a lesson, else the execution would have stopped
+            if output.output_type == "error":  # expected, otherwise the execution would have stopped
                 output.traceback = [f"{output.ename}: {output.evalue}"]
             found = MACHINE.search(json.dumps(output, ensure_ascii=False))
             if found or output.get("name") == "stderr":
@@ -90,7 +90,7 @@ def execute(source: Path) -> str:
 
 
 def made_of(opened: Iterable[str]) -> dict[str, str]:
-    """Return a digest of each data file among those that a kernel has opened."""
+    """Return a digest of each data file among the files that a kernel opened."""
     paths = {(HERE / name).resolve() for name in opened}
     paths |= {near for path in paths if path.is_relative_to(WEIGHTS) for near in path.parent.iterdir()}
     code = {".py", ".pyc", ".md"}
@@ -100,12 +100,12 @@ def made_of(opened: Iterable[str]) -> dict[str, str]:
 
 
 def digest(path: Path) -> str:
-    """Return a digest of a file's bytes; of a file that is not there, an empty one."""
+    """Return a digest of a file's bytes, or an empty string if there is no such file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
 
 
 def changed_data(notebook: Path) -> list[str]:
-    """Return the data files that a notebook was made of and that have changed since."""
+    """Return the data files of a notebook that have changed since it was built."""
     if not notebook.exists():
         return []
     stored = json.loads(notebook.read_text("utf-8"))["metadata"].get("made_of", {})
@@ -113,7 +113,7 @@ def changed_data(notebook: Path) -> list[str]:
 
 
 def fingerprint(source: Path, notebook: Path) -> str:
-    """Return a digest of a source, its notebook and the code that it can run."""
+    """Return a digest of a source, its notebook, and the code that it can run."""
     places = [ROOT / "annotated_transformer", ROOT / "benchmarks"]
     found = [file for place in places for file in sorted(place.rglob("*")) if file.suffix in {".py", ".js"}]
     files = [source, notebook, Path(__file__), *found]
@@ -121,7 +121,7 @@ def fingerprint(source: Path, notebook: Path) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     path.parent.mkdir(exist_ok=True)
     new = path.with_name(f".{path.name}.new")
     new.write_text(text, encoding="utf-8")
@@ -129,7 +129,7 @@ def write(path: Path, text: str) -> None:
 
 
 def as_committed() -> list[str]:
-    """Return the chapters that need no execution in a new clone: git finds them and their code unchanged."""
+    """Return the chapters that a new clone need not execute: git reports them and their code as unchanged."""
     command = ["git", "status", "--porcelain", "--", "annotated_transformer", "benchmarks", "chapters"]
     try:
         status = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -144,7 +144,7 @@ def as_committed() -> list[str]:
 
 
 def build(names: list[str]) -> None:
-    """Execute the named chapters, or without names those that changed.
+    """Execute the named chapters, or by default those that changed.
 
     CI has executed each commit's chapters, so a new clone executes only what differs from its commit.
     """
@@ -166,7 +166,7 @@ def build(names: list[str]) -> None:
 
 
 def stale(name: str) -> str:
-    """Return why a notebook is out of date, or which file is missing; without a reason, nothing."""
+    """Return why a notebook is out of date, or which file is missing; an empty string if it is current."""
 
     def cells(notebook: NotebookNode) -> list[tuple[str, str, str, dict[str, object]]]:
         return [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in notebook.cells]
@@ -175,7 +175,7 @@ def stale(name: str) -> str:
     if not (source.exists() and notebook.exists()):
         return f"{name}: {source.name if notebook.exists() else notebook.name} is missing"
     if cells(read(source)) != cells(nbformat.read(notebook, as_version=4)):
-        return f"{name}: the notebook's cells are not its source's"
+        return f"{name}: the cells differ from the source"
     changed = changed_data(notebook)
     return f"{name}: built before {', '.join(changed)} changed" if changed else ""
 

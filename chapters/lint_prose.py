@@ -1,9 +1,9 @@
-"""List what a machine cannot judge in the chapters' prose, for a reader who can.
+"""List passages of the chapters' prose that need a human reader's judgment.
 
 python chapters/lint_prose.py           all chapters and guides
-python chapters/lint_prose.py NAME …    these: 03_scaled_dot_product_attention
+python chapters/lint_prose.py NAME …    these, such as 03_scaled_dot_product_attention
 
-It lists sentences with absolute words but no claim nearby, first uses of terms of later chapters, typed
+It lists sentences with absolute words but no claim nearby, first uses of terms from later chapters, typed
 numbers with their source, and large numbers without commas. A line that begins with ! also fails a test.
 """
 
@@ -18,7 +18,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def report(source: Path) -> list[str]:
-    """Return the lists of one source."""
+    """Return the report on one source, line by line."""
     chapter, notebook = read_file(source), HERE / f"{source.stem}.ipynb"
     cells = json.loads(notebook.read_text("utf-8"))["cells"] if notebook.exists() else []
     lines = [f"== {source.name}"]

@@ -1,4 +1,4 @@
-"""Absolute words without a claim nearby: a list to read, with a counterexample in mind, not a failure.
+"""Absolute words without a claim nearby: a list to check for counterexamples, not a failure.
 
 "Nearby" is a link to a claim in the same paragraph, or a cell with a claim or an assert next to it.
 """
@@ -19,7 +19,7 @@ PROOF = re.compile(r"\bclaim\(|\bassert\b|assert_close\(")
 
 
 class Debt(NamedTuple):
-    """A sentence with absolute words that no claim stands beside."""
+    """A sentence with absolute words and no claim nearby."""
 
     words: tuple[str, ...]
     line: int
@@ -27,11 +27,11 @@ class Debt(NamedTuple):
 
 
 def debts(chapter: Chapter) -> Iterator[Debt]:
-    """Return the sentences of a chapter that claim something without exception, and prove it nowhere near."""
+    """Return the sentences of a chapter that have absolute words and no claim nearby."""
     for paragraph in chapter.paragraphs():
         around = chapter.parts[max(0, paragraph.part - 1) : paragraph.part + 2]
         if paragraph.text.startswith(">"):
-            continue  # somebody else's words
+            continue  # a quotation
         if "#claim-" in paragraph.text or any(part.code and PROOF.search(part.text) for part in around):
             continue
         plain = blank(paragraph.text, math=True)

@@ -1,4 +1,4 @@
-"""The code cells of a chapter: short, narrow, apart from each other, few beside the prose, and not silent."""
+"""The code cells of a chapter: short, narrow, few compared to the prose, separated by prose, and printing."""
 
 import ast
 import re
@@ -7,15 +7,15 @@ from typing import Any
 
 from lint.source import HIDDEN, READERS, Chapter, Part, parse
 
-LIVE = {"remove-cell", "nbval-ignore-output"}  # what moves in JupyterLab only
+LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 CELLS, LINES, COLUMNS, DRAWING = 12, 12, 88, 25
 WORDS_PER_LINE = 12
 ROWS = range(4, 9)  # of the table of symptoms
-ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot break it
+ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot wrap it
 
 
 def cells(chapter: Chapter) -> Iterator[str]:
-    """Look at each code cell: short, narrow, between prose, tagged if it is live."""
+    """Check that each code cell is short, narrow, separated by prose, and tagged if live."""
     for before, part in zip([None, *chapter.parts], chapter.parts, strict=False):
         if not part.code:
             continue
@@ -30,20 +30,20 @@ def cells(chapter: Chapter) -> Iterator[str]:
         if part.visible and not part.tags & READERS and lines > LINES:
             yield f"{name}: {lines} lines, more than {LINES}; split or fold it"
         if (drawing := drawing_length(part.text)) > DRAWING:
-            yield f"{name}: {drawing} lines that draw, more than {DRAWING}; they belong into book/"
+            yield f"{name}: {drawing} lines that draw, more than {DRAWING}; move them to book/"
         if part.checks and "hide-cell" not in part.tags:
-            yield f"{name}: a cell of checks is tagged hide-cell"
+            yield f"{name}: a cell of checks must be tagged hide-cell"
         if re.search(r"^explore\(", part.text, re.MULTILINE):
             if not part.tags >= LIVE:
-                yield f"{name}: a live cell is tagged {', '.join(sorted(LIVE))}"
+                yield f"{name}: a live cell must be tagged {', '.join(sorted(LIVE))}"
             if not before or before.code or "remove-cell" not in before.tags:
-                yield f'{name}: the sentence before a live cell is tagged +++ {{"tags": ["remove-cell"]}}'
+                yield f'{name}: tag the sentence before a live cell +++ {{"tags": ["remove-cell"]}}'
         if before and before.code and before.visible and part.visible:
-            yield f"{name}: prose stands between two code cells"
+            yield f"{name}: prose must separate two visible code cells"
 
 
 def weight(chapter: Chapter) -> Iterator[str]:
-    """Weigh the visible code before the exercises against the prose."""
+    """Check the ratio of visible code to prose before the exercises."""
     pieces = before_exercises(chapter)
     shown = [part for part in pieces if part.visible]
     if len(shown) > CELLS:
@@ -51,17 +51,17 @@ def weight(chapter: Chapter) -> Iterator[str]:
     lines = sum(length(part.text) for part in shown)
     words = sum(len(part.text.split()) for part in pieces if not part.code)
     if lines * WORDS_PER_LINE > words:
-        yield f"{lines} visible lines of code on {words} words, more than 1 on {WORDS_PER_LINE}"
+        yield f"{lines} visible lines of code for {words} words, more than 1 per {WORDS_PER_LINE}"
 
 
 def before_exercises(chapter: Chapter) -> list[Part]:
-    """Return what stands before the exercises."""
+    """Return the parts before the exercises."""
     places = [i for i, part in enumerate(chapter.parts) if part.section.startswith("Exercises")]
     return chapter.parts[: places[0]] if places else chapter.parts
 
 
 def length(code: str) -> int:
-    """Count the lines of a cell, without empty lines, imports and the rows of a table."""
+    """Count the lines of a cell, except empty lines, imports, and the rows of a table."""
     imports = [node for node in parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)]
     skip = {line for node in imports for line in range(node.lineno, (node.end_lineno or 0) + 1)}
     lines = [text for line, text in enumerate(code.splitlines(), 1) if line not in skip]
@@ -69,7 +69,7 @@ def length(code: str) -> int:
 
 
 def drawing_length(code: str) -> int:
-    """Count the lines of the statements that draw, without those that show the drawing."""
+    """Count the lines of the statements that draw, except those that show the drawing."""
     count = 0
     for statement in parse(code).body:
         names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
@@ -81,7 +81,7 @@ def drawing_length(code: str) -> int:
 
 
 def lint_notebook(cells: list[dict[str, Any]]) -> list[str]:
-    """Return what an executed chapter lacks: cells that print, and the tables, which may be computed."""
+    """Return complaints about an executed chapter: silent visible cells and tables of the wrong length."""
     section, wrong, tables = "", [], dict[str, int]()
     for cell in cells:
         source, tags = "".join(cell["source"]), set(cell["metadata"].get("tags", []))
@@ -107,6 +107,6 @@ def _begins(start: str) -> Callable[[str], bool]:
 
 
 def _rows(text: str) -> int:
-    """Count the rows of the first table in a text, its head aside."""
+    """Count the rows of the first table in a text, excluding its header."""
     table = re.search(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n((?:\|.*\n?)*)", text, re.MULTILINE)
     return len(table[1].splitlines()) if table else 0

@@ -1,15 +1,14 @@
-"""What a chapter asserts: its claims by name, its other asserts by number.
+"""A chapter's assertions: claims are tracked by name, other asserts by count.
 
 Each `claim(…, name="NAME")` is linked exactly once from "What we showed": `[✓](#claim-NAME)`. A claim
 that does not belong in that list is named in the front matter instead: `claims: [NAME, …]`. A guide has
-no such list, so it may link its claims from anywhere. A claim that is deleted, renamed or duplicated
-fails.
+no such list, so it may link its claims from anywhere. Deleting, renaming, or duplicating a claim fails.
 
-Other asserts stand in hidden cells (`hide-input`, or `hide-cell` under a first line `# checks`), and the
-front matter has their number: `checks: 23`. It counts `assert` statements and calls of `assert_close`,
-except in exercises. An assert or a cell of checks that is deleted fails.
+Other asserts are in hidden cells (`hide-input`, or `hide-cell` with the first line `# checks`), and the
+front matter has their number: `checks: 23`. It counts `assert` statements and calls to `assert_close`,
+except in exercises. Deleting an assert or a cell of checks fails.
 
-These rules do not see a bound that is loosened, or an assert that is replaced by a weaker one. The first
+These rules do not detect a loosened bound, or an assert that is replaced by a weaker one. The first
 changes a committed output; both are left to review.
 """
 
@@ -26,13 +25,13 @@ LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.Gene
 
 
 def lint(text: str, name: str) -> list[str]:
-    """Return which claims and checks of a chapter are missing, double, unnamed or out in the open."""
+    """Return complaints about missing, duplicate, or unnamed claims, and missing or visible checks."""
     chapter = read(text, name)
     return [*named(chapter), *checks(chapter)]
 
 
 def named(chapter: Chapter) -> Iterator[str]:
-    """Compare the claims that are made with those that are linked."""
+    """Compare the claims made with the claims linked."""
     made: Counter[str] = Counter()
     for part in _own(chapter):
         tree = parse(part.text)
@@ -43,7 +42,7 @@ def named(chapter: Chapter) -> Iterator[str]:
                 if not isinstance(name, ast.Constant):
                     yield f"a claim's name is not written out: {ast.unparse(node)[:60]}"
                 elif id(node) in looped:
-                    yield f"claim {name.value!s} stands in a loop or function; it takes a sequence of values"
+                    yield f"claim {name.value!s} is in a loop or function; give it a sequence of values"
                 else:
                     made[str(name.value)] += 1
     listed = Counter(chapter.header.get("claims", []))
@@ -54,29 +53,29 @@ def named(chapter: Chapter) -> Iterator[str]:
         if listed[claim] != 1:
             yield f"claim {claim} is linked {listed[claim]} times from the list of what was shown, not once"
     for claim in sorted({*listed, *LINK.findall(chapter.prose)} - set(made)):
-        yield f"there is no claim {claim}, to which the prose leads"
+        yield f"there is no claim {claim}, but the prose links to it"
 
 
 def checks(chapter: Chapter) -> Iterator[str]:
-    """Look for asserts that a reader sees, that say nothing, or that are gone."""
+    """Look for asserts that are visible, cannot fail, or have been deleted."""
     found = 0
     for part in _own(chapter):
         here = list(asserts(part.text))
         found += len(here)
         for line in here if part.visible else []:
-            yield f"an assert in the open: {line[:60]}; make it a claim, or move it to a cell of # checks"
+            yield f"a visible assert: {line[:60]}; make it a claim, or move it to a # checks cell"
         for line in here:
             if re.match(r"assert (True|1|not False)\b", line):
                 yield f"an assert that cannot fail: {line}"
         if part.checks and not here:
-            yield f"a cell of checks that checks nothing: {part.text.strip().splitlines()[-1]}"
+            yield f"a cell of checks without an assert: {part.text.strip().splitlines()[-1]}"
     said = chapter.header.get("checks", 0)
     if said != found:
-        yield f"the front matter says checks: {said}, and there are {found}; which one was added or deleted?"
+        yield f"the front matter says checks: {said}, and there are {found}; which were added or deleted?"
 
 
 def asserts(code: str) -> Iterator[str]:
-    """Return the asserts in a cell: statements, and calls of PyTorch's `assert_close`."""
+    """Return the asserts in a cell: statements, and calls to PyTorch's `assert_close`."""
     for node in ast.walk(parse(code)):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         if isinstance(node, ast.Assert) or called.rpartition(".")[2].startswith("assert_"):
@@ -84,7 +83,7 @@ def asserts(code: str) -> Iterator[str]:
 
 
 def shown(cells: list[dict[str, Any]]) -> Counter[str]:
-    """Return how often each claim is displayed in an executed notebook."""
+    """Count how often each claim is displayed in an executed notebook."""
     found: Counter[str] = Counter()
     for cell in cells:
         for output in cell.get("outputs", []):
@@ -98,6 +97,6 @@ def _own(chapter: Chapter) -> list[Part]:
 
 
 def _list(chapter: Chapter) -> str:
-    """Return the prose that has to link each claim."""
+    """Return the prose that must link each claim."""
     showed = [p.text for p in chapter.parts if not p.code and p.section.startswith("What we showed")]
     return "\n".join(showed) if chapter.number is not None else chapter.prose

@@ -1,20 +1,20 @@
-"""Numbers typed into the prose: one that looks measured must also occur in the chapter's code or output.
+"""Numbers typed into the prose: if one looks measured, the chapter's code or output must contain it.
 
 A number looks measured if it has a decimal point and at least two significant digits, or is a percentage
-with two: 0.67, 1.08, 41.36, 44 %. Constants do not: 0.1, 1e-9, 1.5, 0.25, 50 %. Whole numbers do not. It
-passes if
+with two: 0.67, 1.08, 41.36, 44 %. Constants (0.1, 1e-9, 1.5, 0.25, 50 %) and whole numbers do not. A
+number that looks measured passes if
 
-- a cell of the chapter prints it, with the same or more digits,
+- a cell of the chapter prints it, with at least as many digits,
 - or the chapter's code contains it: 0.98 in the prose is the 0.98 of the code,
-- or its sentence quotes it, with a {cite} or the word "paper"; in a table, its row or the paragraph
-  above,
-- or its paragraph marks it: `<!-- typed: 3.4 -->`, anywhere but at the beginning of a line.
+- or its sentence has a {cite} or the word "paper", which marks a quoted number; for a table, its row or the
+  paragraph above has one,
+- or its paragraph marks it: `<!-- typed: 3.4 -->`, anywhere except at the beginning of a line.
 
-Captions, titles, alt texts and the arguments of `say` count as prose, and the words of a figure do not
-count as output. The numbers of sections, figures, equations and versions are ignored.
+Captions, titles, alt texts, and the arguments of `say` count as prose, and the words of a figure do not
+count as output. The numbers of sections, figures, equations, and versions are ignored.
 
-Whole numbers of 10,000 and more have commas: 10,000, not 10000 or 10 000. Code, formulas and ids (arXiv
-1706.03762, seed 12345, #12345) are exempt; names of claims and the front matter's terms are prose here.
+Whole numbers from 10,000 up have commas: 10,000, not 10000 or 10 000. Code, formulas, and ids (arXiv
+1706.03762, seed 12345, #12345) are exempt; names of claims and the front matter's terms count as prose here.
 """
 
 import ast
@@ -37,7 +37,7 @@ PLACE = re.compile(
 )
 TYPED = re.compile(r"<!--\s*typed:(.*?)-->", re.DOTALL)
 QUOTED = re.compile(r"\{cite|\bpaper\b|\bpaper's\b")
-WORDS = {"alt", "caption", "title"}  # what a figure says
+WORDS = {"alt", "caption", "title"}  # the arguments of a figure that are prose
 UNGROUPED = re.compile(r"(?<![\w.,#/])(?:\d{5,}|\d{2,3}(?:[ \u00a0\u2009\u202f]\d{3})+)(?!\w)")
 ID = re.compile(
     r"\b(?:arXiv|commit|ids?|issues?|ports?|seeds?)[\s:]+\d+(?:(?:,\s*| and | to |–)\d+)*", re.IGNORECASE
@@ -55,7 +55,7 @@ class Typed(NamedTuple):
 
 
 def measured(number: str) -> bool:
-    """Say whether a number looks like the result of a measurement or a computation."""
+    """Return whether a number looks like the result of a measurement or a computation."""
     digits = number.rstrip("% \\").replace(",", "")
     value = Decimal(digits)
     if "e" in digits or ("." not in digits and "%" not in number):
@@ -68,7 +68,7 @@ def measured(number: str) -> bool:
 
 
 def lint(chapter: Chapter, cells: list[dict[str, Any]]) -> list[str]:
-    """Return the numbers that look measured and that nothing vouches for."""
+    """Return a complaint for each number that looks measured and has no source."""
     return [
         f"line {typed.line}: {typed.number} is typed, and no cell prints it: {typed.sentence[:70]}"
         for typed in numbers(chapter, cells)
@@ -77,13 +77,13 @@ def lint(chapter: Chapter, cells: list[dict[str, Any]]) -> list[str]:
 
 
 def numbers(chapter: Chapter, cells: list[dict[str, Any]]) -> Iterator[Typed]:
-    """Return each number of the prose, and why it passes; `cells` are those of the executed notebook."""
+    """Return each number in the prose, and why it passes; `cells` are those of the executed notebook."""
     known = {"printed": printed(cells), "in the code": in_code(chapter)}
     above = ""
     for paragraph in chapter.paragraphs():
         table = paragraph.text.startswith("|")
         if paragraph.text.startswith(">") or "remove-cell" in chapter.parts[paragraph.part].tags:
-            continue  # somebody else's words, or not on the page
+            continue  # a quotation, or not on the page
         quoted = table and bool(QUOTED.search(above))
         above = above if table and not quoted else paragraph.text if not table else above
         typed = {Decimal(n) for said in TYPED.findall(paragraph.text) for n in re.findall(r"\d+\.?\d*", said)}
@@ -99,7 +99,7 @@ def numbers(chapter: Chapter, cells: list[dict[str, Any]]) -> Iterator[Typed]:
 
 
 def ungrouped(chapter: Chapter) -> list[str]:
-    """Return the whole numbers of 10,000 and more that are written without commas."""
+    """Return a complaint for each whole number from 10,000 up that is written without commas."""
     texts = [(paragraph.text, paragraph.line) for paragraph in chapter.paragraphs()]
     texts += _words(chapter, "say", "claim")
     texts += [(str(meaning), 1) for meaning in chapter.header.get("terms", {}).values()]
@@ -111,7 +111,7 @@ def ungrouped(chapter: Chapter) -> list[str]:
 
 
 def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Typed]:
-    """Return the numbers that stand in the words of figures, as they were typed."""
+    """Return the numbers typed into figures' words and the arguments of `say`."""
     for text, line in _words(chapter, "say"):
         for found in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
             why = _why(found[0], known, quoted=bool(QUOTED.search(text)), typed=set())
@@ -119,7 +119,7 @@ def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Type
 
 
 def _words(chapter: Chapter, *calls: str) -> Iterator[tuple[str, int]]:
-    """Return the words of figures and of the first argument of each of these calls, with their lines."""
+    """Return the words of figures and of the first argument of each of these calls, with line numbers."""
     for part in chapter.parts:
         for node in ast.walk(parse(part.text)) if part.code else []:
             places: list[ast.expr] = []
@@ -146,12 +146,12 @@ def _why(number: str, known: dict[str, set[Decimal]], *, quoted: bool, typed: se
 
 
 def _rounds(other: Decimal, value: Decimal) -> bool:
-    """Say whether `other`, rounded to as many decimals as `value` has, is `value`."""
+    """Return whether `other`, rounded to the decimals of `value`, equals `value`."""
     return abs(other - value) <= Decimal(5).scaleb(int(value.as_tuple().exponent) - 1)
 
 
 def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
-    """Return the numbers in a notebook's outputs; of a figure, those that its code has computed."""
+    """Return the numbers in a notebook's outputs; for figures, only those that code has computed."""
     found: set[Decimal] = set()
     for cell in cells:
         for output in cell.get("outputs", []):
@@ -166,7 +166,7 @@ def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
 
 
 def in_code(chapter: Chapter) -> set[Decimal]:
-    """Return the numbers that a chapter's code has, exercises aside."""
+    """Return the numbers in a chapter's code, except in exercises."""
     code = [part.text for part in chapter.parts if part.code and not part.tags & READERS]
     nodes = [node for text in code for node in ast.walk(parse(text)) if isinstance(node, ast.Constant)]
     return {Decimal(str(node.value)) for node in nodes if type(node.value) in (int, float)}

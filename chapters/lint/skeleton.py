@@ -1,4 +1,4 @@
-"""The skeleton of a chapter: its sections and their order, its figures and its exercises."""
+"""The skeleton of a chapter: the order of its sections, its figures, and its exercises."""
 
 import ast
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lint.cells import cells, weight
 from lint.source import READERS, Chapter, parse, read
 
-# How the sections begin, in their order; others may stand between.
+# The beginnings of the section titles, in order; other sections may come between them.
 SECTIONS = (
     "By hand",
     "The equation",
@@ -31,37 +31,37 @@ SHOWN = ("show_figure", "show_slider", "plot_curves")
 
 
 def lint(text: str, name: str) -> list[str]:
-    """Return what a chapter's source lacks."""
+    """Return complaints about a chapter's source."""
     chapter = read(text, name)
     rules = (opening, order, sections, links, figures, exercises, cells, weight, terms)
     return [complaint for rule in rules for complaint in rule(chapter)]
 
 
 def lint_guide(text: str, name: str) -> list[str]:
-    """Return what a guide's source lacks: an opening, cells and figures like those of a chapter."""
+    """Return complaints about a guide's source; its opening, cells, and figures follow a chapter's rules."""
     chapter = read(text, name)
     return [complaint for rule in (opening, figures, cells) for complaint in rule(chapter)]
 
 
 def opening(chapter: Chapter) -> Iterator[str]:
-    """Look at what stands before the first section."""
+    """Check the opening: everything before the first section."""
     prose = "\n".join(part.text for part in chapter.parts if not part.code and not part.section)
     title = re.search(r"^# (.+)$", prose, re.MULTILINE)
     if not title or len(title[1].split()) < 4:
-        yield "the title is a sentence with a verb, of four words or more"
+        yield "the title must be a sentence with a verb, of four words or more"
     if "\n**The question.**" not in prose:
-        yield "the chapter opens with **The question.**"
+        yield "the chapter must open with **The question.**"
     if "| Before this chapter you need |" not in prose:
-        yield "a table tells what to know before"
+        yield "no table of prerequisites: | Before this chapter you need |"
     if not re.search(r"^\*Reading: .+? Running: .+? Paper: [^*]+\*$", prose, re.MULTILINE | re.DOTALL):
-        yield "a line tells *Reading: … Running: … Paper: …*"
+        yield "no line *Reading: … Running: … Paper: …*"
     first = next((part.text for part in chapter.parts if part.code), "")
     if "torch.set_num_threads(1)" not in first:
-        yield "the first code cell calls torch.set_num_threads(1): low bits depend on the number of threads"
+        yield "the first code cell must call torch.set_num_threads(1): low bits depend on the thread count"
 
 
 def order(chapter: Chapter) -> Iterator[str]:
-    """Look at the headings."""
+    """Check the headings and their order."""
     headings = re.findall(r"^## (.+)$", chapter.prose, re.MULTILINE)
     begins = [next((want for want in SECTIONS if heading.startswith(want)), None) for heading in headings]
     known = list(dict.fromkeys(want for want in begins if want))
@@ -69,15 +69,15 @@ def order(chapter: Chapter) -> Iterator[str]:
     if missing:
         yield f"sections are missing: {', '.join(missing)}"
     if known != [want for want in SECTIONS if want in known]:
-        yield f"the sections stand in another order: {', '.join(known)}"
+        yield f"the sections are out of order: {', '.join(known)}"
     if known and known[-1] == SECTIONS[-1] and begins[-1] != SECTIONS[-1]:
-        yield f"the chapter ends with {SECTIONS[-1]}, not with {headings[-1]}"
+        yield f"the chapter must end with {SECTIONS[-1]}, not with {headings[-1]}"
     if begins.count("An experiment") > EXPERIMENTS:
-        yield f"{begins.count('An experiment')} sections are an experiment, more than {EXPERIMENTS}"
+        yield f"{begins.count('An experiment')} sections are experiments, more than {EXPERIMENTS}"
 
 
 def sections(chapter: Chapter) -> Iterator[str]:
-    """Look at what each section has to hold."""
+    """Check the required content of each section."""
     code, prose = _by_section(chapter, code=True), _by_section(chapter, code=False)
     for section in prose | code:
         body, source = prose.get(section, ""), code.get(section, "")
@@ -91,19 +91,19 @@ def sections(chapter: Chapter) -> Iterator[str]:
                 yield f"{section}: {len(items)} items, not {LINKS[0]} to {LINKS[-1]}"
             for item in items:
                 if "https://" not in item and "http://" not in item:
-                    yield f"{section}: an item without address: {item.strip()[:60]}"
+                    yield f"{section}: an item without a URL: {item.strip()[:60]}"
 
 
 def links(chapter: Chapter) -> Iterator[str]:
-    """Look for links that put the whole title of a chapter into a sentence."""
+    """Look for links that insert a chapter's whole title into a sentence."""
     for line in chapter.prose.splitlines():
         if not line.startswith(("|", "Next: ")):
             for found in re.findall(r"\{doc\}`(\d\w+)`", line):
-                yield f"a link without words: write {{doc}}`chapter {int(found[:2])} <{found}>`"
+                yield f"a link without its own text: write {{doc}}`chapter {int(found[:2])} <{found}>`"
 
 
 def figures(chapter: Chapter) -> Iterator[str]:
-    """Look at how the figures are numbered, referred to and shown, and for an early one."""
+    """Check how figures are numbered, linked, and shown, and that one comes early."""
     code = "\n".join(part.text for part in chapter.parts if part.code)
     ways = r"plt\.\w+|pyplot|\bImage\(|\bHTML\(|!\[[^\]]*\]\(|<img|\.savefig"
     for way in re.findall(ways, f"{chapter.prose}\n{code}"):
@@ -117,9 +117,9 @@ def figures(chapter: Chapter) -> Iterator[str]:
     for words, anchor in re.findall(r"\[([^\]]*)\]\(#figure-([\w-]+)\)", chapter.prose):
         number = anchor.replace("-", ".")
         if number not in found:
-            yield f"there is no figure {number}, to which {words!r} leads"
+            yield f"there is no figure {number}, but {words!r} links to it"
         elif re.search(r"\d", words) and number not in words:
-            yield f"{words!r} leads to figure {number}"
+            yield f"{words!r} links to figure {number}"
     if chapter.number is None:
         return
     if "show_slider(" not in code:
@@ -142,7 +142,7 @@ def numbers(chapter: Chapter) -> Iterator[str]:
 
 
 def exercises(chapter: Chapter) -> Iterator[str]:
-    """Look at the number, the kinds and the stars of the exercises."""
+    """Check the number, kinds, and stars of the exercises."""
     kinds = []
     block = r"\{exercise(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
     found = re.findall(block, chapter.prose)
@@ -165,7 +165,7 @@ def exercises(chapter: Chapter) -> Iterator[str]:
 
 
 def terms(chapter: Chapter) -> Iterator[str]:
-    """Look at the terms that the chapter introduces."""
+    """Check the terms that the chapter introduces."""
     found = chapter.header.get("terms")
     if not isinstance(found, dict) or not found:
         yield "the front matter has no terms: a mapping of each new term to one sentence"

@@ -1,4 +1,4 @@
-"""A chapter's source, taken apart: its front matter, and its prose and code in reading order."""
+"""Parse a chapter's source: its front matter, and its prose and code in reading order."""
 
 import ast
 import re
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import jupytext
 
-HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # a reader does not see this code
-READERS = {"exercise", "solution"}  # a reader writes this code
+HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
+READERS = {"exercise", "solution"}  # readers write this code
 CHECKS = "# checks"  # the first line of a folded cell of asserts
 
 FENCE = re.compile(r"^\s*(`{3,}|:{3,}|~{3,})\s*(\{[\w-]+\})?")
@@ -18,7 +18,7 @@ NOT_PROSE = re.compile(
     r"<!--.*?-->"  # a comment
     r"|\{(?:cite|doc|ref|eq|numref)[\w:]*\}`[^`]*`"  # a reference; its text is a title or an author
     r"|(`+)(?!`).+?(?<!`)\1(?!`)"  # code
-    r"|(?<=\])\([^)\s]*\)"  # where a link leads
+    r"|(?<=\])\([^)\s]*\)"  # the target of a link
     r"|<https?://[^>]*>|https?://[^\s)>]+"
     r"|</?[a-z][^>]*>",  # an HTML tag
     re.DOTALL,
@@ -28,7 +28,7 @@ SENTENCE = re.compile(r"(?<=[.!?:])[*\"”)\]]*\s+(?=[A-Z*“\"\[$`])")
 
 
 class Part(NamedTuple):
-    """A piece of a chapter: prose, or a code cell; under which heading and at which line it stands."""
+    """A part of a chapter, prose or a code cell, with its section and line number."""
 
     section: str
     text: str
@@ -48,7 +48,7 @@ class Part(NamedTuple):
 
 
 class Paragraph(NamedTuple):
-    """A paragraph, a list item or a row of a table, as it was written; and the piece that it stands in."""
+    """The raw text of a paragraph, list item, or table row, and the index of its part."""
 
     text: str
     line: int
@@ -56,7 +56,7 @@ class Paragraph(NamedTuple):
 
 
 class Chapter(NamedTuple):
-    """A source: the number in its file's name (None for a guide), its front matter and its pieces."""
+    """A source: the number in its file name (None for a guide), its front matter, and its parts."""
 
     number: int | None
     header: dict[str, Any]
@@ -64,11 +64,11 @@ class Chapter(NamedTuple):
 
     @property
     def prose(self) -> str:
-        """All prose, as it was written."""
+        """The raw text of all prose."""
         return "\n\n".join(part.text for part in self.parts if not part.code)
 
     def paragraphs(self) -> Iterator[Paragraph]:
-        """Read the prose paragraph by paragraph, blocks of code left out."""
+        """Return the paragraphs of the prose, without blocks of code."""
         for index, part in enumerate(self.parts):
             if not part.code:
                 for text, line in _paragraphs(part.text):
@@ -76,19 +76,19 @@ class Chapter(NamedTuple):
 
 
 def read(text: str, name: str = "") -> Chapter:
-    """Take a source apart; `name` is that of its file."""
+    """Parse a source; `name` is its file name."""
     notebook = jupytext.reads(text, fmt="md:myst")
     number = int(name[:2]) if name[:2].isdigit() else None
     return Chapter(number, dict(notebook.metadata), list(_parts(text, notebook.cells)))
 
 
 def read_file(path: Path) -> Chapter:
-    """Take the source in a file apart."""
+    """Parse a source file."""
     return read(path.read_text("utf-8"), path.name)
 
 
 def parse(code: str) -> ast.Module:
-    """Parse a cell; one that is no Python has nothing in it."""
+    """Parse a cell; return an empty module if it is not valid Python."""
     try:
         return ast.parse(code)
     except SyntaxError:
@@ -96,7 +96,7 @@ def parse(code: str) -> ast.Module:
 
 
 def blank(text: str, *, math: bool) -> str:
-    """Return a text of the same length, where what is not prose is blank; `math` says if formulas go, too."""
+    """Replace everything but prose with spaces, also formulas if `math`; the length stays the same."""
 
     def spaces(found: re.Match[str]) -> str:
         return re.sub(r"[^\n]", " ", found[0])
@@ -106,7 +106,7 @@ def blank(text: str, *, math: bool) -> str:
 
 
 def sentences(text: str) -> Iterator[tuple[str, int]]:
-    """Return each sentence of a paragraph, and where it begins."""
+    """Return each sentence of a paragraph and its offset."""
     start = 0
     for gap in SENTENCE.finditer(text):
         yield text[start : gap.end()], start

@@ -1,18 +1,18 @@
-"""Terms before their chapter: the first use of a term that a later chapter introduces must be marked.
+"""Terms used early: the first use of a term that a later chapter introduces must be marked.
 
 A term belongs to the chapter whose front matter defines it (`terms:`) or, while that chapter is
 unwritten, to the one under which `chapters/planned.yml` lists it. An earlier chapter marks its first use
-of the term, in one of three ways, and may then use it freely:
+of the term in one of three ways, and may then use it freely:
 
 - in italics, explained in the same sentence: the *encoder*, the half that reads the source sentence;
 - with a link to the later chapter in the same paragraph: {doc}`05_multi_head_attention`;
 - with a comment in the same paragraph, if the word has another meaning there or the chapter's opening
-  cannot wait: `at the head of the table <!-- ahead: head -->`. A comment must not begin a line: it would
+  needs the term: `at the head of the table <!-- ahead: head -->`. A comment must not begin a line: it would
   end the paragraph.
 
-Only prose is searched: no code, formulas, addresses or block quotes, and nothing tagged `remove-cell`.
-Case and plural do not matter, a hyphen equals a space, and the longer of two terms wins: "cross-entropy"
-does not use "entropy".
+Only prose is searched: no code, formulas, URLs, or block quotes, and nothing tagged `remove-cell`.
+Case and plural are ignored, hyphens match spaces, and the longer of two terms wins: "cross-entropy"
+is not a use of "entropy".
 """
 
 import re
@@ -26,7 +26,7 @@ from lint.source import Chapter, blank, read_file
 
 ITALIC = re.compile(r"(?<![*\w\\])\*(?![*\s])([^*]+?)\*(?!\*)|(?<![\w\\])_(?![_\s])([^_]+?)_(?!\w)")
 AHEAD = re.compile(r"<!--\s*ahead:\s*(.*?)-->", re.DOTALL)
-LONGEST_ITALIC = 8  # words; the line of reading times is in italics as a whole
+LONGEST_ITALIC = 8  # words; the line of reading times is all italics
 
 
 class Home(NamedTuple):
@@ -37,7 +37,7 @@ class Home(NamedTuple):
 
 
 def homes(chapters: Path) -> dict[str, Home]:
-    """Return which chapter introduces each term of the book, by the plan and the front matters."""
+    """Return which chapter introduces each term of the book, by planned.yml and the front matter."""
     found: dict[str, Home] = {}
     for entry in yaml.safe_load((chapters / "planned.yml").read_text("utf-8")):
         stem = entry.get("file", "").rpartition("/")[2]
@@ -52,12 +52,12 @@ def homes(chapters: Path) -> dict[str, Home]:
 
 
 def key(term: str) -> str:
-    """Return a term as it is compared: in lower case, hyphens as spaces."""
+    """Normalize a term for comparison: lower case, with spaces for hyphens."""
     return " ".join(re.split(r"[\s-]+", term.strip().lower()))
 
 
 def pattern(terms: Iterable[str]) -> re.Pattern[str]:
-    """Return a pattern that finds terms and their plurals, the longest first."""
+    """Return a pattern that matches terms and their plurals, the longest first."""
     return re.compile(
         r"(?<![^\W_])(?:" + "|".join(map(_inflected, sorted(terms, key=len, reverse=True))) + r")(?![^\W_])",
         re.IGNORECASE,
@@ -74,7 +74,7 @@ def _inflected(term: str) -> str:
 
 
 class Use(NamedTuple):
-    """The first use of a later chapter's term: where it stands, and whether it is marked as a look ahead."""
+    """The first use of a later chapter's term: its location, and whether it is marked."""
 
     term: str
     home: Home
@@ -93,7 +93,7 @@ def uses(chapter: Chapter, homes: dict[str, Home]) -> Iterator[Use]:
     names = {term: re.compile(_inflected(term), re.IGNORECASE) for term in later}
     for paragraph in chapter.paragraphs():
         if paragraph.text.startswith(">") or "remove-cell" in chapter.parts[paragraph.part].tags:
-            continue  # somebody else's words, or not on the page
+            continue  # a quotation, or not on the page
         text = paragraph.text
         italic = [s.span() for s in ITALIC.finditer(text) if len(s[0].split()) <= LONGEST_ITALIC]
         named = {key(term) for comment in AHEAD.findall(text) for term in comment.split(",")}
@@ -110,7 +110,7 @@ def uses(chapter: Chapter, homes: dict[str, Home]) -> Iterator[Use]:
 
 
 def lint(chapter: Chapter, homes: dict[str, Home]) -> list[str]:
-    """Return the uses of later terms that are not marked."""
+    """Return a complaint for each unmarked first use of a later chapter's term."""
     return [
         f"line {use.line}: chapter {use.home.number} introduces {use.term!r}; explain it at its first use "
         f"here, and set it in italics: {use.sentence[:70]}"

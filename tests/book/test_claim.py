@@ -161,9 +161,9 @@ ASSERT = 'assert torch.equal(causal_mask(2), by_hand), "by hand and by the packa
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        (CLAIM, "", "there is no claim nearly-half, to which the prose leads"),
+        (CLAIM, "", "there is no claim nearly-half, but the prose links to it"),
         (CLAIM, f"{CLAIM}\n{CLAIM}", "2 claims are named nearly-half"),
-        (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "claim nearly-half stands in a loop or function"),
+        (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "claim nearly-half is in a loop or function"),
         (CLAIM, CLAIM.replace('"nearly-half"', "word"), "a claim's name is not written out: claim('hidden"),
         (CLAIM, f"{CLAIM}\n{CLAIM.replace('nearly-half', 'new')}", "claim new is linked 0 times"),
         ("[✓](#claim-nearly-half)", "", "claim nearly-half is linked 0 times"),
@@ -175,12 +175,12 @@ ASSERT = 'assert torch.equal(causal_mask(2), by_hand), "by hand and by the packa
         ("torch.testing.assert_close(", "print(", "the front matter says checks: 2, and there are 1"),
         (CHECKS, "", "the front matter says checks: 2, and there are 0"),
         (ASSERT, f"{ASSERT}\n{ASSERT}", "the front matter says checks: 2, and there are 3"),
-        (":tags: [hide-cell]\n", "", "an assert in the open: assert torch.equal"),
-        (":tags: [hide-cell]\n", "", "an assert in the open: torch.testing.assert_close("),
+        (":tags: [hide-cell]\n", "", "a visible assert: assert torch.equal"),
+        (":tags: [hide-cell]\n", "", "a visible assert: torch.testing.assert_close("),
         (
             re.compile("(?<=# checks\n).*?(?=```)", re.DOTALL),
             "x = 1\n",
-            "a cell of checks that checks nothing",
+            "a cell of checks without an assert",
         ),
     ],
 )

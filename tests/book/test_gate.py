@@ -55,7 +55,7 @@ def test_law_a_chapter_is_fresh_until_a_cell_of_source_or_notebook_changes(built
     change(twin(built, "05_notebook")[1], "- A mask hides nearly", "- A mask hides neraly")  # by hand
     result = make("fresh")
     assert result.returncode != 0
-    assert re.findall(r"^(\w+): the notebook's cells are not its source's", result.stdout, re.MULTILINE) == [
+    assert re.findall(r"^(\w+): the cells differ from the source", result.stdout, re.MULTILINE) == [
         "02_code",
         "03_prose",
         "04_tag",

@@ -1,4 +1,4 @@
-"""Break the package in each way of mutants.toml: every wrong program must turn a test or a chapter red.
+"""Apply each mutant in mutants.toml to the project: each one must make a test or a chapter fail.
 
 `python tests/mutation/run.py [words]` runs the mutants whose name contains one of the words, or all.
 A mutant is
@@ -7,29 +7,29 @@ A mutant is
     name = "what is wrong, in a few words"
     file = "annotated_transformer/…"
     old = "text that occurs exactly once in the file"
-    new = "what stands there instead"
-    tests = ["tests/….py::test_law_…"]  # what must turn red; or chapters: ["chapters/….ipynb"]
-    message = true  # where the tests are marked `message`: they run without the shape checker
-    slow = true  # where the tests take longer than importing the package with the shape checker
+    new = "the text that replaces it"
+    tests = ["tests/….py::test_law_…"]  # at least one must fail; or chapters: ["chapters/….ipynb"]
+    message = true  # if the tests are marked `message`: they run without the shape checker
+    slow = true  # if the tests take longer than importing the package with the shape checker
 
-It counts as killed where a test fails, where the tests cannot be collected any more, or where they find
-no end; not where pytest is called wrongly or finds no test. All this is said in the table. First the same
-tests must pass with nothing broken; `--green` says that pytest has just seen that, as in `make test`, and
-then one test of each file and one chapter show that they run here as well.
+A mutant is killed if a test fails, if the tests can no longer be collected, or if they time out; not if
+pytest is called incorrectly or finds no tests. The output shows which. First, the same tests must pass
+without any mutation. `--green` means that they have just passed, as in `make test`; then only one test per
+file and one chapter are run, to check that they run here as well.
 
-Without the shape checker the package is imported in a third of the time, so the tests run without it first,
-and with it where the mutant survives that. At the end, what turned red without the checker must be green
-there with nothing broken. Slow tests run with the checker only, which spares them that last run.
+Importing the package takes a third of the time without the shape checker, so the tests run without it first,
+and with it only if the mutant survives. At the end, the tests that failed without the checker must pass
+without it on the unmodified code. Slow tests run only with the checker, which spares them that last run.
 
-Importing PyTorch takes longer than most tests, so it is done once: each run of pytest is a fork of a
-process that has imported what the table names, but nothing of the package. That comes from a copy of the
-project, one for each worker, in which the mutant stands. The copy keeps its bytecode from one run to the
-next. Python believes bytecode where the source has the same size and second of change, so each mutant gets
-a second of its own, and the mended file the one that it had.
+Importing PyTorch takes longer than most tests, so it is done once: each pytest run is a fork of a process
+that has imported the modules listed in mutants.toml, but nothing from the package. The package comes from a
+copy of the project, one per worker, to which the mutant is applied. The copy keeps its bytecode between runs.
+Python reuses bytecode if the source's size and modification time (in seconds) are the same, so each mutant
+gets its own modification time, and the restored file gets its old one back.
 
-A mutant of a script, which Python does not import, needs no process of its own: each worker has one that runs
-their tests one after the other, and keeps the browser that they need. So nothing in the package or the tests
-may keep the text of a script (no cache): its mutants would survive.
+A mutant of a script, which Python does not import, needs no fresh process: each worker has one process that
+runs the tests of scripts one after another, and keeps the browser open. So nothing in the package or the
+tests may cache the text of a script: its mutants would survive.
 """
 
 import argparse
@@ -59,14 +59,14 @@ from tqdm import tqdm
 
 PACKAGE = "annotated_transformer"
 NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "__pycache__", "*.egg-info")
-WORKERS, SECONDS = 2, 240  # for one run of pytest; after that it is stopped
-TESTS = 20  # in one run without any mutation
+WORKERS, SECONDS = 2, 240  # the time limit of one pytest run
+TESTS = 20  # per run without any mutation
 FORK = multiprocessing.get_context("fork")
-WRONG_PACKAGE, CRASHED = 70, 71  # exit statuses that pytest has not
-NUMBERS = itertools.count(1)  # of the mutants of this worker
+WRONG_PACKAGE, CRASHED = 70, 71  # exit statuses that pytest does not use
+NUMBERS = itertools.count(1)  # of this worker's mutants
 SURVIVED = "SURVIVED"
 
-# Each kind of run loads the one plugin that it needs: importing the others takes longer than most tests.
+# Each kind of run loads only the plugin it needs: importing the others takes longer than most tests.
 QUIET = ["-x", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
 HOOK = ["-p", "jaxtyping._pytest_plugin", f"--jaxtyping-packages={PACKAGE},beartype.beartype"]
 PLAIN = ["-m", "not message and not page"]
@@ -77,7 +77,7 @@ CHAPTER = ["-p", "nbval.plugin", "--nbval", "--nbval-sanitize-with", "chapters/n
 
 @dataclass(frozen=True, kw_only=True)
 class Mutant:
-    """One wrong program: a file where `new` stands for `old`, and the tests that must notice."""
+    """A file in which `new` replaces `old`, and the tests that must fail."""
 
     name: str
     file: str
@@ -88,14 +88,14 @@ class Mutant:
     slow: bool = False
 
     def options(self) -> list[str]:
-        """Return how pytest runs its tests where nothing is broken."""
+        """Return the pytest options that its tests run with on unmodified code."""
         chapter = all(test.partition("::")[0].endswith(".ipynb") for test in self.tests)
         return CHAPTER if chapter else MESSAGE if self.message else SHAPES
 
     def applied(self, source: str) -> str:
-        """Return the file's text with the mutation in it; it must still be a program.
+        """Return the file's text with the mutation applied; it must still be valid Python.
 
-        That of a script is seen in a browser, by `test_explorer_engine.py` and `test_explorer_ui.py`.
+        A script's syntax is checked in a browser, by `test_explorer_engine.py` and `test_explorer_ui.py`.
         """
         found = source.count(self.old)
         if found != 1:
@@ -107,22 +107,22 @@ class Mutant:
             if self.file.endswith(".py"):
                 compile(text, self.file, "exec")
         except SyntaxError as error:
-            raise ValueError(f"the mutant is no Python program: {error}") from error
+            raise ValueError(f"the mutant is not valid Python: {error}") from error
         return text
 
 
 def enter_copy(root: Path, folder: Path) -> None:
-    """Make a copy of the project this worker's folder, and its package the one that gets imported."""
+    """Copy the project, make the copy the working directory, and import the package from there."""
     copy = shutil.copytree(root, folder / str(os.getpid()), ignore=NOT_COPIED)
     os.chdir(copy)
     sys.path.insert(0, str(copy))
-    os.environ["PYTHONPATH"] = str(copy)  # for the processes that tests start, and the chapters' kernels
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the copy is ours, whatever holds elsewhere
+    os.environ["PYTHONPATH"] = str(copy)  # for subprocesses of tests and the chapters' kernels
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # the copy keeps its bytecode
     sys.dont_write_bytecode = False
 
 
 def put(path: Path, text: str, changed: float) -> None:
-    """Replace a file by this text, with this time of its last change, in one step."""
+    """Atomically replace a file's text and set its modification time."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(text, encoding="utf-8")
     shutil.copymode(path, new)
@@ -132,18 +132,18 @@ def put(path: Path, text: str, changed: float) -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """How a run of pytest ended: its exit status, None where it found no end, and what failed first."""
+    """The result of a pytest run: its exit status (None if it timed out) and the first failure."""
 
     status: int | None
-    phase: str = ""  # of that test: "collect", "setup", "call", or "teardown"
+    phase: str = ""  # of the failure: "collect", "setup", "call", or "teardown"
     failed: str = ""
 
     def verdict(self) -> tuple[bool, str]:
-        """Was the mutant killed, and by what?"""
+        """Return whether the mutant was killed, and by what."""
         if self.status is None:
-            return True, "no end (killed by the time limit)"
+            return True, "timed out (killed by the time limit)"
         if self.failed and self.status != WRONG_PACKAGE:
-            # It can be collected without the mutation, so the mutant did it.
+            # Without the mutation it can be collected, so the mutant is the cause.
             return True, self.failed + " (cannot be collected)" * (self.phase == "collect")
         if self.status == 0:
             return False, SURVIVED
@@ -151,16 +151,16 @@ class Run:
 
 
 class FirstFailure:
-    """A plugin of pytest that remembers what failed first."""
+    """A pytest plugin that records the first failure."""
 
     phase = failed = ""
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Look at a file or a class."""
+        """Record a file or a class that cannot be collected."""
         self._note(report, "collect")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Look at a phase of a test."""
+        """Record a failed phase of a test."""
         self._note(report, report.when or "call")
 
     def _note(self, report: pytest.CollectReport | pytest.TestReport, phase: str) -> None:
@@ -169,14 +169,14 @@ class FirstFailure:
 
 
 def run_pytest(options: list[str], tests: list[str]) -> Run:
-    """Run pytest until the first failure; everything printed goes to a file."""
+    """Run pytest until the first failure; redirect all output to a file."""
     with open("printed", "wb") as printed:
         os.dup2(printed.fileno(), 1)
         os.dup2(printed.fileno(), 2)
     first = FirstFailure()
     try:
         status = int(pytest.main([*QUIET, *options, *tests], plugins=[first]))
-    except BaseException:  # such as one that pytest raises when it has finished
+    except BaseException:  # such as one that pytest raises at its end
         traceback.print_exc()
         status = CRASHED
     ours = [m for name, m in sys.modules.items() if name.partition(".")[0] == PACKAGE]
@@ -188,18 +188,18 @@ def run_pytest(options: list[str], tests: list[str]) -> Run:
 
 
 def printed_text() -> str:
-    """Return what the last run of pytest printed."""
+    """Return the output of the last pytest run."""
     return Path("printed").read_text(encoding="utf-8", errors="replace")
 
 
 def in_fork(result: Connection, options: list[str], tests: list[str]) -> None:
-    """Run pytest once."""
-    os.setsid()  # so that it can be stopped with all that it starts
+    """Run pytest once and send back the result."""
+    os.setsid()  # so that it can be stopped along with its subprocesses
     result.send(run_pytest(options, tests))
 
 
 def run_tests(options: list[str], tests: list[str], seconds: float) -> Run:
-    """Run pytest in a process of its own."""
+    """Run pytest in a new process."""
     result, theirs = FORK.Pipe(duplex=False)
     fork = FORK.Process(target=in_fork, args=(theirs, options, tests))
     fork.start()
@@ -208,7 +208,7 @@ def run_tests(options: list[str], tests: list[str], seconds: float) -> Run:
         fork.join(seconds)
         if fork.is_alive():
             return Run(None)
-        with contextlib.suppress(EOFError):  # it ended without a word, be its status 0
+        with contextlib.suppress(EOFError):  # it ended without sending a result, possibly with status 0
             if result.poll():
                 return result.recv()
         return Run(fork.exitcode or CRASHED)
@@ -218,14 +218,14 @@ def run_tests(options: list[str], tests: list[str], seconds: float) -> Run:
 
 
 def stop(process: ForkProcess) -> None:
-    """Stop a process and all that it has started."""
+    """Stop a process and its subprocesses."""
     if process.is_alive():
         os.killpg(process.pid, signal.SIGKILL)
     process.join()
 
 
 def run_each(theirs: Connection, jobs: Connection) -> None:
-    """Run pytest for each job that comes, and send back how it ended; the tests share a browser."""
+    """Run pytest for each job received and send back the result; the tests share a browser."""
     theirs.close()
     os.setsid()
     os.environ["KEEP_BROWSER"] = "1"
@@ -236,13 +236,13 @@ def run_each(theirs: Connection, jobs: Connection) -> None:
 
 @dataclass
 class ScriptRunner:
-    """The process of this worker that runs the tests of scripts; a new one where it has ended."""
+    """This worker's process for the tests of scripts; restarted if it has ended."""
 
     process: ForkProcess | None = None
     jobs: Connection | None = None
 
     def run(self, options: list[str], tests: list[str], seconds: float) -> Run:
-        """Run pytest there; in a process of its own where that ends, or a fixture fails (in the browser?)."""
+        """Run pytest there; retry in a new process if that one crashes or a fixture fails (the browser?)."""
         run = self._run(options, tests, seconds)
         if run.status is None or (run.phase in ("", "collect", "call") and run.status != CRASHED):
             return run
@@ -273,7 +273,7 @@ SCRIPTS = ScriptRunner()
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What became of a mutant: `unchecked` are the tests that turned red without the shape checker."""
+    """The outcome of a mutant; `unchecked` are the tests that failed without the shape checker."""
 
     killed: bool
     line: str
@@ -282,7 +282,7 @@ class Outcome:
 
 
 def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
-    """Break the copy, run the tests that must notice, and mend the copy."""
+    """Apply the mutant to the copy, run the tests that must fail, and restore the copy."""
     path, start = Path(mutant.file), time.monotonic()
     source, changed = path.read_text(encoding="utf-8"), int(path.stat().st_mtime)
     unchecked: tuple[str, ...] = ()
@@ -306,21 +306,21 @@ def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
 
 @dataclass(frozen=True)
 class Control:
-    """A run without any mutation; `script` says that the tests are those of scripts."""
+    """A run without any mutation; `script` marks the tests of scripts."""
 
     options: list[str]
     tests: list[str]
     script: bool
 
     def red(self, seconds: float) -> str:
-        """Return what is red as long as nothing is broken: a red test kills nothing."""
+        """Return the output if a test fails without any mutation: such a test kills nothing."""
         status = (SCRIPTS.run if self.script else run_tests)(self.options, self.tests, seconds).status
-        ended = "no end" if status is None else f"status {status}"
+        ended = "timed out" if status is None else f"status {status}"
         return "" if status == 0 else f"{printed_text()[-3000:]}\n{ended}\n"
 
 
 def controls(mutants: list[Mutant], *, green: bool) -> list[Control]:
-    """Return the runs without any mutation: a few tests in each."""
+    """Return the runs without any mutation, with a few tests each."""
     runs = []
     for options in (CHAPTER, SHAPES, MESSAGE):
         tests = list({test: None for m in mutants if m.options() == options for test in m.tests})
@@ -332,7 +332,7 @@ def controls(mutants: list[Mutant], *, green: bool) -> list[Control]:
 
 
 def in_parts(options: list[str], tests: list[str], *, script: bool = False) -> list[Control]:
-    """Return runs of a few tests each."""
+    """Split tests into runs of a few tests each."""
     few = 1 if options is CHAPTER else TESTS
     return [Control(options, tests[start : start + few], script) for start in range(0, len(tests), few)]
 
@@ -341,22 +341,22 @@ def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
     """Return the chosen mutants and the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("words", nargs="*", help="only the mutants whose name contains one of these")
-    parser.add_argument("--green", action="store_true", help="the tests have just passed with nothing broken")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="for one run of pytest")
+    parser.add_argument("--green", action="store_true", help="the tests have just passed without mutations")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="time limit of one pytest run")
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     written = tomllib.loads((arguments.root / "tests/mutation/mutants.toml").read_text(encoding="utf-8"))
     mutants = [Mutant(**entry) for entry in written["mutant"]]
     chosen = [m for m in mutants if not arguments.words or any(word in m.name for word in arguments.words)]
     arguments.imported = written.get("imported", [])
-    chosen.sort(key=lambda mutant: mutant.options() is not CHAPTER)  # the longest first: none is left alone
+    chosen.sort(key=lambda mutant: mutant.options() is not CHAPTER)  # longest first, to balance the workers
     if not chosen or len({m.name for m in mutants}) < len(mutants):
-        raise SystemExit(f"no mutant is named like {arguments.words}, or two share a name")
+        raise SystemExit(f"no mutant's name contains any of {arguments.words}, or two share a name")
     return chosen, arguments
 
 
 def main() -> int:
-    """Run the mutants, print the table, and return 1 if one survives."""
+    """Run the mutants, print the results, and return 1 if a mutant is not killed."""
     mutants, arguments = read_arguments()
     start, lost = time.monotonic(), []
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
@@ -364,7 +364,7 @@ def main() -> int:
     plugins = [f"_pytest.{name}" for name in builtin_plugins]
     for name in [*plugins, *arguments.imported]:  # with one thread: no other holds a lock while we fork
         importlib.import_module(name)
-    gc.freeze()  # or each fork's collector walks, and so copies, all that was imported
+    gc.freeze()  # otherwise each fork's collector traverses, and so copies, all imported objects
     runs = controls(mutants, green=arguments.green)
     width = max(len(mutant.name) for mutant in mutants)
     with tempfile.TemporaryDirectory() as folder:
@@ -374,7 +374,7 @@ def main() -> int:
                 raise SystemExit(f"red without any mutation, so nothing can be concluded:\n{red}")
             outcomes = pool.map(try_mutant, mutants, repeat(arguments.seconds))
             bar = tqdm(zip(mutants, outcomes, strict=True), total=len(mutants), unit=" mutants", disable=None)
-            unchecked: dict[bool, dict[str, None]] = {False: {}, True: {}}  # those of scripts: True
+            unchecked: dict[bool, dict[str, None]] = {False: {}, True: {}}  # True: tests of scripts
             for mutant, outcome in bar:
                 tqdm.write(f"{mutant.name:{width}}  {outcome.line}")
                 lost += [] if outcome.killed else [mutant.name]

@@ -1,4 +1,4 @@
-"""The judge is judged: what `make mutate` calls killed, and what it does not."""
+"""`make mutate` distinguishes killed mutants from survivors and broken ones."""
 
 import runpy
 import subprocess
@@ -74,7 +74,7 @@ MARKERS = '[tool.pytest.ini_options]\naddopts = ["--import-mode=importlib"]\nmar
 def judge(
     root: Path, *mutants: str, seconds: int = 60, green: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run the mutants on a project of one function."""
+    """Run the mutants on a small project."""
     (root / "annotated_transformer").mkdir()
     (root / "annotated_transformer" / "__init__.py").write_text(PROGRAM, encoding="utf-8")
     (root / "tests" / "mutation").mkdir(parents=True)
@@ -99,7 +99,7 @@ def mutant(
     of: str = "double",
     file: str = "__init__.py",
 ) -> str:
-    """Return an entry of the list."""
+    """Return an entry of mutants.toml."""
     path, tests = f"annotated_transformer/{file}", [f"tests/test_{of}.py{test}"]
     entry = {"name": name, "file": path, "old": old, "new": new, "tests": tests}
     return "\n".join(["[[mutant]]", *(f"{key} = {value!r}" for key, value in entry.items()), more])
@@ -143,7 +143,7 @@ def test_law_killed_and_surviving_mutants_are_distinguished(tmp_path: Path):
     assert "BROKEN: the old text occurs 0 times" in lines["gone"]
     assert "BROKEN: the old text occurs 3 times" in lines["twice"]
     assert "BROKEN: old and new text are the same" in lines["same"]
-    assert "BROKEN: the mutant is no Python program" in lines["typo"]
+    assert "BROKEN: the mutant is not valid Python" in lines["typo"]
     assert lines["6"].startswith("6 of 13 mutants killed")
     assert done.stderr.splitlines() == [
         f"not killed: {name}" for name in ("unseen", "unselected", "quiet", "gone", "twice", "same", "typo")
@@ -155,13 +155,13 @@ def test_law_killing_all_mutants_passes_and_leaves_the_project_unchanged(tmp_pat
     endless = "__import__('threading').Event().wait()"
     done = judge(tmp_path, mutant("endless", endless), mutant("added", "2 + x"), seconds=10)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "no end (killed by the time limit)" in done.stdout.splitlines()[0]
+    assert "timed out (killed by the time limit)" in done.stdout.splitlines()[0]
     assert "2 of 2 mutants killed" in done.stdout
     assert (tmp_path / "annotated_transformer" / "__init__.py").read_text(encoding="utf-8") == PROGRAM
 
 
 def test_law_bytecode_of_another_mutant_is_never_run(tmp_path: Path):
-    """All mutants are of one size and made within seconds, and each test fails for one of them only."""
+    """The mutants have the same size and are written within seconds; each test fails for only one of them."""
     kinds = {"shapes": ("not", ""), "message": ("message_not", "message = true"), "child": ("child_not", "")}
     done = judge(
         tmp_path,
@@ -185,7 +185,7 @@ def test_law_tests_that_fail_without_a_mutation_kill_nothing(tmp_path: Path):
     )
     assert "red without any mutation" in done.stderr
     assert "not found: " in done.stderr  # no such test
-    assert "status 5" in done.stderr  # no test marked so
+    assert "status 5" in done.stderr  # no test has this marker
     assert "mutants killed" not in done.stdout
     assert done.returncode == 1
 
@@ -202,7 +202,7 @@ def test_law_a_slow_test_runs_with_the_shape_checker_only(tmp_path: Path):
 
 
 def test_law_mutants_of_scripts_are_judged_one_after_the_other(tmp_path: Path):
-    """Each kind comes three times, so that it comes after another of the same worker."""
+    """Run each kind three times, so that it follows another mutant in the same worker."""
     changes = {"killed": "3 * x", "unseen": "3 * x", "ended": "exit * x", "fixture": "fixture * x"}
     place = {"of": "script", "file": "script.js"}
     done = judge(
@@ -224,7 +224,7 @@ def test_law_mutants_of_scripts_are_judged_one_after_the_other(tmp_path: Path):
         assert lines[f"unseen{turn}"].endswith("SURVIVED")
         assert "BROKEN: pytest's exit status is 3" in lines[f"ended{turn}"]
         assert lines[f"fixture{turn}"].endswith("tests/test_script.py::test_double")
-    assert "no end" in lines["endless"]
+    assert "timed out" in lines["endless"]
     assert lines["last"].endswith("tests/test_script.py::test_double")
     assert "8 of 14 mutants killed" in done.stdout, done.stderr
 
