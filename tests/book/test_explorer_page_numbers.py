@@ -344,7 +344,7 @@ def test_law_the_back_button_names_the_last_way_by_which_a_number_was_reached(fr
     assert fresh.evaluate("history.length") == length
     cell = fresh.locator(".at-x-grid [aria-selected=true]").get_attribute("data-key")
     fresh.evaluate(
-        "() => { history.pushState({ from: { words: 'elsewhere' } }, ''); }"  # like another tensor's link
+        "() => { history.pushState({ from: { words: 'elsewhere' } }, ''); }"  # as if from another tensor
     )
     fresh.locator(f".at-x-grid [data-key='{cell}']").click()
     assert fresh.inner_text("[data-key=back]") == "← Back to elsewhere"
