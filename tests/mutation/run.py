@@ -1,10 +1,10 @@
 """Apply each mutant in mutants.toml to the project: each one must make a test or a chapter fail.
 
-`python tests/mutation/run.py [words]` runs the mutants whose name contains one of the words, or all.
+`python tests/mutation/run.py [words]` runs the mutants whose names contain one of the words, or all.
 A mutant is
 
     [[mutant]]
-    name = "what is wrong, in a few words"
+    name = "short description of the bug"
     file = "annotated_transformer/…"
     old = "text that occurs exactly once in the file"
     new = "the text that replaces it"
@@ -229,7 +229,7 @@ def run_each(theirs: Connection, jobs: Connection) -> None:
     theirs.close()
     os.setsid()
     os.environ["KEEP_BROWSER"] = "1"
-    with contextlib.suppress(EOFError):  # the worker has ended
+    with contextlib.suppress(EOFError):  # the worker has exited
         while True:
             jobs.send(run_pytest(*jobs.recv()))
 
@@ -362,7 +362,7 @@ def main() -> int:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     plugins = [f"_pytest.{name}" for name in builtin_plugins]
-    for name in [*plugins, *arguments.imported]:  # with one thread: no other holds a lock while we fork
+    for name in [*plugins, *arguments.imported]:  # single-threaded: forks inherit no held lock
         importlib.import_module(name)
     gc.freeze()  # otherwise each fork's collector traverses, and so copies, all imported objects
     runs = controls(mutants, green=arguments.green)
