@@ -19,7 +19,7 @@ class Translator {
     if (ids.length > max_length) {
       throw new Error(
         `text 0 of 1 (${shown}…) has ${ids.length} tokens with EOS, and this model has ` +
-          `positions for ${max_length}; split it into sentences`,
+          `positions for ${max_length}; split it into shorter sentences`,
       );
     }
     return ids;
