@@ -92,6 +92,7 @@ class RunDirectory:
         refuse_foreign_model(self.folder)
         metrics = self.folder / METRICS
         if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE).exists():
+            self._read_metrics()  # if they are damaged, that comes first
             raise ValueError(
                 f"{metrics} has no {STATE} beside it, so this training run would overwrite it; move it "
                 f"away, or give another folder"

@@ -46,7 +46,7 @@ class TrainingConfig:
                 raise TypeError(f"{name}={value!r} is not a number; give a positive {kind}")
             if not 0 < value < math.inf or (whole and value != int(value)):
                 raise ValueError(f"{name}={value} is not a positive {kind}; give one")
-            if value >= LARGEST:
+            if whole and value >= LARGEST:
                 raise ValueError(f"{name}={value} is too large; give a number below {LARGEST:,}")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(

@@ -24,9 +24,12 @@ const greedy = (logits) => topk(logits, 1)[0];
 function sampler(temperature, seed) {
   if (!(temperature > 0 && temperature < Infinity)) {
     throw new Error(
-      `tau=${temperature} is not a temperature, which is a positive number; for the most likely ` +
-        `token at each step, the limit tau → 0, use greedy_search`,
+      `tau=${temperature} is not a temperature, which is a positive number; as tau → 0, sampling ` +
+        `becomes greedy search, which needs no temperature`,
     );
+  }
+  if (!(temperature >= 1e-30 && temperature <= 1e30)) {
+    throw new Error(`tau=${temperature} is too extreme; give a temperature from 1e-30 to 1e30`);
   }
   const random = mulberry32(seed);
   return (logits) => {
