@@ -11,9 +11,9 @@ MISSING = (
     "*Not measured yet: `python -m benchmarks.own_sentences` trains these models and writes the result.*"
 )
 HEAD = (
-    "| corpus | pairs | start | vocabulary | norm | dropout | highest learning rate | steps (epochs) "
-    "| CPU minutes | lowest validation loss | BLEU, beam 5 |\n"
-    "| --- | --: | --- | --: | --- | --: | --: | --: | --: | --- | --: |"
+    "| corpus | pairs | start | norm | BLEU, beam 5 | vocabulary | dropout | `--max-lr` | steps | epochs "
+    "| best epoch | CPU minutes |\n"
+    "| --- | --: | --- | --- | --: | --: | --: | --: | --: | --: | --: | --: |"
 )
 
 
@@ -27,7 +27,7 @@ def corpus_size_table(path: Path) -> str:
     order = sorted(trained, key=lambda name: (name.endswith("fine_tuned"), name.split("_")[0] != "tatoeba"))
     rows = [_row(name, trained[name]) for name in order]
     untouched = results[UNTOUCHED]["scores"][MEASURE]
-    rows.append(f"| Multi30k | none | `en-de` | | | | | | | | {untouched['bleu']:.1f} |")
+    rows.append(f"| Multi30k | none | `en-de` | post | {untouched['bleu']:.1f} | | | | | | | |")
     return "\n".join([HEAD, *rows, "", _about(record, list(trained.values()), untouched)])
 
 
@@ -39,14 +39,15 @@ def _row(name: str, result: dict[str, Any]) -> str:
         CORPORA[name.split("_")[0]],
         f"{training['training_pairs']:,}",
         "`en-de`" if name.endswith("fine_tuned") else "random",
-        f"{shape['vocab_size']:,}",
         shape["norm"],
+        f"{bleu:.1f}",
+        f"{shape['vocab_size']:,}",
         f"{shape['dropout']}",
         f"{limits['max_lr']}",
-        f"{limits['steps']:,} ({len(epochs)})",
+        f"{limits['steps']:,}",
+        f"{len(epochs)}",
+        f"{lowest}",
         f"{training['cpu_minutes']:.0f}",
-        f"after epoch {lowest}",
-        f"{bleu:.1f}",
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -65,5 +66,5 @@ def _about(record: dict[str, Any], trained: list[dict[str, Any]], untouched: dic
         f"{min(sizes):,} to {max(sizes):,} parameters; `--batch-tokens {batch} --warmup-steps {warmup} "
         f"--average {average}`; CPU time of one core ({record['machine']['processor']}); {texts:,} test "
         f"sentences; sacreBLEU signature `{signature}`. "
-        f"BLEU on different test sets cannot be compared."
+        f"The best epoch has the lowest validation loss. BLEU on different test sets cannot be compared."
     )
