@@ -159,7 +159,6 @@ def _start_model(
     tokenizer = tokenizer.cleaning() if corpus.cleaned else tokenizer
     torch.manual_seed(seed)  # for the first weights and for dropout
     shape = dataclasses.replace(recipe.shape, vocab_size=tokenizer.vocab_size)
-    checkpoint.check_tokenizer(shape, tokenizer)
     model = Transformer(shape)
     if start is not None:
         model.load_state_dict(trained.state_dict())
