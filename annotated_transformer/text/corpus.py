@@ -30,6 +30,7 @@ class Corpus:
             through it, too: give the model a `Tokenizer.cleaning`.
         note: How `load_corpus` made the splits of your own files, or why it could not; `""` if the
             files are the splits.
+        files: The source and the target file of each split, if the pairs are lines of files.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Corpus:
     terms: str
     cleaned: bool = False
     note: str = ""
+    files: tuple[tuple[Path, Path], ...] = ()
 
     def summary(self) -> str:
         """Return lines with the sizes of the splits, numbers of pairs left out, the note, and the terms."""
@@ -51,7 +53,17 @@ class Corpus:
         splits = {
             split: [(target, source) for source, target in pairs] for split, pairs in self.splits.items()
         }
-        return dataclasses.replace(self, splits=splits)
+        files = tuple((target, source) for source, target in self.files)
+        return dataclasses.replace(self, splits=splits, files=files)
+
+    def locate(self, pair: SentencePair) -> str:
+        """Return the files and the line of a pair, or, if it is not in files, the beginning of its source."""
+        for source, target in self.files:
+            lines = zip(read_lines(source), read_lines(target), strict=False)
+            for number, (src, tgt) in enumerate(lines, start=1):
+                if (src.strip(), tgt.strip()) == pair:
+                    return f"{source} and {target.name}, line {number}"
+        return f"the pair {pair[0][:40]!r}…"
 
 
 def load_corpus(
@@ -125,9 +137,7 @@ def read_pairs(
             two files have different numbers of lines. The message lists the bad lines of both.
     """
     _refuse_one_language(source, target)
-    names = [f"{split}.{language}" for language in (source, target)]
-    way_out = "; give a split and languages (source=…, target=…) that are there, or another folder"
-    paths = [_find(Path(folder), name, f"{name}.gz", way_out=way_out) for name in names]
+    paths = _paths(Path(folder), split, source, target)
     (src, bad_src), (tgt, bad_tgt) = (_read_sentences(path) for path in paths)
     problems = [*bad_src, *bad_tgt]
     if len(src) != len(tgt):
@@ -140,6 +150,16 @@ def read_pairs(
         needed = [way for kind, way in ways.items() if any(kind in problem for problem in problems)]
         raise ValueError(list_problems(problems, ", and ".join(needed) or "align the two files"))
     return list(zip(src, tgt, strict=True))
+
+
+def _paths(folder: Path, split: str, source: str, target: str) -> tuple[Path, Path]:
+    """Return the source file and the target file of a split."""
+    way_out = "; give a split and languages (source=…, target=…) that are there, or another folder"
+    first, second = (
+        _find(folder, name, f"{name}.gz", way_out=way_out)
+        for name in (f"{split}.{language}" for language in (source, target))
+    )
+    return first, second
 
 
 def _refuse_one_language(source: str, target: str) -> None:
@@ -155,6 +175,7 @@ class _Reading(NamedTuple):
     splits: Splits
     skipped: dict[str, int]
     note: str = ""
+    files: tuple[tuple[Path, Path], ...] = ()
 
 
 def _toy(folder: Path, source: str, target: str) -> _Reading:
@@ -181,13 +202,16 @@ def _tatoeba(folder: Path, source: str, target: str) -> _Reading:
 
 
 def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
-    there = [path.name.removesuffix(".gz") for path in _split_files(folder, source)]
-    splits = {
-        split: read_pairs(folder, split, source=source, target=target)
-        for split in dict.fromkeys(["train", *(name.removesuffix(f".{source}") for name in there)])
-    }
+    there = [
+        path.name.removesuffix(".gz").removesuffix(f".{language}")
+        for language in (source, target)
+        for path in _split_files(folder, language)
+    ]
+    names = list(dict.fromkeys(["train", *there]))
+    splits = {name: read_pairs(folder, name, source=source, target=target) for name in names}
     splits["train"], skipped = keep_usable(splits["train"])
-    return _Reading(splits, skipped)
+    files = tuple(_paths(folder, name, source, target) for name in names)
+    return _Reading(splits, skipped, files=files)
 
 
 def _own_files(folder: Path, source: str, target: str) -> _Reading:
@@ -206,9 +230,11 @@ def _own_files(folder: Path, source: str, target: str) -> _Reading:
     except ValueError:  # an empty split
         splits = {"train": pairs}
         note = "There are only train files, with too few different sentences to split off val and test."
+    files = found.files
     if one != source:
-        splits = {split: [(tgt, src) for src, tgt in found] for split, found in splits.items()}
-    return _Reading(splits, found.skipped, note)
+        splits = {split: [(tgt, src) for src, tgt in pairs] for split, pairs in splits.items()}
+        files = tuple((target_file, source_file) for source_file, target_file in files)
+    return _Reading(splits, found.skipped, note, files)
 
 
 def _split_files(folder: Path, *languages: str) -> list[Path]:
@@ -226,7 +252,10 @@ def _read_sentences(path: Path) -> tuple[list[str], list[str]]:
 
 
 def _find(folder: Path, *names: str, way_out: str = "") -> Path:
-    """Return the first of these files that exists."""
+    """Return the one of these files that exists."""
+    both = [name for name in names if (folder / name).is_file()]
+    if len(both) > 1:
+        raise ValueError(f"{folder} has {' and '.join(both)}, and only one can count; remove one")
     for name in names:
         if (folder / name).is_file():
             return folder / name

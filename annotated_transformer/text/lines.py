@@ -1,5 +1,6 @@
 """The lines of a text file, plain or compressed."""
 
+import codecs
 import gzip
 import zipfile
 import zlib
@@ -62,7 +63,7 @@ def list_problems(problems: Iterable[str], way_out: str) -> str:
 
 
 def _decode(raw: bytes, name: str, errors: str) -> tuple[list[str], dict[int, str]]:
-    raw = raw.removesuffix(b"\n")
+    raw = raw.removeprefix(codecs.BOM_UTF8).removesuffix(b"\n")
     lines: list[str] = []
     problems: dict[int, str] = {}
     for number, line in enumerate(raw.split(b"\n") if raw else [], start=1):

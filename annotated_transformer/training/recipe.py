@@ -20,6 +20,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.lines import REPORTED, list_problems
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 from annotated_transformer.training.config import TrainingConfig
@@ -109,6 +110,7 @@ def train_from_recipe(
     identity = _identity(recipe, corpus, tokenizer)
     if start is not None:
         identity["start"] = digest_tensors(model.state_dict())
+    _refuse_long_pairs(recipe, corpus, tokenizer)
     model.to(device)
     if recipe.compiled:
         compile_stacks(model)
@@ -189,6 +191,27 @@ def _refuse_another_shape(start: Path, found: TransformerConfig, asked: Transfor
         raise ValueError(
             f"the model in {start} has {' and '.join(differing)}; ask for its shape, or start without it"
         )
+
+
+def _refuse_long_pairs(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> None:
+    """Refuse pairs that are too long for the model or for a batch, all of them in one report."""
+    positions, batch_tokens = recipe.shape.max_length, recipe.training.batch_tokens
+    problems = []
+    for split in ("train", "val"):
+        texts = corpus.splits.get(split, [])
+        for pair, (src, tgt) in zip(texts, encode_pairs(tokenizer, texts), strict=True):
+            if max(len(src), len(tgt) - 1) > positions or max(len(src), len(tgt)) > batch_tokens:
+                problems.append((pair, f" has {len(src)} source and {len(tgt)} target tokens"))
+    if problems:
+        way_out = (
+            f"the model has max_length={positions}, and a batch has batch_tokens={batch_tokens}: shorten or "
+            f"remove these sentences, or give more of both"
+        )
+        shown = [
+            f"{corpus.locate(pair) if number < REPORTED else ''}{sizes}"
+            for number, (pair, sizes) in enumerate(problems)
+        ]
+        raise ValueError(list_problems(shown, way_out))
 
 
 def _training_pairs(

@@ -439,3 +439,37 @@ def test_law_only_the_files_of_both_languages_count_as_splits(tmp_path: Path):
     assert has_only_train(tmp_path, target="fr")
     (tmp_path / "val.fr.gz").touch()
     assert not has_only_train(tmp_path, target="fr")
+
+
+def test_law_a_pair_is_located_in_its_files(tmp_path: Path):
+    lines = [(f"{number} dogs.", f"{number} Hunde.") for number in range(211)]
+    lines.insert(3, ("x", "y " * 99))  # left out, as it cannot be a translation
+    for ending, texts in zip(("en", "de"), zip(*lines, strict=True), strict=True):
+        (tmp_path / f"train.{ending}").write_text("".join(f" {text}\n" for text in texts), encoding="utf-8")
+    for source, target in (("en", "de"), ("de", "en")):
+        corpus = load_corpus("files", folder=tmp_path, source=source, target=target)
+        assert {"train", "val", "test"} == set(corpus.splits)
+        for pair in [pair for pairs in corpus.splits.values() for pair in pairs]:
+            line = lines.index(pair if source == "en" else pair[::-1]) + 1
+            expected = f"{tmp_path / f'train.{source}'} and train.{target}, line {line}"
+            assert corpus.locate(pair) == expected
+    assert corpus.locate(("no such pair", "nowhere")) == "the pair 'no such pair'…"
+
+
+@pytest.mark.message
+def test_message_a_split_in_one_language_only(tmp_path: Path):
+    for name in ("train.en", "train.de", "val.de"):
+        (tmp_path / name).write_text("A text.\n")
+    with pytest.raises(FileNotFoundError, match=r"has neither val\.en nor val\.en\.gz; it contains "):
+        load_corpus("files", folder=tmp_path)
+
+
+@pytest.mark.message
+def test_message_a_file_and_its_compressed_copy(tmp_path: Path):
+    for name in ("train.en", "train.de"):
+        (tmp_path / name).write_text("A text.\n")
+    (tmp_path / "train.en.gz").write_bytes(gzip.compress(b"Another text.\n"))
+    with pytest.raises(
+        ValueError, match=r"has train\.en and train\.en\.gz, and only one can count; remove one"
+    ):
+        load_corpus("files", folder=tmp_path)

@@ -13,6 +13,8 @@ from annotated_transformer.text.lines import decode_lines, read_lines
 def test_law_only_a_line_feed_ends_a_line(tmp_path: Path):
     (tmp_path / "text").write_bytes("a\u2028b\x0cc \r\n\nd\u0085\te\n".encode())
     assert read_lines(tmp_path / "text") == ["a\u2028b\x0cc \r", "", "d\u0085\te"]
+    (tmp_path / "text").write_bytes(b"\xef\xbb\xbfa\n\xef\xbb\xbf\n")
+    assert read_lines(tmp_path / "text") == ["a", "\ufeff"]  # a byte-order mark begins a file
     (tmp_path / "text").write_bytes(b"a\n\n\n")
     assert read_lines(tmp_path / "text") == ["a", "", ""]
 

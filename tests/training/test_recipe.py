@@ -15,7 +15,7 @@ from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
-from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training import recipe as module
@@ -306,3 +306,24 @@ def test_law_a_loss_without_a_finite_perplexity_is_reported():
     assert str(report).endswith("validation loss 10000.000 (perplexity inf)")
     report = dataclasses.replace(report, validation_loss=600.0)
     assert str(report).endswith("validation loss 600.000 (perplexity 3.77e+260)")
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("limits", "shape"), [({"batch_tokens": 30}, {}), ({}, {"max_length": 30})])
+def test_message_all_pairs_that_are_too_long_are_in_one_report(
+    tmp_path: Path, limits: dict[str, int], shape: dict[str, int]
+):
+    lines = ["A man.", "Two dogs.", "wqx " * 40, "A child.", "wqx " * 41, "A hat."]
+    for ending in ("en", "de"):
+        (tmp_path / f"train.{ending}").write_text("".join(f"{line}\n" for line in lines))
+    recipe = dataclasses.replace(
+        RECIPE,
+        shape=dataclasses.replace(SHAPE, **shape),
+        training=dataclasses.replace(RECIPE.training, **limits),
+    )
+    with pytest.raises(ValueError, match=r"these sentences, or give more of both$") as refused:
+        train_from_recipe(recipe, load_corpus("files", folder=tmp_path), tmp_path / "out", seed=3)
+    first, second = str(refused.value).splitlines()
+    for line, found in ((3, first), (5, second)):
+        assert found.startswith(f"{tmp_path / 'train.en'} and train.de, line {line} has ")
+    assert not (tmp_path / "out").exists()
