@@ -171,7 +171,7 @@ def read_schedule(folder: str | Path) -> Schedule | None:
         return schedule
     except (SafetensorError, TypeError, KeyError, ValueError, ArithmeticError) as error:
         raise ValueError(
-            f"{path} does not hold the settings of a training run ({error!r}); plot the reports without it"
+            f"{path} does not hold the settings of a training run ({error!r}); plot without it"
         ) from error
 
 

@@ -4,7 +4,7 @@ import argparse
 from html import escape
 
 from annotated_transformer.commands.options import path
-from annotated_transformer.commands.output import check_output_file, print_line
+from annotated_transformer.commands.output import check_output_file, name_target, print_line
 
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
@@ -40,9 +40,10 @@ def curves_command(options: argparse.Namespace) -> None:
     words = describe_curves(reports, schedule)
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
     check_output_file("--to", options.to)
-    if ending == "svg":
-        drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
-        options.to.write_text(drawing, encoding="utf-8")
-    else:
-        figure.savefig(options.to, format=ending, facecolor=PAPER)  # without format=, it may add an ending
+    with name_target(f"to {options.to}"):
+        if ending == "svg":
+            drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
+            options.to.write_text(drawing, encoding="utf-8")
+        else:  # without format=, it may add an ending
+            figure.savefig(options.to, format=ending, facecolor=PAPER)
     print_line(words)

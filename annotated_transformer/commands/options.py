@@ -2,15 +2,18 @@
 
 import argparse
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import TypedDict
 
 from annotated_transformer.commands.device import DEVICES, take_device
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
 from annotated_transformer.decoding.pretrained import pretrained_names
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import READERS
 from annotated_transformer.text.published_corpora import DATA_VARIABLE
+from annotated_transformer.training.config import TrainingConfig
 
 LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
 OTHER_NAMES = {  # fields whose option is called otherwise
@@ -21,12 +24,13 @@ OTHER_NAMES = {  # fields whose option is called otherwise
     "k": "top_k",
     "p": "top_p",
 }
+SETTINGS = {field.name for config in (TransformerConfig, TrainingConfig) for field in fields(config)}
 QUOTED = r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)"""
 FIELD = r"""(?x)
     (?<![\w/.-])(?P<field>[a-z]\w*)
     (?:=(?P<value>'[^']*'|[^\s,;:)]+))?
     (?![\w/-]|\.\w)
-    (?P<changed>(?=[ ]was[ ](?![0-9a-f]{12}\b)))?  # from one value to another; a digest belongs to no option
+    (?P<changed>(?=[ ]was[ ]))?  # from one value to another
 """
 
 
@@ -54,9 +58,10 @@ def name_options(message: str, options: argparse.Namespace) -> str:
 
     `max_lr=3.0` becomes `--max-lr 3.0`, `steps=None` becomes `no --steps`, and `max_lr` becomes
     `--max-lr`. Quoted text stays as it is, and so does a value that comes from the file of `--config`.
+    A field that only this file can set is followed by "(see --config)".
     """
-    fields = {name: f"--{name.replace('_', '-')}" for name in vars(options)}
-    fields |= {field: fields[option] for field, option in OTHER_NAMES.items() if option in fields}
+    names = {name: f"--{name.replace('_', '-')}" for name in vars(options)}
+    names |= {field: names[option] for field, option in OTHER_NAMES.items() if option in names}
 
     def in_file(option: str) -> bool:
         given = getattr(options, option.removeprefix("--").replace("-", "_"))
@@ -64,13 +69,15 @@ def name_options(message: str, options: argparse.Namespace) -> str:
 
     def option(match: re.Match[str]) -> str:
         field, value = match["field"], match["value"]
-        if field not in fields or (value not in (None, "None") and in_file(fields[field])):
+        if field in SETTINGS - names.keys() and hasattr(options, "config") and (value or "_" in field):
+            return f"{match[0]} (see --config)"
+        if field not in names or (value not in (None, "None") and in_file(names[field])):
             return match[0]
         if value is None and match["changed"] is None and "_" not in field:  # "steps" may be a word
             return match[0]
         if value is None or value == "None":
-            return fields[field] if value is None else f"no {fields[field]}"
-        return f"{fields[field]} {value.strip(chr(39))}"
+            return names[field] if value is None else f"no {names[field]}"
+        return f"{names[field]} {value.strip(chr(39))}"
 
     return re.sub(f"{FIELD}|{QUOTED}", option, message)
 

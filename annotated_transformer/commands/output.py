@@ -20,14 +20,28 @@ def print_line(line: str) -> None:
 
     Raises:
         ReaderGone: If the reader has closed the stream.
-        OSError: If the stream was closed from the start, as by `>&-`.
+        OSError: If the stream was closed from the start, as by `>&-`, or its disk is full.
     """
     if sys.stdout is None:
         raise OSError("the standard output is closed; open it, or give --output FILE")
     try:
-        print(_encodable(line), flush=True)
+        with name_target("to the standard output"):
+            print(_encodable(line), flush=True)
     except BrokenPipeError as error:
         raise ReaderGone("the reader has closed the standard output") from error
+
+
+@contextmanager
+def name_target(target: str) -> Iterator[None]:
+    """Say where writing failed, such as "to the standard output", in the message of an `OSError`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(
+            error.errno, f"cannot write {target} ({error.strerror}); make room, or write to another file"
+        ) from error
 
 
 @contextmanager
@@ -44,17 +58,23 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
         yield print_line
         return
     replaced = not file.is_file()
-    with file.open("a", encoding="utf-8", newline="\n") as lines:
+    with name_target(f"to {file}"):
+        lines = file.open("a", encoding="utf-8", newline="\n")
 
-        def write(line: str) -> None:
-            nonlocal replaced
+    def write(line: str) -> None:
+        nonlocal replaced
+        with name_target(f"to {file}"):
             if not replaced:
                 lines.truncate(0)
                 replaced = True
             lines.write(f"{line}\n")
             lines.flush()
 
+    try:
         yield write
+    finally:
+        with suppress(OSError):  # the error was raised when the line was written
+            lines.close()
 
 
 def check_input_file(option: str, file: Path) -> None:

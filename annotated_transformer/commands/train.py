@@ -188,5 +188,9 @@ def _refuse_unwritable(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise ValueError(f"--out {folder} is not a folder; give another name") from error
+    except OSError as error:
+        raise OSError(
+            error.errno, f"--out {folder} cannot be made ({error.strerror}); give another folder"
+        ) from error
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{folder} cannot be written to; give another folder for --out")

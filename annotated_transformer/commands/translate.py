@@ -140,8 +140,8 @@ def _read_texts(options: argparse.Namespace) -> list[str]:
     raw = sys.stdin.buffer.read() if options.input is None else options.input.read_bytes()
     if raw == b"\n":
         return [""]
-    errors = "surrogateescape" if options.skip_bad else "strict"
-    return decode_lines(raw, str(options.input or STDIN), errors=errors)
+    name = str(options.input or STDIN)
+    return decode_lines(raw, name, errors="surrogateescape")  # other bytes are reported later
 
 
 def _decode_argument(text: str) -> str:

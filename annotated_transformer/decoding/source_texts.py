@@ -1,5 +1,6 @@
 """The ids of texts to translate, and why some texts cannot be translated: the chapter on decoding."""
 
+import re
 from dataclasses import dataclass
 
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
@@ -23,11 +24,7 @@ class Sources:
 
 def encode_source_texts(tokenizer: Tokenizer, texts: list[str], *, max_length: int) -> Sources:
     """Return the ids of `texts`, each with at most `max_length` ids."""
-    problems = {
-        index: f"is not valid Unicode: it has half of a surrogate pair ({text[:40]!r}); decode it as UTF-8"
-        for index, text in enumerate(texts)
-        if any("\ud800" <= character <= "\udfff" for character in text)
-    }
+    problems = {index: problem for index, text in enumerate(texts) if (problem := _encoding_problem(text))}
     ids = tokenizer.encode_source(["" if i in problems else text for i, text in enumerate(texts)])
     blank = frozenset(i for i, found in enumerate(ids) if found == [EOS_ID] and i not in problems)
     for index, found in enumerate(ids):
@@ -38,3 +35,14 @@ def encode_source_texts(tokenizer: Tokenizer, texts: list[str], *, max_length: i
             )
     usable = [[] if i in problems or i in blank else found for i, found in enumerate(ids)]
     return Sources(usable, blank, problems)
+
+
+def _encoding_problem(text: str) -> str:
+    """Return why a text cannot be encoded as UTF-8, or an empty string."""
+    surrogate = re.search("[\ud800-\udfff]", text)
+    if surrogate is None:
+        return ""
+    if "\udc80" <= surrogate[0] <= "\udcff":  # a byte that was decoded by "surrogateescape"
+        place = len(text[: surrogate.start()].encode()) + 1
+        return f"is not UTF-8 (byte {place} is {ord(surrogate[0]) - 0xDC00:#04x}); convert it to UTF-8"
+    return f"is not valid Unicode: it has half of a surrogate pair ({text[:40]!r}); decode it as UTF-8"

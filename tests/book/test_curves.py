@@ -286,9 +286,7 @@ def settings(**changes: object) -> bytes:
 )
 def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
     (tmp_path / STATE).write_bytes(content)
-    message = (
-        r"training\.safetensors does not hold the settings of a training run \(.+\); plot the reports wit"
-    )
+    message = r"training\.safetensors does not hold the settings of a training run \(.+\); plot without it"
     with pytest.raises(ValueError, match=message):
         read_schedule(tmp_path)
 

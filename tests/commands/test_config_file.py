@@ -199,7 +199,7 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
     [
         ('{"training": {"warmup_steps": 0}}', "error: warmup_steps=0 is not a positive whole number; give"),
         ('{"model": {"d_model": 22}}', "error: d_model=22 does not split into num_heads=4 equal heads"),
-        ('{"model": {"pad_id": 3}}', "error: pad_id=3 is not that of the tokenizer, 0; leave it out"),
+        ('{"model": {"pad_id": 3}}', "error: pad_id=3 (see --config) is not that of the tokenizer, 0"),
         (None, "settings.json is not a regular file; give another name"),
     ],
 )

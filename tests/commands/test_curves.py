@@ -1,11 +1,13 @@
 """The command `curves` writes an image with a description, under the given name."""
 
+import errno
 import os
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.figure import Figure
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.book import curves
@@ -95,6 +97,22 @@ def test_message_a_file_that_cannot_be_written(
 ):
     assert command_line.main(["curves", str(training), "--to", str(training / to)]) == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_message_the_disk_is_full(
+    training: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, ending: str
+):
+    def full(*values: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    writer, method = {"svg": (Path, "write_text"), "png": (Figure, "savefig")}[ending]
+    monkeypatch.setattr(writer, method, full)
+    to = training / f"curves.{ending}"
+    assert command_line.main(["curves", str(training), "--to", str(to)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"error: cannot write to {to} (No space left on device); make room, or write to")
 
 
 @pytest.mark.message

@@ -24,7 +24,6 @@ OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, d_model=
         ("PyTorch's d_model=7 and the seed's", "PyTorch's --d-model 7 and the seed's"),
         ("max_lr was 1 and is 2", "--max-lr was 1 and is 2"),
         ("source was en and is de, beam was False", "--source was en and is de, --beam was False"),
-        ("data was 0123456789ab and is", "data was 0123456789ab and is"),  # a digest
         ("give folder=FOLDER, a folder", "give --data FOLDER, a folder"),
     ],
 )
@@ -41,6 +40,23 @@ def test_law_settings_of_the_config_file_keep_their_names():
     assert name_options(message, options) == given
     options.config = "settings.json"
     assert name_options(message, options) == given.replace("--d-model 30", "d_model=30")
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("has max_length=256: too short", "has max_length=256 (see --config): too short"),
+        (
+            "change one, or give both d_k and d_v",
+            "change one, or give both d_k (see --config) and d_v (see --config)",
+        ),
+        ("choose positions='learned'", "choose positions='learned' (see --config)"),
+        ("attention to the positions", "attention to the positions"),
+    ],
+)
+def test_law_settings_without_an_option_lead_to_the_config_file(message: str, expected: str):
+    assert name_options(message, argparse.Namespace(config=None, d_model=30)) == expected
+    assert name_options(message, argparse.Namespace(d_model=30)) == message  # a command without --config
 
 
 @pytest.mark.message

@@ -1,12 +1,14 @@
 """Writing to stdout: the terminal's encoding, and a reader that closes the stream."""
 
+import errno
 import io
 import sys
+from pathlib import Path
 
 import pytest
 
 from annotated_transformer.commands import output
-from annotated_transformer.commands.output import ReaderGone, print_line
+from annotated_transformer.commands.output import ReaderGone, open_lines, print_line
 
 
 @pytest.mark.message
@@ -37,3 +39,34 @@ def test_message_the_standard_output_is_closed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdout", None)  # as after `>&-`
     with pytest.raises(OSError, match="the standard output is closed; open it, or give --output FILE"):
         print_line("a line")
+
+
+class Full(io.StringIO):
+    """A file on a full disk."""
+
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.message
+def test_message_the_disk_of_the_standard_output_is_full(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdout", Full())
+    message = r"cannot write to the standard output \(No space left on device\); make room, or"
+    with pytest.raises(OSError, match=message):
+        print_line("a line")
+
+
+@pytest.mark.message
+def test_message_the_disk_of_a_file_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Path, "open", lambda self, *mode, **options: Full())
+    message = r"cannot write to \S*out \(No space left on device\); make room, or write to another file"
+    with pytest.raises(OSError, match=message), open_lines(tmp_path / "out") as write:
+        write("a line")
+
+
+@pytest.mark.message
+def test_message_a_file_that_cannot_be_opened(tmp_path: Path):
+    message = r"cannot write to \S*name/out \(Not a directory\); make room, or write to another file"
+    (tmp_path / "name").write_text("mine")
+    with pytest.raises(OSError, match=message), open_lines(tmp_path / "name" / "out"):
+        pass

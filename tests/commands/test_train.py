@@ -1,6 +1,7 @@
 """How `train` interprets its options; training itself is tested in `tests/test_command_line.py`."""
 
 import dataclasses
+import errno
 from pathlib import Path
 
 import pytest
@@ -167,3 +168,17 @@ def test_message_a_user_error_is_one_sentence(
     arguments = ["train", "--data", str(data), "--out", str(data / "out"), "--steps", "1", *options]
     assert command_line.main(arguments) == 2
     assert capsys.readouterr().err.startswith(f"error: {sentence}")
+
+
+@pytest.mark.message
+def test_message_a_folder_that_cannot_be_made(
+    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def read_only(self: Path, **options: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", read_only)
+    out = data / "out"
+    assert command_line.main(["train", "--data", str(data), "--out", str(out), "--steps", "1"]) == 2
+    message = f"error: --out {out} cannot be made (Read-only file system); give another folder\n"
+    assert capsys.readouterr().err.endswith(message)

@@ -111,7 +111,7 @@ def test_law_texts_that_are_the_same_after_cleaning_have_the_same_translation(
         (["dog " * 10_000], "has 40001 tokens with EOS, and this model has positions for 37"),
         (["A", "A" * 50], "argument 2 ('A"),
         (["A" * 50], "split it into shorter sentences; or give --skip-bad to leave such lines blank"),
-        (["a\udcff"], "argument 1 is not valid Unicode: it has half of a surrogate pair"),
+        (["a\udcff"], "argument 1 is not UTF-8 (byte 2 is 0xff); convert it to UTF-8; or give --skip-bad"),
         (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); choose one"),
     ],
 )
@@ -153,7 +153,7 @@ def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(
     assert out == f"{two}\n\n\n{child}\n\n"
     second, fifth = err.splitlines()
     assert second.startswith("skipped: the standard input, line 2 ('AAA")
-    assert fifth.startswith("skipped: the standard input, line 5 is not valid Unicode")
+    assert fifth.startswith("skipped: the standard input, line 5 is not UTF-8 (byte 3 is 0xf6)")
     assert command_line.main(["translate", "--skip-bad", "A" * 50, "Two dogs."]) == 0
     assert capsys.readouterr().out == f"\n{two}\n"
 
@@ -265,12 +265,26 @@ def test_message_model_and_pretrained_are_mutually_exclusive(capsys: pytest.Capt
 
 
 @pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+def test_message_all_problems_are_in_one_report(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    feed(b"One\n\xff\nTwo\n" + b"A" * 50 + b"\n", monkeypatch, tmp_path)
+    with sys.stdin:
+        assert command_line.main(["translate"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("error: the standard input, line 2 is not UTF-8 (byte 1 is 0xff)")
+    assert second.startswith("the standard input, line 4 ('AAAA")
+    assert second.endswith("; or give --skip-bad to leave such lines blank")
+
+
+@pytest.mark.message
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
         (b"", "nothing to translate; give a text, such as"),
         (b"One\n\n" + b"A" * 50 + b"\nTwo\n", "the standard input, line 3 ('AAAA"),
-        (b"One\nZw\xf6lf\n", "the standard input, line 2: byte 3 is 0xf6, which is not UTF-8"),
+        (b"One\nZ\xc3\xb6w\xf6lf\n", "the standard input, line 2 is not UTF-8 (byte 5 is 0xf6); convert it"),
     ],
 )
 @pytest.mark.usefixtures("pretrained")
@@ -467,7 +481,7 @@ def test_law_in_a_terminal_each_sentence_is_translated_at_once(
         assert err.count(PROMPT) == 6
         assert err.startswith(f"Type a sentence and press Enter to translate it. Ctrl-D ends.\n{PROMPT}")
         assert "the text ('AAAA" in err
-        assert "the text is not valid Unicode" in err
+        assert "the text is not UTF-8 (byte 3 is 0xf6)" in err
         assert err.endswith(f"{PROMPT}\n")
 
 

@@ -46,6 +46,15 @@ def test_message_a_lone_surrogate(translator: Translator):
 
 
 @pytest.mark.message
+def test_message_a_byte_that_is_not_utf_8(translator: Translator):
+    text = b"Zw\xc3\xb6lf \xe4".decode("utf-8", "surrogateescape")
+    with pytest.raises(
+        ValueError, match=r"text 0 of 1 is not UTF-8 \(byte 8 is 0xe4\); convert it to UTF-8$"
+    ):
+        translator.translate([text])
+
+
+@pytest.mark.message
 @pytest.mark.parametrize(
     ("texts", "sentence"),
     [
