@@ -189,7 +189,7 @@ def learned(
     if "PYTEST_XDIST_WORKER" in os.environ and shared.exists():
         load_model(model, shared)
         return model.eval(), vocabulary, held_out
-    settings = TrainingConfig(steps=900, batch_tokens=2000, warmup_steps=120, max_lr=5e-3, fast=True)
+    settings = TrainingConfig(steps=900, batch_tokens=2000, warmup_steps=120, max_lr=3e-3, fast=True)
     pairs = [vocabulary.encode(pair) for pair in training]
     with unchecked_shapes():
         train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
