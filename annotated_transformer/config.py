@@ -85,6 +85,8 @@ class TransformerConfig:
                 f"{MOST_WEIGHTS:.0e}; make vocab_size={self.vocab_size}, max_length={self.max_length}, "
                 f"num_layers={self.num_layers}, d_model={self.d_model} or d_ff={self.d_ff} smaller"
             )
+        if not isinstance(self.attention_bias, bool):
+            raise ValueError(f"attention_bias={self.attention_bias!r}; choose True or False")
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}
         if len(set(special.values())) < len(special) or not all(
             isinstance(id_, int) and 0 <= id_ < self.vocab_size for id_ in special.values()

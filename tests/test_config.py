@@ -173,3 +173,10 @@ def test_message_a_size_that_is_too_large(name: str):
     for size in (2**31, 10**400):
         with pytest.raises(ValueError, match=rf"^{name}={size} is too large; choose a number below {2**31}$"):
             TransformerConfig(**{name: size})
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("value", ["no", 0, None])
+def test_message_a_bias_that_is_neither_true_nor_false(value: object):
+    with pytest.raises(ValueError, match=f"attention_bias={value!r}; choose True or False"):
+        TransformerConfig(attention_bias=value)

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from annotated_transformer.checkpointing.custom_model import new_model, refuse_custom_model
 from annotated_transformer.checkpointing.files import (
     digest_tensors,
     read_tensors,
@@ -49,10 +50,16 @@ def save(
     `load` refuses.
 
     Raises:
-        ValueError: If model and tokenizer do not belong together, or `stored` cannot hold a weight.
+        TypeError: If the model is not a `Transformer`, such as one that `torch.compile` wrapped.
+        ValueError: If a part of the model was changed in a way that the config does not describe, if model
+            and tokenizer do not belong together, or if `stored` is not a floating-point type or cannot hold
+            a weight.
         OSError: If the files cannot be written.
     """
+    refuse_custom_model(model)
     check_tokenizer(model.config, tokenizer)
+    if stored is not None and str(stored) not in DTYPES:
+        raise ValueError(f"weights cannot be stored in {stored}; choose from {', '.join(DTYPES)}")
     state, dtype = model.state_dict(), next(model.parameters()).dtype
     tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
     if stored is not None:
@@ -88,8 +95,7 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     config = TransformerConfig(**fields)
     tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
     check_tokenizer(config, tokenizer)
-    with torch.random.fork_rng(devices=[]):  # loading draws no random number that the caller can notice
-        model = Transformer(config)
+    model = new_model(config)
     _refuse_other_shapes(folder, model, tensors)
     model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
     return model.to(_read_dtype(folder / WEIGHTS, metadata, model)).eval(), tokenizer

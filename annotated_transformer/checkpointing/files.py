@@ -3,12 +3,15 @@
 import hashlib
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
+
+DRAFT = ".tmp"  # ending of a file that is not yet complete
 
 
 def write_together(folder: Path, contents: dict[str, bytes]) -> None:
@@ -17,11 +20,13 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
     Each is replaced atomically, in the given order.
 
     Raises:
+        ValueError: If something other than a regular file has one of the names.
         OSError: If they cannot be written; the older files are still there.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    drafts = {name: folder / f"{name}.tmp" for name in contents}
+    refuse_special_files(folder, *contents)
+    drafts = {name: folder / f"{name}{DRAFT}" for name in contents}
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         for name, data in contents.items():
             with drafts[name].open("wb") as file:
                 file.write(data)
@@ -29,7 +34,8 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
                 os.fsync(file.fileno())
     except BaseException as error:
         for draft in drafts.values():
-            draft.unlink(missing_ok=True)
+            with suppress(NotADirectoryError):  # the folder is a file
+                draft.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise OSError(
                 error.errno,
@@ -62,6 +68,17 @@ def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> byte
     header = json.dumps(keys, sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)  # the tensors still begin at a multiple of 8
     return len(header).to_bytes(8, "little") + header + data[end:]
+
+
+def refuse_special_files(folder: Path, *names: str) -> None:
+    """Refuse a folder in which these files cannot be replaced.
+
+    Raises:
+        ValueError: If something other than a regular file has one of the names, or that of its draft.
+    """
+    for name in names:
+        refuse_special_file(folder / name)
+        refuse_special_file(folder / f"{name}{DRAFT}")
 
 
 def refuse_special_file(path: Path) -> None:

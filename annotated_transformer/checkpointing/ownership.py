@@ -6,7 +6,7 @@ A training run marks its state and its models with its `run_id`, and overwrites 
 from pathlib import Path
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.files import read_metadata
+from annotated_transformer.checkpointing.files import read_metadata, refuse_special_files
 from annotated_transformer.checkpointing.training_state import STATE, holds_model
 
 WAY_OUT = "give another folder, or move it away"
@@ -16,8 +16,10 @@ def refuse_foreign_model(folder: Path) -> None:
     """Refuse a folder with a model that a training run there did not write but would overwrite.
 
     Raises:
-        ValueError: If the folder holds a model of unknown origin, or a damaged one.
+        ValueError: If the folder holds a model of unknown origin, or a damaged one, or if something other
+            than a regular file has the name of a file that the run would write.
     """
+    refuse_special_files(folder, *checkpoint.FILES, STATE)
     if not holds_model(folder):
         return
     if not (folder / STATE).exists():

@@ -13,7 +13,11 @@ from pathlib import Path
 
 import torch.distributed as dist
 
-from annotated_transformer.checkpointing.files import refuse_special_file, write_together
+from annotated_transformer.checkpointing.files import (
+    refuse_special_file,
+    refuse_special_files,
+    write_together,
+)
 from annotated_transformer.checkpointing.fingerprint import run_id
 from annotated_transformer.checkpointing.ownership import refuse_foreign_model
 from annotated_transformer.checkpointing.training_state import STATE, SavedState, load_state, save_state
@@ -70,8 +74,15 @@ class RunDirectory:
             OSError: If it cannot be written to.
         """
         if self.writes:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = _take(self.folder)
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self._lock = _take(self.folder)
+            except BlockingIOError:
+                raise
+            except OSError as error:
+                raise OSError(
+                    error.errno, f"cannot write to {self.folder} ({error.strerror}); give another folder"
+                ) from error
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -137,7 +148,7 @@ class RunDirectory:
 
     def _read_metrics(self) -> list[str]:
         path = self.folder / METRICS
-        refuse_special_file(path)
+        refuse_special_files(self.folder, METRICS)
         lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
         try:
             return [line for line in lines if json.loads(line)["step"] <= self.step]

@@ -6,6 +6,7 @@ moment leaves one complete state, the older or the newer one.
 
 import hashlib
 import json
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -92,7 +93,7 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     tensors, record = _read(folder / STATE)
     before, now = record["identity"], json.loads(json.dumps(dict(identity)))
     changes = [
-        f"{name} was {_given(before.get(name))} and is {_given(now.get(name))}"
+        _change(name, before.get(name), now.get(name))
         for name in now | before
         if before.get(name) != now.get(name)
     ]
@@ -113,8 +114,15 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     return SavedState(tensors, Progress(**record["progress"]))
 
 
-def _given(value: object) -> object:
-    return "not given" if value is None else value
+def _change(name: str, before: object, now: object) -> str:
+    shown = ["given" if _is_digest(x) else "not given" if x is None else x for x in (before, now)]
+    if shown == ["given", "given"]:
+        return f"{name} is not the same"
+    return f"{name} was {shown[0]} and is {shown[1]}"
+
+
+def _is_digest(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{12}|[0-9a-f]{64}", value) is not None
 
 
 def holds_model(folder: Path) -> bool:

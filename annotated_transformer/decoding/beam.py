@@ -57,7 +57,7 @@ def beam_search(
     So no continuation of a hypothesis with $\log p$ ranks above $\log p / lp(\text{limit})$.
 
     Raises:
-        TypeError: If the sources are not a tensor of integers.
+        TypeError: If the sources are not a tensor of integers, or the length penalty is not a function.
         ValueError: If `beam_size` is less than 1 or too large for memory, `nbest` is not between 1 and
             `beam_size`, the length penalty is not finite, the sources do not have two dimensions, or a
             source is empty.
@@ -73,6 +73,11 @@ def beam_search(
         raise ValueError(
             f"nbest={nbest} hypotheses are more than beam_size={beam_size} finds; give beam_size={nbest} or "
             f"more, or ask for fewer"
+        )
+    if not (length_penalty is None or callable(length_penalty)):
+        raise TypeError(
+            f"length_penalty={length_penalty!r} is not a function of lengths; give "
+            f"GnmtLength({length_penalty!r}), or leave it out for the paper's, GnmtLength(0.6)"
         )
     limit, penalty = length_limits(model, src), length_penalty or GnmtLength()
     _refuse_unsearchable(model.config, limit, beam_size, penalty)
@@ -91,7 +96,7 @@ def _refuse_unsearchable(
     if candidates > CANDIDATES:
         raise ValueError(
             f"beam_size={beam_size} and {len(limit)} sources make {candidates:,} candidates in a step, "
-            f"more than {CANDIDATES:,}; give a smaller beam (the paper's is 4), or fewer sources at once"
+            f"more than {CANDIDATES:,}; give a smaller beam (the paper's is 4), or a smaller batch"
         )
     longest = limit.max().to(torch.get_default_dtype())
     if not 0 < float(penalty(longest)) < math.inf:

@@ -74,8 +74,14 @@ class Translator:
         """Check that the two belong together.
 
         Raises:
+            TypeError: If they are not a `Transformer` and a `Tokenizer`.
             ValueError: If they differ in vocabulary size or special ids.
         """
+        if not (isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)):
+            raise TypeError(
+                f"a Translator takes a Transformer and a Tokenizer, not {type(model).__name__} and "
+                f"{type(tokenizer).__name__}; give them in this order, and a compiled model's _orig_mod"
+            )
         check_tokenizer(model.config, tokenizer)
         self.model = model
         self.tokenizer = tokenizer

@@ -61,6 +61,8 @@ class FastAttention(nn.Module):
     keys takes up to ten times as long per number, so short rows are padded with masked keys.
     """
 
+    same_in_evaluation = True  # so that a model can be saved during training
+
     def __init__(self, attention: ScaledDotProductAttention) -> None:
         super().__init__()
         self.weights = attention.weights
@@ -98,6 +100,8 @@ class FastAttention(nn.Module):
 class FusedLayerNorm(nn.Module):
     """`LayerNorm` computed by PyTorch's fused kernel, with the parameters of the plain module."""
 
+    same_in_evaluation = True
+
     def __init__(self, norm: LayerNorm) -> None:
         super().__init__()
         self.gain, self.bias, self.eps = norm.gain, norm.bias, norm.eps
@@ -115,6 +119,8 @@ class ByteDropout(nn.Module):
     is 0. Elements that are kept are scaled according to the rounded probability, so the mean does not
     change.
     """
+
+    same_in_evaluation = True
 
     def __init__(self, p: float) -> None:
         super().__init__()

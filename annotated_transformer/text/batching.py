@@ -81,6 +81,7 @@ def make_batches(
     they are ordered from short to long. `pad_id` is that of the model.
 
     Raises:
+        TypeError: If a side of a pair is not a list of ids.
         ValueError: If there are no pairs, or a pair is empty or too long.
     """
     _refuse_unfit(pairs, batch_tokens)
@@ -101,6 +102,25 @@ def make_batches(
     return [_batch(pairs, rows, pad_id) for rows in groups]
 
 
+def check_pair(src: list[int], tgt: list[int], name: str) -> None:
+    """Refuse a pair that is empty or not encoded; `name` is what the message calls it.
+
+    Raises:
+        TypeError: If a side is not a list of ids.
+        ValueError: If the source has no token, or the target fewer than two.
+    """
+    for side in (src, tgt):
+        if not isinstance(side, list) or not all(isinstance(id_, int) for id_ in side):
+            raise TypeError(
+                f"{name} has {str(side)[:40]!r}, which is not a list of ids; give encode_pairs(…)"
+            )
+    if not src or len(tgt) < 2:
+        raise ValueError(
+            f"{name} has {len(src)} source and {len(tgt)} target tokens; "
+            f"a source needs one (EOS) and a target two (BOS, EOS)"
+        )
+
+
 def _batch(pairs: list[Pair], rows: list[int], pad_id: int) -> Batch:
     src, tgt = (pad([pairs[row][side] for row in rows], pad_id=pad_id) for side in (0, 1))
     return Batch(rows, src, tgt, pad_id)
@@ -110,11 +130,7 @@ def _refuse_unfit(pairs: list[Pair], batch_tokens: int) -> None:
     if not pairs:
         raise ValueError("there are no pairs to make batches of; give a corpus with at least one")
     for row, (src, tgt) in enumerate(pairs):
-        if not src or len(tgt) < 2:
-            raise ValueError(
-                f"pair {row} has {len(src)} source and {len(tgt)} target tokens; "
-                f"a source needs one (EOS) and a target two (BOS, EOS)"
-            )
+        check_pair(src, tgt, f"pair {row}")
         if max(len(src), len(tgt)) > batch_tokens:
             raise ValueError(
                 f"pair {row} has {len(src)} source and {len(tgt)} target tokens, more than "

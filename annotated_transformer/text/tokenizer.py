@@ -1,7 +1,7 @@
 """Byte-pair encoding shared by both languages: section 5.1 of the paper, the chapter on tokens."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import tokenizers
 import torch
@@ -32,6 +32,17 @@ def check_texts(texts: object, who: str) -> None:
             )
 
 
+def _refuse_surrogates(texts: Sequence[str]) -> None:
+    for index, text in enumerate(texts):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"text {index} of {len(texts)} is not valid Unicode: it has half of a surrogate pair "
+                f"({text[:40]!r}); decode it as UTF-8"
+            ) from error
+
+
 class Tokenizer:
     """Encodes sentences of either language as ids of one vocabulary, and decodes ids.
 
@@ -60,11 +71,13 @@ class Tokenizer:
 
         Raises:
             TypeError: If `texts` are not strings.
-            ValueError: If the texts are empty, or `vocab_size` is too small for the bytes or too large.
+            ValueError: If the texts are empty or not valid Unicode, or `vocab_size` is too small for the
+                bytes or too large.
         """
         if isinstance(texts, Iterable) and not isinstance(texts, (str, bytes)):
             texts = list(texts)
         check_texts(texts, "Tokenizer.train")
+        _refuse_surrogates(texts)
         if not any(text.strip() for text in texts):
             raise ValueError(f"the corpus is empty ({len(texts)} texts, none with a word); give some text")
         alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -203,4 +216,5 @@ class Tokenizer:
 
     def _encode(self, texts: list[str]) -> list[list[int]]:
         check_texts(texts, "a Tokenizer")
+        _refuse_surrogates(texts)
         return [encoding.ids for encoding in self._backend.encode_batch(texts, add_special_tokens=False)]

@@ -48,9 +48,12 @@ class TrainingConfig:
                 raise ValueError(f"{name}={value} is not a positive {kind}; give one")
             if whole and value >= LARGEST:
                 raise ValueError(f"{name}={value} is too large; give a number below {LARGEST:,}")
-        if not 0 <= self.label_smoothing < 1:
+        for name in ("bf16", "fast"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise TypeError(f"{name}={value!r} is not a bool; give True or False")
+        if not isinstance(self.label_smoothing, (int, float)) or not 0 <= self.label_smoothing < 1:
             raise ValueError(
-                f"label_smoothing={self.label_smoothing} is not a probability; give 0 or more, below 1"
+                f"label_smoothing={self.label_smoothing!r} is not a probability; give 0 or more, below 1"
             )
 
     def resume_key(self) -> dict[str, object]:

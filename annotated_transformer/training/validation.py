@@ -3,7 +3,7 @@
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, Pair
+from annotated_transformer.text.batching import Batch, Pair, check_pair
 from annotated_transformer.training.loss import label_smoothed_cross_entropy
 
 
@@ -39,10 +39,12 @@ def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> N
     """Refuse pairs that would fail later, in the middle of an epoch.
 
     Raises:
-        ValueError: If a pair is too long for the model, or has ids that do not fit it.
+        TypeError: If a side of a pair is not a list of ids.
+        ValueError: If a pair is empty or too long for the model, or has ids that do not fit it.
     """
     positions = model.config.max_length
     for row, (src, tgt) in enumerate(pairs):
+        check_pair(src, tgt, f"{kind} {row}")
         if max(len(src), len(tgt) - 1) > positions:
             raise ValueError(
                 f"{kind} {row} has {len(src)} source and {len(tgt)} target tokens, and the "
@@ -54,7 +56,7 @@ def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> N
 
 def _refuse_other_ids(config: TransformerConfig, src: list[int], tgt: list[int], name: str) -> None:
     pad_id, bos_id, eos_id = config.pad_id, config.bos_id, config.eos_id
-    if len(tgt) > 1 and (tgt[0] != bos_id or tgt[-1] != eos_id):
+    if tgt[0] != bos_id or tgt[-1] != eos_id:
         raise ValueError(
             f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets begin with "
             f"bos_id={bos_id} and end with eos_id={eos_id}; build the model with your tokenizer's ids"
@@ -63,8 +65,9 @@ def _refuse_other_ids(config: TransformerConfig, src: list[int], tgt: list[int],
         raise ValueError(
             f"{name} holds {pad_id}, the model's pad_id, which it would ignore; leave padding to make_batches"
         )
-    if max(*src, *tgt) >= config.vocab_size:
+    lowest, highest = min(*src, *tgt), max(*src, *tgt)
+    if lowest < 0 or highest >= config.vocab_size:
         raise ValueError(
-            f"{name} holds the id {max(*src, *tgt)}, and the model has vocab_size={config.vocab_size}; "
-            f"build the model with vocab_size=tokenizer.vocab_size"
+            f"{name} holds the id {lowest if lowest < 0 else highest}, and the model has "
+            f"vocab_size={config.vocab_size}; build the model with vocab_size=tokenizer.vocab_size"
         )

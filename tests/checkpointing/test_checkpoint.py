@@ -1,6 +1,5 @@
 """A saved model is restored exactly, or the error message names the faulty file and the reason."""
 
-import dataclasses
 import json
 import math
 import os
@@ -303,14 +302,42 @@ def test_law_half_precision_preserves_values_that_are_not_finite(tmp_path: Path,
     ],
 )
 def test_message_shapes_that_do_not_match(tmp_path: Path, field: str, value: int, sentence: str):
-    model = make_model()
-    model.config = dataclasses.replace(model.config, **{field: value})  # no caller should do this
-    checkpoint.save(tmp_path, model, make_tokenizer())
+    checkpoint.save(tmp_path, make_model(**{field: value}), make_tokenizer())
+    path = tmp_path / "model.safetensors"
+    with safe_open(path, framework="pt") as file:
+        metadata = file.metadata()
+    tensors = make_model().state_dict()
+    save_file(tensors, path, metadata | {"model.safetensors": files.digest_tensors(tensors)})
     expected = r"safetensors has decoder\.layers\.\S+ " + re.escape(
         f"{sentence}; give the two files of one model"
     )
     with pytest.raises(ValueError, match=expected):
         checkpoint.load(tmp_path)
+
+
+@pytest.mark.message
+def test_message_a_type_that_cannot_hold_weights(tmp_path: Path):
+    expected = r"weights cannot be stored in torch\.int8; choose from torch\.float16, torch\.bfloat16, "
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.save(tmp_path, make_model(), make_tokenizer(), stored=torch.int8)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.message
+def test_message_a_file_in_place_of_the_folder(tmp_path: Path):
+    (tmp_path / "model").write_text("mine")
+    with pytest.raises(OSError, match=r"cannot save to \S*model \((File exists|Not a directory)\); what was"):
+        checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
+    assert (tmp_path / "model").read_text() == "mine"
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", [*FILES, *(f"{name}.tmp" for name in FILES)])
+def test_message_something_other_than_a_file_in_the_folder(tmp_path: Path, name: str):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ValueError, match=f"{re.escape(name)} is not a regular file; move it away, or give"):
+        checkpoint.save(tmp_path, make_model(), make_tokenizer())
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.message

@@ -1,6 +1,7 @@
 """A training run replaces the models that it wrote, and no others."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,18 @@ def test_law_a_run_killed_between_its_first_model_and_its_first_state_resumes(
     assert lying(tmp_path / "killed") == before
     train_from_recipe(RECIPE, corpus(), tmp_path / "killed", seed=3)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "killed"), rtol=0, atol=0)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", [*checkpoint.FILES, "tokenizer.json.tmp", "training.safetensors.tmp"])
+def test_message_a_folder_in_place_of_a_file_before_anything_is_trained(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / name).mkdir()
+    monkeypatch.setattr(Tokenizer, "train", None)
+    expected = f"{re.escape(name)} is not a regular file; move it away, or give another folder"
+    with pytest.raises(ValueError, match=expected):
+        train_from_recipe(RECIPE, corpus(), tmp_path, seed=3)
 
 
 @pytest.mark.message

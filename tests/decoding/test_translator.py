@@ -243,3 +243,18 @@ def test_message_a_tokenizer_of_another_model(translator: Translator, changes: d
 def test_message_sizes_that_are_not_whole_numbers(translator: Translator):
     with pytest.raises(ValueError, match=r"batch_size=2\.5 is not a number of texts; give a positive"):
         translator.translate(["A man"], batch_size=2.5)
+
+
+@pytest.mark.message
+def test_message_arguments_of_other_types(translator: Translator):
+    model, tokenizer = translator.model, translator.tokenizer
+    with pytest.raises(
+        TypeError, match="takes a Transformer and a Tokenizer, not Tokenizer and Transformer; "
+    ):
+        Translator(tokenizer, model)
+    compiled = torch.compile(model, backend="eager")
+    with pytest.raises(
+        TypeError, match=r"not OptimizedModule and Tokenizer; .*, and a compiled model's _orig_mod"
+    ):
+        Translator(compiled, tokenizer)
+    assert Translator(compiled._orig_mod, tokenizer).translate(["A man"])

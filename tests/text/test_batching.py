@@ -1,6 +1,7 @@
 """Batching: each pair is in one batch, lengths are similar, the token budget holds, labels are shifted."""
 
 import itertools
+import re
 
 import pytest
 import torch
@@ -127,6 +128,14 @@ def test_message_a_pair_without_special_tokens(pair: Pair):
         ValueError, match=rf"{sizes}; a source needs one \(EOS\) and a target two \(BOS, EOS\)"
     ):
         make_batches([pair], batch_tokens=11)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("side", ["Ein Mann", ["Ein", "Mann"], torch.ones(3), None])
+def test_message_a_pair_that_is_not_encoded(side: object):
+    message = rf"pair 1 has .{re.escape(str(side)[:5])}.*, which is not a list of ids; give encode_pairs\(…\)"
+    with pytest.raises(TypeError, match=message):
+        make_batches([([EOS_ID], [BOS_ID, EOS_ID]), ([EOS_ID], side)], batch_tokens=11)
 
 
 def test_law_padding_has_the_pad_id_of_the_model_and_is_not_a_label():

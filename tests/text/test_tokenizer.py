@@ -174,7 +174,21 @@ def test_message_texts_that_are_not_a_list_of_strings(tokenizer: Tokenizer, text
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("size", [1_000_000_000, 300.5])
+def test_message_half_of_a_surrogate_pair(tokenizer: Tokenizer):
+    message = (
+        r"text 1 of 2 is not valid Unicode: it has half of a surrogate pair \('a\\ud800'\); decode it as"
+    )
+    for call in (
+        tokenizer.encode_source,
+        tokenizer.encode_target,
+        lambda texts: Tokenizer.train(texts, vocab_size=263),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call(["A man", "a\ud800"])
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("size", [1_000_000_000, 4_194_305, 300.5])
 def test_message_a_vocabulary_too_large_for_memory(size: float):
     sentence = rf"vocab_size={size} is not a whole number up to 4,194,304; choose a smaller one"
     with pytest.raises(ValueError, match=sentence):

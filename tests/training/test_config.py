@@ -35,11 +35,18 @@ def test_message_no_limit():
 
 
 @pytest.mark.message
-def test_message_label_smoothing_of_one():
-    with pytest.raises(
-        ValueError, match=r"label_smoothing=1\.0 is not a probability; give 0 or more, below 1"
-    ):
-        TrainingConfig(label_smoothing=1.0)
+@pytest.mark.parametrize("value", [1.0, -0.1, math.nan, "0.1"])
+def test_message_label_smoothing_that_is_not_a_probability(value: object):
+    sentence = f"label_smoothing={value!r} is not a probability; give 0 or more, below 1"
+    with pytest.raises(ValueError, match=sentence):
+        TrainingConfig(label_smoothing=value)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["bf16", "fast"])
+def test_message_a_switch_that_is_neither_true_nor_false(name: str):
+    with pytest.raises(TypeError, match=f"^{name}='no' is not a bool; give True or False"):
+        TrainingConfig(**{name: "no"})
 
 
 @pytest.mark.message

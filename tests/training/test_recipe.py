@@ -193,7 +193,7 @@ def test_law_a_corpus_without_a_val_split_reports_no_validation_loss(tmp_path: P
 
 def test_law_another_tokenizer_means_another_training_run(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path, seed=0)
-    with pytest.raises(ValueError, match=r"another training run: tokenizer was \w+ and is \w+;"):
+    with pytest.raises(ValueError, match=r"another training run: tokenizer is not the same;"):
         train_from_recipe(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
 
 
@@ -254,8 +254,9 @@ def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_
     for steps in (4, 9):
         train_from_recipe(for_steps(steps), corpus(), tmp_path / "resumed", **start)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
-    for other in (tmp_path / "start4", None):
-        with pytest.raises(ValueError, match=r"another training run: start was \w+ and is (\w+|not given);"):
+    changes = {tmp_path / "start4": "is not the same", None: "was given and is not given"}
+    for other, change in changes.items():
+        with pytest.raises(ValueError, match=f"another training run: start {change};"):
             train_from_recipe(for_steps(9), corpus(), tmp_path / "resumed", seed=5, start=other)
 
 

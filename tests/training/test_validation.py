@@ -50,11 +50,20 @@ def test_law_the_mean_is_over_labels_and_not_over_batches(loss_of, copy_pairs):
         (([4, 2], [1, 4, 7]), "the target of pair 5 has ids from 1 to 7, .* end with eos_id=2; build"),
         (([4, 0, 2], [1, 4, 2]), "pair 5 holds 0, the model's pad_id, .*; leave padding to make_batches"),
         (([4, 2], [1, 17, 2]), "pair 5 holds the id 17, and the model has vocab_size=17; build the model"),
+        (([-3, 2], [1, 4, 2]), "pair 5 holds the id -3, and the model has vocab_size=17; build the model"),
+        (([], [1, 4, 2]), "pair 5 has 0 source and 3 target tokens; a source needs one"),
     ],
 )
 def test_message_a_pair_with_invalid_ids_stops_before_the_first_update(copy_pairs, pair, sentence: str):
     with pytest.raises(ValueError, match=sentence):
         train(model(), [*copy_pairs(5), pair], BRIEF, generator=rng())
+
+
+@pytest.mark.message
+def test_message_pairs_of_texts_stop_before_the_first_update(copy_pairs):
+    message = "^pair 5 has 'A man', which is not a list of ids; give encode_pairs"
+    with pytest.raises(TypeError, match=message):
+        train(model(), [*copy_pairs(5), ("A man", "Ein Mann")], BRIEF, generator=rng())
 
 
 @pytest.mark.message

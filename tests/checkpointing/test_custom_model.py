@@ -1,0 +1,136 @@
+"""A model that a folder cannot hold is refused by the name of the part that differs."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.custom_model import refuse_custom_model
+from annotated_transformer.fast import compilation
+from annotated_transformer.fast.modules import fast_modules
+from annotated_transformer.model.normalization import LayerNorm
+from annotated_transformer.model.positional_encoding import SinusoidalPositions
+from annotated_transformer.model.transformer import Transformer
+from tests.checkpointing.small_models import make_model, make_tokenizer, same
+
+
+class DoubledLogits(Transformer):
+    def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+        return 2 * super().logits(hidden)
+
+
+def replace_norm(model: Transformer) -> None:
+    model.encoder.layers[0].add_norm_2.norm = nn.LayerNorm(12)
+
+
+def change_heads(model: Transformer) -> None:
+    model.decoder.layers[0].cross_attention.num_heads = 2
+
+
+def override_method(model: Transformer) -> None:
+    model.embedding.logits = lambda hidden: hidden
+
+
+def override_embed(model: Transformer) -> None:
+    model.embed = lambda ids, start=0: model.embedding(ids)
+
+
+def drop_layer(model: Transformer) -> None:
+    model.encoder.layers = model.encoder.layers[:1]
+
+
+def add_norm(model: Transformer) -> None:
+    model.encoder.extra = LayerNorm(12)
+
+
+def change_eps(model: Transformer) -> None:
+    model.decoder.layers[1].add_norm_3.norm.eps = 1e-3
+
+
+def widen(model: Transformer) -> None:
+    contract = model.encoder.layers[1].feed_forward.contract
+    contract.weight = nn.Parameter(torch.zeros(12, 15))
+
+
+def add_bias(model: Transformer) -> None:
+    model.encoder.layers[1].self_attention.to_value.bias = nn.Parameter(torch.zeros(12))
+
+
+def longer_table(model: Transformer) -> None:
+    model.positions = SinusoidalPositions(12, 23)
+
+
+def other_table(model: Transformer) -> None:
+    model.positions.table = model.positions.table.roll(1, dims=1)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            replace_norm,
+            r"model.encoder.layers.0.add_norm_2.norm is torch\.nn\.\S+ and not annotated_transformer\.\S+",
+        ),
+        (change_heads, "model.decoder.layers.0.cross_attention has num_heads=2 and not 3"),
+        (override_method, "model.embedding has its own logits"),
+        (override_embed, "model has its own embed"),
+        (drop_layer, "model.encoder.layers.1 is missing"),
+        (add_norm, r"model.encoder.extra is annotated_transformer\.\S+\.LayerNorm"),
+        (change_eps, "model.decoder.layers.1.add_norm_3.norm has eps=0.001 and not 1e-05"),
+        (widen, r"model.encoder.layers.1.feed_forward.contract has weight=\(12, 15\) and not \(12, 14\)"),
+        (add_bias, r"model.encoder.layers.1.self_attention.to_value has bias=\(12,\) and not None"),
+        (longer_table, r"model.positions has table=of shape \(23, 12\) and not of shape \(19, 12\)"),
+        (other_table, "model.positions has another table"),
+    ],
+)
+def test_message_a_changed_part(tmp_path: Path, change: Callable[[Transformer], None], message: str):
+    model = make_model(num_layers=2)
+    change(model)
+    with pytest.raises(ValueError, match=f"^{message}, which loading could not restore: a model"):
+        checkpoint.save(tmp_path, model, make_tokenizer())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.message
+def test_message_a_subclass(tmp_path: Path):
+    model = DoubledLogits(make_model().config)
+    with pytest.raises(
+        ValueError, match=r"^model is tests\.\S+\.DoubledLogits and not \S+\.Transformer, which"
+    ):
+        checkpoint.save(tmp_path, model, make_tokenizer())
+
+
+@pytest.mark.message
+def test_message_a_compiled_model(tmp_path: Path):
+    compiled = torch.compile(make_model(), backend="eager")
+    with pytest.raises(
+        TypeError, match="the model is of type OptimizedModule; give the Transformer inside it"
+    ):
+        checkpoint.save(tmp_path, compiled, make_tokenizer())
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_law_training_dropout_and_hooks_are_no_changes(
+    tmp_path: Path, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(compilation.torch, "compile", partial(torch.compile, backend="eager"))
+    model = make_model(num_layers=2, norm="pre").to(dtype)
+    compilation.compile_stacks(model)
+    model.dropout.p = 0.7
+    model.encoder.register_forward_hook(lambda module, inputs, output: None)
+    before = torch.get_rng_state()
+    with fast_modules(model):
+        checkpoint.save(tmp_path, model.train(), make_tokenizer())
+    assert torch.equal(torch.get_rng_state(), before)
+    assert same(checkpoint.load(tmp_path)[0], model)
+
+
+def test_law_a_layer_that_is_used_twice_is_no_change():
+    model = make_model(num_layers=2)
+    model.encoder.layers[1] = model.encoder.layers[0]
+    refuse_custom_model(model)
