@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TextIO
 
-import torch
+try:
+    import torch  # takes a second or more
+except KeyboardInterrupt:
+    sys.exit(130)
 
 from annotated_transformer import __version__
 from annotated_transformer.commands.curves import add_curves_options, curves_command

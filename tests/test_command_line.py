@@ -458,6 +458,16 @@ def test_message_an_interruption(
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
 
 
+def test_law_an_interruption_while_pytorch_is_imported_shows_no_traceback(tmp_path: Path):
+    (tmp_path / "torch.py").write_text("raise KeyboardInterrupt")
+    paths = os.pathsep.join(map(str, [tmp_path, Path(__file__).parents[1]]))
+    command = [sys.executable, "-m", "annotated_transformer", "--version"]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.message
 def test_message_two_runs_in_one_folder(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
     arguments = [*TRAIN, "--data", str(data), "--out", str(tmp_path)]
