@@ -321,7 +321,7 @@ MISTAKES = {
     ),
     "too wide a model": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--d-model", "100000000"],
-        "more than 1e+11; make --vocab-size 4000, max_length=256, --num-layers 4, --d-model 100000000",
+        "make --vocab-size 4000, max_length=256 (see --config), --num-layers 4, --d-model 100000000 or",
     ),
     "too long a seed": (
         ["train", "--steps", "1", "--data", "{data}", "--out", "out", "--seed", str(2**64)],
