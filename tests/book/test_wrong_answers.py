@@ -1,6 +1,6 @@
 """Every exercise check rejects at least two plausible wrong answers, with an explanation.
 
-A module `tests/book/test_checks_….py` lists them in one dictionary at its top level:
+A module `tests/book/checks/test_….py` lists them in one dictionary at its top level:
 
     WRONG = {
         "softmax: without the exponential": (check_softmax, proportions),
@@ -22,7 +22,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = sorted((ROOT / "annotated_transformer" / "book" / "checks").glob("*.py"))
-MODULES = sorted(Path(__file__).parent.glob("test_checks_*.py"))
+MODULES = sorted((Path(__file__).parent / "checks").glob("test_*.py"))
 NEEDED = 2
 NOT_PLAUSIBLE = re.compile(r"still empty|stopped with (NameError|AttributeError|SyntaxError)|^\W*$")
 

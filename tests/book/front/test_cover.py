@@ -26,7 +26,7 @@ from annotated_transformer.book.front.thumbnail import safe, thumbnail
 from benchmarks.serving import Quiet, serving
 from tests.axe import violations
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 HTML = ROOT / "_build" / "html"
 DATA = json.loads(cover.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)
