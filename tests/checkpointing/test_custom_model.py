@@ -128,6 +128,7 @@ def test_law_training_dropout_and_hooks_are_no_changes(
         checkpoint.save(tmp_path, model.train(), make_tokenizer())
     assert torch.equal(torch.get_rng_state(), before)
     assert same(checkpoint.load(tmp_path)[0], model)
+    refuse_custom_model(model)  # now with the plain modules, dropout among them
 
 
 def test_law_a_layer_that_is_used_twice_is_no_change():
