@@ -1,9 +1,11 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
-# Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), PORT (make serve),
-# and for other environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
+# Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
+# once), PORT (make serve), and for other environments VENV (the folder) and PINS (constraints on versions), as
+# `make oldest` sets them.
 
 PYTHON ?= python3
 PIP_ARGS ?=
+JOBS ?= 2
 PORT ?= 8000
 
 VENV := .venv
@@ -24,7 +26,7 @@ STAGES := lint types unit messages fresh chapters-run mutate render pages
 .PHONY: help book serve test chapters lab clean browser environment links downloads oldest newest $(STAGES)
 
 help:  ## show this list
-	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13]'
+	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8]'
 	@echo
 	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{ printf "  %-14s%s\n", $$1, $$2 }'
 	@echo
@@ -69,21 +71,21 @@ types: $(READY)  ## run mypy in strict mode, less strict on the tests
 	$(RUN) -m mypy
 
 unit: $(READY)  ## run the unit tests, checking all annotated shapes
-	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist worksteal --durations=5 -m "not message and not page" $(SHAPES)
+	$(ONE_THREAD) $(RUN) -m pytest -q -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page" $(SHAPES)
 
 messages: $(READY)  ## run the tests of error messages without the shape checker, as users do
-	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist worksteal -m message
+	$(ONE_THREAD) $(RUN) -m pytest -q -n $(JOBS) --dist worksteal -m message
 
 fresh: $(READY)  ## check that each notebook is up to date with its source
 	$(ONE_THREAD) $(RUN) chapters/build.py --check
 
 chapters-run: $(READY)  ## execute every chapter again and compare its outputs (nbval)
-	$(ONE_THREAD) $(RUN) -m pytest -q -n 2 --dist loadfile --nbval \
+	$(ONE_THREAD) $(RUN) -m pytest -q -n $(JOBS) --dist loadfile --nbval \
 	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
 # GREEN is --green if the tests have just passed in `make test` without any mutation.
 mutate: $(READY)  ## apply each listed mutant to the package; each must make a test fail
-	$(RUN) tests/mutation/run.py $(GREEN)
+	$(RUN) tests/mutation/run.py --workers $(JOBS) $(GREEN)
 
 # --all, because a page that is not rebuilt does not repeat its warnings.
 render: $(READY)  ## render the book, with warnings as errors
@@ -98,7 +100,7 @@ downloads: $(READY)  ## download the published corpora from their sites to _buil
 	$(RUN) -m annotated_transformer download tatoeba --to _build/corpora
 
 pages: browser  ## test the rendered pages in a browser
-	$(RUN) -m pytest -q -n 2 --dist worksteal -m page
+	$(RUN) -m pytest -q -n $(JOBS) --dist worksteal -m page
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py

@@ -35,7 +35,9 @@ def project(tmp_path: Path) -> Path:
 
 def run(project: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a project, without the variables of an outer make."""
-    outer = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "REQUIRE_ALL"))}
+    outer = {
+        k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "REQUIRE_ALL", "JOBS"))
+    }
     environment = {**outer, **variables}
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=project, env=environment)
 
@@ -60,11 +62,17 @@ def test_law_mutate_trusts_only_tests_that_passed_in_this_run(project: Path):
             line.split("run.py")[1].strip() for line in called if "mutation/run.py" in line and "=" in line
         ]
 
-    assert mutate() == ["--green"]
-    assert mutate(FAIL="mypy") == ["--green"]  # mypy is not one of the tests
-    assert mutate(FAIL="-m message") == [""]
-    assert mutate(FAIL="--nbval") == [""]
-    assert mutate(MAKEFLAGS="STAGES=mutate") == [""]
+    assert mutate() == ["--workers 2 --green"]
+    assert mutate(FAIL="mypy") == ["--workers 2 --green"]  # mypy is not one of the tests
+    assert mutate(FAIL="-m message") == ["--workers 2"]
+    assert mutate(FAIL="--nbval") == ["--workers 2"]
+    assert mutate(MAKEFLAGS="STAGES=mutate") == ["--workers 2"]
+
+
+def test_law_jobs_is_the_number_of_tests_that_run_at_once(project: Path):
+    for jobs, expected in (([], "2"), (["JOBS=5"], "5")):
+        called = run(project, "make", "test", *jobs).stdout
+        assert re.findall(r"^REQUIRE_ALL=.* (?:-n|--workers) (\d+)", called, re.MULTILINE) == 5 * [expected]
 
 
 def test_law_ci_runs_make_test_with_require_all_set(project: Path):

@@ -59,7 +59,7 @@ from tqdm import tqdm
 
 PACKAGE = "annotated_transformer"
 NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "__pycache__", "*.egg-info")
-WORKERS, SECONDS = 2, 240  # the time limit of one pytest run
+SECONDS = 240  # the time limit of one pytest run
 TESTS = 20  # per run without any mutation
 FORK = multiprocessing.get_context("fork")
 WRONG_PACKAGE, CRASHED = 70, 71  # exit statuses that pytest does not use
@@ -342,6 +342,7 @@ def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("words", nargs="*", help="only the mutants whose name contains one of these")
     parser.add_argument("--green", action="store_true", help="the tests have just passed without mutations")
+    parser.add_argument("--workers", type=int, default=2, help="runs at once (default: %(default)s)")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time limit of one pytest run")
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -369,7 +370,7 @@ def main() -> int:
     width = max(len(mutant.name) for mutant in mutants)
     with tempfile.TemporaryDirectory() as folder:
         home = arguments.root.resolve(), Path(folder).resolve()
-        with ProcessPoolExecutor(WORKERS, FORK, enter_copy, home) as pool:
+        with ProcessPoolExecutor(arguments.workers, FORK, enter_copy, home) as pool:
             if red := "".join(pool.map(Control.red, runs, repeat(arguments.seconds))):
                 raise SystemExit(f"red without any mutation, so nothing can be concluded:\n{red}")
             outcomes = pool.map(try_mutant, mutants, repeat(arguments.seconds))

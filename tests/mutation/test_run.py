@@ -153,7 +153,7 @@ def test_law_killed_and_surviving_mutants_are_distinguished(tmp_path: Path):
 
 def test_law_killing_all_mutants_passes_and_leaves_the_project_unchanged(tmp_path: Path):
     endless = "__import__('threading').Event().wait()"
-    done = judge(tmp_path, mutant("endless", endless), mutant("added", "2 + x"), seconds=10)
+    done = judge(tmp_path, mutant("endless", endless), mutant("added", "2 + x"), seconds=5)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "timed out (killed by the time limit)" in done.stdout.splitlines()[0]
     assert "2 of 2 mutants killed" in done.stdout
@@ -216,7 +216,7 @@ def test_law_mutants_of_scripts_are_judged_one_after_the_other(tmp_path: Path):
         ),
         mutant("endless", "wait * x", **place),
         mutant("last", "3 * x", **place),
-        seconds=10,
+        seconds=5,
     )
     lines = {line.split()[0]: line for line in done.stdout.splitlines()}
     for turn in range(3):
