@@ -94,6 +94,12 @@ def root() -> Path:
     return ROOT
 
 
+@pytest.fixture(autouse=True)
+def _seeded() -> None:
+    """Draw the same random numbers in each test, whichever tests ran before it in the process."""
+    torch.manual_seed(0)
+
+
 @pytest.fixture
 def one_thread() -> Iterator[None]:
     """Limit PyTorch to one thread during a test."""
