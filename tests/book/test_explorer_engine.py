@@ -27,7 +27,7 @@ from benchmarks.serving import serving
 from tests.explorer_sentences import sentences, strings
 
 DIRECTIONS = ("de-en", "en-de")
-EACH, FEW = 150, 5  # sentences per direction; the first few are tested separately
+EACH, FEW = 75, 5  # sentences per direction; the first few are tested separately
 PARTS = {"few": slice(FEW), "many": slice(FEW, EACH)}
 LOGITS, ATTENTION = 1e-4, 1e-5  # tolerances for single precision
 
