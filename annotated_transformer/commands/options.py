@@ -109,7 +109,9 @@ def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None
     """
     names = ", ".join(pretrained_names())
     choice = command.add_mutually_exclusive_group()
-    choice.add_argument("--model", type=path, help="folder of a model that train wrote")
+    choice.add_argument(
+        "--model", type=path, help="folder of a model that train wrote (default: the one of --pretrained)"
+    )
     choice.add_argument("--pretrained", help=f"name of a model in this package: {names} (default: {default})")
     command.add_argument(
         "--device",

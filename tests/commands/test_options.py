@@ -1,10 +1,20 @@
 """Options shared by several commands, and error messages that name options instead of fields."""
 
 import argparse
+import re
+from types import SimpleNamespace
 
 import pytest
+import torch
 
-from annotated_transformer.commands.options import name_options, path
+from annotated_transformer.commands.config_file import model_config, training_config
+from annotated_transformer.commands.curves import add_curves_options
+from annotated_transformer.commands.download import add_download_options
+from annotated_transformer.commands.evaluate import add_evaluate_options
+from annotated_transformer.commands.options import LENGTH_PENALTIES, name_options, path, search_options
+from annotated_transformer.commands.sampling import PROCESSORS, sampler
+from annotated_transformer.commands.train import add_train_options
+from annotated_transformer.commands.translate import add_translate_options
 
 OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, d_model=7, source="en", data="x")
 
@@ -63,3 +73,80 @@ def test_law_settings_without_an_option_lead_to_the_config_file(message: str, ex
 def test_message_an_empty_path():
     with pytest.raises(argparse.ArgumentTypeError, match="'' is not a path; give the name of a file or fold"):
         path("")
+
+
+ADD_OPTIONS = {
+    "curves": add_curves_options,
+    "download": add_download_options,
+    "evaluate": add_evaluate_options,
+    "train": add_train_options,
+    "translate": add_translate_options,
+}
+
+
+def parser_of(command: str) -> argparse.ArgumentParser:
+    """Return a parser with the options of a command."""
+    parser = argparse.ArgumentParser(add_help=False)
+    ADD_OPTIONS[command](parser)
+    return parser
+
+
+def stated_defaults(command: str) -> dict[str, str]:
+    """Return the default that the help of each option states."""
+    helps = {action.dest: str(action.help) for action in parser_of(command)._actions}
+    found = {name: re.search(r"\(default: (%\(default\)s|[^ ,;)]+)", text) for name, text in helps.items()}
+    return {name: match[1] for name, match in found.items() if match}
+
+
+@pytest.mark.parametrize("command", ADD_OPTIONS)
+def test_law_every_option_states_its_default(command: str):
+    stated = stated_defaults(command)
+    for action in parser_of(command)._actions:
+        assert action.required or action.dest in stated, action.option_strings
+        assert action.help
+    literal = [name for name, default in stated.items() if default == "%(default)s"]
+    known = [
+        each.dest for each in parser_of(command)._actions if type(each.default) not in (type(None), bool)
+    ]
+    assert sorted(literal) == sorted(known)
+
+
+def test_law_the_training_defaults_in_the_help_are_those_in_use():
+    options = parser_of("train").parse_args(["--out", "folder", "--steps", "3"])
+    shape, training = model_config(options, None), training_config(options, fast=True)
+    stated = stated_defaults("train")
+    in_shape = [name for name in stated if hasattr(shape, name)]
+    in_training = [name for name in stated if isinstance(getattr(training, name, None), (int, float))]
+    assert {"vocab_size", "d_model", "norm", "dropout"} <= set(in_shape)
+    assert {"batch_tokens", "warmup_steps", "max_lr", "label_smoothing"} <= set(in_training)
+    for name in in_shape:
+        assert stated[name] == str(getattr(shape, name))
+    for name in set(in_training) - {"steps", "bf16", "fast"}:  # whose defaults are words
+        assert stated[name] == str(getattr(training, name))
+
+
+@pytest.mark.parametrize("command", ["evaluate", "translate"])
+def test_law_the_length_penalty_in_the_help_is_the_one_in_use(command: str):
+    required = {"evaluate": ["--split", "test"], "translate": []}[command]
+    options = parser_of(command).parse_args([*required, "--beam", "2"])
+    stated = stated_defaults(command)
+    kind = LENGTH_PENALTIES[stated["length_penalty"]]
+    assert search_options(options)["length_penalty"] == kind(float(stated["alpha"]))
+    text = next(str(action.help) for action in parser_of(command)._actions if action.dest == "alpha")
+    for name, penalty in LENGTH_PENALTIES.items():
+        (alpha,) = re.findall(rf"([\d.]+) for {name}", text)
+        assert penalty() == penalty(float(alpha))
+
+
+def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
+    asked = {}
+    model = SimpleNamespace(parameters=lambda: iter([torch.zeros(1)]))
+    translator = SimpleNamespace(model=model, sample=lambda texts, **options: asked.update(options))
+    options = parser_of("translate").parse_args(["--sample"])
+    sampler(options, translator)(["a text"])
+    stated = stated_defaults("translate")
+    assert asked["logits_processors"] == []
+    assert asked["generator"].initial_seed() == int(stated["seed"])
+    logits = torch.tensor([[0.5, -1.0, 3.0]])
+    for name in ("temperature", "top_p"):
+        assert torch.equal(PROCESSORS[name](float(stated[name]))(logits), logits)
