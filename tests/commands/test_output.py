@@ -2,13 +2,21 @@
 
 import errno
 import io
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from annotated_transformer.commands import output
-from annotated_transformer.commands.output import ReaderGone, open_lines, print_line
+from annotated_transformer.commands.output import (
+    ReaderGone,
+    ask,
+    drop_unwritable,
+    log,
+    open_lines,
+    print_line,
+)
 
 
 @pytest.mark.message
@@ -70,3 +78,42 @@ def test_message_a_file_that_cannot_be_opened(tmp_path: Path):
     (tmp_path / "name").write_text("mine")
     with pytest.raises(OSError, match=message), open_lines(tmp_path / "name" / "out"):
         pass
+
+
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_law_what_the_reader_did_not_take_is_discarded(name: str, monkeypatch: pytest.MonkeyPatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        stream.write("a line")
+        monkeypatch.setattr(sys, name, stream)
+        open_files = len(os.listdir("/dev/fd"))
+        drop_unwritable()
+        assert len(os.listdir("/dev/fd")) == open_files
+        stream.flush()  # would otherwise raise BrokenPipeError, as at exit
+
+
+def test_law_a_writable_stream_is_flushed_and_a_closed_one_passed_over(monkeypatch: pytest.MonkeyPatch):
+    stream = io.TextIOWrapper(raw := io.BytesIO())
+    stream.write("a line")
+    monkeypatch.setattr(sys, "stderr", stream)
+    closed = io.StringIO()
+    closed.close()
+    for other in (None, closed):
+        monkeypatch.setattr(sys, "stdout", other)
+        drop_unwritable()
+    assert raw.getvalue() == b"a line"
+
+
+def test_law_a_prompt_and_messages_go_to_stderr_unless_it_is_closed(monkeypatch: pytest.MonkeyPatch):
+    flushed = []
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "flush", lambda: flushed.append(stream.getvalue()))
+    monkeypatch.setattr(sys, "stderr", stream)
+    ask("> ")
+    assert flushed == ["> "]
+    log("a message")
+    assert stream.getvalue() == "> a message\n"
+    monkeypatch.setattr(sys, "stderr", None)
+    ask("> ")
+    log("a message")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
@@ -119,6 +120,18 @@ def test_law_one_process_is_a_group_of_one(copy_pairs):
         assert group.sum(0.1) == 0.1
         assert group.broadcast(True) is True
         assert group.broadcast(False) is False
+
+
+def test_law_the_process_group_of_torchrun_is_left_at_the_end(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dist, "is_torchelastic_launched", lambda: True)
+    given = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(KeyError, match="an error of the run"), join_process_group() as group:
+        assert dist.is_initialized()
+        assert (group.rank, group.world_size) == (0, 1)
+        raise KeyError("an error of the run")
+    assert not dist.is_initialized()
 
 
 def test_law_each_process_draws_its_own_dropout_masks(monkeypatch: pytest.MonkeyPatch):
