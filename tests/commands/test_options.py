@@ -138,6 +138,7 @@ def test_law_the_length_penalty_in_the_help_is_the_one_in_use(command: str):
         assert penalty() == penalty(float(alpha))
 
 
+@pytest.mark.usefixtures("unchecked")  # of types: the translator is a mock
 def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
     asked = {}
     model = SimpleNamespace(parameters=lambda: iter([torch.zeros(1)]))

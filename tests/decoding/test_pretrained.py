@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+import torch
 
+from annotated_transformer.checkpointing.checkpoint import load
 from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.pretrained import pretrained_folder
 from annotated_transformer.decoding.translator import Translator
@@ -22,6 +24,13 @@ def test_law_a_model_is_a_folder_in_the_package(place: Path, root: Path, monkeyp
         assert pretrained_folder(name) == place / name
     monkeypatch.undo()
     assert pretrained.PLACE == root / "annotated_transformer" / "weights"
+
+
+@pytest.mark.parametrize("name", ["en-de", "de-en"])
+def test_law_the_model_is_that_of_the_name(root: Path, name: str):
+    found, wanted = Translator.from_pretrained(name), load(root / "annotated_transformer" / "weights" / name)
+    assert torch.equal(found.model.embedding.weight, wanted[0].embedding.weight)
+    assert found.tokenizer.to_json() == wanted[1].to_json()
 
 
 @pytest.mark.message

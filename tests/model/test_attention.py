@@ -298,9 +298,10 @@ def test_message_query_and_key_have_different_batch_sizes(inner, asking, read):
 
 @pytest.mark.message
 @pytest.mark.parametrize("module", [attention, FusedAttention(), AdditiveAttention(4, 4, 5)])
-def test_message_different_numbers_of_keys_and_values(module):
-    with pytest.raises(ValueError, match="7 keys but 5 values; give each key its value"):
-        module(torch.zeros(3, 4), torch.zeros(7, 4), torch.zeros(5, 6))
+@pytest.mark.parametrize(("keys", "values"), [(7, 5), (5, 7)])
+def test_message_different_numbers_of_keys_and_values(module, keys, values):
+    with pytest.raises(ValueError, match=f"{keys} keys but {values} values; give each key its value"):
+        module(torch.zeros(3, 4), torch.zeros(keys, 4), torch.zeros(values, 6))
 
 
 @pytest.mark.message

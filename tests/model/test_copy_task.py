@@ -27,6 +27,14 @@ def test_oracle_one_vector_is_the_sum_of_the_codes():
         torch.testing.assert_close(logits, wanted, rtol=1e-12, atol=1e-12)
 
 
+def test_law_each_position_has_its_own_codes_and_logits_start_with_unit_variance():
+    rng = torch.Generator().manual_seed(0)
+    model = VectorCopier(29, TOKENS, 311, rng=rng)
+    assert (model.codes[0] != model.codes[1]).all()
+    logits = model(torch.randint(29, (101, TOKENS), generator=rng))
+    assert logits.std().item() == pytest.approx(1, abs=0.05)
+
+
 @pytest.mark.equation("eq-average")
 def test_oracle_each_output_is_a_weighted_average_of_the_states():
     model = made(AverageCopier)

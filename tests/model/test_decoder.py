@@ -205,3 +205,11 @@ def test_law_the_first_rows_of_one_pass_are_those_of_the_prefix(inputs, randomiz
         prefix = decoder(x[:, :t], z, CAUSAL[:t, :t])
         torch.testing.assert_close(whole[:, :t], prefix, **EXACT)
         assert (bare[:, :t] - decoder(x[:, :t], z)).abs().max() > 1e-3  # not without the mask
+
+
+def test_law_each_part_of_a_layer_has_the_name_of_its_place():
+    attentions = [MultiHeadAttention(D_MODEL, HEADS) for _ in range(2)]
+    add_norms = [PostNorm(D_MODEL, 0.0) for _ in range(3)]
+    layer = DecoderLayer(*attentions, FeedForward(D_MODEL, D_FF), *add_norms)
+    assert [layer.self_attention, layer.cross_attention] == attentions
+    assert [layer.add_norm_1, layer.add_norm_2, layer.add_norm_3] == add_norms

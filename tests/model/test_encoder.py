@@ -129,3 +129,9 @@ def test_law_every_layer_has_its_own_weights(x, randomized):
     assert torch.equal(seen[0][0], x)
     assert all(torch.equal(seen[i][1], seen[i + 1][0]) for i in range(LAYERS - 1))
     assert torch.equal(seen[-1][1], out)
+
+
+def test_law_each_norm_of_a_layer_has_the_name_of_its_place():
+    add_norms = [PostNorm(D_MODEL, 0.0) for _ in range(2)]
+    layer = EncoderLayer(MultiHeadAttention(D_MODEL, HEADS), FeedForward(D_MODEL, D_FF), *add_norms)
+    assert [layer.add_norm_1, layer.add_norm_2] == add_norms

@@ -34,6 +34,16 @@ def test_law_padding_in_the_batch_does_not_move_the_loss(loss_of, copy_pairs):
 
 
 @pytest.mark.parametrize("fast", [False, True])
+def test_oracle_the_loss_is_pytorchs_with_the_label_smoothing_of_the_config(loss_of, copy_pairs, fast):
+    one, (batch,) = model().double(), make_batches(copy_pairs(7, seed=3), batch_tokens=1009)
+    logits = one(batch.src, batch.decoder_input).flatten(0, 1)
+    for smoothing in (0.0, 0.2):
+        found = loss_of(one, batch, dataclasses.replace(BRIEF, fast=fast, label_smoothing=smoothing))
+        wanted = F.cross_entropy(logits, batch.labels.flatten(), ignore_index=0, label_smoothing=smoothing)
+        assert found.item() == pytest.approx(wanted.item(), rel=1e-9)
+
+
+@pytest.mark.parametrize("fast", [False, True])
 def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch: pytest.MonkeyPatch, fast: bool):
     called: list[None] = []
     monkeypatch.setattr(objective, "keep_freed_memory", lambda: called.append(None))

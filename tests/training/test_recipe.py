@@ -22,7 +22,7 @@ from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.metrics import EpochMetrics
-from annotated_transformer.training.recipe import Recipe, train_from_recipe
+from annotated_transformer.training.recipe import Recipe, refuse_seed, train_from_recipe
 from annotated_transformer.training.state import TrainingState
 from benchmarks.quality import describe_training
 
@@ -283,6 +283,11 @@ def test_message_a_starting_model_of_another_shape(tmp_path: Path):
 def test_message_invalid_recipe_settings_are_refused_immediately(setting: dict[str, float], message: str):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(RECIPE, **setting)
+
+
+def test_law_every_seed_of_32_bits_is_taken():
+    for seed in (0, 2**32 - 1):
+        refuse_seed(seed)
 
 
 @pytest.mark.message

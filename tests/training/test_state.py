@@ -45,6 +45,7 @@ def test_law_the_state_restored_is_the_state_saved(make_model):
     torch.randperm(5, generator=state.generator)
     state.end_epoch()
     assert (state.progress.epoch, state.progress.batch) == (1, 0)
+    assert state.to_saved().progress == state.progress
     saved = copy.deepcopy(state.to_saved())  # shares memory with the model until it is written
     steps(state, 2)
     expected = [p.clone() for p in model.parameters()], torch.randperm(7, generator=state.generator)
