@@ -1,5 +1,6 @@
 """The public API: the names that `annotated_transformer` exports, each imported on first use."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,6 +26,21 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
     )
     found = subprocess.check_output([sys.executable, "-c", program], text=True).split()
     assert found == [f"annotated_transformer{part}" for part in ("", ".model", ".model.attention")]
+
+
+def test_law_the_guide_needs_five_modules_besides_those_that_draw_its_figures():
+    guide = Path(__file__).parent.parent / "chapters" / "src" / "train_and_translate.md"
+    found = re.findall(
+        r"^(?:from|import) (annotated_transformer[\w.]*)", guide.read_text("utf-8"), re.MULTILINE
+    )
+    assert sorted({name for name in found if not name.startswith("annotated_transformer.book")}) == [
+        "annotated_transformer",
+        "annotated_transformer.checkpointing.run_directory",
+        "annotated_transformer.decoding.sampling",
+        "annotated_transformer.evaluation.bleu",
+        "annotated_transformer.text",  # `batching`, again
+        "annotated_transformer.text.batching",
+    ]
 
 
 @pytest.mark.message
