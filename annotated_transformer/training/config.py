@@ -19,7 +19,8 @@ class TrainingConfig:
         warmup_steps: Updates during which the learning rate rises.
         max_lr: The highest learning rate; `None` is the paper's.
         label_smoothing: Probability mass spread uniformly over the classes.
-        bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it.
+        bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it, and many
+            times slower on CPUs that emulate it.
         fast: Use the accelerated modules and loss of `annotated_transformer.fast`.
     """
 

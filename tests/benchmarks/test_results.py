@@ -13,33 +13,34 @@ def result(name: str) -> dict:
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["results"]
 
 
-def speeds(of: str) -> list[str]:
-    """Return the names of the results of a speed benchmark, one per processor with AVX-512.
+def speeds(of: str, *, wide: bool = False) -> list[str]:
+    """Return the names of the results of a speed benchmark, one per processor; without any, a missing one.
 
-    Without any, return a missing one. Other processors have results to compare with, but no required speed.
+    With `wide`, return only those of processors with AVX-512 instructions. On others, bfloat16 is emulated.
     """
     files = sorted(RESULTS.glob(f"{of}_*.json"))
     machines = {path.stem: json.loads(path.read_text(encoding="utf-8"))["machine"] for path in files}
-    wide = [name for name, machine in machines.items() if machine["instructions"] == "AVX512"]
-    return wide or [f"{of}_none"]
+    names = [name for name, machine in machines.items() if not wide or machine["instructions"] == "AVX512"]
+    return names or [f"{of}_none"]
 
 
-@pytest.mark.parametrize("measured", speeds("train"))
-@pytest.mark.parametrize(
-    ("ours", "peers", "least"),
-    [
-        ("ours, fast, float32", "float32", 1.5),
-        ("ours, fast, bfloat16", "float32", 3.0),
-        ("ours, fast, bfloat16", "bfloat16", 1.5),
-    ],
-)
-def test_law_training_reaches_the_required_speedup_over_each_peer(
-    measured: str, ours: str, peers: str, least: float
-):
+def least_speedup(measured: str, ours: str, peers: str) -> float:
+    """Return our training speed, as a multiple of that of the faster peer of this precision."""
     ratios = result(measured)["ratios"][ours]
     found = {peer: ratio for peer, ratio in ratios.items() if peer.endswith(f", {peers}")}
     assert [peer.split(",")[0] for peer in found] == ["torch.nn.Transformer", "HF MarianMTModel"]
-    assert min(found.values()) >= least
+    return min(found.values())
+
+
+@pytest.mark.parametrize("measured", speeds("train"))
+def test_law_training_in_float32_reaches_the_required_speedup(measured: str):
+    assert least_speedup(measured, "ours, fast, float32", "float32") >= 1.5
+
+
+@pytest.mark.parametrize("measured", speeds("train", wide=True))
+@pytest.mark.parametrize(("peers", "least"), [("float32", 3.0), ("bfloat16", 1.5)])
+def test_law_training_in_bfloat16_reaches_the_required_speedup(measured: str, peers: str, least: float):
+    assert least_speedup(measured, "ours, fast, bfloat16", peers) >= least
 
 
 @pytest.mark.parametrize("measured", speeds("train"))
@@ -47,7 +48,7 @@ def test_law_training_in_bfloat16_takes_at_most_900_mb(measured: str):
     assert result(measured)["found"]["ours, fast, bfloat16"]["peak_mb"] <= 900
 
 
-@pytest.mark.parametrize("measured", speeds("decode"))
+@pytest.mark.parametrize("measured", speeds("decode", wide=True))
 @pytest.mark.parametrize(("batch", "least"), [(1, 3.0), (64, 1.8)])
 def test_law_decoding_reaches_the_required_speedup_over_marian(measured: str, batch: int, least: float):
     found = result(measured)[f"batch {batch}"]

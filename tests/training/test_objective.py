@@ -13,6 +13,7 @@ from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
 
+@pytest.mark.filterwarnings("ignore:this CPU has no AVX-512")
 def test_law_bf16_rounds_the_products_but_not_the_loss_or_the_weights(loss_of, copy_pairs):
     one, pairs = model(), copy_pairs(97, seed=0)
     (batch,) = make_batches(pairs, batch_tokens=1009)
@@ -23,6 +24,29 @@ def test_law_bf16_rounds_the_products_but_not_the_loss_or_the_weights(loss_of, c
     reports = train(one, pairs, dataclasses.replace(BRIEF, bf16=True), generator=rng())
     assert math.isfinite(reports[-1].training_loss)
     assert {parameter.dtype for parameter in one.parameters()} == {torch.float32}
+
+
+@pytest.mark.message
+def test_message_the_cpu_emulates_bf16(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+    words = "emulates bfloat16, .* ten times as long as in float32; leave out --bf16"
+    with (
+        pytest.warns(UserWarning, match=words),
+        objective.training_loss(model(), dataclasses.replace(BRIEF, bf16=True)),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("capability", "bf16", "device"),
+    [("AVX2", False, "cpu"), ("AVX512", True, "cpu"), ("AVX2", True, "meta")],
+)
+def test_law_nothing_is_said_where_bf16_is_off_or_not_emulated(
+    monkeypatch: pytest.MonkeyPatch, capability: str, bf16: bool, device: str
+):
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    with objective.training_loss(model().to(device), dataclasses.replace(BRIEF, bf16=bf16)):
+        pass  # a warning would be an error
 
 
 def test_law_padding_in_the_batch_does_not_move_the_loss(loss_of, copy_pairs):
