@@ -9,8 +9,13 @@ from benchmarks.record import RESULTS
 from benchmarks.shipped_model import RECIPES
 
 
+def record(name: str) -> dict:
+    """Return the content of a result's file."""
+    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+
+
 def result(name: str) -> dict:
-    return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))["results"]
+    return record(name)["results"]
 
 
 def speeds(of: str, *, wide: bool = False) -> list[str]:
@@ -18,9 +23,9 @@ def speeds(of: str, *, wide: bool = False) -> list[str]:
 
     With `wide`, return only those of processors with AVX-512 instructions. On others, bfloat16 is emulated.
     """
-    files = sorted(RESULTS.glob(f"{of}_*.json"))
-    machines = {path.stem: json.loads(path.read_text(encoding="utf-8"))["machine"] for path in files}
-    names = [name for name, machine in machines.items() if not wide or machine["instructions"] == "AVX512"]
+    names = sorted(path.stem for path in RESULTS.glob(f"{of}_*.json"))
+    if wide:
+        names = [name for name in names if record(name)["machine"]["instructions"] == "AVX512"]
     return names or [f"{of}_none"]
 
 
@@ -64,8 +69,7 @@ def test_law_multi30k_has_three_seeds_with_a_median_of_at_most_an_hour():
 
 @pytest.mark.parametrize("path", sorted(RESULTS.glob("weights_*.json")), ids=lambda path: path.stem)
 def test_law_the_result_of_a_shipped_model_includes_that_of_its_training_run(path):
-    training = json.loads((RESULTS / path.name.replace("weights", "shipped")).read_text(encoding="utf-8"))
-    assert result(path.stem)["training"] == training
+    assert result(path.stem)["training"] == record(path.stem.replace("weights", "shipped"))
 
 
 @pytest.mark.parametrize("source", RECIPES)

@@ -4,7 +4,6 @@ import base64
 import contextlib
 import json
 import struct
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.text.batching import Batch, pad
 from annotated_transformer.text.tokenizer import BOS_ID
 from benchmarks.serving import serving
+from tests.deliberate_bugs import wrong_scripts
 from tests.explorer_sentences import sentences, strings
 
 DIRECTIONS = ("de-en", "en-de")
@@ -531,15 +531,10 @@ def test_law_the_script_has_each_file_of_the_engine_once():
 
 
 def test_law_each_wrong_engine_is_still_a_program(page):
-    listed = Path(__file__).parents[1] / "mutation" / "mutants.toml"
-    mutants = tomllib.loads(listed.read_text(encoding="utf-8"))["mutant"]
-    ours = [mutant for mutant in mutants if "explorer/engine/" in mutant["file"]]
-    assert len(ours) >= 15
-    for mutant in ours:
-        source = Path(pack.HERE, "engine", Path(mutant["file"]).name).read_text(encoding="utf-8")
-        changed = source.replace(mutant["old"], mutant["new"])
-        assert changed != source, mutant["name"]
-        page.evaluate("(source) => { new Function(source); }", changed)
+    scripts = wrong_scripts("explorer/engine/")
+    assert len(scripts) >= 15
+    for script in scripts:
+        page.evaluate("(source) => { new Function(source); }", script)
 
 
 def test_law_a_model_is_packed_without_loss(translators):

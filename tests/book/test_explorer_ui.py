@@ -1,7 +1,6 @@
 """The explorer's script on its own, bundled from source, with a stub engine that answers immediately."""
 
 import contextlib
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 from annotated_transformer.book.explorer import bundle
 from annotated_transformer.book.explorer.frame_page import explorer_page
 from annotated_transformer.book.front.chapters import read_chapters
+from tests.deliberate_bugs import wrong_scripts
 from tests.explorer_pages import (
     FOCUSED,
     FOLLOW,
@@ -170,14 +170,10 @@ def test_law_nothing_is_loaded_before_the_reader_asks(first: Page):
 
 
 def test_law_each_wrong_script_is_still_a_program(first: Page):
-    listed = tomllib.loads((ROOT / "tests" / "mutation" / "mutants.toml").read_text(encoding="utf-8"))
-    ours = [mutant for mutant in listed["mutant"] if "explorer/ui/" in mutant["file"]]
-    assert len(ours) >= 20
-    for mutant in ours:
-        source = (ROOT / mutant["file"]).read_text(encoding="utf-8")
-        changed = source.replace(mutant["old"], mutant["new"])
-        assert changed != source, mutant["name"]
-        first.evaluate("source => { new Function(source); }", changed)
+    scripts = wrong_scripts("explorer/ui/")
+    assert len(scripts) >= 20
+    for script in scripts:
+        first.evaluate("source => { new Function(source); }", script)
 
 
 # Attention that is drawn, highlighted, and announced.

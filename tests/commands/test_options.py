@@ -100,14 +100,12 @@ def stated_defaults(command: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("command", ADD_OPTIONS)
 def test_law_every_option_states_its_default(command: str):
-    stated = stated_defaults(command)
-    for action in parser_of(command)._actions:
+    stated, actions = stated_defaults(command), parser_of(command)._actions
+    for action in actions:
         assert action.required or action.dest in stated, action.option_strings
         assert action.help
     literal = [name for name, default in stated.items() if default == "%(default)s"]
-    known = [
-        each.dest for each in parser_of(command)._actions if type(each.default) not in (type(None), bool)
-    ]
+    known = [action.dest for action in actions if type(action.default) not in (type(None), bool)]
     assert sorted(literal) == sorted(known)
 
 

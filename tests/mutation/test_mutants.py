@@ -1,13 +1,11 @@
 """The list of mutants has one for each public function of the package."""
 
 import ast
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.deliberate_bugs import MUTANTS, ROOT
+
 PACKAGE = ROOT / "annotated_transformer"
-MUTANTS = tomllib.loads((Path(__file__).parent / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
 
 
 def public_functions(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple[str, set[int]]]:
