@@ -94,6 +94,8 @@ def refuse_special_file(path: Path) -> None:
 def read_metadata(path: Path, *, way_out: str) -> dict[str, str]:
     """Return the metadata of a safetensors file, without reading its tensors.
 
+    `refuse_special_file` must have passed: opening a FIFO would block.
+
     Raises:
         ValueError: If it is damaged; the message ends with `way_out`.
     """

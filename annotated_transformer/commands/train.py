@@ -91,7 +91,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
     )
     bpe = "BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)"
     add("--bpe-dropout", bpe, type=float, default=0.0, metavar="P")
-    bf16 = "compute matrix products in bfloat16, slow on CPUs without AVX-512 (default: in float32)"
+    bf16 = "compute matrix products in bfloat16, slow on CPUs that emulate it (default: in float32)"
     add("--bf16", bf16, action=argparse.BooleanOptionalAction)
     fast = "use accelerated modules, whose dropout masks differ (default: on a CPU, but not on CUDA)"
     add("--fast", fast, action=argparse.BooleanOptionalAction)

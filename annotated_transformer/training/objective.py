@@ -43,7 +43,7 @@ class PlainLoss(nn.Module):
 def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainLoss | FastLoss]:
     """Yield the loss that `config` asks for: `FastLoss` on fast modules, or `PlainLoss`.
 
-    With bfloat16, warn if the CPU has to emulate it.
+    With bfloat16, warn if the CPU probably has to emulate it.
 
     Raises:
         ValueError: If `config.fast` is set and the model does not compute its logits as `FastLoss` does.
@@ -51,8 +51,8 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
     on_cpu = model.embedding.weight.device.type == "cpu"
     if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
         warnings.warn(
-            "this CPU has no AVX-512 instructions, so PyTorch emulates bfloat16, and training may take ten "
-            "times as long as in float32; leave out --bf16 (bf16=True)",
+            "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
+            "training may take ten times as long as in float32; leave out --bf16 (bf16=True)",
             stacklevel=3,  # the `with` statement
         )
     if not config.fast:

@@ -50,7 +50,7 @@ def test_oracle_a_fast_training_run_has_the_weights_of_a_plain_one(
     assert not torch.equal(fast.embedding.weight, make_model().double().embedding.weight)
 
 
-@pytest.mark.filterwarnings("ignore:this CPU has no AVX-512")
+@pytest.mark.filterwarnings("ignore:PyTorch finds no AVX-512")
 def test_law_in_bf16_the_fast_path_is_as_accurate_as_the_plain_one(
     loss_of, make_model: MakeModel, copy_pairs: MakePairs
 ):

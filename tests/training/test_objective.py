@@ -13,7 +13,7 @@ from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
 
-@pytest.mark.filterwarnings("ignore:this CPU has no AVX-512")
+@pytest.mark.filterwarnings("ignore:PyTorch finds no AVX-512")
 def test_law_bf16_rounds_the_products_but_not_the_loss_or_the_weights(loss_of, copy_pairs):
     one, pairs = model(), copy_pairs(97, seed=0)
     (batch,) = make_batches(pairs, batch_tokens=1009)
@@ -29,7 +29,7 @@ def test_law_bf16_rounds_the_products_but_not_the_loss_or_the_weights(loss_of, c
 @pytest.mark.message
 def test_message_the_cpu_emulates_bf16(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
-    words = "emulates bfloat16, .* ten times as long as in float32; leave out --bf16"
+    words = "finds no AVX-512 .* emulates bfloat16, .* ten times as long as in float32; leave out --bf16"
     with (
         pytest.warns(UserWarning, match=words),
         objective.training_loss(model(), dataclasses.replace(BRIEF, bf16=True)),
