@@ -8,8 +8,8 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import NamedTuple, TextIO
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple, TextIO
 
 try:
     import torch  # takes a second or more
@@ -138,8 +138,16 @@ def _set_threads(threads: int) -> None:
     torch.set_num_threads(threads)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help nobody has to read to the end; argparse of Python 3.11.2 raises an error then."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        with suppress(BrokenPipeError):
+            super()._print_message(message, file)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="annotated-transformer", description=__doc__.partition("\n")[0])
+    parser = _Parser(prog="annotated-transformer", description=__doc__.partition("\n")[0])
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True)
     for name, (add_options, run) in COMMANDS.items():

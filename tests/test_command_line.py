@@ -1,5 +1,6 @@
 """The command line from end to end on a small language, and its error messages."""
 
+import argparse
 import json
 import os
 import re
@@ -209,6 +210,19 @@ def test_law_closing_the_output_at_once_is_not_an_error(
         process.stdout.close()
         err = process.stderr.read()
     assert (process.returncode, err) == (0, b"")
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(["--help"], 0), (["train", "--help"], 0), (["no"], 2)])
+def test_law_the_exit_status_does_not_depend_on_who_reads_the_help(
+    arguments: list[str], status: int, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(self: argparse.ArgumentParser, message: str, file: object = None) -> None:
+        raise BrokenPipeError  # as argparse of Python 3.11.2 does, if nobody reads
+
+    monkeypatch.setattr(argparse.ArgumentParser, "_print_message", broken)
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(arguments)
+    assert ended.value.code == status
 
 
 def test_law_a_run_continues_when_its_log_is_closed(data: Path, tmp_path: Path):
