@@ -40,6 +40,6 @@ def test_law_a_hook_fails_on_a_bad_file_and_skips_what_lint_skips(tmp_path: Path
     text = '"""A file."""\n' if name.startswith("good") else "import  os\n"
     (tmp_path / name).write_text(text, encoding="utf-8")
     for hook in HOOKS:
-        command = [*hook["entry"].replace(PYTHON, sys.executable).split(), name]
+        command = [sys.executable, *hook["entry"].split()[1:], name]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode == status, done.stdout + done.stderr

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -73,7 +74,8 @@ def test_law_a_result_records_command_seed_machine_and_versions(
     assert found["command"] == "python -m benchmarks.train --out 'a b'"
     assert (found["seed"], found["results"]) == (23, {"α": [1.5]})
     assert found["machine"] == describe_machine()
-    assert found["versions"]["torch"] == torch.__version__
+    assert found["versions"]["numpy"] == np.__version__
+    assert found["machine"]["torch"] == torch.__version__  # with its build, such as 2.13.0+cu130
     assert {"commit", "dirty", "date"} <= set(found)
 
 
@@ -108,8 +110,8 @@ def test_law_the_processor_is_identified_by_family_and_model(tmp_path: Path, mon
 
 
 def test_law_an_absent_package_has_no_version(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(record, "PACKAGES", ("torch", "no-such-package"))
-    assert describe_versions() == {"torch": torch.__version__, "no-such-package": None}
+    monkeypatch.setattr(record, "PACKAGES", ("numpy", "no-such-package"))
+    assert describe_versions() == {"numpy": np.__version__, "no-such-package": None}
 
 
 @pytest.mark.message

@@ -6,6 +6,7 @@ Runs its actual stages `fresh` and `chapters-run` on a small copy of the project
 import ast
 import inspect
 import re
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture
 def make(run):
     """Run a target of the copy's Makefile with this environment, even if it is out of date."""
-    return lambda target: run("make", "-o", ".venv/ready", f"RUN={sys.executable}", target)
+    return lambda target: run("make", "-o", ".venv/ready", f"RUN={shlex.quote(sys.executable)}", target)
 
 
 def change(path, old, new):
