@@ -10,6 +10,7 @@ the notebook's metadata, under `made_of`, each with a digest. All files in a fol
 if one of them is.
 """
 
+import asyncio
 import hashlib
 import json
 import os
@@ -20,9 +21,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from time import monotonic
 
 import jupytext
 import nbformat
+import psutil
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
@@ -37,6 +40,7 @@ WATCH = (
     "import sys; sys.addaudithook(lambda event, args, log=open({log!r}, 'a', encoding='utf-8', buffering=1): "
     "event == 'open' and isinstance(args[0], str) and print(args[0], file=log))"
 )
+SILENT = 40.0  # seconds in which a kernel that is executing a cell does nothing, if an answer was lost
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -54,8 +58,44 @@ def read(source: Path) -> NotebookNode:
     return notebook
 
 
-def execute(source: Path) -> str:
-    """Execute a source and return its notebook as text, identical at every run."""
+class KernelSilent(Exception):
+    """A kernel does nothing, although a cell is to be executed."""
+
+
+def processor_time(pid: int) -> float:
+    """Return the seconds of processor time that a process and its subprocesses have used."""
+    try:
+        process = psutil.Process(pid)
+        return sum(sum(each.cpu_times()[:2]) for each in [process, *process.children(recursive=True)])
+    except psutil.Error:  # it has just ended
+        return 0.0
+
+
+async def watched(client: NotebookClient) -> None:
+    """Execute a client's notebook; a lost message between it and the kernel would make it wait for minutes.
+
+    Raises:
+        KernelSilent: The kernel has used next to no processor time for `SILENT` seconds.
+    """
+    execution = asyncio.create_task(client.async_execute())
+    used, since = 0.0, monotonic()
+    while not (await asyncio.wait({execution}, timeout=SILENT / 8))[0]:
+        pid = getattr(getattr(client.km, "provisioner", None), "pid", None)
+        now = processor_time(pid) if pid else 0.0
+        if abs(now - used) > 0.01 * (monotonic() - since):
+            used, since = now, monotonic()
+        elif monotonic() - since > SILENT:
+            execution.cancel()
+            await asyncio.gather(execution, return_exceptions=True)  # until it has shut the kernel down
+            raise KernelSilent
+    await execution
+
+
+def execute(source: Path, *, again: bool = True) -> str:
+    """Execute a source and return its notebook as text, identical at every run.
+
+    If the kernel stops answering, try `again`, in a new kernel.
+    """
     notebook = read(source)
     metadata = json.loads(json.dumps(notebook.metadata))
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on the number of threads
@@ -70,7 +110,12 @@ def execute(source: Path) -> str:
             resources={"metadata": {"path": str(HERE)}},
         )
         try:
-            client.execute()
+            asyncio.run(watched(client))
+        except KernelSilent:
+            if not again:
+                sys.exit(f"{source.name}: the kernel has stopped answering, again; the chapter is not built")
+            print(f"{source.name}: the kernel has stopped answering; executing the chapter again", flush=True)
+            return execute(source, again=False)
         except CellExecutionError as error:
             sys.exit(f"{source.name}: {COLOR.sub('', str(error))}")
         metadata["made_of"] = made_of(log.read_text("utf-8").splitlines())

@@ -218,3 +218,27 @@ def test_message_a_notebook_without_a_source_or_a_source_without_a_notebook(copy
     assert "01_one: 01_one.ipynb is missing" in result.stdout
     assert "02_two: 02_two.md is missing" in result.stdout
     assert "then: make chapters" in result.stdout
+
+
+def test_law_a_kernel_that_stops_answering_is_noticed_and_replaced_once(copy, builder, monkeypatch, capsys):
+    """A kernel that sleeps uses no processor time, as one whose answer was lost."""
+    monkeypatch.setattr(builder, "SILENT", 4.0)
+    source, tried = copy / "chapters" / "src" / "01_one.md", copy / "tried"
+    sleep = f"tried = Path({str(tried)!r})\nif not tried.exists():\n    tried.touch()\n    time.sleep(600)"
+    chapter(copy, "import time\nfrom pathlib import Path", sleep, "'awake'")
+    assert "'awake'" in builder.execute(source)
+    said = "01_one.md: the kernel has stopped answering; executing the chapter again\n"
+    assert capsys.readouterr().out == said
+    tried.unlink()
+    with pytest.raises(SystemExit, match=r"01_one\.md: the kernel has stopped answering, again"):
+        builder.execute(source, again=False)
+
+
+def test_law_a_kernel_that_works_is_left_alone_even_if_a_subprocess_does_the_work(
+    copy, builder, monkeypatch, capsys
+):
+    monkeypatch.setattr(builder, "SILENT", 2.0)
+    busy = "import time\nend = time.process_time() + 4\nwhile time.process_time() < end: pass\n"
+    chapter(copy, f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}]).returncode")
+    builder.execute(copy / "chapters" / "src" / "01_one.md")
+    assert capsys.readouterr().out == ""
