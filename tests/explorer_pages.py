@@ -1,6 +1,8 @@
 """Helpers for testing the explorer's page in a browser."""
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ TOUR = json.loads((bundle.HERE / "tour.json").read_text(encoding="utf-8"))
 LINK = f"#direction=en-de&text={first_frame.SENTENCE.replace(' ', '+')}"
 PRESS = "keys => keys.forEach(key => document.querySelector(`[data-key='${key}']`).click())"
 FOCUSED = "document.activeElement.dataset.key"
+EXPLAINED = ".at-x-number:not([aria-busy=true]) .at-x-same"  # not still that of the previous number
 GROWING = "!document.querySelector('.at-x-queries button') && document.querySelector('.at-x-queries li')"
 SECOND_ENGINE = """() => {
   const { src } = document.querySelector("script[src*='explorer.js']");
@@ -41,6 +44,32 @@ def watched(page: Page, faults: list[str], *, fonts: bool = False) -> Page:
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", said)
     return page
+
+
+PATIENCE = 30  # seconds; only a wrong page waits this long
+
+
+def eventually(read: Callable[[], object], wanted: object) -> None:
+    """Wait until `read` returns this value, since a page answers after the call that it answers."""
+    deadline = time.monotonic() + PATIENCE
+    while (found := read()) != wanted and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert found == wanted
+
+
+IDLE = """async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  await frame();
+  await frame(); // the observers of the first have run
+  await new Promise(done => requestIdleCallback(done, { timeout: 300 })); // after their own such calls
+}"""
+
+
+def resize(page: Page, width: int, height: int) -> None:
+    """Resize the page, and wait until its scripts have answered."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function("width => innerWidth === width", arg=width)
+    page.evaluate(IDLE)
 
 
 READY = """(button => button.getAttribute("aria-disabled") !== "true" && button.textContent === "Translate")(

@@ -10,6 +10,7 @@ import torch
 from annotated_transformer.book import draw_attention, new_figure, palette, show_figure, show_slider
 from annotated_transformer.book.attention_map import heat
 from annotated_transformer.book.figures import svg
+from tests.explorer_pages import eventually
 
 STATIC = Path(__file__).resolve().parents[2] / "annotated_transformer" / "book" / "static"
 ALT = "A map of attention weights with a few rows and a few columns."
@@ -297,10 +298,10 @@ def test_law_mouse_and_arrow_keys_highlight_a_row_and_read_it_out(tab, insert, p
     assert tab.get_by_role("img", name=ALT).count() == 1
     assert (lit(tab), readout.count()) == ([], 1)
     cell(tab, "a0", "k1").hover()
-    assert lit(tab) == row("a0")
+    eventually(lambda: lit(tab), row("a0"))
     assert readout.text_content() == FIRST
     cell(tab, "b1", "k2").hover()
-    assert lit(tab) == row("b1")  # not the second row of the first map
+    eventually(lambda: lit(tab), row("b1"))  # not the second row of the first map
     tab.locator("svg").focus()
     tab.keyboard.press("ArrowUp")
     assert lit(tab) == row("b0")
@@ -331,15 +332,17 @@ def test_law_the_first_arrow_key_reads_the_first_row(tab):
 def test_law_a_row_of_rounded_weights_sums_to_one(tab):
     with_book(tab, two_maps())
     cell(tab, "a1", "k1").hover()
-    assert tab.locator(".at-readout").text_content() == "a1 reads k0: 0.33, k1: 0.33, k2: 0.33. Sum: 1.00."
+    thirds = "a1 reads k0: 0.33, k1: 0.33, k2: 0.33. Sum: 1.00."
+    eventually(tab.locator(".at-readout").text_content, thirds)
 
 
 @pytest.mark.page
 def test_law_leaving_the_figure_clears_it(tab):
     with_book(tab, two_maps() + "<p id='out' style='margin-top: 9em'>out</p>")
     cell(tab, "a0", "k1").hover()
+    eventually(lambda: lit(tab), row("a0"))
     tab.locator("#out").hover()
-    assert lit(tab) == []
+    eventually(lambda: lit(tab), [])
 
 
 @pytest.mark.page
@@ -348,10 +351,10 @@ def test_law_a_tap_highlights_a_row(browser):
     page = context.new_page()
     with_book(page, two_maps())
     cell(page, "a0", "k2").tap()
-    assert lit(page) == row("a0")
+    eventually(lambda: lit(page), row("a0"))
     assert page.locator(".at-readout").text_content() == FIRST
     cell(page, "b0", "k2").tap()
-    assert lit(page) == row("b0")
+    eventually(lambda: lit(page), row("b0"))
     context.close()
 
 
@@ -361,10 +364,11 @@ def test_law_a_map_stays_interactive_after_a_slider_redraws_it(tab):
     tab.locator("input").press("End")
     cell(tab, "w4", "w0").hover()
     words = [f"w{i}" for i in range(5)]
-    assert lit(tab) == row("w4", words)
+    eventually(lambda: lit(tab), row("w4", words))
     told = ", ".join(f"{word}: 0.20" for word in words)
     assert tab.locator(".at-readout").text_content() == f"w4 reads {told}. Sum: 1.00."
     tab.mouse.move(0, 0)
+    eventually(lambda: lit(tab), [])
     tab.locator("input").press("Home")
     tab.locator("svg").focus()
     tab.keyboard.press("ArrowDown")
@@ -377,8 +381,10 @@ def test_law_a_redraw_clears_the_readout_of_the_previous_frame(tab):
     with_book(tab, moving()._repr_html_())
     before = tab.locator(".at-readout").text_content()
     cell(tab, "w1", "w0").hover()
+    eventually(lambda: lit(tab), row("w1", ("w0", "w1")))
     assert tab.locator(".at-readout").text_content() != before
     tab.mouse.move(0, 0)
+    eventually(lambda: lit(tab), [])
     tab.locator("input").press("End")
     assert tab.locator(".at-readout").text_content() == before
 

@@ -24,6 +24,7 @@ from benchmarks.serving import serving
 from tests.axe import violations
 from tests.explorer_pages import (
     ADDRESS,
+    EXPLAINED,
     FOCUSED,
     FRAME,
     HTML,
@@ -33,6 +34,7 @@ from tests.explorer_pages import (
     go,
     pages,
     ready,
+    resize,
     settle,
     translation,
     watched,
@@ -342,7 +344,7 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         "&layer=2&head=4&step=3&tensor=decoder.layers.2.cross_attention.value&at=4.2.30"
     )
     go(fresh, state)
-    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_selector(EXPLAINED)
     assert fresh.evaluate("location.hash") == state
     with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
         page = watched(context.new_page(), faults)
@@ -351,7 +353,7 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         assert page.inner_text(".at-x-opener + .at-x-note").endswith("belongs to the example sentence.")
         page.click(".at-x-go")
         ready(page)
-        page.wait_for_selector(".at-x-number .at-x-same")
+        page.wait_for_selector(EXPLAINED)
         assert page.evaluate("location.hash") == state
         for part in (".at-x-stage", ".at-x-why", ".at-x-off", ".at-x-number"):
             assert page.locator(part).text_content() == fresh.locator(part).text_content()
@@ -371,7 +373,7 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults:
         page.goto("about:blank")
         page.goto(ADDRESS + state)  # after the first visit, the model is loaded immediately
         ready(page)
-        page.wait_for_selector(".at-x-number .at-x-same")
+        page.wait_for_selector(EXPLAINED)
         assert page.evaluate("location.hash") == state
 
 
@@ -422,20 +424,19 @@ def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
     fresh.click("[data-key=tour]")
     fresh.wait_for_selector(".at-x-tour h3")
     go(fresh, f"{state}&tensor=encoder.positions&at=1.1")
-    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_selector(EXPLAINED)
     try:
         for theme, width in (("light", 1280), ("dark", 360)):
-            fresh.set_viewport_size({"width": width, "height": 800})
             fresh.emulate_media(color_scheme=theme)
             fresh.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
-            fresh.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+            resize(fresh, width=width, height=800)
             assert fresh.evaluate("document.documentElement.scrollWidth") <= width
             assert fresh.evaluate(SMALL) == []
             assert violations(fresh, ".at-x") == [], theme
     finally:
         fresh.click("[data-key=end]")
-        fresh.set_viewport_size({"width": 1280, "height": 900})
         fresh.emulate_media(color_scheme="light")
+        resize(fresh, width=1280, height=900)
 
 
 @pages
@@ -617,14 +618,14 @@ def test_law_loading_the_model_does_not_count_as_a_slow_translation(browser: Bro
 
 @pages
 def test_law_the_picture_keeps_its_width_on_a_phone(fresh: Page):
-    fresh.set_viewport_size({"width": 360, "height": 780})
+    resize(fresh, width=360, height=780)
     try:
         curves = fresh.locator(".at-x-stage svg").bounding_box()
         assert curves
         assert curves["width"] >= 72
         assert fresh.evaluate("document.documentElement.scrollWidth") <= 360
     finally:
-        fresh.set_viewport_size({"width": 1280, "height": 900})
+        resize(fresh, width=1280, height=900)
 
 
 @pages
@@ -636,7 +637,7 @@ def test_law_print_shows_no_controls(fresh: Page):
     fresh.emulate_media(media="print")
     try:
         for control in controls:
-            assert fresh.locator(control).first.is_hidden(), control
+            fresh.locator(control).first.wait_for(state="hidden")
         assert fresh.locator(".at-x-stage").is_visible()
     finally:
         fresh.emulate_media(media="screen")
@@ -646,7 +647,7 @@ def test_law_print_shows_no_controls(fresh: Page):
 def test_law_print_hides_actions_but_keeps_buttons_that_show_content(fresh: Page):
     state = f"{LINK}&prefix=491&forced=0&ablated=cross.3.0&tensor=logits&at=5.1248"
     go(fresh, state)
-    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_selector(EXPLAINED)
     operands = fresh.locator(".at-x-sum button")
     assert operands.count() > 3
     fresh.locator("details.at-x-section").evaluate_all("all => all.forEach(part => { part.open = true; })")
@@ -656,7 +657,7 @@ def test_law_print_hides_actions_but_keeps_buttons_that_show_content(fresh: Page
     fresh.emulate_media(media="print")
     try:
         for action in actions:
-            assert action.is_hidden()
+            action.wait_for(state="hidden")
         for number in operands.all():
             assert number.is_visible()
         assert fresh.locator(".at-x-kind button", has_text="Layer 4").first.is_visible()  # its row's label
@@ -669,7 +670,7 @@ def test_law_print_hides_actions_but_keeps_buttons_that_show_content(fresh: Page
 @pages
 def test_law_tables_have_captions_and_formulas_do_not_scroll_vertically(fresh: Page):
     go(fresh, f"{LINK}&ablated=cross.3.0&tensor=logits&at=5.1248")
-    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_selector(EXPLAINED)
     fresh.evaluate("document.querySelectorAll('details.at-x-section').forEach(part => part.open = true)")
     fresh.locator(".at-x-searches button").click()
     fresh.wait_for_selector(".at-x-searches tbody tr")

@@ -7,12 +7,14 @@ from playwright.sync_api import Page
 
 from annotated_transformer.book.explorer import bundle, frame_page
 from tests.explorer_pages import (
+    EXPLAINED,
     FOCUSED,
     FRAME,
     HTML,
     LINK,
     PRESS,
     SECOND_ENGINE,
+    eventually,
     go,
     pages,
     ready,
@@ -90,8 +92,8 @@ def test_law_heads_can_be_switched_off_and_on(fresh: Page):
     )  # less likely without these heads
     assert fresh.locator(".at-x-off ins").count() > 0
     fresh.locator("[data-key='head cross 3 0']").tap()
+    eventually(fresh.locator(".at-x-head[aria-pressed=true]").count, 4)
     ready(fresh)
-    assert fresh.locator(".at-x-head[aria-pressed=true]").count() == 4
     fresh.click("[data-key='all on']")
     ready(fresh)
     assert translation(fresh) == FRAME["text"]
@@ -120,7 +122,7 @@ def test_law_searches_are_compared_without_changing_the_translation(fresh: Page)
     assert rows[0][1] == rows[1][1] == FRAME["text"]
     assert [float(row[2].replace("−", "-")) < 0 for row in rows] == [True] * 3
     fresh.click("[data-key='why number']")  # the engine holds the shown translation again
-    fresh.wait_for_selector(".at-x-number .at-x-same")
+    fresh.wait_for_selector(EXPLAINED)
     assert fresh.inner_text(".at-x-number h4 b").startswith("0.96")
     other = fresh.locator("[data-key=differs]")
     assert "the same translation here" in other.locator("..").inner_text()

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 from annotated_transformer.book import sphinx_explorer
 from annotated_transformer.book.explorer import bundle
 from tests.axe import violations
-from tests.explorer_pages import ADDRESS, pages, ready
+from tests.explorer_pages import ADDRESS, FOCUSED, IDLE, pages, ready, resize
 
 PHONE, WIDE = {"width": 348, "height": 780}, {"width": 1280, "height": 900}  # 360 pixels, less a scroll bar
 ROWS = len(bundle.kinds())
@@ -36,6 +36,7 @@ def phone(browser: Browser) -> Iterator[Page]:
         page = context.new_page()
         page.goto(ADDRESS)
         page.wait_for_selector(".at-x-formulas mjx-container")
+        page.evaluate(IDLE)
         yield page
 
 
@@ -57,7 +58,7 @@ def test_law_a_row_of_the_table_is_a_block_on_a_phone(phone: Page):
         f".filter(part => part.getBoundingClientRect().right > {PHONE['width']}).map(part => part.outerHTML)"
     )
     assert cut == []
-    phone.set_viewport_size(WIDE)
+    resize(phone, **WIDE)
     for row in phone.evaluate(BOXES):
         for left, right in itertools.pairwise(row):
             assert left[1] <= right[0]
@@ -75,13 +76,15 @@ def test_law_the_table_on_a_phone_is_still_a_table(phone: Page):
 @pages
 def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
     assert phone.locator(".at-x-formulas .at-wide").count() == 0
-    # As wide as a phone whose text is enlarged.
-    phone.set_viewport_size({"width": 170, "height": PHONE["height"]})
-    phone.wait_for_selector(".at-x-formulas .at-wide[tabindex='0']")
-    formula = phone.locator(".at-x-formulas .at-wide").first
+    resize(phone, width=170, height=PHONE["height"])  # as wide as a phone whose text is enlarged
+    formula = phone.locator(".at-x-formulas .at-wide[tabindex='0']").first
     formula.focus()
     hidden = "x => x.scrollWidth - x.clientWidth - x.scrollLeft"
-    assert formula.evaluate(hidden) > 10
+    before = formula.evaluate(hidden)
+    assert before > 10
+    phone.keyboard.press("ArrowRight")
+    phone.evaluate("document.querySelector('article').append('more '.repeat(99))")  # all are measured again
+    phone.wait_for_function(f"({hidden})(document.activeElement) < {before - 10}")  # that did not stop it
     for _ in range(20):
         phone.keyboard.press("ArrowRight")
     phone.wait_for_function(f"({hidden})(document.activeElement) < 2")
@@ -92,12 +95,13 @@ def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
 def test_law_nothing_covers_the_tour(phone: Page):
     phone.click("[data-key=tour]")
     phone.wait_for_selector(".at-x-tour h3", timeout=60_000)
+    phone.wait_for_function(f"{FOCUSED} === 'Next'")
     phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")  # as the theme does
     assert phone.locator("#pst-back-to-top").is_hidden()
     phone.click("[data-key=end]")
     phone.wait_for_selector(".at-x-tour", state="hidden")
     assert phone.locator("#pst-back-to-top").is_hidden()  # the button does not cover the controls either
-    phone.set_viewport_size({"width": 800, "height": PHONE["height"]})
+    resize(phone, width=800, height=PHONE["height"])
     phone.evaluate("document.querySelector('#pst-back-to-top').style.display = 'block'")
     assert phone.locator("#pst-back-to-top").is_visible()
 
@@ -123,7 +127,7 @@ def test_law_a_new_translation_and_its_explanation_scroll_into_view(phone: Page)
     phone.wait_for_selector("[data-key=undo]")
     ready(phone)
     assert top(phone, ".at-x-option") == pytest.approx(before, abs=1)  # a second press hits the same token
-    phone.set_viewport_size(WIDE)
+    resize(phone, **WIDE)
     phone.focus("[data-key='query 0']")
     phone.keyboard.press("End")
     for _ in range(4):

@@ -13,11 +13,13 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from benchmarks.serving import serving
 from tests.axe import violations
+from tests.explorer_pages import IDLE, eventually, resize
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 348, "height": 780}  # 360 pixels, less a scroll bar
+THEME = "document.documentElement.dataset.theme"
 GENERATED = ("search", "genindex", "py-modindex")
 
 pytestmark = pytest.mark.page
@@ -34,12 +36,6 @@ def book() -> Iterator[str]:
     assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
     with serving(HTML) as address:
         yield address
-
-
-def resize(page: Page, size: dict[str, int]) -> None:
-    """Resize the page, and wait until its script has noticed."""
-    page.set_viewport_size(size)
-    page.evaluate("new Promise(done => setTimeout(() => requestAnimationFrame(done), 100))")
 
 
 def watch(context: BrowserContext, address: str, faults: list[str]) -> Page:
@@ -141,7 +137,8 @@ THIN = """() => {
 def axe_faults(page: Page, theme: str) -> list[str]:
     """Report serious and critical axe violations: all rules in light mode, only contrast in dark mode."""
     page.emulate_media(color_scheme=theme)
-    page.wait_for_function(f"['{theme}', undefined].includes(document.documentElement.dataset.theme)")
+    page.wait_for_function(f"['{theme}', undefined].includes({THEME})")
+    page.wait_for_function("theme => matchMedia(`(prefers-color-scheme: ${theme})`).matches", arg=theme)
     page.evaluate(THIN)
     rules = "{'label-content-name-mismatch': {enabled: true}}"
     options = f"rules: {rules}" if theme == "light" else "runOnly: ['color-contrast']"
@@ -163,10 +160,11 @@ def inspect(browser: Browser, address: str, name: str, patience: float = 30_000)
         with contextlib.suppress(PlaywrightTimeout):  # figures are inserted when the browser is idle
             page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=patience)
         page.evaluate("document.querySelectorAll('details.at-asked').forEach((asked) => (asked.open = true))")
+        page.evaluate(IDLE)
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
-        resize(page, PHONE)
+        resize(page, **PHONE)
         faults += overflow_faults(page) + slider_faults(page)
-        resize(page, WIDE)
+        resize(page, **WIDE)
         faults += axe_faults(page, "light") + axe_faults(page, "dark")
     return faults
 
@@ -187,7 +185,7 @@ def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Brow
             page.on("console", lambda message, said=said: message.type == "log" or said.append(message.text))
             page.goto(f"{address}explorer.html")
             page.wait_for_load_state("networkidle")
-            assert page.evaluate(f"{fonts}.length") == count
+            eventually(lambda page=page: page.evaluate(f"{fonts}.length"), count)
             assert said == []
 
 
@@ -208,6 +206,7 @@ def test_law_formulas_use_the_colors_of_their_roles(browser: Browser, book: str)
         formula_faults(page)
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
+            page.wait_for_function(f"{THEME} === '{theme}'")
             wanted, worn = page.evaluate(
                 """() => {
                   const probe = document.body.appendChild(document.createElement("i"));
@@ -241,10 +240,10 @@ def test_law_formulas_and_theme_need_no_script(browser: Browser, book: str, name
         widths = page.eval_on_selector_all("mjx-math", shown)
         assert widths
         assert min(widths) > 0
-        dark = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--at-paper')")
+        paper = "getComputedStyle(document.documentElement).getPropertyValue('--at-paper')"
+        eventually(lambda: page.evaluate(paper), "#14181e")
         page.emulate_media(color_scheme="light")
-        light = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--at-paper')")
-        assert (dark, light) == ("#14181e", "#ffffff")
+        eventually(lambda: page.evaluate(paper), "#ffffff")
     assert faults == []
 
 
@@ -256,22 +255,22 @@ def test_law_the_theme_is_known_before_the_first_paint(browser: Browser, book: s
         if chosen:
             page.add_init_script(f"localStorage.setItem('mode', '{chosen}')")
         page.goto(f"{book}chapters/notation.html")
-        assert page.evaluate("document.documentElement.dataset.theme") == shown
+        assert page.evaluate(THEME) == shown
 
 
 def test_law_printed_pages_are_light_and_without_controls(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE, color_scheme="dark")) as context:
         page = context.new_page()
         page.goto(f"{book}{CHAPTERS[0]}.html")
-        page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+        page.wait_for_function(f"{THEME} === 'dark'")
         page.emulate_media(media="print")
-        page.wait_for_function("document.documentElement.dataset.theme === 'light'")
+        page.wait_for_function(f"{THEME} === 'light'")
         hidden = ".bd-sidebar-primary, .bd-sidebar-secondary, .copybtn, details.hide > summary, .at-controls"
-        shown = page.eval_on_selector_all(hidden, "all => all.filter(x => x.checkVisibility()).length")
-        assert shown == 0
+        visible = "all => all.filter(x => x.checkVisibility()).length"
+        eventually(lambda: page.eval_on_selector_all(hidden, visible), 0)
         assert page.query_selector(hidden)
         page.emulate_media(media="screen")
-        page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+        page.wait_for_function(f"{THEME} === 'dark'")
 
 
 def test_law_questions_stay_folded_until_opened_linked_or_printed(browser: Browser, book: str):
@@ -282,16 +281,17 @@ def test_law_questions_stay_folded_until_opened_linked_or_printed(browser: Brows
         answers, questions = "details.at-asked > p:nth-of-type(1)", page.locator("details.at-asked").count()
         shown = functools.partial(page.eval_on_selector_all, answers, seen)
         assert questions > 10
-        assert shown() == 0
+        eventually(shown, 0)
         page.locator("details.at-asked > summary").first.click()
-        assert shown() == 1
+        eventually(shown, 1)
         page.get_by_role("button", name="Open all").click()
-        assert shown() == questions
+        eventually(shown, questions)
         page.get_by_role("button", name="Close all").click()
-        assert shown() == 0
+        eventually(shown, 0)
         page.emulate_media(media="print")
-        assert shown() == questions
+        eventually(shown, questions)
         page.emulate_media(media="screen")
+        eventually(shown, 0)
         claim = page.locator("details.at-asked .at-claim").first.get_attribute("id")
         page.goto("about:blank")
         page.goto(f"{book}{QUESTIONS}.html#{claim}")

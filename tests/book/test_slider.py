@@ -215,6 +215,7 @@ def test_law_the_slider_never_autoplays_and_play_runs_to_the_end(tab):
 @pytest.mark.parametrize("width", [360, 1280])
 def test_law_the_controls_are_large_enough_for_touch(tab, width):
     tab.set_viewport_size({"width": width, "height": 780})
+    tab.wait_for_function("width => innerWidth === width", arg=width)
     tab.set_content(f"<style>{CSS}</style>{slider()._repr_html_()}")
     for control in ("input", "button"):
         box = tab.locator(control).bounding_box()

@@ -28,12 +28,12 @@
   //    and what scrolls sideways must be reachable by keyboard.
   const reachable = () => {
     const formulas = [...document.querySelectorAll("article span.math")].filter((formula) => !formula.closest("table:not(.at-x-formulas)")); // it scrolls as a whole
-    formulas.forEach((formula) => formula.classList.remove("at-wide"));
-    const wide = formulas.filter((formula) => { // first all measures, then all changes: the page is laid out once
+    // Each is measured as it stands: without its class for a moment, a formula that is being scrolled would stop midway.
+    const measured = formulas.map((formula) => { // first all measures, then all changes: the page is laid out once
       const room = formula.parentElement.closest("p, li, dd, dt, div").clientWidth;
-      return formula.getBoundingClientRect().width > room;
+      return [formula, (formula.firstElementChild ?? formula).getBoundingClientRect().width > room];
     });
-    wide.forEach((formula) => formula.classList.add("at-wide"));
+    measured.forEach(([formula, wide]) => formula.classList.toggle("at-wide", wide));
     const boxes = "mjx-container, .at-wide, .bd-article pre, .pst-scrollable-table-container, .cell_output .output";
     const scrolling = [...document.querySelectorAll(boxes)].map((box) => [box, box.scrollWidth > box.clientWidth]);
     scrolling.forEach(([box, scrolls]) => (scrolls ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));

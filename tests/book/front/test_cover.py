@@ -25,6 +25,7 @@ from annotated_transformer.book.front.sidebar import add_planned
 from annotated_transformer.book.front.thumbnail import safe, thumbnail
 from benchmarks.serving import Quiet, serving
 from tests.axe import violations
+from tests.explorer_pages import eventually
 
 ROOT = Path(__file__).resolve().parents[3]
 HTML = ROOT / "_build" / "html"
@@ -390,9 +391,9 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         assert words.count() == len(DATA["target"])
         assert lit(page) == {}
         words.nth(5).hover()
-        assert lit(page) == MORGEN
+        eventually(lambda: lit(page), MORGEN)
         page.mouse.move(0, 0)
-        assert lit(page) == {}
+        eventually(lambda: lit(page), {})
         words.nth(4).focus()
         page.keyboard.press("ArrowDown")
         assert lit(page) == MORGEN
@@ -408,7 +409,7 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         page.keyboard.press("Escape")
         assert lit(page) == {}
         words.nth(5).tap()
-        assert lit(page) == MORGEN
+        eventually(lambda: lit(page), MORGEN)
 
 
 @pytest.mark.page
@@ -507,8 +508,10 @@ def results(page: Page, site: str, query: str) -> list[tuple[str, str]]:
     """Search, and return the link and the whole text of each result."""
     page.goto(f"{site}search.html?q={query}")
     page.wait_for_function("/finished/i.test(document.querySelector('.search-summary')?.textContent)")
-    page.wait_for_load_state("networkidle")  # snippets are made from the pages that the results link to
     found = "[...document.querySelectorAll('ul.search > li')]"
+    page.wait_for_function(
+        f"{found}.every(r => r.children.length > 1)"
+    )  # the link, then what is fetched of its page
     return page.evaluate(f"{found}.map(r => [r.querySelector('a').getAttribute('href'), r.textContent])")
 
 

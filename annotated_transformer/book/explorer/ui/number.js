@@ -12,10 +12,12 @@ class NumberPanel {
     if (!state.tensor) return (this.wanted = null); // an answer that is still to come is too late
     fill(this.back, this.explorer.wayBack("back")); // anew: one can come to the same number from elsewhere
     const wanted = `${state.tensor} ${state.at}`;
-    if (this.wanted === wanted && this.result === result) return;
+    if (this.wanted === wanted && this.result === result) return this.drawn; // it may still be on its way
     Object.assign(this, { wanted, result });
+    this.element.setAttribute("aria-busy", "true"); // it still shows another number
     const found = await session.provenance(result, state.tensor, state.at).catch((error) => ({ error }));
     if (this.wanted !== wanted || this.result !== result) return; // overtaken
+    this.element.setAttribute("aria-busy", "false");
     if (found.error) {
       this.wanted = null; // the next time, it is asked again
       return fill(this.element, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.error.message)));
