@@ -10,12 +10,18 @@ PORT ?= 8000
 
 VENV := .venv
 PINS := -c constraints.txt
+
+# Which skips are allowed; tests/QUARANTINES.md explains the values. Only we have the corpora and the notes.
+REQUIRE_ALL ?= but-corpora,notes
+export REQUIRE_ALL
+
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 NOTEBOOKS := $(sort $(wildcard chapters/*.ipynb))
 
 # Low bits of a sum depend on the number of threads, so results to be compared are computed with one.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST := $(RUN) -m pytest -q -rs --no-fold-skipped
 SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 
@@ -28,7 +34,7 @@ STAGES := lint types unit messages fresh chapters-run mutate render pages
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8]'
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*##\(.*\)/\1\t\2/p' Makefile | awk -F '\t' '{ printf "  %-14s%s\n", $$1, $$2 }'
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ { printf "  %-14s%s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo 'Without make (on Windows, use .venv\Scripts\python instead of .venv/bin/python):'
 	@echo '  $(PYTHON) -m venv $(VENV)'
@@ -70,21 +76,21 @@ lint: $(READY)  ## run ruff on the package, the tests, and the built chapters, a
 types: $(READY)  ## run mypy in strict mode, less strict on the tests
 	$(RUN) -m mypy
 
-unit: $(READY)  ## run the unit tests, checking all annotated shapes
-	$(ONE_THREAD) $(RUN) -m pytest -q -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page" $(SHAPES)
+unit: browser  ## run the unit tests, checking all annotated shapes
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page" $(SHAPES)
 
-messages: $(READY)  ## run the tests of error messages without the shape checker, as users do
-	$(ONE_THREAD) $(RUN) -m pytest -q -n $(JOBS) --dist worksteal -m message
+messages: browser  ## run the tests of error messages without the shape checker, as users do
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal -m message
 
 fresh: $(READY)  ## check that each notebook is up to date with its source
 	$(ONE_THREAD) $(RUN) chapters/build.py --check
 
 chapters-run: $(READY)  ## execute every chapter again and compare its outputs (nbval)
-	$(ONE_THREAD) $(RUN) -m pytest -q -n $(JOBS) --dist loadfile --nbval \
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile --nbval \
 	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
 # GREEN is --green if the tests have just passed in `make test` without any mutation.
-mutate: $(READY)  ## apply each listed mutant to the package; each must make a test fail
+mutate: browser  ## apply each listed mutant to the package; each must make a test fail
 	$(RUN) tests/mutation/run.py --workers $(JOBS) $(GREEN)
 
 # --all, because a page that is not rebuilt does not repeat its warnings.
@@ -100,7 +106,7 @@ downloads: $(READY)  ## download the published corpora from their sites to _buil
 	$(RUN) -m annotated_transformer download tatoeba --to _build/corpora
 
 pages: browser  ## test the rendered pages in a browser
-	$(RUN) -m pytest -q -n $(JOBS) --dist worksteal -m page
+	$(PYTEST) -n $(JOBS) --dist worksteal -m page
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py
@@ -133,8 +139,9 @@ clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, and
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache
 	find annotated_transformer chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
-browser: $(READY)
-	@$(RUN) tests/browser.py --install
+# What runs tests depends on it: without a browser, it fails here, with one message.
+browser: $(READY)  ## find a Chromium for the tests, or install one
+	@$(RUN) -m tests.browser
 
 environment: $(READY)  ## only set up the environment
 

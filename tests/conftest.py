@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-import runpy
 import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -23,34 +22,15 @@ from annotated_transformer.text.toy.pairs import ToyPair, WordVocabulary, toy_sp
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.objective import batch_loss, training_loss
 from annotated_transformer.training.trainer import train
+from tests.browser import OPTIONS, find
+from tests.skips import refused
 
 ROOT = Path(__file__).resolve().parent.parent
 TRAINED = TransformerConfig(
     vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3, dropout=0.3
 )
 SEARCHED = {"vocab_size": 11, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
-MAY_LACK = {
-    "browser": "no Chromium on this machine",
-    "corpora": "no corpora in ../shared/data",
-    "notes": "no notes in ../shared/notes",
-}
 NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
-
-
-def refused(reason: str) -> bool:
-    """Return whether REQUIRE_ALL forbids a skip: 1 forbids every skip, but-NAME,NAME all except those.
-
-    Raises:
-        pytest.UsageError: REQUIRE_ALL has another value, such as a misspelled name.
-    """
-    value = os.environ.get("REQUIRE_ALL", "")
-    names = value.removeprefix("but-").split(",") if value.startswith("but-") else []
-    if value not in {"", "1"} and (not names or set(names) - set(MAY_LACK)):
-        choices = ", ".join(MAY_LACK)
-        raise pytest.UsageError(
-            f"REQUIRE_ALL={value} means nothing; give 1, or but- and names from {choices}, as in but-corpora"
-        )
-    return bool(value) and reason.removeprefix("Skipped: ") not in {MAY_LACK[name] for name in names}
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
@@ -67,7 +47,10 @@ def pytest_configure() -> None:
 
     A shell that starts pytest in the background makes it ignore SIGINT.
     """
-    refused("")
+    try:
+        refused("")
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from error
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -112,7 +95,7 @@ def one_thread() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Return the path of a Chromium that Playwright can drive (`executable_path=`)."""
-    path = runpy.run_path(str(ROOT / "tests" / "browser.py"))["find"]()
+    path = find()
     if path is None:
         pytest.skip("no Chromium on this machine")
     return path
@@ -129,7 +112,7 @@ def browser(chromium: str) -> Iterator[Any]:
         yield kept_browser(chromium)
         return
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
         yield browser
         browser.close()
 

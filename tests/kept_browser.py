@@ -2,6 +2,8 @@
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
+from tests.browser import OPTIONS
+
 _playwright: list[Playwright] = []
 _browsers: list[Browser] = []
 
@@ -11,5 +13,5 @@ def kept_browser(chromium: str) -> Browser:
     if not _playwright:
         _playwright.append(sync_playwright().start())
     if not _browsers or not _browsers[-1].is_connected():
-        _browsers.append(_playwright[0].chromium.launch(executable_path=chromium, args=["--no-sandbox"]))
+        _browsers.append(_playwright[0].chromium.launch(executable_path=chromium, args=OPTIONS))
     return _browsers[-1]

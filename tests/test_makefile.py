@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 STAGES = ["lint", "types", "unit", "messages", "fresh", "chapters-run", "mutate", "render", "pages"]
+ALLOWED = "REQUIRE_ALL=but-corpora,notes"  # by default
 PRETENDER = """#!/bin/sh
 echo "REQUIRE_ALL=$REQUIRE_ALL $*"
 case "$*" in *"$FAIL"*) test -z "$FAIL";; esac
@@ -34,11 +35,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a project, without the variables of an outer make."""
-    outer = {
-        k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "REQUIRE_ALL", "JOBS"))
-    }
-    environment = {**outer, **variables}
+    """Run a command in a project, without the variables of an outer make, which may be any."""
+    environment = {"PATH": os.environ["PATH"], **variables}
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=project, env=environment)
 
 
@@ -80,21 +78,33 @@ def test_law_ci_runs_make_test_with_require_all_set(project: Path):
         return [line for line in text.splitlines() if line.startswith("REQUIRE_ALL")]
 
     ci, own = (run(project, *command).stdout for command in (["bash", ".ci/run"], ["make", "test"]))
-    assert calls(ci)
-    assert calls(ci) == [line.replace("REQUIRE_ALL=", "REQUIRE_ALL=1", 1) for line in calls(own)]
+    assert calls(own)
+    assert calls(ci) == [line.replace(ALLOWED, "REQUIRE_ALL=1", 1) for line in calls(own)]
+
+
+@pytest.mark.parametrize("command", [["test"], ["unit"], ["oldest", "PYTHON=.venv/bin/python"]])
+def test_law_no_stage_runs_without_a_browser_unless_that_is_allowed(project: Path, command: list[str]):
+    shutil.copytree(project / ".venv" / "bin", project / ".venv-oldest" / "bin")
+    done = run(project, "make", *command, FAIL="tests.browser")
+    assert done.returncode != 0
+    assert f"{ALLOWED} -m tests.browser" in done.stdout
+    assert not re.search(r"worksteal|run\.py", done.stdout)
+    allowed = "but-browser,corpora,notes"
+    done = run(project, "make", *command, f"REQUIRE_ALL={allowed}")
+    assert f"REQUIRE_ALL={allowed} -m pytest" in done.stdout
 
 
 def test_law_make_book_executes_no_chapters(project: Path):
     done = run(project, "make", "book")
     called = [line for line in done.stdout.splitlines() if line.startswith("REQUIRE_ALL")]
-    assert called == ["REQUIRE_ALL= build . --all -W -n --keep-going"]
+    assert called == [f"{ALLOWED} build . --all -W -n --keep-going"]
     assert "_build/html/index.html" in done.stdout
 
 
 def test_law_every_install_gets_the_readers_arguments(project: Path):
     (project / ".venv" / "ready").unlink()
     done = run(project, "make", "book", "PYTHON=.venv/bin/python", "PIP_ARGS=--no-cache-dir")
-    installs = [line for line in done.stdout.splitlines() if line.startswith("REQUIRE_ALL= -m pip install")]
+    installs = [line for line in done.stdout.splitlines() if line.startswith(f"{ALLOWED} -m pip install")]
     assert [line.split("install ")[1] for line in installs] == [
         "--no-cache-dir -c constraints.txt torch",
         "--no-cache-dir -c constraints.txt -e .[book,test]",
@@ -107,8 +117,8 @@ def test_law_lint_checks_the_rules_and_the_formatting_and_writes_nothing(project
     ]
     concise = "--output-format=concise ."
     assert called == [
-        f"REQUIRE_ALL= -m ruff check {concise}",
-        f"REQUIRE_ALL= -m ruff format --check {concise}",
+        f"{ALLOWED} -m ruff check {concise}",
+        f"{ALLOWED} -m ruff format --check {concise}",
     ]
 
 
@@ -137,12 +147,12 @@ def test_law_oldest_uses_the_lower_bounds(project: Path):
     shutil.copytree(project / ".venv" / "bin", project / ".venv-oldest" / "bin")
     run(project, "make", "oldest", "PYTHON=.venv/bin/python")
     written = (project / ".venv-oldest" / "constraints.txt").read_text(encoding="utf-8")
-    assert written == "REQUIRE_ALL= tests/oldest.py\n"
+    assert written == f"{ALLOWED} tests/oldest.py\n"
 
 
 def test_law_links_are_checked_on_demand_only(project: Path):
     called = run(project, "make", "links").stdout
-    assert "REQUIRE_ALL= build . --all -W -n --keep-going --builder linkcheck" in called
+    assert f"{ALLOWED} build . --all -W -n --keep-going --builder linkcheck" in called
     assert "linkcheck" not in run(project, "make", "test").stdout
 
 
@@ -167,7 +177,7 @@ def test_law_lab_renews_its_copies_but_keeps_what_the_reader_changed(project: Pa
 def test_law_help_lists_every_target_and_the_plain_commands():
     shown = run(ROOT, "make", "help").stdout
     listed = set(re.findall(r"^  ([a-z-]+)  ", shown, re.MULTILINE))
-    verbs = {"book", "serve", "test", "chapters", "lab", "lint", "links", "oldest", "newest", "help"}
+    verbs = {"book", "browser", "serve", "test", "chapters", "lab", "links", "oldest", "newest", "help"}
     assert {*verbs, *STAGES} <= listed
     assert "-m venv .venv" in shown
     assert "jupyter-book build ." in shown

@@ -65,9 +65,9 @@ def test_law_a_job_has_its_setup_steps_a_timeout_and_cannot_hide_a_failure(job: 
 
 
 @pytest.mark.parametrize("flow", WORKFLOWS.values(), ids=WORKFLOWS)
-def test_law_a_workflow_has_read_only_permissions_and_may_skip_only_corpora_and_notes(flow: dict):
+def test_law_a_workflow_has_read_only_permissions_and_the_skips_of_make_test(flow: dict):
     assert flow["permissions"] == {"contents": "read"}
-    assert flow["env"] == {"PIP_ARGS": "${{ vars.PIP_ARGS }}", "REQUIRE_ALL": "but-corpora,notes"}
+    assert flow["env"] == {"PIP_ARGS": "${{ vars.PIP_ARGS }}"}
 
 
 def test_law_the_tests_run_on_the_oldest_and_on_a_newer_python():

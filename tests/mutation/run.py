@@ -13,7 +13,8 @@ A mutant is
     slow = true  # if the tests take longer than importing the package with the shape checker
 
 A mutant is killed if a test fails, if the tests can no longer be collected, or if they time out; not if
-pytest is called incorrectly or finds no tests. The output shows which. First, the same tests must pass
+pytest is called incorrectly or finds no tests. The output shows which. If it survives, but a test is skipped,
+as for want of a browser, it counts as not tried. First, the same tests must pass
 without any mutation. `--green` means that they have just passed, as in `make test`; then only one test per
 file and one chapter are run, to check that they run here as well.
 
@@ -64,7 +65,7 @@ TESTS = 20  # per run without any mutation
 FORK = multiprocessing.get_context("fork")
 WRONG_PACKAGE, CRASHED = 70, 71  # exit statuses that pytest does not use
 NUMBERS = itertools.count(1)  # of this worker's mutants
-SURVIVED = "SURVIVED"
+SURVIVED, NOT_TRIED = "SURVIVED", "not tried: "
 
 # Each kind of run loads only the plugin it needs: importing the others takes longer than most tests.
 QUIET = ["-x", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
@@ -132,11 +133,12 @@ def put(path: Path, text: str, changed: float) -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """The result of a pytest run: its exit status (None if it timed out) and the first failure."""
+    """The result of a pytest run: its exit status (None if it timed out), first failure, and first skip."""
 
     status: int | None
     phase: str = ""  # of the failure: "collect", "setup", "call", or "teardown"
     failed: str = ""
+    skipped: str = ""  # why
 
     def verdict(self) -> tuple[bool, str]:
         """Return whether the mutant was killed, and by what."""
@@ -146,14 +148,14 @@ class Run:
             # Without the mutation it can be collected, so the mutant is the cause.
             return True, self.failed + " (cannot be collected)" * (self.phase == "collect")
         if self.status == 0:
-            return False, SURVIVED
+            return False, NOT_TRIED + self.skipped if self.skipped else SURVIVED
         return False, f"BROKEN: pytest's exit status is {self.status}: {printed_text().strip()[-3000:]}"
 
 
 class FirstFailure:
-    """A pytest plugin that records the first failure."""
+    """A pytest plugin that records the first failure, and the reason for the first skip."""
 
-    phase = failed = ""
+    phase = failed = skipped = ""
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Record a file or a class that cannot be collected."""
@@ -166,6 +168,9 @@ class FirstFailure:
     def _note(self, report: pytest.CollectReport | pytest.TestReport, phase: str) -> None:
         if report.failed and not self.failed:
             self.phase, self.failed = phase, report.nodeid
+        if report.skipped and not self.skipped:
+            reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+            self.skipped = reason.removeprefix("Skipped: ")
 
 
 def run_pytest(options: list[str], tests: list[str]) -> Run:
@@ -184,7 +189,7 @@ def run_pytest(options: list[str], tests: list[str]) -> Run:
         print(f"not imported from the copy: {strangers}")
         status = WRONG_PACKAGE
     sys.stdout.flush()
-    return Run(status, first.phase, first.failed)
+    return Run(status, first.phase, first.failed, first.skipped)
 
 
 def printed_text() -> str:
@@ -277,6 +282,7 @@ class Outcome:
 
     killed: bool
     line: str
+    tried: bool = True
     unchecked: tuple[str, ...] = ()
     script: bool = False
 
@@ -301,7 +307,8 @@ def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
     finally:
         put(path, source, changed)
     line = f"{time.monotonic() - start:5.1f} s  {by}"
-    return Outcome(killed=killed, line=line, unchecked=unchecked, script=script)
+    tried = not by.startswith(NOT_TRIED)
+    return Outcome(killed=killed, line=line, tried=tried, unchecked=unchecked, script=script)
 
 
 @dataclass(frozen=True)
@@ -359,7 +366,9 @@ def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
 def main() -> int:
     """Run the mutants, print the results, and return 1 if a mutant is not killed."""
     mutants, arguments = read_arguments()
-    start, lost = time.monotonic(), []
+    start = time.monotonic()
+    lost: list[str] = []
+    untried: list[str] = []
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     plugins = [f"_pytest.{name}" for name in builtin_plugins]
@@ -378,15 +387,18 @@ def main() -> int:
             unchecked: dict[bool, dict[str, None]] = {False: {}, True: {}}  # True: tests of scripts
             for mutant, outcome in bar:
                 tqdm.write(f"{mutant.name:{width}}  {outcome.line}")
-                lost += [] if outcome.killed else [mutant.name]
+                if not outcome.killed:
+                    (lost if outcome.tried else untried).append(mutant.name)
                 unchecked[outcome.script] |= dict.fromkeys(outcome.unchecked)
             runs = [
                 run for script in unchecked for run in in_parts(PLAIN, [*unchecked[script]], script=script)
             ]
             if red := "".join(pool.map(Control.red, runs, repeat(arguments.seconds))):
                 raise SystemExit(f"red without any mutation, where shapes are not checked:\n{red}")
-    killed = len(mutants) - len(lost)
+    killed = len(mutants) - len(lost) - len(untried)
     print(f"{killed} of {len(mutants)} mutants killed in {time.monotonic() - start:.0f} s")
+    for name in untried:
+        print(f"not tried: {name}", file=sys.stderr)
     for name in lost:
         print(f"not killed: {name}", file=sys.stderr)
     return int(bool(lost))

@@ -27,6 +27,8 @@ import subprocess, sys, threading, pytest, torch
 from annotated_transformer import double
 def test_double(): assert double(3) == 6
 def test_zero(): assert double(0) == 0
+def test_skipped():
+    if double(2) == 6: pytest.skip("no moon")
 def test_gradient():
     x = torch.ones(3, requires_grad=True)
     double(torch.ones(99, 99) @ torch.ones(99, 3) @ x).sum().backward()
@@ -122,6 +124,7 @@ def test_law_killed_and_surviving_mutants_are_distinguished(tmp_path: Path):
         mutant("unseen", "3 * x", test="::test_zero"),
         mutant("unselected", "3 * x", test="::test_message_double"),
         mutant("renamed", "def halve", old="def double"),
+        mutant("moonless", "3 * x", test="::test_skipped"),
         mutant("learned", "3 * x", test="::test_gradient"),
         mutant("alone", "3 * x", test="::test_alone"),
         mutant("started", "3 * x", test="::test_child"),
@@ -135,6 +138,7 @@ def test_law_killed_and_surviving_mutants_are_distinguished(tmp_path: Path):
     assert lines["added"].endswith("tests/test_double.py::test_double")
     assert lines["tripled"].endswith("tests/test_double.py::test_message_double")
     assert lines["unseen"].endswith("SURVIVED")
+    assert lines["moonless"].endswith("not tried: no moon")
     assert "BROKEN: pytest's exit status is 5" in lines["unselected"]
     assert lines["renamed"].endswith("tests/test_double.py (cannot be collected)")
     for name, test in (("learned", "test_gradient"), ("alone", "test_alone"), ("started", "test_child")):
@@ -144,10 +148,9 @@ def test_law_killed_and_surviving_mutants_are_distinguished(tmp_path: Path):
     assert "BROKEN: the old text occurs 3 times" in lines["twice"]
     assert "BROKEN: old and new text are the same" in lines["same"]
     assert "BROKEN: the mutant is not valid Python" in lines["typo"]
-    assert lines["6"].startswith("6 of 13 mutants killed")
-    assert done.stderr.splitlines() == [
-        f"not killed: {name}" for name in ("unseen", "unselected", "quiet", "gone", "twice", "same", "typo")
-    ]
+    assert lines["6"].startswith("6 of 14 mutants killed")
+    lost = ("unseen", "unselected", "quiet", "gone", "twice", "same", "typo")
+    assert done.stderr.splitlines() == ["not tried: moonless", *(f"not killed: {name}" for name in lost)]
     assert done.returncode == 1
 
 
