@@ -113,7 +113,7 @@ chapters: $(READY)  ## execute the chapters whose source changed and write their
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the test that
 # compares them is deselected. Pages and outputs may differ there, so `oldest` runs only the tests.
-OTHER = PYTEST_ADDOPTS="$(PYTEST_ADDOPTS) --deselect=$(PINNED)" $(MAKE) VENV=.venv-$@
+OTHER = PYTEST_ADDOPTS="$(PYTEST_ADDOPTS) -p tests.foreign_warnings --deselect=$(PINNED)" $(MAKE) VENV=.venv-$@
 PINNED := tests/test_environment.py::test_law_the_environment_holds_the_pinned_versions
 
 oldest:  ## run the tests with the oldest direct requirements that pyproject.toml allows, in .venv-oldest

@@ -370,6 +370,7 @@ def main() -> int:
     lost: list[str] = []
     untried: list[str] = []
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    os.environ.pop("PYTEST_ADDOPTS", None)  # meant for an outer run
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     plugins = [f"_pytest.{name}" for name in builtin_plugins]
     for name in [*plugins, *arguments.imported]:  # single-threaded: forks inherit no held lock
