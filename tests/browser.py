@@ -6,6 +6,7 @@ one; if that fails, it says what to do and ends with status 1.
 
 import functools
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,7 @@ OPTIONS = ["--no-sandbox"]  # for root, and for containers
 MISSING = """\
 {lacking}, or none that starts, and none could be installed.
 Install Chromium or Chrome yourself (on Debian: sudo apt-get install chromium), or let Playwright install one
-with the libraries that it needs: sudo {python} -m playwright install --with-deps chromium
+with the libraries that it needs, for which it calls sudo: {python} -m playwright install --with-deps chromium
 Without a browser: make test REQUIRE_ALL=but-browser,corpora,notes skips what needs one, and names it."""
 
 
@@ -78,7 +79,7 @@ def main() -> str | None:
     if needed and find() is None:
         install()
     if needed and find() is None:
-        return MISSING.format(lacking=lacking, python=sys.executable)
+        return MISSING.format(lacking=lacking, python=shlex.quote(sys.executable))
     print(find() or f"{lacking}: what needs one is skipped")
     return None
 

@@ -1,5 +1,6 @@
 """The browser of the tests: one that does not start counts as none, and its absence is an error or named."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,7 +58,7 @@ def test_message_a_browser_is_needed_and_cannot_be_installed(programs: Path, mon
     monkeypatch.setenv("REQUIRE_ALL", value)
     said = str(browser.main())
     assert said.startswith("no Chromium on this machine, or none that starts, and none could be installed.")
-    assert f"sudo {sys.executable} -m playwright install --with-deps chromium" in said
+    assert f"{shlex.quote(sys.executable)} -m playwright install --with-deps chromium" in said
     assert "make test REQUIRE_ALL=but-browser,corpora,notes skips what needs one, and names it" in said
 
 
