@@ -30,7 +30,9 @@ def loss_in_chunks(
     The forward pass also computes the gradients chunk by chunk, while it has the logits; the backward pass
     only scales them. Matrix products are computed in `dtype`. Labels must not contain padding.
     """
-    total: Tensor = _Chunks.apply(hidden, weight, labels, smoothing, dtype)  # type: ignore[no-untyped-call]
+    total: Tensor = _Chunks.apply(  # type: ignore[no-untyped-call, unused-ignore]
+        hidden, weight, labels, smoothing, dtype
+    )
     return total
 
 

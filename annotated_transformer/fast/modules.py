@@ -130,7 +130,7 @@ class ByteDropout(nn.Module):
         """Return `x` with some elements set to zero and the others scaled; in evaluation mode, return `x`."""
         if not self.training or self.dropped == 0:
             return x
-        dropped: Tensor = _Drop.apply(x, self.dropped)  # type: ignore[no-untyped-call]
+        dropped: Tensor = _Drop.apply(x, self.dropped)  # type: ignore[no-untyped-call, unused-ignore]
         return dropped
 
 
