@@ -1,7 +1,7 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
-# once), PORT (make serve), and for other environments VENV (the folder) and PINS (constraints on versions), as
-# `make oldest` sets them.
+# once), PORT (make serve), SAMPLE and SEED (make mutate), and for other environments VENV (the folder) and PINS
+# (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
 PIP_ARGS ?=
@@ -26,10 +26,10 @@ SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 
 # What `make test` runs, in this order; each is a target of its own.
-STAGES := lint types unit messages fresh chapters-run mutate render pages
+STAGES := lint types unit messages fresh chapters-run render pages
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test chapters lab clean browser environment links downloads oldest newest $(STAGES)
+.PHONY: help book serve test ci chapters lab clean browser environment links downloads oldest newest mutate $(STAGES)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8]'
@@ -56,7 +56,7 @@ serve:  ## serve the rendered book on this machine only
 	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 # Later stages run even if one fails; the summary lists all of them.
-test: $(READY)  ## run everything that CI runs
+test: $(READY)  ## run all tests
 	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
@@ -68,6 +68,9 @@ test: $(READY)  ## run everything that CI runs
 	echo; printf "$$summary" | awk '{ printf "%-14s%5d s  %s\n", $$1, $$2, $$3 }'; \
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
+
+ci: $(READY)  ## run what CI runs: all tests, and then the deliberate bugs
+	@$(MAKE) --no-print-directory test STAGES="$(STAGES) mutate"
 
 lint: $(READY)  ## run ruff on the package, the tests, and the built chapters, and check the code's formatting
 	$(RUN) -m ruff check --output-format=concise .
@@ -89,9 +92,13 @@ chapters-run: $(READY)  ## execute every chapter again and compare its outputs (
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile --nbval \
 	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
-# GREEN is --green if the tests have just passed in `make test` without any mutation.
-mutate: browser  ## apply each listed mutant to the package; each must make a test fail
+# GREEN is --green if the tests have just passed in `make ci` without any mutation.
+mutate: browser  ## apply each deliberate bug of the list: a test must fail; with SAMPLE=100, draw that many at random
+ifdef SAMPLE
+	$(RUN) -m tests.mutation.sample $(SAMPLE) --seed $(or $(SEED),$(shell date +%s)) --workers $(JOBS)
+else
 	$(RUN) tests/mutation/run.py --workers $(JOBS) $(GREEN)
+endif
 
 # --all, because a page that is not rebuilt does not repeat its warnings.
 render: $(READY)  ## render the book, with warnings as errors
@@ -121,8 +128,8 @@ oldest:  ## run the tests with the oldest direct requirements that pyproject.tom
 	$(PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
 	$(OTHER) PINS="-c .venv-oldest/constraints.txt" STAGES="unit messages" test
 
-newest:  ## run all stages except mutate with the newest versions of everything, in .venv-newest
-	$(OTHER) PINS= STAGES="$(filter-out mutate,$(STAGES))" test
+newest:  ## run all tests with the newest versions of everything, in .venv-newest
+	$(OTHER) PINS= test
 
 # Readers' edits are kept: a notebook in _lab is replaced only if it is still the unmodified copy.
 lab: $(READY)  ## open JupyterLab on a copy of the chapters, in _lab
