@@ -51,7 +51,7 @@ class Record:
             file = path[path.rindex(f"/{PACKAGE}/") + 1 :]
             by_line = data.contexts_by_lineno(path)
             lines[file] = {
-                line: sorted({c.partition("|")[0] for c in at if c}) for line, at in by_line.items()
+                line: sorted({c.rpartition("|")[0] for c in at if c}) for line, at in by_line.items()
             }
         seconds: dict[str, float] = {}
         for report in sorted(folder.glob("*.xml")):
@@ -113,7 +113,7 @@ def try_change(change: Change, tests: list[str], messages: frozenset[str]) -> st
                 if killed:
                     return by
                 if by != run.SURVIVED:
-                    return f"?? {by}"
+                    raise SystemExit(f"{change.name()}: {by}")
     finally:
         run.put(path, source, changed)
     return ""
