@@ -69,9 +69,12 @@ test: $(READY)  ## run everything that CI runs
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
-lint: $(READY)  ## run ruff on the package, the tests, and the built chapters, and check the code's formatting
+lint: $(READY)  ## check code and formatting (ruff), spelling (typos), workflows (zizmor), and settings (repo-review)
 	$(RUN) -m ruff check --output-format=concise .
 	$(RUN) -m ruff format --check --output-format=concise .
+	$(VENV)/bin/typos
+	$(VENV)/bin/zizmor --offline --quiet .
+	$(VENV)/bin/repo-review --show err .
 
 types: $(READY)  ## run mypy in strict mode, less strict on the tests
 	$(RUN) -m mypy
