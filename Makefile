@@ -21,7 +21,7 @@ NOTEBOOKS := $(sort $(wildcard chapters/*.ipynb))
 
 # Low bits of a sum depend on the number of threads, so results to be compared are computed with one.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST := $(RUN) -m pytest -q -rs --no-fold-skipped
+PYTEST := $(RUN) -m pytest -q --no-fold-skipped
 SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 
@@ -72,9 +72,12 @@ test: $(READY)  ## run all tests
 ci: $(READY)  ## run what CI runs: all tests, and then the deliberate bugs
 	@$(MAKE) --no-print-directory test STAGES="$(STAGES) mutate"
 
-lint: $(READY)  ## run ruff on the package, the tests, and the built chapters, and check the code's formatting
+lint: $(READY)  ## check code and formatting (ruff), spelling (typos), workflows (zizmor), and settings (repo-review)
 	$(RUN) -m ruff check --output-format=concise .
 	$(RUN) -m ruff format --check --output-format=concise .
+	$(VENV)/bin/typos
+	$(VENV)/bin/zizmor --offline --quiet .
+	$(VENV)/bin/repo-review --show err .
 
 types: $(READY)  ## run mypy in strict mode, less strict on the tests
 	$(RUN) -m mypy

@@ -170,7 +170,7 @@ def write(path: Path, text: str) -> None:
     path.parent.mkdir(exist_ok=True)
     new = path.with_name(f".{path.name}.new")
     new.write_text(text, encoding="utf-8")
-    os.replace(new, path)
+    new.replace(path)
 
 
 def as_committed() -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 EXTRAS = ("book", "test")
-REQUIREMENT = re.compile(r"([\w.-]+)(?:>=|==)([\w.]+)(?:,<[\w.]+)?")
+REQUIREMENT = re.compile(r"([\w.-]+)(?:\[\w+\])?(?:>=|==)([\w.]+)(?:,<[\w.]+)?")
 
 
 def oldest(project: dict) -> list[str]:

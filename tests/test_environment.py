@@ -1,6 +1,7 @@
-"""The requirements in pyproject.toml, constraints.txt, and environment.yml agree."""
+"""Requirements in pyproject.toml, constraints.txt, and environment.yml agree; workflows call targets."""
 
 import re
+import runpy
 import tomllib
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,12 +17,13 @@ from annotated_transformer.model.attention import attention_weights
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OLDEST = runpy.run_path(str(ROOT / "tests" / "oldest.py"))["oldest"]
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
 
 
 def pins(lines: list[str]) -> dict[str, str]:
-    """Return the version of each `name==version` among the lines."""
-    found = (re.fullmatch(r"([A-Za-z0-9._-]+)==(\S+)", line.strip()) for line in lines)
+    """Return the version of each `name==version` or `name[extra]==version` among the lines."""
+    found = (re.fullmatch(r"([A-Za-z0-9._-]+)(?:\[\w+\])?==(\S+)", line.strip()) for line in lines)
     return {canonicalize_name(match[1]): match[2] for match in found if match}
 
 
@@ -78,3 +80,25 @@ def test_law_the_environment_holds_the_pinned_versions():
 def test_law_shapes_are_checked_only_when_requested(request: pytest.FixtureRequest):
     asked = request.config.getoption("jaxtyping_packages", None)
     assert hasattr(attention_weights, "__wrapped__") is bool(asked)
+
+
+def test_law_the_oldest_version_is_the_lower_bound():
+    extras = {"book": ["b>=2,<3"], "test": ["t==1.5", "x-y[z]>=3"]}
+    project = {"dependencies": ["numpy>=2", "a-b.c>=0.1.1"], "optional-dependencies": extras}
+    assert OLDEST(project) == ["numpy==2", "a-b.c==0.1.1", "b==2", "t==1.5", "x-y==3"]
+    assert set(pins(OLDEST(PROJECT))) == set(requirements("book", "test"))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("line", ["numpy", "numpy<3", "numpy>=2; python_version < '3.12'"])
+def test_message_a_requirement_without_an_oldest_version(line: str):
+    with pytest.raises(ValueError, match=r"in pyproject.toml names no oldest version; give name>=version$"):
+        OLDEST({"dependencies": [line], "optional-dependencies": {"book": [], "test": []}})
+
+
+def test_law_the_workflows_call_only_targets_of_the_makefile():
+    workflows = [path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*")]
+    commands = [command for text in workflows for command in re.findall(r"\brun: (.+)", text)]
+    assert len(commands) >= len(workflows) > 0
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [c for c in commands if c.split()[0] != "make" or c.split()[1] not in targets] == []

@@ -44,7 +44,7 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
             ) from error
         raise
     for name, draft in drafts.items():
-        os.replace(draft, folder / name)
+        draft.replace(folder / name)
     _sync_names(folder)
 
 

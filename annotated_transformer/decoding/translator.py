@@ -228,8 +228,7 @@ class Translator:
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
         translations: dict[int, str] = {}
         for rows, src in self._batches(texts, batch_size):
-            for i, text in zip(rows, self.tokenizer.decode(search(src).tolist()), strict=True):
-                translations[i] = text
+            translations.update(zip(rows, self.tokenizer.decode(search(src).tolist()), strict=True))
         return [translations[i] for i in range(len(texts))]
 
     def _batches(self, texts: list[str], batch_size: int) -> Iterator[tuple[list[int], Tensor]]:

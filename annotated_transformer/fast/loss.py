@@ -127,7 +127,7 @@ class FastLoss(nn.Module):
 
 def _refuse_other_logits(model: Transformer) -> None:
     found = [f"{name} is overridden" for name in overridden(model, Transformer, "forward", "logits")]
-    embedding = model.embedding
+    embedding: nn.Module = model.embedding
     if not isinstance(embedding, TokenEmbedding):
         found.append(f"embedding is another module: {type(embedding).__name__}")
     elif overridden(embedding, TokenEmbedding, "logits"):

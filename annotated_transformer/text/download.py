@@ -62,7 +62,7 @@ def fetch(url: str, path: Path, *, sha256: str, timeout: float = 30.0) -> None:
     except ValueError:
         part.unlink()
         raise
-    os.replace(part, path)
+    part.replace(path)
 
 
 def _connect(url: str, have: int, timeout: float) -> HTTPResponse:

@@ -49,10 +49,7 @@ def copy_layers(ours: nn.Module, theirs: nn.Module, names: list[str]) -> None:
         norms = [getattr(mine, f"add_norm_{i}").norm for i in (1, 2, 3) if hasattr(mine, f"add_norm_{i}")]
         if len(norms) == 2:
             parts = mine.self_attention, None, network.expand, network.contract, *norms
-            if names == TORCH_NAMES:
-                parts = *parts, None
-            else:
-                parts = *parts[:-1], None, parts[-1]
+            parts = (*parts, None) if names == TORCH_NAMES else (*parts[:-1], None, parts[-1])
         else:
             parts = mine.self_attention, mine.cross_attention, network.expand, network.contract, *norms
         for part, name in zip(parts, names, strict=True):

@@ -30,7 +30,7 @@ STATUS = "document.querySelector('.at-x [role=status]').textContent"
 
 def number_opens(page: Page, name: str) -> None:
     """Open a tensor of layer 1 or one without a layer, and check that its number is explained."""
-    if not page.locator("details.at-x-section").last.get_attribute("open") == "":
+    if page.locator("details.at-x-section").last.get_attribute("open") != "":
         page.locator("summary", has_text="Open any tensor").click()
     page.click(f"[data-key='{name}']")
     page.wait_for_selector(".at-x-number:not([aria-busy=true]) dl")

@@ -35,7 +35,7 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
         names = [
             f"{part}_{name}" for part in ("self", "cross") for name in ("query", "key", "value", "output")
         ]
-        shapes = {name: (width, width) for name in names}
+        shapes = dict.fromkeys(names, (width, width))
         shapes |= {"expand": (width, inner), "contract": (inner, width)}
         w = {name: torch.randn(*s, generator=rng, dtype=torch.float64) for name, s in shapes.items()}
         with torch.no_grad():

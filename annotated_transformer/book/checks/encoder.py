@@ -35,7 +35,7 @@ def check_encoder_layer(answer: Callable[[Tensor, Mapping[str, Tensor], int], Te
     rng = torch.Generator().manual_seed(0)
     for tokens, width, inner, heads in ((5, 12, 7, 3), (3, 8, 20, 1), (1, 4, 4, 2)):
         oracle = nn.TransformerEncoderLayer(width, heads, inner, dropout=0.0, batch_first=True).double()
-        shapes = {name: (width, width) for name in ("query", "key", "value", "output")}
+        shapes = dict.fromkeys(("query", "key", "value", "output"), (width, width))
         shapes |= {"expand": (width, inner), "contract": (inner, width)}
         w = {name: torch.randn(*s, generator=rng, dtype=torch.float64) / 2 for name, s in shapes.items()}
         with torch.no_grad():

@@ -55,7 +55,7 @@ def check_weights(answer: Sequence[Sequence[float | int]] | None) -> str:
     found = torch.as_tensor(answer, dtype=torch.float64)
     expect(found.shape == (4, 4), f"your weights have shape {tuple(found.shape)}, they should have (4, 4).")
     for query in range(4):
-        readable = [key for key in range(min(query + 1, 3))]  # key 3 is padding
+        readable = list(range(min(query + 1, 3)))  # key 3 is padding
         for key in range(4):
             wanted = 1 / len(readable) if key in readable else 0.0
             got = found[query, key].item()

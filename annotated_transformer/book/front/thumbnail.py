@@ -5,6 +5,8 @@ import json
 import re
 from xml.etree import ElementTree
 
+from defusedxml.ElementTree import fromstring
+
 DRAWING = re.compile(r'<img class="at-svg"[^>]*? src="data:image/svg\+xml;base64,([^"]+)"')
 SVG = "http://www.w3.org/2000/svg"
 LINK = "{http://www.w3.org/1999/xlink}href"
@@ -36,7 +38,7 @@ def thumbnail(notebook: str, prefix: str, figure: str = "") -> str:
 
 def safe(drawing: str, prefix: str) -> str:
     """Return an SVG reduced to its shapes and letters, hidden from screen readers."""
-    root = ElementTree.fromstring(drawing)
+    root = fromstring(drawing)
     _strip(root)
     for element in root.iter():
         for name, value in list(element.attrib.items()):
