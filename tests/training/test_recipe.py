@@ -1,8 +1,6 @@
 """Training from a recipe leaves a complete model in the folder after every epoch, whatever stops it."""
 
 import dataclasses
-import json
-import math
 from pathlib import Path
 
 import pytest
@@ -24,7 +22,6 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.recipe import Recipe, refuse_seed, train_from_recipe
 from annotated_transformer.training.state import TrainingState
-from benchmarks.quality import describe_training
 
 SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
 RECIPE = Recipe(
@@ -54,18 +51,6 @@ def test_law_an_interrupted_recipe_resumes_to_the_same_weights(tmp_path: Path):
     for steps in (7, 17):
         train_from_recipe(for_steps(steps), corpus(), tmp_path / "resumed", seed=3)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
-    whole, resumed = (describe_training(RECIPE, corpus(), tmp_path / name) for name in ("whole", "resumed"))
-    assert whole["epochs"][-1]["step"] == resumed["epochs"][-1]["step"] == 17
-    assert whole["parameters"] == sum(tensor.numel() for tensor in weights(tmp_path / "whole").values())
-    assert whole["training_pairs"] == 83
-    json.dumps(whole)
-
-
-def test_law_another_seed_gives_another_model(tmp_path: Path):
-    for seed in (3, 4):
-        train_from_recipe(for_steps(2), corpus(), tmp_path / str(seed), seed=seed)
-    first, second = (weights(tmp_path / name)["embedding.weight"] for name in ("3", "4"))
-    assert not torch.equal(first, second)
 
 
 def test_law_the_seed_also_determines_the_order_and_the_segmentations(
@@ -191,10 +176,12 @@ def test_law_a_corpus_without_a_val_split_reports_no_validation_loss(tmp_path: P
     assert str(reports[0]) == f"step 2: training loss {reports[0].training_loss:.3f}"
 
 
-def test_law_another_tokenizer_means_another_training_run(tmp_path: Path):
+def test_law_another_tokenizer_or_more_bidirectional_epochs_mean_another_training_run(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path, seed=0)
     with pytest.raises(ValueError, match=r"another training run: tokenizer is not the same;"):
         train_from_recipe(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
+    with pytest.raises(ValueError, match="another training run: bidirectional was 0 and is 2, "):
+        train_from_recipe(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
 
 
 @pytest.mark.parametrize("bpe_dropout", [0.0, 0.1])
@@ -217,12 +204,6 @@ def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(
         pairs = lessons[0](epoch)
         found = [tokenizer.decode([pair[side] for pair in pairs]) for side in (0, 1)]
         assert list(zip(*found, strict=True)) == expected
-
-
-def test_law_more_bidirectional_epochs_mean_another_training_run(tmp_path: Path):
-    train_from_recipe(dataclasses.replace(for_steps(1), bidirectional=1), corpus(), tmp_path, seed=0)
-    with pytest.raises(ValueError, match="another training run: bidirectional was 1 and is 2;"):
-        train_from_recipe(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
 
 
 def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dropout(
@@ -297,13 +278,6 @@ def test_message_a_seed_of_more_than_32_bits(tmp_path: Path, seed: int):
     sentence = rf"seed={seed}, of which .* the last 32 bits, {seed % 2**32}; give 0 to 4294967295"
     with pytest.raises(ValueError, match=sentence):
         train_from_recipe(RECIPE, corpus(), tmp_path, seed=seed)
-
-
-def test_law_a_report_contains_loss_and_perplexity(tmp_path: Path):
-    reports = list[EpochMetrics]()
-    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=0, log=reports.append)
-    loss = reports[0].validation_loss
-    assert str(reports[0]).endswith(f"validation loss {loss:.3f} (perplexity {math.exp(loss):.2f})")
 
 
 def test_law_a_loss_without_a_finite_perplexity_is_reported():
