@@ -30,7 +30,9 @@ TABLE_3 = {
 @pytest.mark.parametrize(("changes", "printed", "millions"), TABLE_3.values(), ids=TABLE_3.keys())
 def test_oracle_parameters_of_table_3_at_37_000_tokens(changes, printed, millions):
     config = dataclasses.replace(BASE, **changes)
-    assert round(sum(parameter_counts(config).values()) / 1e6, 2) == millions
+    with torch.device("meta"):  # shapes without data
+        model = Transformer(config)
+    assert round(sum(parameter.numel() for parameter in model.parameters()) / 1e6, 2) == millions
     assert round(millions) != printed  # the vocabulary of section 5.1 reproduces none of them
     vocab = 36_000 if config == BIG else 41_100  # the big model fits no vocabulary of the others
     assert (

@@ -56,6 +56,14 @@ def test_law_pairs_that_just_fit_are_one_batch():
     assert rows(make_batches([pair] * 7, batch_tokens=41)) == [[*range(6)], [6]]
 
 
+@pytest.mark.parametrize("side", [0, 1], ids=["sources", "targets"])
+def test_law_the_longest_sequence_of_either_side_counts_towards_the_budget(side: int):
+    short, long = [5, EOS_ID], [[5] * size + [EOS_ID] for size in range(1, 7)]
+    batches = make_batches([(ids, short) if side == 0 else (short, ids) for ids in long], batch_tokens=11)
+    assert all(max(batch.src.numel(), batch.tgt.numel()) <= 11 for batch in batches)
+    assert len(batches) < len(long)  # otherwise each pair might have its own batch
+
+
 def test_law_batches_have_pairs_of_similar_length(pairs: list[Pair]):
     def real(batches: list[Batch]) -> float:
         return sum(batch.num_labels for batch in batches) / sum(batch.labels.numel() for batch in batches)

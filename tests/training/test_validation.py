@@ -77,6 +77,8 @@ def test_message_a_pair_longer_than_the_positions(copy_pairs, lengths: tuple[int
     sentence = f"pair 2 has {src} source and {tgt} target tokens, and the model 67 positions; drop"
     with pytest.raises(ValueError, match=f"^{sentence}"):
         train(model(), long, config, generator=rng())
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        train(model(), lambda epoch: long if epoch else good, config, generator=rng())
     one, untrained = model(), model()
     with pytest.raises(ValueError, match=f"^validation {sentence}"):
         train(one, good, config, generator=rng(), validation=long)

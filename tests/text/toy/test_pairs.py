@@ -48,6 +48,7 @@ def test_law_every_sentence_pattern_has_a_substantial_share(many: list[ToyPair])
     shares = {kind: kinds.count(kind) / len(kinds) for kind in set(kinds)}
     assert set(shares) == {(False, False), (True, False), (False, True)}
     assert min(shares.values()) > 0.25
+    assert set(kinds[:97]) == set(shares)  # in random order
     smallest = min(grammar(), key=len)
     everything = {smallest[i].source for i in range(len(smallest))}
     assert everything <= {pair.source for pair in many}
