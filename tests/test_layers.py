@@ -2,6 +2,7 @@
 
 import ast
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,7 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts) or "."
 
 
+@cache
 def modules() -> set[str]:
     """Return every module of the package."""
     return {module_name(path) for path in FILES}
