@@ -11,17 +11,14 @@ from typing import Any
 import jaxtyping
 import pytest
 import torch
-from safetensors.torch import load_model, save_model
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.text.toy.pairs import ToyPair, WordVocabulary, toy_split
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.objective import batch_loss, training_loss
-from annotated_transformer.training.trainer import train
 from tests.browser import OPTIONS, find
 from tests.skips import refused
 
@@ -150,43 +147,6 @@ def unchecked() -> Iterator[None]:
     """Run a test without the shape checker."""
     with unchecked_shapes():
         yield
-
-
-@pytest.fixture(scope="session")
-def learned(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[Transformer, WordVocabulary, list[ToyPair]]:
-    """Train a one-layer model on 20,000 pairs, in about twenty seconds on one core.
-
-    Under pytest-xdist, a worker loads the weights that another has trained.
-    """
-    with unchecked_shapes():
-        training, held_out = toy_split(20_000, 499)
-    vocabulary = WordVocabulary(text for pair in training for text in (pair.source, pair.target))
-    config = TransformerConfig(
-        vocab_size=vocabulary.vocab_size,
-        max_length=64,
-        num_layers=1,
-        d_model=64,
-        d_ff=128,
-        num_heads=4,
-        dropout=0.0,
-    )
-    torch.manual_seed(0)
-    model = Transformer(config)
-    shared = tmp_path_factory.getbasetemp().parent / "learned.safetensors"  # in the folder of this pytest run
-    if "PYTEST_XDIST_WORKER" in os.environ and shared.exists():
-        load_model(model, shared)
-        return model.eval(), vocabulary, held_out
-    settings = TrainingConfig(steps=900, batch_tokens=2000, warmup_steps=120, max_lr=3e-3, fast=True)
-    pairs = [vocabulary.encode(pair) for pair in training]
-    with unchecked_shapes():
-        train(model, pairs, settings, generator=torch.Generator().manual_seed(0))
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        mine = tmp_path_factory.mktemp("learned") / "model"
-        save_model(model, str(mine))
-        mine.replace(shared)  # atomic: another worker sees the complete file or none
-    return model.eval(), vocabulary, held_out
 
 
 @pytest.fixture

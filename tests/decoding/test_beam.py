@@ -19,7 +19,6 @@ from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
 
 A, B, C = 3, 4, 5
-PENALTIES = [GnmtLength(), PlainLength(), PlainLength(0.0)]
 
 
 def words(ids: torch.Tensor) -> list[list[int]]:
@@ -45,27 +44,29 @@ def log_probs(model: Transformer, source: list[int], targets: list[list[int]]) -
     return each.masked_fill(tgt == PAD_ID, 0.0).sum(dim=1)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@pytest.mark.parametrize(
+    ("penalty", "length", "nbest"),
+    [(GnmtLength(), 3, 1), (PlainLength(), 4, 5), (PlainLength(0.0), 3, 5), (PlainLength(), 1, 3)],
+)
 @torch.no_grad()
 def test_oracle_a_beam_as_wide_as_all_targets_is_exhaustive_search(
-    stirred: Callable[..., Transformer], penalty: LengthPenalty, length: int
+    stirred: Callable[..., Transformer], penalty: LengthPenalty, length: int, nbest: int
 ):
     targets = list(all_targets([EOS_ID, A, B], length))
     divisor = penalty(torch.tensor([len(target) for target in targets], dtype=torch.float64))
     sources = [[A, B, A, B, EOS_ID][-length:], [EOS_ID]]
     greedy_fails = False
-    for seed in (12, 13, 14):
+    for seed in (12, 13, 19):
         model = stirred(seed, vocab_size=5, max_length=length, num_layers=1)
         log_p = torch.stack([log_probs(model, source, targets) for source in sources])
-        best = (log_p / divisor).argmax(dim=1)
+        best = (log_p / divisor).argsort(dim=1, descending=True)[:, :nbest]
         for decoder in (NoCache, KeyValueCache, FastKeyValueCache):
-            found = beam_search(
-                model, pad(sources), beam_size=3**length, length_penalty=penalty, decoder=decoder
-            )
-            assert words(found.ids) == [targets[i] for i in best]
-            torch.testing.assert_close(found.log_probs, log_p[[0, 1], best], rtol=0, atol=1e-10)
-        greedy_fails |= words(greedy_search(model, pad(sources))) != words(found.ids)
+            sizes = {"beam_size": 3**length, "nbest": nbest}
+            found = beam_search(model, pad(sources), **sizes, length_penalty=penalty, decoder=decoder)
+            assert words(found.ids) == [targets[i] for i in best.flatten()]
+            expected = log_p.gather(1, best).flatten()
+            torch.testing.assert_close(found.log_probs, expected, rtol=0, atol=1e-10)
+        greedy_fails |= words(greedy_search(model, pad(sources))) != words(found.ids[::nbest])
     assert greedy_fails or length == 1  # otherwise greedy search would pass, too
 
 
@@ -102,55 +103,30 @@ def test_oracle_searches_find_the_targets_and_probabilities_of_the_textbook(
         assert torch.equal(greedy_search(model, src, decoder=decoder), found.ids)
 
 
-def test_oracle_exhaustive_search_confirms_the_textbooks_best_target():
-    def score(target: list[int]) -> float:
-        p = math.prod(probability(target[:i], token) for i, token in enumerate(target))
-        return math.log(p) / len(target) if p else -math.inf
-
-    targets = (t for t in all_targets([A, B, C, EOS_ID], 6) if t[-1] == EOS_ID)
-    assert max(targets, key=score) == [A, C, B, EOS_ID]
-
-
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_law_a_beam_of_one_is_greedy_search(
-    stirred: Callable[..., Transformer], sources: list[list[int]], penalty: LengthPenalty
-):
+@pytest.mark.usefixtures("unchecked")
+def test_law_a_beam_of_one_is_greedy_search(stirred: Callable[..., Transformer], sources: list[list[int]]):
     ends = set()
-    for seed in (19, 22, 25):
+    for seed in (19, 22):
         model = stirred(seed, norm="pre")
-        found = beam_search(model, pad(sources), beam_size=1, length_penalty=penalty)
+        found = beam_search(model, pad(sources), beam_size=1)
         assert torch.equal(found.ids, greedy_search(model, pad(sources)))
         ends |= {ids[-1] == EOS_ID for ids in words(found.ids)}
     assert ends == {True, False}
 
 
-@pytest.mark.parametrize("beam_size", [2, 5])
-def test_law_results_do_not_depend_on_batching(
-    stirred: Callable[..., Transformer], sources: list[list[int]], beam_size: int
-):
+@pytest.mark.usefixtures("unchecked")
+def test_law_results_do_not_depend_on_batching(stirred: Callable[..., Transformer], sources: list[list[int]]):
     different = set()
-    for seed in (19, 22, 25):
+    for seed in (19, 22):
         model = stirred(seed, norm="pre")
-        together = beam_search(model, pad(sources), beam_size=beam_size)
-        alone = [beam_search(model, pad([source]), beam_size=beam_size) for source in sources]
+        together = beam_search(model, pad(sources), beam_size=3)
+        alone = [beam_search(model, pad([source]), beam_size=3) for source in sources]
         assert words(together.ids) == [words(one.ids)[0] for one in alone]
         scores = torch.cat([one.penalized_log_probs for one in alone])
         torch.testing.assert_close(together.penalized_log_probs, scores, rtol=0, atol=1e-10)
+        assert (together.ids != PAD_ID).any(dim=0).all()  # no column is all padding
         different |= {tuple(ids) for ids in words(together.ids)}
     assert len(different) > 5
-
-
-def test_law_log_probabilities_are_those_of_the_targets(
-    stirred: Callable[..., Transformer], sources: list[list[int]]
-):
-    model = stirred(norm="pre")
-    found = beam_search(model, pad(sources), beam_size=3)
-    for source, ids, log_p, score in zip(
-        sources, words(found.ids), found.log_probs, found.penalized_log_probs, strict=True
-    ):
-        assert log_p.item() == pytest.approx(log_probs(model, source, [ids]).item(), abs=1e-10)
-        assert score.item() == pytest.approx(log_p.item() / ((5 + len(ids)) / 6) ** 0.6, abs=1e-10)
-    assert (found.ids != PAD_ID).any(dim=0).all()  # no column is all padding
 
 
 def test_law_results_can_be_used_with_autograd(stirred: Callable[..., Transformer], sources: list[list[int]]):
@@ -195,33 +171,6 @@ def test_law_a_finished_hypothesis_narrows_the_beam(model: Transformer, script: 
     assert found.penalized_log_probs.item() < math.log(0.4 * 0.48) / 2  # that of A EOS
 
 
-def test_law_dropout_is_off_during_search(model: Transformer, sources: list[list[int]]):
-    first, again = (beam_search(model.train(), pad(sources)) for _ in range(2))
-    assert torch.equal(first.penalized_log_probs, again.penalized_log_probs)
-    assert model.training
-
-
-@pytest.mark.parametrize("penalty", PENALTIES)
-@pytest.mark.parametrize(("length", "nbest"), [(1, 3), (3, 5)])
-@torch.no_grad()
-def test_oracle_the_nbest_of_a_wide_beam_are_the_best_of_all_targets(
-    stirred: Callable[..., Transformer], penalty: LengthPenalty, length: int, nbest: int
-):
-    targets = list(all_targets([EOS_ID, A, B], length))
-    divisor = penalty(torch.tensor([len(target) for target in targets], dtype=torch.float64))
-    sources = [[A, B, A, B, EOS_ID][-length:], [EOS_ID]]
-    model = stirred(12, vocab_size=5, max_length=length, num_layers=1)
-    found = beam_search(model, pad(sources), beam_size=3**length, nbest=nbest, length_penalty=penalty)
-    expected, sums = [], []
-    for source in sources:
-        log_p = log_probs(model, source, targets)
-        best = (log_p / divisor).argsort(descending=True)[:nbest]
-        expected += [targets[i] for i in best]
-        sums.append(log_p[best])
-    assert words(found.ids) == expected
-    torch.testing.assert_close(found.log_probs, torch.cat(sums), rtol=0, atol=1e-10)
-
-
 def test_law_the_first_of_the_nbest_is_the_best(
     stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
@@ -264,36 +213,16 @@ def test_message_nbest_outside_the_range_of_the_beam_size(model: Transformer, nb
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("beam_size", [0, -3])
-def test_message_a_beam_size_below_1(model: Transformer, beam_size: int):
+@pytest.mark.parametrize("beam_size", [0, 2.5])
+def test_message_a_beam_size_that_is_not_a_positive_whole_number(model: Transformer, beam_size: float):
     with pytest.raises(ValueError, match=rf"beam_size={beam_size} keeps no hypothesis; give 1 \(greedy"):
         beam_search(model, pad([[4, EOS_ID]]), beam_size=beam_size)
-
-
-@pytest.mark.message
-def test_message_an_empty_source(model: Transformer):
-    with pytest.raises(ValueError, match=r"src of shape \(2, 2\) has an empty source"):
-        beam_search(model, torch.tensor([[4, EOS_ID], [0, 0]]))
-
-
-@pytest.mark.message
-def test_message_logits_that_are_nan(model: Transformer):
-    with torch.no_grad():
-        model.embedding.weight[7, 0] = math.nan
-    with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
-        beam_search(model, pad([[4, EOS_ID]]))
 
 
 @pytest.mark.message
 def test_message_all_logits_are_nan(model: Transformer, script: Callable[..., MakeDecoder]):
     with pytest.raises(FloatingPointError, match="the probability 0 or NaN; its weights are damaged"):
         beam_search(model, pad([[4, EOS_ID]]), decoder=script(lambda said: [math.nan] * 6))
-
-
-@pytest.mark.message
-def test_message_a_beam_size_that_is_not_a_whole_number(model: Transformer):
-    with pytest.raises(ValueError, match=r"beam_size=2\.5 keeps no hypothesis; .* or more, a whole number"):
-        beam_search(model, pad([[4, EOS_ID]]), beam_size=2.5)
 
 
 @pytest.mark.message

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
@@ -15,10 +14,7 @@ from tests.decoder_steps import CACHES, STEPS, WORDS, decode, some_targets
 
 KINDS = {
     "the paper's": {},
-    "pre-norm": {"norm": "pre"},
-    "learned positions": {"positions": "learned"},
-    "fused attention": {"attention": "fused"},
-    "other widths": {"d_k": 5, "d_v": 7},
+    "learned positions, other widths": {"positions": "learned", "d_k": 5, "d_v": 7},
     "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
 }
 
@@ -45,17 +41,8 @@ def test_law_attention_to_a_source_of_padding_alone_is_zero(
     torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("decoder", CACHES)
-def test_law_a_repeated_token_has_its_own_position(stirred: Callable[..., Transformer], decoder: MakeDecoder):
-    """If every step used position 0, the logits would be the same at each step."""
-    model, src = stirred(), torch.tensor([[4, 2]])
-    tgt = torch.full((1, STEPS), 5)
-    found = decode(decoder, model, src, tgt)[0]
-    assert (found[1:] - found[:-1]).abs().amax(dim=1).min() > 1e-4
-
-
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
-@pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], [2], []])
+@pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], []])
 def test_law_rows_can_be_reordered_repeated_and_omitted(
     stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, rows: list[int]
 ):
@@ -73,35 +60,16 @@ def test_law_rows_can_be_reordered_repeated_and_omitted(
     assert found.shape == (len(rows), WORDS)
 
 
-@pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
-def test_law_greedy_search_finds_the_same_tokens_with_every_decoder(
-    stirred: Callable[..., Transformer], sources: list[list[int]], changes: dict
-):
-    src, said = pad(sources), set()
-    for seed in (19, 22, 25):
-        model = stirred(seed, **changes)
-        expected = greedy_search(model, src, decoder=NoCache)
-        said |= set(expected.flatten().tolist())
-        for decoder in CACHES:
-            assert torch.equal(greedy_search(model, src, decoder=decoder), expected)
-    assert len(said) > 2  # otherwise a decoder that repeats one token would pass
-
-
 @pytest.mark.parametrize(("decoder", "tokens"), [(KeyValueCache, STEPS), (NoCache, STEPS * (STEPS + 1) // 2)])
-def test_law_a_cache_decodes_each_token_once(
+def test_law_a_cache_decodes_each_token_and_projects_the_memory_once(
     stirred: Callable[..., Transformer], decoder: MakeDecoder, tokens: int
 ):
     model = stirred()
     counts = []
     for layer in model.decoder.layers:
         layer.feed_forward.register_forward_hook(lambda _, args, out: counts.append(out.size(1)))
+    projected = []
+    model.decoder.layers[1].cross_attention.to_key.register_forward_hook(lambda *_: projected.append(1))
     decode(decoder, model, torch.tensor([[4, 2]]), some_targets(1))
     assert sum(counts) == len(model.decoder.layers) * tokens
-
-
-def test_law_a_cache_projects_the_memory_once(stirred: Callable[..., Transformer]):
-    model = stirred()
-    calls = []
-    model.decoder.layers[1].cross_attention.to_key.register_forward_hook(lambda *_: calls.append(1))
-    decode(KeyValueCache, model, torch.tensor([[4, 2]]), some_targets(1))
-    assert len(calls) == 1
+    assert (len(projected) == 1) == (decoder is KeyValueCache)

@@ -59,24 +59,19 @@ def test_law_tokens_are_sampled_with_their_probabilities(
 
 @pytest.mark.parametrize(("k", "left"), [(1, {3}), (2, {3, 5}), (3, {3, 4, 5}), (4, {2, 3, 4, 5}), (9, None)])
 def test_law_top_k_keeps_the_k_most_likely(k: int, left: set[int] | None):
+    assert TopK(k)(torch.zeros(2, 7)).isfinite().sum(dim=1).tolist() == [min(k, 7)] * 2  # equally likely
     found = TopK(k)(logits())
     kept = {int(token) for token in found[0].isfinite().nonzero()}
     assert kept == (left or {2, 3, 4, 5})
     assert torch.equal(found[0, sorted(kept)], logits()[0, sorted(kept)])
 
 
-def test_law_top_k_keeps_exactly_k_of_equally_likely_tokens():
-    assert TopK(3)(torch.zeros(2, 7)).isfinite().sum(dim=1).tolist() == [3, 3]
-
-
 @pytest.mark.parametrize(
     ("p", "left"),
     [
         (1e-20, {3}),  # 1 - p rounds to 1
-        (0.001, {3}),
         (0.49, {3}),
         (0.51, {3, 5}),
-        (0.79, {3, 5}),
         (0.81, {3, 4, 5}),
         (0.96, {2, 3, 4, 5}),
         (1.0, {2, 3, 4, 5}),
@@ -92,19 +87,15 @@ def test_law_top_p_keeps_the_fewest_that_sum_to_p(p: float, left: set[int]):
 def test_law_top_p_keeps_no_more_if_the_sum_is_p(p: float, left: int):
     found = TopP(p)(torch.zeros(2, 8, dtype=torch.float64))  # each probability is 1/8, exactly
     assert found.isfinite().sum(dim=1).tolist() == [left, left]
+    rounded = torch.tensor([[0.0, -60.0, -80.0, 1.0]])
+    assert torch.equal(TopP(1.0)(rounded), rounded)
 
 
-def test_law_top_p_of_one_keeps_all_tokens():
-    scores = torch.tensor([[0.0, -60.0, -80.0, 1.0]])
-    assert torch.equal(TopP(1.0)(scores), scores)
-
-
-@pytest.mark.parametrize("processors", [[TopK(1)], [TopP(1e-6)], [Temperature(1e-4)]])
 def test_law_sampling_from_one_token_is_greedy_search(
-    stirred: Callable[..., Transformer], sources: list[list[int]], processors: list
+    stirred: Callable[..., Transformer], sources: list[list[int]]
 ):
     model = stirred(norm="pre")
-    found = sample(model, pad(sources), generator=rng(), logits_processors=processors)
+    found = sample(model, pad(sources), generator=rng(), logits_processors=[TopK(1)])
     assert torch.equal(found, greedy_search(model, pad(sources)))
 
 

@@ -37,12 +37,6 @@ def test_law_multi_bleu_is_zero_without_a_correct_4_gram():
     assert sacrebleu_13a(hypotheses, references).bleu > 30  # with smoothing
 
 
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_law_identical_texts_have_bleu_100(protocol: Callable[..., BleuScore]):
-    text = [moses_lowercase(reference, "de") for reference in REFERENCES]
-    assert protocol(text, text).bleu == pytest.approx(100, abs=1e-9)
-
-
 def test_law_case_and_quotation_marks_count_in_13a_only():
     references = [*REFERENCES, "Er sagt: „Ja“, und geht."]
     for hypotheses in (
@@ -60,12 +54,6 @@ def test_law_spaces_before_punctuation_never_matter_and_wrong_words_always_do():
     for protocol in (sacrebleu_13a, multi30k_bleu):
         assert protocol(hypotheses, REFERENCES).bleu == pytest.approx(100, abs=1e-9)
         assert protocol(worse, REFERENCES).bleu < 95
-
-
-def test_law_13a_keeps_words_that_moses_splits():
-    hypotheses, references = ["Das ist sein neues Levi ' s T-Shirt"], ["Das ist sein neues Levi's T-Shirt"]
-    assert sacrebleu_13a(hypotheses, references).bleu < 95
-    assert multi30k_bleu(hypotheses, references).bleu == pytest.approx(100, abs=1e-9)
 
 
 def test_law_processed_hypotheses_are_not_processed_again():

@@ -1,9 +1,7 @@
 """Heads: entropies calculated by hand, ablation, and importance."""
 
 import functools
-import math
 from collections.abc import Callable
-from contextlib import ExitStack
 
 import pytest
 import torch
@@ -22,9 +20,8 @@ from annotated_transformer.inspection.heads import (
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, make_batches, pad
+from annotated_transformer.text.batching import Batch, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.text.toy.pairs import ToyPair, WordVocabulary
 from annotated_transformer.training.validation import mean_loss
 
 HEADS = 3
@@ -73,30 +70,6 @@ def test_oracle_entropy_matches_one_sentence_at_a_time(stirred: Callable[..., Tr
         assert mean.std() > 0.01  # the heads differ
 
 
-def test_law_entropy_is_log_m_for_a_uniform_head_and_0_for_a_hard_one(
-    stirred: Callable[..., Transformer],
-):
-    model = stirred()
-    for kind in KINDS:
-        with torch.no_grad():
-            for attention in attentions(model, kind):
-                queries = attention.to_query.weight.view(HEADS, -1, 12)
-                queries[0], queries[1] = 0, queries[1] * 1e6
-    found = head_entropy(model, [together()])
-    reads = {
-        "encoder": [n for source in SOURCES for n in [len(source)] * len(source)],
-        "decoder": [n for target in TARGETS for n in range(1, len(target) + 1)],
-        "cross": [len(s) for s, t in zip(SOURCES, TARGETS, strict=True) for _ in t],
-    }
-    for kind in KINDS:
-        mean = sum(map(math.log, reads[kind])) / len(reads[kind])
-        assert found[kind][:, 0].tolist() == pytest.approx([mean, mean], abs=1e-12)
-        # A repeated token's two occurrences share the weight equally if no position distinguishes them.
-        assert found[kind][:, 1].max() < 1e-3
-        assert 1e-3 < found[kind][:, 2].min()
-        assert found[kind][:, 2].max() < mean - 1e-3
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_oracle_ablating_a_head_equals_zeroing_its_output_weights(
     stirred: Callable[..., Transformer], kind: str
@@ -110,17 +83,6 @@ def test_oracle_ablating_a_head_equals_zeroing_its_output_weights(
             torch.testing.assert_close(outputs(model), outputs(edited), rtol=0, atol=1e-12)
         assert (before - outputs(edited)).abs().max() > 0.01
         assert torch.equal(outputs(model), before)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_law_without_heads_an_attention_layer_returns_zeros(stirred: Callable[..., Transformer], kind: str):
-    model, read = stirred(), []
-    attentions(model, kind)[1].register_forward_hook(lambda module, args, output: read.append(output))
-    with ExitStack() as silenced:
-        for head in range(HEADS):
-            silenced.enter_context(ablate_head(model, kind, 1, head))
-            outputs(model)
-    assert [(output == 0).all().item() for output in read] == [False, False, True]
 
 
 def test_law_an_ablated_head_is_restored_after_an_error(stirred: Callable[..., Transformer]):
@@ -151,29 +113,6 @@ def test_law_importance_is_the_increase_of_the_loss(stirred: Callable[..., Trans
             rise = loss(model) - loss(stirred())
         assert found[kind][layer, head].item() == pytest.approx(rise, abs=1e-6)
         assert abs(rise) > 1e-4
-
-
-def test_law_cross_attention_heads_of_a_trained_model_are_sharp_and_important(
-    learned: tuple[Transformer, WordVocabulary, list[ToyPair]],
-):
-    """Ablating any of them raises the loss by more than three times the sampling noise of that rise."""
-    model, vocabulary, held_out = learned
-    pairs = [vocabulary.encode(pair) for pair in held_out]
-    halves = [make_batches(pairs[i::2], batch_tokens=3001) for i in range(2)]
-    rises = torch.stack(
-        [head_importance(model, functools.partial(mean_loss, batches=half))["cross"] for half in halves]
-    )
-    noise = (rises[0] - rises[1]).abs()
-    assert rises.min() > 0.05
-    assert (rises.mean(dim=0) > 3 * noise).all()
-    torch.manual_seed(0)
-    untrained = head_entropy(Transformer(model.config), halves[0])["cross"]
-    assert head_entropy(model, halves[0])["cross"].max() < untrained.min() / 3
-    with ExitStack() as silenced:
-        for head in range(4):
-            silenced.enter_context(ablate_head(model, "cross", 0, head))
-        blind = mean_loss(model, halves[0])
-    assert blind - mean_loss(model, halves[0]) > rises[0].sum().item()  # the other heads had made up for each
 
 
 @pytest.mark.message

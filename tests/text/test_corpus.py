@@ -14,14 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.checkpointing.fingerprint import fingerprint
 from annotated_transformer.text import corpus as module
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.corpus import Corpus, has_only_train, load_corpus, read_pairs
 from annotated_transformer.text.corpus_splits import Splits
 from annotated_transformer.text.published_corpora import DATA_VARIABLE, SOURCES
 
-COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(2003)]
+COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(1009)]
 
 
 def write(folder: Path, **files: bytes) -> None:
@@ -34,82 +33,6 @@ def test_law_line_i_is_paired_with_line_i_stripped(tmp_path: Path):
     pairs = [("One.", "Eins."), ("Two.", "Zwei."), ("Three.", "Drei, größer.")]
     assert read_pairs(tmp_path, "train") == pairs
     assert read_pairs(tmp_path, "train", source="de", target="en") == [(de, en) for en, de in pairs]
-
-
-def test_law_only_a_line_feed_ends_a_sentence(tmp_path: Path):
-    write(tmp_path, en="a\u2028b\x0cc\n".encode(), de=b"d\n")
-    assert read_pairs(tmp_path, "train") == [("a\u2028b\x0cc", "d")]
-
-
-def test_law_compressed_files_contain_the_same_pairs(tmp_path: Path):
-    write(tmp_path, en=b"One.\n", de=b"Eins.\n")
-    plain = read_pairs(tmp_path, "train")
-    for path in list(tmp_path.iterdir()):
-        path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-        path.unlink()
-    assert read_pairs(tmp_path, "train") == plain
-
-
-@pytest.mark.parametrize(
-    ("split", "pairs"),
-    [("train", 29_000), ("val", 1014), ("test_2016_flickr", 1000), ("test_2017_mscoco", 461)],
-)
-def test_oracle_the_real_corpus_has_its_published_size(shared_data: Path, split: str, pairs: int):
-    assert len(read_pairs(shared_data / "multi30k", split)) == pairs
-
-
-@pytest.mark.message
-def test_message_a_missing_folder(tmp_path: Path):
-    with pytest.raises(
-        FileNotFoundError, match=r"there is no folder .*nowhere; give the one that contains val\.en"
-    ):
-        read_pairs(tmp_path / "nowhere", "val")
-
-
-@pytest.mark.message
-def test_message_a_missing_file_and_what_is_there(tmp_path: Path):
-    with pytest.raises(FileNotFoundError, match=r"neither train\.en nor train\.en\.gz; it contains nothing"):
-        read_pairs(tmp_path, "train")
-    write(tmp_path, en=b"One.\n", fr=b"Un.\n")
-    with pytest.raises(
-        FileNotFoundError, match=r"neither train\.de nor .*; it contains train\.en, train\.fr"
-    ):
-        read_pairs(tmp_path, "train")
-
-
-@pytest.mark.message
-def test_message_different_numbers_of_lines(tmp_path: Path):
-    write(tmp_path, en=b"One.\nTwo.\nThree.\n", de=b"Eins.\nZwei.\n")
-    with pytest.raises(
-        ValueError, match=r"train\.en has 3 lines and train\.de has 2; line i of one must translate line i"
-    ):
-        read_pairs(tmp_path, "train")
-
-
-@pytest.mark.message
-def test_message_undecodable_bytes(tmp_path: Path):
-    write(tmp_path, en=b"One.\nTwo.\n", de=b"Eins.\nZw\xf6lf.\n")
-    expected = re.escape(
-        "train.de, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte); convert the"
-    )
-    with pytest.raises(ValueError, match=expected):
-        read_pairs(tmp_path, "train")
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("data", [b"", b"\n"])
-def test_message_an_empty_file(tmp_path: Path, data: bytes):
-    write(tmp_path, en=b"One.\n", de=data)
-    with pytest.raises(ValueError, match=r"train\.de is empty; give a file with one sentence per line"):
-        read_pairs(tmp_path, "train")
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("data", [b"One.\n\nThree.\n", b"One.\n \t\nThree.\n", b"One.\n\n\n"])
-def test_message_an_empty_line(tmp_path: Path, data: bytes):
-    write(tmp_path, en=data, de=b"Eins.\nZwei.\nDrei.\n")
-    with pytest.raises(ValueError, match=r"train\.en, line 2 is empty"):
-        read_pairs(tmp_path, "train")
 
 
 @pytest.mark.message
@@ -145,30 +68,26 @@ def test_message_a_path_that_is_not_a_regular_file(tmp_path: Path, kind: str):
         load_corpus("files", folder=tmp_path)
 
 
-def test_law_a_link_to_a_file_is_a_file(tmp_path: Path):
-    write(tmp_path, fr=b"One.\n", de=b"Eins.\n")
-    (tmp_path / "train.en").symlink_to(tmp_path / "train.fr")
-    assert read_pairs(tmp_path, "train") == [("One.", "Eins.")]
-
-
 # The splits that the packaged models were trained and evaluated on. With any other splits, their test data
 # would contain sentences that they have memorized.
 OF_THE_PACKAGE = {
-    "train": (166_388, "10c87d22ca90"),
-    "val": (1_752, "9da828e398eb"),
-    "test": (1_672, "2ce88ab9752e"),
+    "train": [166_388, "10c87d22ca90"],
+    "val": [1_752, "9da828e398eb"],
+    "test": [1_672, "2ce88ab9752e"],
 }
 LOAD_TATOEBA = """
 import json, sys
+from annotated_transformer.checkpointing.fingerprint import fingerprint
 from annotated_transformer.text.corpus import load_corpus
 corpus = load_corpus("tatoeba", folder=sys.argv[1])
-json.dump([corpus.splits, corpus.skipped], sys.stdout)
+found = {split: [len(pairs), fingerprint(pairs)] for split, pairs in corpus.splits.items()}
+json.dump([found, corpus.skipped], sys.stdout)
 """
 
 
 @pytest.fixture(autouse=True)
 def small_toy(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "TOY_PAIRS", 1009)
+    monkeypatch.setattr(module, "TOY_PAIRS", 307)
 
 
 def tatoeba(folder: Path, lines: list[str]) -> Path:
@@ -215,6 +134,7 @@ def test_law_tatoeba_counts_what_it_leaves_out(tmp_path: Path):
     assert corpus.skipped == {"empty": 5, "mismatched": 1}
     assert sum(map(len, corpus.splits.values())) == len(COLUMNS)
     assert "; left out: 5 empty, 1 mismatched\n" in corpus.summary()
+    assert corpus.summary().endswith(f"\n{SOURCES['tatoeba'].terms}")
 
 
 @pytest.mark.parametrize("name", ["toy", "tatoeba"])
@@ -228,7 +148,7 @@ def test_law_german_as_source_reverses_the_same_pairs(tmp_path: Path, name: str)
 def test_law_the_toy_language_needs_no_folder(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     splits = load_corpus("toy").splits
-    assert len(splits["train"]) > 800 > 100 > len(splits["val"]) > 20 < len(splits["test"]) < 100
+    assert len(splits["train"]) > 230 > 40 > len(splits["val"]) > 3 < len(splits["test"]) < 40
     assert not any(a & b for a, b in itertools.combinations(sentences(splits).values(), 2))
 
 
@@ -256,27 +176,10 @@ def test_law_a_parent_folder_of_corpora_can_be_given(tmp_path: Path, monkeypatch
     assert load_corpus("tatoeba", folder=folder) == corpus  # the argument takes precedence
 
 
-def test_law_every_summary_ends_with_the_terms(tmp_path: Path):
-    corpus = load_corpus("tatoeba", folder=tatoeba(tmp_path, [f"{en}\t{de}" for en, de in COLUMNS]))
-    assert corpus.summary().startswith(f"tatoeba: train {len(corpus.splits['train'])}, val ")
-    assert corpus.summary().endswith(f"\n{SOURCES['tatoeba'].terms}")
-    assert "Terms: none" in load_corpus("toy").summary()
-
-
-def test_oracle_the_splits_of_the_real_tatoeba_are_complete_and_do_not_overlap(root: Path, shared_data: Path):
+def test_oracle_the_splits_of_the_real_tatoeba_are_those_of_the_package(root: Path, shared_data: Path):
     command = [sys.executable, "-c", LOAD_TATOEBA, str(shared_data)]  # without the slow shape checker
     run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
-    splits, skipped = json.loads(run.stdout)
-    assert sum(map(len, splits.values())) + sum(skipped.values()) == 169_813
-    assert skipped == {"empty": 0, "mismatched": 1}
-    heard = sentences(splits)
-    found = {split: (len(pairs), fingerprint(pairs)) for split, pairs in splits.items()}
-    assert found == OF_THE_PACKAGE
-    for one, other in itertools.combinations(heard, 2):
-        assert not heard[one] & heard[other]
-    characters = {c for split in splits.values() for pair in split for text in pair for c in text}
-    assert not characters & set("\u00a0\u202f\u00ad\u200b\t„“”’")
-    assert {*"äöüßÄÖÜ'\"–"} <= characters
+    assert json.loads(run.stdout) == [OF_THE_PACKAGE, {"empty": 0, "mismatched": 1}]
 
 
 def test_oracle_the_real_multi30k_keeps_its_published_splits(shared_data: Path):
@@ -309,15 +212,13 @@ def test_law_the_published_files_are_multi30k(published: Path):
 @pytest.mark.parametrize(
     ("name", "german"), [("train.de", "Zwei.\n"), ("train.en", "Eins.\n"), ("val.en", "")]
 )
-@pytest.mark.parametrize("source", ["en", "de"])
-def test_message_a_modified_file_of_multi30k(published: Path, name: str, german: str, source: str):
+def test_message_a_modified_file_of_multi30k(published: Path, name: str, german: str):
     (published / name).write_text(german)
-    target = {"en": "de", "de": "en"}[source]
     expected = (
         rf"{name} is not a file of the published corpus multi30k \(its SHA-256 is [0-9a-f]{{64}}\); down"
     )
     with pytest.raises(ValueError, match=expected):
-        load_corpus("multi30k", folder=published, source=source, target=target)
+        load_corpus("multi30k", folder=published, source="de", target="en")
 
 
 @pytest.mark.message
@@ -376,7 +277,7 @@ def test_message_a_missing_corpus(tmp_path: Path):
             load_corpus(name, folder=tmp_path / "none")
 
 
-def own_files(folder: Path, number: int = 997) -> Path:
+def own_files(folder: Path, number: int = 499) -> Path:
     """Write `train.en` and `train.fr` with `number` distinct sentences; every third pair occurs twice."""
     lines = [f"Sentence {i}." for i in range(number) for _ in range(1 + (i % 3 == 0))]
     for language, word in (("en", "Sentence"), ("fr", "Phrase")):
@@ -408,10 +309,10 @@ def test_law_both_directions_of_own_files_have_the_same_splits(tmp_path: Path):
 
 
 def test_law_val_and_test_have_a_limited_number_of_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "OWN_PAIRS", 31)
-    corpus = load_corpus("files", folder=own_files(tmp_path, 1999), target="fr")
+    monkeypatch.setattr(module, "OWN_PAIRS", 7)
+    corpus = load_corpus("files", folder=own_files(tmp_path), target="fr")
     for split in ("val", "test"):
-        assert 15 < len(corpus.splits[split]) < 47  # 5% would be about 130
+        assert 0 < len(corpus.splits[split]) < 17  # 5% would be about 33
 
 
 def test_law_too_few_sentences_stay_in_train(tmp_path: Path):
@@ -420,7 +321,7 @@ def test_law_too_few_sentences_stay_in_train(tmp_path: Path):
     assert "\nThere are only train files, with too few different sentences to split off" in corpus.summary()
 
 
-@pytest.mark.parametrize("name", ["val", "test", "dev"])
+@pytest.mark.parametrize("name", ["test", "dev"])
 def test_law_splits_provided_by_the_user_are_not_changed(tmp_path: Path, name: str):
     for language in ("en", "fr"):
         (own_files(tmp_path) / f"{name}.{language}").write_text("Bonjour.\n", encoding="utf-8")

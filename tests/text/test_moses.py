@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.evaluation.bleu import sacrebleu_13a
 from annotated_transformer.text.moses import Recaser, moses_lowercase
 
 
@@ -38,25 +37,12 @@ def test_law_spaces_separate_tokens():
         assert prepared == " ".join(prepared.split())
 
 
-def _captions(folder: Path, split: str, language: str) -> list[str]:
-    return (
-        gzip.decompress((folder / "multi30k" / f"{split}.{language}.gz").read_bytes()).decode().splitlines()
-    )
-
-
-@pytest.mark.parametrize("split", ["val", "test_2016_flickr", "test_2017_mscoco"])
-def test_law_processing_german_captions_twice_changes_nothing(shared_data: Path, split: str):
-    captions = _captions(shared_data, split, "de")
+def test_law_processing_german_captions_twice_changes_nothing(shared_data: Path):
+    folder = shared_data / "multi30k"
+    captions = gzip.decompress((folder / "test_2017_mscoco.de.gz").read_bytes()).decode().splitlines()
     once = [moses_lowercase(text, "de") for text in captions]
     assert sum(text != caption for text, caption in zip(once, captions, strict=True)) > len(captions) / 2
     assert [moses_lowercase(text, "de") for text in once] == once
-
-
-def test_law_processing_english_captions_twice_changes_apostrophes(shared_data: Path):
-    once = [moses_lowercase(text, "en") for text in _captions(shared_data, "test_2017_mscoco", "en")]
-    changed = [text for text in once if moses_lowercase(text, "en") != text]
-    assert changed
-    assert all(" '" in text for text in changed)
 
 
 @pytest.mark.message
@@ -81,11 +67,3 @@ def test_law_a_training_sentence_is_restored():
 def test_law_recasing_uses_the_most_frequent_form_and_ignores_first_words():
     recase = Recaser(["Junge Frau.", "Junge Frau.", "Der Junge geht.", "Ein Junge, eine junge Frau."], "de")
     assert recase("die junge frau") == "Die Junge Frau"
-
-
-def test_law_most_captions_are_restored(shared_data: Path):
-    """A model of preprocessed text can do no better than the preprocessed and recased references."""
-    recase = Recaser(_captions(shared_data, "train", "de"), "de")
-    captions = _captions(shared_data, "val", "de")
-    found = [recase(moses_lowercase(text, "de")) for text in captions]
-    assert sacrebleu_13a(found, captions).bleu > 92

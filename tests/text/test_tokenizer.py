@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from annotated_transformer.text.cleaning import INVISIBLE, QUOTES, clean
-from annotated_transformer.text.corpus import read_pairs
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 CORPUS = [
@@ -43,22 +42,14 @@ def test_law_decoding_gives_the_normalized_text_back(tokenizer: Tokenizer):
     assert tokenizer.decode(ids) == expected == [tokenizer.normalize(text) for text in CORPUS + STRANGE]
 
 
-def test_law_real_sentences_can_be_decoded(shared_data):
-    texts = [text for pair in read_pairs(shared_data / "multi30k", "val") for text in pair]
-    tokenizer = Tokenizer.train(texts, vocab_size=1009)
-    assert tokenizer.vocab_size == 1009
-    assert tokenizer.decode(tokenizer.encode_target(texts)) == [
-        unicodedata.normalize("NFC", t) for t in texts
-    ]
-
-
 def test_law_cleaning_normalizes_as_clean_does(tokenizer: Tokenizer):
     cleaning, rng = tokenizer.cleaning(), random.Random(0)
-    every = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
+    codes = [*range(0x3100), *range(0x3100, 0xD800, 97), *range(0xE000, sys.maxunicode + 1, 97)]
+    every = [*map(chr, {*codes, *range(0xF900, 0x10000), *INVISIBLE, *QUOTES})]
     each = [f"a{character}b\u0301" for character in every]
     texts = ["".join(each[start : start + 997]) for start in range(0, len(each), 997)]
     odd = [*map(chr, [*INVISIBLE, *QUOTES]), *filter(str.isspace, every), *"aeo\u0301\u0308\u0327é漢\x00<"]
-    texts += ["".join(rng.choices(odd, k=rng.randint(0, 13))) for _ in range(2003)]
+    texts += ["".join(rng.choices(odd, k=rng.randint(0, 13))) for _ in range(503)]
     assert [text for text in texts if cleaning.normalize(text) != clean(text)] == []
     assert any(tokenizer.normalize(text) != clean(text) for text in texts)
 
@@ -78,17 +69,13 @@ def test_law_source_ends_with_eos_and_target_begins_with_bos_too(tokenizer: Toke
     assert source[-1] == EOS_ID
     assert target == [BOS_ID, *source]
     assert not {PAD_ID, BOS_ID, EOS_ID} & set(source[:-1])
+    assert tokenizer.decode([[*target, PAD_ID, PAD_ID]]) == CORPUS[:1]
 
 
 def test_law_names_of_special_tokens_in_a_text_are_text(tokenizer: Tokenizer):
     (ids,) = tokenizer.encode_source(["<eos> <pad>"])
     assert ids.count(EOS_ID) == 1
     assert PAD_ID not in ids
-
-
-def test_law_padding_after_eos_is_not_decoded(tokenizer: Tokenizer):
-    (ids,) = tokenizer.encode_target(["A man"])
-    assert tokenizer.decode([[*ids, PAD_ID, PAD_ID]]) == ["A man"]
 
 
 def test_law_joined_tokens_are_the_text(tokenizer: Tokenizer):
@@ -101,24 +88,9 @@ def test_law_joined_tokens_are_the_text(tokenizer: Tokenizer):
     assert tokenizer.tokens(ids) == [" ", "\ufffd", "\ufffd", "\ufffd", "<eos>"]
 
 
-def test_law_training_twice_gives_the_same_tokenizer(tokenizer: Tokenizer):
-    assert Tokenizer.train(iter(CORPUS), vocab_size=293).to_json() == tokenizer.to_json()
-
-
 def test_law_a_pair_of_symbols_that_occurs_once_is_not_merged():
     bytes_only = Tokenizer.train(["xy"], vocab_size=293).vocab_size
     assert bytes_only < Tokenizer.train(["xy xy"], vocab_size=293).vocab_size
-
-
-def test_law_frequent_words_become_one_token_in_both_languages(tokenizer: Tokenizer):
-    assert all(len(ids) == 2 for ids in tokenizer.encode_source(["Park", "im", "sleeping"]))  # word and EOS
-
-
-def test_law_a_tokenizer_survives_a_round_trip_through_json(tokenizer: Tokenizer):
-    again = Tokenizer.from_json(tokenizer.to_json())
-    assert again.vocab_size == tokenizer.vocab_size
-    assert again.encode_target(CORPUS + STRANGE) == tokenizer.encode_target(CORPUS + STRANGE)
-    assert again.to_json() == tokenizer.to_json()
 
 
 @pytest.mark.message
@@ -212,9 +184,5 @@ def test_message_ids_of_another_tokenizer(tokenizer: Tokenizer, wrong: int):
 def test_message_ids_that_are_not_a_list(tokenizer: Tokenizer, wrong: object, kind: str):
     with pytest.raises(TypeError, match=rf"ids are of type {kind}, not a list of int; give tensor\.tolist"):
         tokenizer.decode([wrong])
-
-
-@pytest.mark.message
-def test_message_sequences_that_are_not_a_list(tokenizer: Tokenizer):
     with pytest.raises(TypeError, match=r"sequences are of type NoneType, not a list of lists of int; give"):
         tokenizer.decode(None)

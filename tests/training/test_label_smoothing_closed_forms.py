@@ -4,13 +4,12 @@ import math
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from annotated_transformer.training.loss import label_smoothed_cross_entropy
 
 LABEL = 4
-CASES = [(10, 0.1), (10, 0.2), (37, 0.05), (101, 0.5)]
+CASES = [(10, 0.1), (37, 0.5)]
 
 
 def smoothed_label(vocab: int, smoothing: float) -> Tensor:
@@ -59,13 +58,6 @@ def test_law_optimization_converges_to_the_closed_forms(vocab: int, smoothing: f
     assert loss == pytest.approx(floor(vocab, smoothing), abs=1e-9)
 
 
-def test_law_ten_classes_give_the_expected_probability_gap_and_loss():
-    logits, loss = optimize(10, 0.1)
-    assert logits.softmax(-1)[LABEL].item() == pytest.approx(0.91, abs=5e-5)
-    assert (logits[LABEL] - logits[0]).item() == pytest.approx(4.511, abs=5e-4)
-    assert loss == pytest.approx(0.50029, abs=5e-6)
-
-
 @pytest.mark.parametrize(("smoothing", "nats", "perplexity"), [(0.1, 1.3769, 3.96), (0.2, 2.604, 13.5)])
 def test_law_at_the_papers_vocabulary_the_smoothed_loss_has_a_high_floor(
     smoothing: float, nats: float, perplexity: float
@@ -78,27 +70,3 @@ def test_law_at_the_papers_vocabulary_the_smoothed_loss_has_a_high_floor(
     assert math.exp(loss) == pytest.approx(perplexity, rel=5e-3)
     unsmoothed = loss_at(target.log(), 0.0).item()  # the same prediction, evaluated without smoothing
     assert math.exp(unsmoothed) == pytest.approx(1 / (1 - smoothing), rel=1e-4)
-
-
-def test_law_kl_divergence_is_cross_entropy_minus_a_constant():
-    """Both have the same gradient, so it does not matter which of them is minimized."""
-    rng = torch.Generator().manual_seed(0)
-    target = smoothed_label(11, 0.1)
-    for _ in range(5):
-        logits = (5 * torch.randn(11, generator=rng, dtype=torch.float64)).requires_grad_()
-        loss = loss_at(logits, 0.1)
-        divergence = F.kl_div(logits.log_softmax(-1), target, reduction="sum")
-        assert (loss - divergence).item() == pytest.approx(floor(11, 0.1), abs=1e-12)
-        gradients = (torch.autograd.grad(of, logits)[0] for of in (loss, divergence))
-        torch.testing.assert_close(*gradients, rtol=1e-12, atol=1e-14)
-
-
-def test_law_the_loss_is_lowest_at_the_confidence_of_the_closed_form():
-    """The loss falls up to the closed form's confidence and rises beyond it: the purpose of smoothing."""
-    gaps = torch.linspace(0, 12, 121, dtype=torch.float64)
-    losses = [loss_at(F.one_hot(torch.tensor(LABEL), 10) * gap, 0.1).item() for gap in gaps]
-    lowest = gaps[losses.index(min(losses))].item()
-    assert lowest == pytest.approx(math.log(0.91 / 0.01), abs=0.05)
-    assert losses[-1] > min(losses) + 0.3
-    unsmoothed = [loss_at(F.one_hot(torch.tensor(LABEL), 10) * gap, 0.0).item() for gap in gaps]
-    assert unsmoothed == sorted(unsmoothed, reverse=True)

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.text.batching import Batch, make_batches, pad
+from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training import objective
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
@@ -47,14 +47,6 @@ def test_law_nothing_is_said_where_bf16_is_off_or_not_emulated(
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     with objective.training_loss(model().to(device), dataclasses.replace(BRIEF, bf16=bf16)):
         pass  # a warning would be an error
-
-
-def test_law_padding_in_the_batch_does_not_move_the_loss(loss_of, copy_pairs):
-    one, ((src, tgt),) = model().double(), copy_pairs(1, seed=3)
-    alone = Batch([0], pad([src]), pad([tgt]))
-    padded = Batch([0], F.pad(alone.src, (0, 3)), F.pad(alone.tgt, (0, 5)))
-    expected = loss_of(one, alone, BRIEF)
-    torch.testing.assert_close(loss_of(one, padded, BRIEF), expected, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("fast", [False, True])

@@ -1,8 +1,6 @@
 """Training from a recipe leaves a complete model in the folder after every epoch, whatever stops it."""
 
 import dataclasses
-import json
-import math
 from pathlib import Path
 
 import pytest
@@ -24,7 +22,6 @@ from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.recipe import Recipe, refuse_seed, train_from_recipe
 from annotated_transformer.training.state import TrainingState
-from benchmarks.quality import describe_training
 
 SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
 RECIPE = Recipe(
@@ -49,23 +46,12 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
     return checkpoint.load(folder)[0].state_dict()
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_an_interrupted_recipe_resumes_to_the_same_weights(tmp_path: Path):
     train_from_recipe(RECIPE, corpus(), tmp_path / "whole", seed=3)
     for steps in (7, 17):
         train_from_recipe(for_steps(steps), corpus(), tmp_path / "resumed", seed=3)
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
-    whole, resumed = (describe_training(RECIPE, corpus(), tmp_path / name) for name in ("whole", "resumed"))
-    assert whole["epochs"][-1]["step"] == resumed["epochs"][-1]["step"] == 17
-    assert whole["parameters"] == sum(tensor.numel() for tensor in weights(tmp_path / "whole").values())
-    assert whole["training_pairs"] == 83
-    json.dumps(whole)
-
-
-def test_law_another_seed_gives_another_model(tmp_path: Path):
-    for seed in (3, 4):
-        train_from_recipe(for_steps(2), corpus(), tmp_path / str(seed), seed=seed)
-    first, second = (weights(tmp_path / name)["embedding.weight"] for name in ("3", "4"))
-    assert not torch.equal(first, second)
 
 
 def test_law_the_seed_also_determines_the_order_and_the_segmentations(
@@ -112,6 +98,7 @@ def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
     assert held <= longest < free
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_after_each_epoch_the_folder_holds_the_mean_of_the_last_epochs(tmp_path: Path):
     seen = []
 
@@ -134,6 +121,7 @@ def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
     }
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_averaging_fewer_epochs_than_were_kept_uses_only_the_last_ones(tmp_path: Path):
     train_from_recipe(RECIPE, corpus(), tmp_path, seed=3)
     train_from_recipe(
@@ -191,10 +179,12 @@ def test_law_a_corpus_without_a_val_split_reports_no_validation_loss(tmp_path: P
     assert str(reports[0]) == f"step 2: training loss {reports[0].training_loss:.3f}"
 
 
-def test_law_another_tokenizer_means_another_training_run(tmp_path: Path):
+def test_law_another_tokenizer_or_more_bidirectional_epochs_mean_another_training_run(tmp_path: Path):
     train_from_recipe(for_steps(1), corpus(), tmp_path, seed=0)
     with pytest.raises(ValueError, match=r"another training run: tokenizer is not the same;"):
         train_from_recipe(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
+    with pytest.raises(ValueError, match="another training run: bidirectional was 0 and is 2, "):
+        train_from_recipe(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
 
 
 @pytest.mark.parametrize("bpe_dropout", [0.0, 0.1])
@@ -219,12 +209,6 @@ def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(
         assert list(zip(*found, strict=True)) == expected
 
 
-def test_law_more_bidirectional_epochs_mean_another_training_run(tmp_path: Path):
-    train_from_recipe(dataclasses.replace(for_steps(1), bidirectional=1), corpus(), tmp_path, seed=0)
-    with pytest.raises(ValueError, match="another training run: bidirectional was 1 and is 2;"):
-        train_from_recipe(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
-
-
 def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dropout(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -246,9 +230,10 @@ def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dro
     assert model.config.dropout == 0.17
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_path: Path):
     for seed in (3, 4):
-        train_from_recipe(for_steps(2), corpus(), tmp_path / f"start{seed}", seed=seed)
+        train_from_recipe(for_steps(1), corpus(), tmp_path / f"start{seed}", seed=seed)
     start = {"seed": 5, "start": tmp_path / "start3"}
     train_from_recipe(for_steps(9), corpus(), tmp_path / "whole", **start)
     for steps in (4, 9):
@@ -297,13 +282,6 @@ def test_message_a_seed_of_more_than_32_bits(tmp_path: Path, seed: int):
     sentence = rf"seed={seed}, of which .* the last 32 bits, {seed % 2**32}; give 0 to 4294967295"
     with pytest.raises(ValueError, match=sentence):
         train_from_recipe(RECIPE, corpus(), tmp_path, seed=seed)
-
-
-def test_law_a_report_contains_loss_and_perplexity(tmp_path: Path):
-    reports = list[EpochMetrics]()
-    train_from_recipe(for_steps(2), corpus(), tmp_path, seed=0, log=reports.append)
-    loss = reports[0].validation_loss
-    assert str(reports[0]).endswith(f"validation loss {loss:.3f} (perplexity {math.exp(loss):.2f})")
 
 
 def test_law_a_loss_without_a_finite_perplexity_is_reported():

@@ -28,7 +28,7 @@ from tests.tiny_run import STEPS, Run, lines, same
 @pytest.mark.usefixtures("unchecked")
 def test_law_a_small_model_learns_to_copy(copy_pairs):
     trained = model()
-    config = TrainingConfig(steps=1000, batch_tokens=509, warmup_steps=100, max_lr=1e-2)
+    config = TrainingConfig(steps=400, batch_tokens=509, warmup_steps=100, max_lr=1e-2)
     train(trained, copy_pairs(2003, seed=0), config, generator=rng())
     unseen = copy_pairs(211, seed=1)
     found = greedy_search(trained, pad([src for src, _ in unseen])).tolist()
@@ -77,6 +77,8 @@ def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     assert [report.step for report in reports] == [epoch, 2 * epoch, 2 * epoch + 1]
     assert reports[-1].validation_loss == mean_loss(one, make_batches(validation, batch_tokens=53))
     assert reports[1].training_loss < reports[0].training_loss < 2 * math.log(VOCAB)
+    assert reports[-1].encoder_cosine != reports[0].encoder_cosine
+    assert reports[-1].cross_attention_entropy != reports[0].cross_attention_entropy
     assert train(model(), pairs, BRIEF, generator=rng())[-1].validation_loss is None
 
 
@@ -168,7 +170,7 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(
     validation = copy_pairs(5, seed=1)
     with RunDirectory(tmp_path / "whole") as run_directory:
         expected, _ = run(run_directory, validation=validation)
-    for first in range(STEPS - 1):  # at the first update, at the ends of epochs, and within them
+    for first in (0, 4, 6):  # before the first update, at the end of an epoch, and within one
         folder, step = tmp_path / f"stopped at {first}", 0
         for updates in (first, 1):
             asked = iter([False] * updates + [True])

@@ -24,22 +24,15 @@ def test_law_dropout_is_on_in_training_and_off_in_validation(loss_of, copy_pairs
     assert one.training
 
 
-def test_oracle_the_validation_loss_is_pytorchs_cross_entropy(copy_pairs):
-    one, (batch,) = model(), make_batches(copy_pairs(29, seed=0), batch_tokens=10_007)
+def test_oracle_the_validation_loss_is_pytorchs_cross_entropy_over_all_labels(copy_pairs):
+    one, pairs = model(), copy_pairs(29, seed=0)
+    (batch,) = make_batches(pairs, batch_tokens=10_007)
     logits = one.eval()(batch.src, batch.decoder_input).flatten(0, 1)
     expected = F.cross_entropy(logits, batch.labels.flatten(), ignore_index=PAD_ID).item()
-    assert mean_loss(one, [batch]) == pytest.approx(expected, rel=1e-5)
-
-
-def test_law_the_mean_is_over_labels_and_not_over_batches(loss_of, copy_pairs):
-    one, pairs = model(), copy_pairs(29, seed=0)
-    together = make_batches(pairs, batch_tokens=10_007)
     apart = make_batches(pairs, batch_tokens=31)
-    assert len(together) == 1 < len(apart)
-    assert mean_loss(one, apart) == pytest.approx(mean_loss(one, together), rel=1e-5)
-    hard = dataclasses.replace(BRIEF, label_smoothing=0.0)
-    unweighted = sum(loss_of(one, batch, hard).item() for batch in apart) / len(apart)
-    assert unweighted != pytest.approx(mean_loss(one, together), rel=1e-5)
+    assert mean_loss(one, apart) == pytest.approx(expected, rel=1e-5)
+    unweighted = sum(mean_loss(one, [batch]) for batch in apart) / len(apart)
+    assert unweighted != pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.message
@@ -52,6 +45,7 @@ def test_law_the_mean_is_over_labels_and_not_over_batches(loss_of, copy_pairs):
         (([4, 2], [1, 17, 2]), "pair 5 holds the id 17, and the model has vocab_size=17; build the model"),
         (([-3, 2], [1, 4, 2]), "pair 5 holds the id -3, and the model has vocab_size=17; build the model"),
         (([], [1, 4, 2]), "pair 5 has 0 source and 3 target tokens; a source needs one"),
+        (([4, 2], [1]), r"pair 5 has 2 source and 1 target tokens; .* \(EOS\) and a target two \(BOS, EOS\)"),
     ],
 )
 def test_message_a_pair_with_invalid_ids_stops_before_the_first_update(copy_pairs, pair, sentence: str):
@@ -78,20 +72,14 @@ def test_message_a_batch_padded_for_another_model(loss_of, copy_pairs):
 @pytest.mark.message
 @pytest.mark.parametrize("lengths", [(68, 2), (2, 69)], ids=["source", "target"])
 def test_message_a_pair_longer_than_the_positions(copy_pairs, lengths: tuple[int, int]):
-    src, tgt = lengths
-    pairs = [*copy_pairs(2, seed=0), ([4] * src, [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
-    with pytest.raises(
-        ValueError,
-        match=f"pair 2 has {src} source and {tgt} target tokens, and the model 67 positions; drop",
-    ):
-        train(model(), pairs, dataclasses.replace(BRIEF, batch_tokens=101), generator=rng())
-
-
-@pytest.mark.message
-def test_message_a_validation_pair_longer_than_the_positions_stops_before_the_first_update(copy_pairs):
-    pairs, one, config = copy_pairs(2, seed=0), model(), dataclasses.replace(BRIEF, batch_tokens=101)
-    before, held_out = one.embedding.weight.clone(), [*pairs, ([4] * 71, [BOS_ID, EOS_ID])]
-    message = "validation pair 2 has 71 source and 2 target tokens, and the model 67 positions; drop"
-    with pytest.raises(ValueError, match=message):
-        train(one, pairs, config, generator=rng(), validation=held_out)
-    assert torch.equal(one.embedding.weight, before)
+    (src, tgt), good, config = lengths, copy_pairs(2, seed=0), dataclasses.replace(BRIEF, batch_tokens=101)
+    long = [*good, ([4] * src, [BOS_ID] + [4] * (tgt - 2) + [EOS_ID])]
+    sentence = f"pair 2 has {src} source and {tgt} target tokens, and the model 67 positions; drop"
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        train(model(), long, config, generator=rng())
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        train(model(), lambda epoch: long if epoch else good, config, generator=rng())
+    one, untrained = model(), model()
+    with pytest.raises(ValueError, match=f"^validation {sentence}"):
+        train(one, good, config, generator=rng(), validation=long)
+    assert torch.equal(one.embedding.weight, untrained.embedding.weight)

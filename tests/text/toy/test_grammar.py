@@ -4,7 +4,7 @@ import pytest
 
 from annotated_transformer.text.toy import lexicon as lexicon
 from annotated_transformer.text.toy.grammar import Clause, ToyPair, because, statement, that
-from annotated_transformer.text.toy.words import Case, Noun, NounPhrase, Pronoun, Verb
+from annotated_transformer.text.toy.words import Case, NounPhrase, Pronoun
 
 PRONOUNS = {pronoun.word: pronoun for pronoun in lexicon.PRONOUNS}
 ADJECTIVES, ADVERBS = dict(lexicon.ADJECTIVES), dict(lexicon.ADVERBS)
@@ -229,10 +229,3 @@ def test_message_a_plural_noun_after_the_article_a():
 def test_message_a_pronoun_as_object():
     with pytest.raises(ValueError, match="'ich' is a subject, and the grammar has no dative of it; give a"):
         sentence("the man | helps | I")
-
-
-def test_law_english_verbs_and_articles_agree():
-    verb = Verb("go", "goes", "gehe", "geht", "gehen", "", ())
-    assert [verb.english(person) for person in ("first", "third", "plural")] == ["go", "goes", "go"]
-    noun = Noun("eye", "eyes", "Auge", "Augen", "neuter")
-    assert NounPhrase("a", None, noun).english()[0] == ("an", "determiner")

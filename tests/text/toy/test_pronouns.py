@@ -1,7 +1,5 @@
 """Pronoun sentences: the adjective determines the answer, and no single word gives it away."""
 
-from collections import Counter
-
 import torch
 
 from annotated_transformer.text.toy.pronouns import (
@@ -20,13 +18,6 @@ def test_law_the_hungry_one_is_the_subject_and_the_tasty_one_the_object():
         assert NOUNS[sentence.answer] == sentence.words[0 if sentence.words[-1] == "hungry" else 2]
         assert sentence.words[IT] == "it"
     assert str(sentences[1]) == "fox chased hen because it was tasty"
-
-
-def test_law_each_noun_and_each_place_is_the_answer_equally_often():
-    sentences = pronoun_sentences()
-    assert set(Counter(sentence.answer for sentence in sentences).values()) == {10}
-    pairs = Counter(frozenset(sentence.words[0:3:2]) for sentence in sentences)
-    assert set(pairs.values()) == {4}
 
 
 def test_law_a_vector_encodes_the_word_and_for_nouns_the_role():
