@@ -32,12 +32,18 @@ def cells(path):
 # Terms.
 
 
+@pytest.fixture(scope="module")
+def homes():
+    """Return where each term belongs, read from all chapters once."""
+    return terms.homes(ROOT / "chapters")
+
+
 @pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=lambda path: path.stem)
-def test_law_later_terms_are_marked_measured_numbers_printed_and_large_numbers_grouped(path):
+def test_law_later_terms_are_marked_measured_numbers_printed_and_large_numbers_grouped(path, homes):
     page = read_file(path)
     assert numbers.ungrouped(page) == []
     if path in SOURCES:
-        assert terms.lint(page, terms.homes(ROOT / "chapters")) == []
+        assert terms.lint(page, homes) == []
         assert numbers.lint(page, cells(path)) == []
 
 
@@ -106,8 +112,7 @@ def test_law_a_guide_and_a_later_chapter_may_use_the_term():
     assert ahead("The encoder.", "10_there.md") == ["encoder"]
 
 
-def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs():
-    homes = terms.homes(ROOT / "chapters")
+def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs(homes):
     assert homes["query"] == terms.Home(2, "02_queries_keys_values")
     assert homes["beam search"] == terms.Home(18, "")
     assert homes["cross entropy"].number == 16
