@@ -1,9 +1,29 @@
-"""Helpers for testing the exercise checkers: assert that a wrong answer is rejected."""
+"""How the tests of the exercise checks judge a chapter's answers.
 
-from collections.abc import Callable
+A module `tests/book/checks/test_….py` lists them at its top level: a check, and what it is called with.
+
+    RIGHT = [(check_softmax, softmax), (check_pointers, pointers, draw_batch)]
+    WRONG = {
+        "softmax: without the exponential": (check_softmax, proportions),
+        "pointers: too quiet": (check_pointers, lambda: pointers(loudness=1.0), draw_batch),
+    }
+    WORDS = {"pointers: too quiet": "mean squared error is"}  # what a verdict must contain
+
+An answer that is empty, or that crashes for an unrelated reason, is not a plausible mistake and is reported.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from annotated_transformer.book.checks.verdict import Verdict
+
+Check = Callable[..., Verdict]
+NEEDED = 2  # plausible wrong answers for each check
+UNANSWERED = re.compile(r"still empty|no prediction for|'\?' is not one of")
+NOT_PLAUSIBLE = re.compile("still empty|stopped with (NameError|AttributeError|SyntaxError)")
 
 
 def unanswered(*_: object) -> Any:
@@ -11,16 +31,33 @@ def unanswered(*_: object) -> Any:
     raise NotImplementedError("your turn")
 
 
-def assert_refused(check: Callable[..., Verdict], *answers: Any) -> Verdict:
-    """Assert that a wrong answer is rejected with a sentence, and return the verdict."""
-    verdict = check(*answers)
-    assert not verdict.passed, repr(verdict)
-    assert len(verdict.message.split()) > 5, repr(verdict)
-    return verdict
+def empty(answer: object) -> object:
+    """Return an answer as the exercise's cell has it before the reader's turn."""
+    if isinstance(answer, dict):
+        return dict.fromkeys(answer, "?" if all(isinstance(x, str) for x in answer.values()) else ...)
+    return None if isinstance(answer, list) else unanswered
 
 
-def assert_refused_as_empty(check: Callable[..., Verdict], *answers: Any) -> None:
-    """Assert that an empty answer is rejected with a message that calls it empty."""
-    verdict = check(*answers)
-    assert not verdict.passed, repr(verdict)
-    assert "still empty" in verdict.message, repr(verdict)
+def faults(
+    right: Iterable[tuple[Any, ...]],
+    wrong: Mapping[str, tuple[Any, ...]],
+    words: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
+    """Report right answers that fail, and empty or wrong ones that pass or are rejected without a reason."""
+    found, counted = [], Counter({check: 0 for check, *_ in right})
+    for check, *answers in right:
+        verdict, blank = check(*answers), check(*map(empty, answers))
+        if not verdict.passed:
+            found.append(f"{check.__name__}: the right answer: {verdict}")
+        if blank.passed or not UNANSWERED.search(blank.message):
+            found.append(f"{check.__name__}: an empty answer: {blank}")
+    for mistake, (check, *answers) in wrong.items():
+        verdict, said = check(*answers), words.get(mistake, "")
+        reason = len(verdict.message.split()) > 3 and not NOT_PLAUSIBLE.search(verdict.message)
+        if verdict.passed or not reason or said not in verdict.message:
+            found.append(f"{mistake}: {verdict}")
+        else:
+            counted[check] += 1
+    found += [f"{mistake}: no such mistake" for mistake in words.keys() - wrong.keys()]
+    few = {check.__name__: count for check, count in counted.items() if count < NEEDED}
+    return [*found, *(f"{name}: {count} wrong answers rejected" for name, count in few.items())]

@@ -1,14 +1,16 @@
-"""A book of a few small pages, rendered by Sphinx in the test process."""
+"""A book of a finished and a planned chapter, a glossary, and corrections, rendered in the test process."""
 
+import json
 from pathlib import Path
 
 from sphinx.testing.util import SphinxTestApp
 
+GLOSSARY = Path(__file__).resolve().parents[1] / "chapters" / "glossary.md"
 # Without its own source_suffix, a book inherits the suffixes that an earlier book's extensions have added:
 # Sphinx keeps them in the default for the life of the process.
 CONF = """
-extensions = ['{reader}', 'annotated_transformer.book.sphinx_cover']
-source_suffix = {{'.rst': 'restructuredtext'}}
+extensions = ['myst_nb', 'annotated_transformer.book.sphinx_cover']
+source_suffix = {'.rst': 'restructuredtext'}
 exclude_patterns = ['chapters/src', '_build']
 myst_enable_extensions = ['dollarmath']
 nb_execution_mode = 'off'
@@ -16,23 +18,53 @@ html_theme = 'basic'
 nitpicky = True
 suppress_warnings = ['myst.xref_missing']
 """
+LIST = """
+- {number: 1, part: P, title: Looking, question: "Why?", file: chapters/01_looking}
+- {number: 2, part: P, title: Later, question: "When?", terms: [beam]}
+"""
+TERMS = """terms:
+  zebra: An animal with $n$ stripes, see [the paper](https://example.org).
+  Apple: >-
+    A fruit
+    in two lines.
+"""
+CORRECTIONS = """
+- number: 2
+  topic: stars
+  kind: wrong
+  statement: Stars are *fixed*.
+  right: They move by $v$.
+  shown: [1#claim-moves, "1#figure-1-1 a map", 1#eq-star]
+- {number: 1, topic: stars, kind: missing, statement: Stars., right: They burn., planned: 2}
+- {number: 3, topic: moons, kind: missing, statement: A moon., right: Ours., planned: 2}
+"""
 
 
-def write_book(folder: Path, pages: dict[str, str], *, reader: str = "myst_parser") -> Path:
-    """Write a book with `pages` (text by name) in its folder `chapters`, read by the extension `reader`."""
-    for name, text in pages.items():
-        path = folder / "chapters" / (name if "." in name else f"{name}.md")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    names = [Path(name).stem for name in pages if "/" not in name and not name.endswith(".yml")]
-    listed = "\n".join(f"chapters/{name}" for name in names)
-    (folder / "index.md").write_text(f"# Cover\n\n```{{toctree}}\n{listed}\n```\n", encoding="utf-8")
-    (folder / "conf.py").write_text(CONF.format(reader=reader), encoding="utf-8")
-    return folder
+def chapter() -> str:
+    """Return the notebook of the finished chapter: an equation, and a claim that its code displayed."""
+    text = '<a class="at-claim" id="claim-moves"></a>✓ a star, moved: **2** (claimed: above 1)'
+    output = {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": text}}
+    equation = {"cell_type": "markdown", "metadata": {}, "source": "# Looking\n\n$$\nx\n$$ (eq-star)"}
+    cell = {"cell_type": "code", "metadata": {}, "source": "", "execution_count": 1, "outputs": [output]}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [equation, cell]})
 
 
 def render(folder: Path) -> tuple[dict[str, str], str]:
-    """Render a book and return its pages and warnings."""
+    """Write the book into a folder, render it, and return its pages and warnings."""
+    pages = {
+        "planned.yml": LIST,
+        "corrections.yml": CORRECTIONS,
+        "src/01_looking.md": f"---\njupytext: {{}}\n{TERMS}---\n\n# Looking around\n\nZebras.\n",
+        "01_looking.ipynb": chapter(),
+        "corrections.md": "# Notes\n\n```{corrections} stars\n```\n",
+        "glossary.md": GLOSSARY.read_text("utf-8"),
+    }
+    (folder / "chapters" / "src").mkdir(parents=True)
+    for name, text in pages.items():
+        (folder / "chapters" / name).write_text(text, "utf-8")
+    listed = "\n".join(f"chapters/{name}" for name in ("01_looking", "corrections", "glossary"))
+    (folder / "index.md").write_text(f"# Cover\n\n```{{toctree}}\n{listed}\n```\n", "utf-8")
+    (folder / "conf.py").write_text(CONF, "utf-8")
     app = SphinxTestApp(srcdir=folder, freshenv=True)
     try:
         app.build()

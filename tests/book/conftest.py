@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.explorer_pages import ADDRESS, HTML, go, loaded_page
 from tests.explorer_pages import LINK as EXPLORER_LINK
+from tests.small_book import render
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE.parents[1] / "chapters"))  # for `import lint`
@@ -67,6 +68,14 @@ def small() -> str:
     return (HERE / "fixture" / "01_fixture.md").read_text("utf-8")
 
 
+@pytest.fixture(scope="session")
+def small_book(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the pages of the small book, which renders without a warning."""
+    pages, warnings = render(tmp_path_factory.mktemp("book"))
+    assert warnings == ""
+    return pages
+
+
 @pytest.fixture
 def copy(root: Path, tmp_path: Path) -> Path:
     """Return a copy of the project without chapters."""
@@ -74,21 +83,13 @@ def copy(root: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def built_once(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy of the project with the small chapter built; tests must not modify it."""
-    folder = tmp_path_factory.mktemp("built")
-    copy_project(root, folder)
-    shutil.copy(HERE / "fixture" / "01_fixture.md", folder / "chapters" / "src")
-    result = run_in(folder, sys.executable, "chapters/build.py")
-    assert result.returncode == 0, result.stdout
-    return folder
-
-
 @pytest.fixture
-def built(built_once: Path, tmp_path: Path) -> Path:
-    """Return a copy of the project with the small chapter built, which tests may modify."""
-    return shutil.copytree(built_once, tmp_path, dirs_exist_ok=True)
+def built(copy: Path, build: Run) -> Path:
+    """Return a copy of the project with the small chapter built."""
+    shutil.copy(HERE / "fixture" / "01_fixture.md", copy / "chapters" / "src")
+    result = build()
+    assert result.returncode == 0, result.stdout
+    return copy
 
 
 @pytest.fixture

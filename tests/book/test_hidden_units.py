@@ -6,7 +6,6 @@ from torch import Tensor
 
 from annotated_transformer.book.hidden_units import (
     changed,
-    feed_forward_networks,
     hidden_units,
     largest,
     unit_set,
@@ -42,10 +41,6 @@ def test_law_the_units_are_those_after_the_activation_bottom_up(encoder, x):
     assert (found[0] != found[1]).any()
     assert not found.requires_grad
     assert not network.activation._forward_hooks
-
-
-def test_law_the_networks_are_returned_in_layer_order(encoder):
-    assert feed_forward_networks(encoder) == [layer.feed_forward for layer in encoder.layers]
 
 
 def test_law_a_change_acts_inside_the_block_only(encoder, x):

@@ -1,21 +1,14 @@
 """Pages without cells make true statements about the package, the chapters, and the tests."""
 
 import argparse
-import ast
 import inspect
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
-import pytest
-import torch
 import yaml
 
 from annotated_transformer.__main__ import COMMANDS
-from annotated_transformer.model.attention import attention_weights
-from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.text.corpus import READERS, load_corpus
 from tests.deliberate_bugs import MUTANTS
 
@@ -27,9 +20,6 @@ GUIDE = (CHAPTERS / "src" / "train_and_translate.md").read_text("utf-8")
 PLAN = yaml.safe_load((CHAPTERS / "planned.yml").read_text("utf-8"))
 SOURCES = {path.stem: path.read_text("utf-8") for path in sorted((CHAPTERS / "src").glob("[0-9]*.md"))}
 SHAPE = re.compile(r"""\b(?:Float|Int|Bool|Shaped)\[[\w.]+,\s*f?["']([^"']*)["']""")
-NUMBERS = dict(
-    enumerate("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split())
-)
 
 
 def axes(code: str) -> set[str]:
@@ -67,11 +57,6 @@ def test_law_the_names_of_axes_are_those_of_the_signatures():
     assert {"batch", "src_tokens", "rows"} <= used
 
 
-def test_law_axes_are_found_in_a_signature():
-    code = 'def f(x: Float[Tensor, "*batch #queries d_k"], y: Int[Tensor, " rows"]) -> Bool[Tensor, "{n}"]: .'
-    assert axes(code) == {"batch", "queries", "d_k", "rows"}
-
-
 def test_law_each_symbol_of_the_notation_is_used_in_a_chapter():
     notation, used = PAGES["notation"], "\n".join(SOURCES.values())
     cells = [row[0] for row in rows(notation, "Counts") if "{doc}" in row[-1]]
@@ -83,26 +68,6 @@ def test_law_each_symbol_of_the_notation_is_used_in_a_chapter():
     plain = re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", plain)
     for symbol in symbols:
         assert re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", symbol) in plain, symbol
-
-
-def test_law_weights_are_0_or_1_where_the_notation_says_so():
-    scores = torch.tensor([[0.3, -0.5]], dtype=torch.float64)
-    key = torch.eye(2, dtype=torch.float64)
-    strict = attention_weights(scores, key)
-    assert ((0 < strict) & (strict < 1)).all()
-    assert attention_weights(scores, key, torch.tensor([[True, False]])).tolist() == [[1.0, 0.0]]
-    assert attention_weights(scores, key[:1]).tolist() == [[1.0]]
-    assert attention_weights(2000 * scores, key).tolist() == [[1.0, 0.0]]
-    assert attention_weights(scores, key, torch.tensor([[False, False]])).tolist() == [[0.0, 0.0]]
-
-
-@pytest.mark.message
-def test_message_masks_of_two_or_four_dimensions_are_accepted_and_of_three_refused():
-    layer, x = MultiHeadAttention(d_model=6, num_heads=2), torch.zeros(5, 3, 6)
-    mask = torch.ones(3, 3, dtype=torch.bool)
-    assert layer(x, x, x, mask).shape == layer(x, x, x, mask[None, None]).shape == x.shape
-    with pytest.raises(ValueError, match="batch or heads"):
-        layer(x, x, x, mask[None])
 
 
 # The preface and the reference.
@@ -119,21 +84,6 @@ def test_law_the_preface_lists_the_planned_chapters_with_their_questions():
             ).groups()
             listed.append((int(number), part, title, file and f"chapters/{file}", question))
     assert listed == [(c["number"], c["part"], c["title"], c.get("file"), c["question"]) for c in PLAN]
-
-
-def test_law_the_preface_counts_the_chapters():
-    count = re.search(r"([\w-]+) chapters are planned, and (\w+) are finished", PAGES["preface"])
-    assert count[1] == "Twenty-two"
-    assert len(PLAN) == 22
-    assert count[2] == NUMBERS[len(SOURCES)]
-
-
-def test_law_a_chapter_takes_about_half_an_hour():
-    times = [
-        int(re.search(r"^\*Reading: (\d+) minutes", source, re.MULTILINE)[1]) for source in SOURCES.values()
-    ]
-    assert "about\nhalf an hour to read" in PAGES["preface"]
-    assert all(20 <= minutes <= 45 for minutes in times)
 
 
 def test_law_the_preface_names_the_licenses_of_the_vendored_software():
@@ -153,75 +103,9 @@ def test_law_the_preface_names_the_licenses_of_the_vendored_software():
     assert "SIL Open Font License" in (static / "fonts" / "OFL.txt").read_text("utf-8") or not fonts
 
 
-REFERENCE = {  # the preface's words for what is compared; the test's file and name prefix
-    "Attention,": ("attention", "attention_matches_pytorch"),
-    "multi-head attention": ("multi_head_attention", "multi_head_matches_pytorch"),
-    "layer normalization": ("normalization", "layer_norm_matches_pytorch"),
-    "the encoder": ("encoder", "the_stack_matches_pytorch"),
-    "the decoder": ("decoder", "the_stack_matches_pytorch"),
-    "both of them joined": ("transformer", "the_stacks_match_pytorchs_transformer"),
-    "additive attention": ("attention", "additive_attention_matches_a_loop"),
-}
-
-
-@pytest.mark.parametrize("word", REFERENCE)
-def test_law_the_comparisons_named_in_the_preface_include_gradients(word: str):
-    (item,) = re.findall(r"\*\*PyTorch is the reference\.\*\*(.+?)(?=\n- )", PAGES["preface"], re.DOTALL)
-    item = " ".join(item.split())
-    assert word in item
-    file, name = REFERENCE[word]
-    code = (ROOT / "tests" / "model" / f"test_{file}.py").read_text("utf-8")
-    tests = [node for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
-    (found,) = [node for node in tests if node.name.startswith(f"test_oracle_{name}")]
-    assert "assert_same" in ast.unparse(found), "assert_same compares the gradients"
-
-
 def test_law_there_are_as_many_deliberate_bugs_as_the_preface_says():
     (least,) = re.findall(r"More than (\d+) deliberate bugs", PAGES["preface"])
     assert int(least) < len(MUTANTS)
-
-
-def test_law_the_reference_links_the_chapters_that_explain_a_module():
-    page = (CHAPTERS / "api" / "model.md").read_text("utf-8")
-    links = re.findall(r"\{doc\}`[^`]*<\.\./(\w+)>`", page)
-    assert sorted(links) == sorted(SOURCES)
-    modules = {
-        "01_why_attention": "copy_task",
-        "05_multi_head_attention": "multi_head_attention",
-        "06_masking": "masks",
-        "07_embeddings": "embeddings",
-        "08_positional_encoding": "positional_encoding",
-        "09_add_and_norm": "normalization",
-        "10_feed_forward": "feed_forward",
-        "11_encoder": "encoder",
-        "12_cross_attention": "decoder",
-        "13_decoder": "decoder",
-        "14_transformer": "transformer",
-    }
-    for link in links:
-        assert f"annotated_transformer.model.{modules.get(link, 'attention')} import" in SOURCES[link]
-
-
-# Continuous integration.
-
-
-def test_law_the_statements_about_require_all_are_true():
-    sets = {
-        path.name: re.findall(r"^[^#\n]*\bREQUIRE_ALL *[?:]?= *(\S+)", path.read_text("utf-8"), re.MULTILINE)
-        for path in [ROOT / ".ci" / "run", ROOT / "Makefile"]
-    }
-    assert sets == {"run": ["1"], "Makefile": ["but-corpora,notes"]}
-    quarantines = " ".join((ROOT / "tests" / "QUARANTINES.md").read_text("utf-8").split())
-    assert "With `REQUIRE_ALL=1`, which `.ci/run` sets, every skip is a failure." in quarantines
-    assert "Make sets `REQUIRE_ALL=but-corpora,notes` unless it is set already" in quarantines
-    contributing = " ".join((ROOT / "CONTRIBUTING.md").read_text("utf-8").split())
-    assert "With `REQUIRE_ALL=1`, as `.ci/run` sets it, skips are failures." in contributing
-
-
-def test_law_contributing_lists_the_stages():
-    stages = re.search(r"^STAGES := (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)[1].split()
-    table = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
-    assert [name for cell in table for name in re.findall(r"`([\w-]+)`", cell)] == stages
 
 
 # The guide.
@@ -240,13 +124,21 @@ def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
     assert set(READERS) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
 
 
+def options(*commands: str) -> set[str]:
+    """Return the options of these commands."""
+    found = set()
+    for name in commands:
+        parser = argparse.ArgumentParser()
+        COMMANDS[name].add_options(parser)
+        found |= set(re.findall(r"--[\w-]+", parser.format_help()))
+    return found
+
+
 def test_law_each_train_option_in_the_guides_table_exists():
     table = GUIDE.split("### More options of `train`")[1].split("\n## ")[0]
     named = set(re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE))
-    run = [sys.executable, "-m", "annotated_transformer", "train", "--help"]
-    shown = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT).stdout
     assert len(named) >= 6
-    assert named <= set(re.findall(r"--[\w-]+", shown))
+    assert named <= options("train")
 
 
 def test_law_each_command_that_the_guide_shows_is_one():
@@ -260,11 +152,6 @@ def test_law_each_command_that_the_guide_shows_is_one():
 
 
 def test_law_each_option_in_the_guides_text_exists():
-    known = set()
-    for command in COMMANDS.values():
-        parser = argparse.ArgumentParser()
-        command.add_options(parser)
-        known |= set(re.findall(r"--[\w-]+", parser.format_help()))
     prose = re.sub(r"^```.*?^```", "", GUIDE, flags=re.MULTILINE | re.DOTALL)
     named = {
         option
@@ -272,14 +159,7 @@ def test_law_each_option_in_the_guides_text_exists():
         for option in re.findall(r"(?<!\S)--[\w-]+", code[1:])
     }
     assert {"--input", "--nbest", "--no-split", "--source", "--start"} <= named
-    assert named - {"--nproc-per-node", "--test"} <= known  # options of torchrun and of a benchmark
-
-
-def test_law_the_benchmark_table_labels_differences_in_training_data():
-    head = 'published: real pairs only "\n    "| ours: with pretraining and synthetic pairs'
-    assert head in GUIDE
-    for word in ("and below it on", "The published model was trained on the 29,000 real pairs only"):
-        assert word in GUIDE.replace('"\n    f"', "").replace("\n", " ")
+    assert named - {"--nproc-per-node", "--test"} <= options(*COMMANDS)  # of torchrun and of a benchmark
 
 
 def test_law_the_benchmark_runs_used_the_allocator_that_the_guide_names():

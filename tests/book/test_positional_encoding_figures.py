@@ -7,14 +7,9 @@ import torch
 from matplotlib.patches import Arc, Circle
 
 from annotated_transformer.book import positional_encoding_figures as figures
-from annotated_transformer.book.figures import svg
 from annotated_transformer.book.palette import FIRST, NEUTRAL
 from annotated_transformer.model.positional_encoding import sinusoids
-
-
-def written(fig):
-    """Return the text of a drawing, in order."""
-    return [text.get_text() for ax in fig.axes for text in ax.texts]
+from tests.drawings import curves, texts
 
 
 def hands(ax, color):
@@ -31,10 +26,9 @@ def test_law_two_orders_show_each_sentence_and_its_numbers():
     fig = figures.draw_two_orders(
         {"Without": {"a b": same, "b a": same}, "With": {"a b": same, "b a": other}}, word="b"
     )
-    words = written(fig)
+    words = texts(fig)
     assert words.count("a b") == words.count("b a") == words.count("output at b") == 2
     assert [words.count(number) for number in ("0.25", "−1.5", "0.5", "2")] == [3, 3, 1, 1]
-    svg(fig)
 
 
 def test_law_a_clock_points_at_its_sine_and_cosine():
@@ -45,8 +39,7 @@ def test_law_a_clock_points_at_its_sine_and_cosine():
     wanted = torch.cat([table[:, 0:2], table[:, 2:4]])
     torch.testing.assert_close(found / found.norm(dim=1, keepdim=True), wanted, rtol=0, atol=1e-6)
     assert sum(isinstance(patch, Circle) for patch in ax.patches) == 6
-    assert {"0", "2", "7", "1 turn in\n6 words", "1 turn in\n628 words"} <= set(written(fig))
-    svg(fig)
+    assert {"0", "2", "7", "1 turn in\n6 words", "1 turn in\n628 words"} <= set(texts(fig))
 
 
 def test_law_a_wave_has_its_pair_and_its_wavelength():
@@ -56,7 +49,6 @@ def test_law_a_wave_has_its_pair_and_its_wavelength():
     for line, column in zip(ax.lines, (0, 1), strict=True):
         assert torch.equal(torch.as_tensor(line.get_ydata()), pair[:, column])
     assert ax.get_title(loc="left") == "1 turn in 62.8 words"
-    svg(fig)
 
 
 @pytest.mark.parametrize("offset", [0, 3])
@@ -73,37 +65,33 @@ def test_law_a_rotation_ends_at_the_shifted_position(offset):
     torch.testing.assert_close(before, torch.cat([table[2, :2], table[5, :2]]), rtol=0, atol=1e-6)
     sweeps = [patch.theta2 - patch.theta1 for patch in ax.patches if isinstance(patch, Arc)]
     assert sweeps == pytest.approx([math.degrees(a) for a in angles] * 2 if offset else [])
-    assert f"2 to {2 + offset}" in written(fig)
+    assert f"2 to {2 + offset}" in texts(fig)
     assert list(curve.lines[1].get_xdata()) == [offset]
     assert curve.lines[1].get_ydata()[0] == products[offset]
-    svg(fig)
 
 
 def test_law_the_ceiling_and_each_seed_are_drawn():
     fig = figures.draw_ceiling({"none": [0.3, 0.31, 0.32], "some": [1.0, 0.99, 1.0]}, ceiling=0.318)
     (ax,) = fig.axes
-    assert written(fig) == ["none", "some"]
+    assert texts(fig) == ["none", "some"]
     assert [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 3] == [
         [0.3, 0.31, 0.32],
         [1.0, 0.99, 1.0],
     ]
     assert list(ax.lines[-1].get_xdata()) == [0.318, 0.318]
-    svg(fig)
 
 
 def test_law_each_run_is_drawn_over_the_windows():
     runs = {"one": [[1.0, 0.5], [1.0, 0.25]], "two": [[1.0, 1.0]]}
     fig = figures.draw_windows(runs, [0, 8], trained=7, places=[(1.0, 0.4), (1.0, 0.9)])
     (ax,) = fig.axes
-    assert [list(line.get_ydata()) for line in ax.lines] == [[1.0, 0.5], [1.0, 0.25], [1.0, 1.0]]
-    assert written(fig) == ["trained", "one", "two"]
-    svg(fig)
+    assert curves(ax) == [[1.0, 0.5], [1.0, 0.25], [1.0, 1.0]]
+    assert texts(fig) == ["trained", "one", "two"]
 
 
 def test_law_words_are_above_and_positions_below():
     rising = [1 + place / 10 for place in range(8)]
     fig = figures.draw_room({"en-de": rising, "positions": rising[::-1]})
     above, below = fig.axes
-    assert [list(line.get_ydata()) for line in above.lines] == [rising]
-    assert [list(line.get_ydata()) for line in below.lines] == [rising[::-1]]
-    svg(fig)
+    assert curves(above) == [rising]
+    assert curves(below) == [rising[::-1]]

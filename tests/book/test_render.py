@@ -27,14 +27,13 @@ import annotated_transformer
 from annotated_transformer.book import palette
 from annotated_transformer.book.rendering import docstrings, fonts, formulas, numbers, questions, themes
 from annotated_transformer.book.rendering import pages as framing
+from tests.colors import contrast, variables
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 DOCUMENTS = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
 PAGES = ["search", "genindex", "py-modindex", *DOCUMENTS]
-STATIC = ROOT / "annotated_transformer" / "book" / "static"
-CSS = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in ("book.css", "figures.css"))
 SITE = "https://the.book/"
 APP = Mock(spec=Sphinx)
 
@@ -73,31 +72,7 @@ def test_law_every_page_that_is_written_is_in_the_table_of_contents():
     assert sorted(str(path.relative_to(ROOT).with_suffix("")) for path in written) == sorted(DOCUMENTS)
 
 
-def test_law_the_preface_links_the_chapters_that_are_finished_and_no_others():
-    preface = (ROOT / "chapters" / "preface.md").read_text(encoding="utf-8")
-    finished = [path.stem for path in sorted((ROOT / "chapters").glob("*.ipynb"))]
-    assert sorted(re.findall(r"\{doc\}`[^`<]*<(\w+)>`", preface)) == finished
-
-
 # Colors.
-
-
-def variables(theme: str) -> dict[str, str]:
-    """Return the colors of our CSS variables in a theme of book.css."""
-    blocks = re.findall(rf'^html\[data-theme="{theme}"\] \{{(\n  --at-[^}}]*)', CSS, re.MULTILINE)
-    return dict(re.findall(r"(--at-[\w-]+): (#\w{6});", "".join(blocks)))
-
-
-def contrast(one: str, other: str) -> float:
-    """Return the WCAG 2 contrast ratio of two colors, from 1 to 21."""
-
-    def luminance(color: str) -> float:
-        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-        return sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
-
-    dark, light = sorted((luminance(one), luminance(other)))
-    return (light + 0.05) / (dark + 0.05)
 
 
 def test_law_contrast_is_computed_as_wcag_defines_it():
@@ -105,17 +80,16 @@ def test_law_contrast_is_computed_as_wcag_defines_it():
     assert contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.01)  # known to fall just short of 4.5
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_law_text_and_shapes_have_enough_contrast(theme: str):
-    colors = variables(theme)
+def test_law_text_and_shapes_have_enough_contrast():
     roles = {f"--at-{role}" for role in ("query", "key", "value", "output")}
     words = {"--at-ink", "--at-muted", "--at-link", *(f"{role}-text" for role in roles)}
-    assert words | roles < set(colors)
-    for ground in ("--at-paper", "--at-card"):
-        for word in words:
-            assert contrast(colors[word], colors[ground]) >= 4.5, f"{word} on {ground}"
-    for role in roles:
-        assert contrast(colors[role], colors["--at-paper"]) >= 3, role
+    for theme in ("light", "dark"):
+        colors = variables(theme)
+        for ground in ("--at-paper", "--at-card"):
+            for word in words:
+                assert contrast(colors[word], colors[ground]) >= 4.5, f"{theme}: {word} on {ground}"
+        for role in roles:
+            assert contrast(colors[role], colors["--at-paper"]) >= 3, f"{theme}: {role}"
 
 
 def test_law_figures_and_pages_share_their_colors():
@@ -162,11 +136,11 @@ def test_law_markdown_formulas_in_docstrings_become_math_roles():
     assert lines == [r"Return :math:`\sqrt{d_k}` and :math:`Q", r"K^\top`."]
 
 
-@pytest.mark.parametrize(("what", "kept"), [("data", True), ("function", False)])
-def test_law_the_docstring_of_a_constant_keeps_the_words_before_its_colon(what: str, kept: bool):
-    lines = ["the numbers.", "", ":type: Table 3"]
-    docstrings.keep_colons(APP, what, "BASE", None, None, lines)
-    assert (lines == ["Table 3: the numbers.", ""]) is kept
+def test_law_the_docstring_of_a_constant_keeps_the_words_before_its_colon():
+    for what, kept in (("data", True), ("function", False)):
+        lines = ["the numbers.", "", ":type: Table 3"]
+        docstrings.keep_colons(APP, what, "BASE", None, None, lines)
+        assert (lines == ["Table 3: the numbers.", ""]) is kept
 
 
 def test_law_parameters_in_a_signature_are_not_marked_up_as_a_list():
@@ -202,19 +176,16 @@ def test_law_a_bibliography_has_no_labels_beside_its_citations_by_author():
 FOLD = '<summary aria-label="Toggle hidden content">\n<p>Show {}</p>\n<p>Hide {}</p>\n</summary>{}'
 
 
-@pytest.mark.parametrize(
-    ("hidden", "code", "name"),
-    [
+def test_law_a_fold_is_named_by_what_it_holds():
+    for hidden, code, name in (
         ("code cell source", "<pre>x", "code"),
         ("code cell output", "<pre>x", "output"),
         ("code cell content", "<pre># checks", "checks"),
         ("code cell content", "<pre>x", "code and output"),
-    ],
-)
-def test_law_a_fold_is_named_by_what_it_holds(hidden: str, code: str, name: str):
-    context = {"body": FOLD.format(hidden, hidden, code)}
-    framing.mend_folds(APP, "x", "page.html", context, None)
-    assert context["body"] == f"<summary>{name}</summary>{code}"
+    ):
+        context = {"body": FOLD.format(hidden, hidden, code)}
+        framing.mend_folds(APP, "x", "page.html", context, None)
+        assert context["body"] == f"<summary>{name}</summary>{code}"
 
 
 def test_law_a_question_is_folded_together_with_its_whole_answer():
@@ -300,12 +271,10 @@ def test_law_only_needed_scripts_are_loaded_and_waited_for():
 # Numbers.
 
 
-@pytest.mark.parametrize(
-    ("page", "place", "expected"),
-    [("chapters/03_attention", 1, "3.1"), ("chapters/12_x", 7, "12.7"), ("chapters/preface", 2, "2")],
-)
-def test_law_numbers_include_the_chapter_where_the_file_has_one(page: str, place: int, expected: str):
-    assert numbers.number(page, place) == expected
+def test_law_numbers_include_the_chapter_where_the_file_has_one():
+    assert numbers.number("chapters/03_attention", 1) == "3.1"
+    assert numbers.number("chapters/12_x", 7) == "12.7"
+    assert numbers.number("chapters/preface", 2) == "2"
 
 
 @pytest.mark.parametrize(
@@ -489,10 +458,10 @@ def test_law_every_link_leads_somewhere(pages):
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("link", ["nowhere.html", "chapters/notation.html#nowhere", "_static/nowhere.js"])
-def test_law_a_dead_link_is_found(pages, link: str):
-    faulty = {**pages, "faulty.html": Reader(f"<a href='{link}'>x</a>").seen}
-    assert dead_links(faulty) == [f"faulty.html: {link}"]
+def test_law_a_dead_link_is_found(pages):
+    for link in ("nowhere.html", "chapters/notation.html#nowhere", "_static/nowhere.js"):
+        faulty = {**pages, "faulty.html": Reader(f"<a href='{link}'>x</a>").seen}
+        assert dead_links(faulty) == [f"faulty.html: {link}"]
 
 
 @pytest.mark.page
@@ -504,13 +473,6 @@ def test_law_pages_refer_to_other_sites_only_in_links(pages):
         assert re.findall(r"cdn|jsdelivr|unpkg|thebe", text, re.IGNORECASE) == [], name
 
 
-@pytest.mark.page
-def test_law_types_are_shown_by_their_last_names():
-    signatures = "".join(page.read_text(encoding="utf-8") for page in (HTML / "chapters/api").glob("*.html"))
-    assert "Transformer" in signatures
-    assert re.findall(r"~\w+\.[\w.]*", signatures) == []
-
-
 def type_texts(page: str) -> list[str]:
     """Return the text of each type in a page's signatures, without tags."""
     found = re.findall(r'<em class="sig-param">(.*?)</em>', page, re.DOTALL)
@@ -520,11 +482,12 @@ def type_texts(page: str) -> list[str]:
 
 @pytest.mark.page
 def test_law_no_type_is_printed_twice():
-    pages = (HTML / "chapters/api").glob("*.html")
-    types = [text for page in pages for text in type_texts(page.read_text(encoding="utf-8"))]
+    signatures = "".join(page.read_text(encoding="utf-8") for page in (HTML / "chapters/api").glob("*.html"))
+    types = type_texts(signatures)
     assert any("Float[Tensor, '*batch queries d_k']" in text for text in types)
     assert [text for text in types if re.search(r"\b([A-Z]\w{2,})\1\b", text)] == []
     assert re.search(r"\b([A-Z]\w{2,})\1\b", "FloatFloat[TensorTensor")  # the pattern matches a repeated type
+    assert re.findall(r"~\w+\.[\w.]*", signatures) == []  # each type is shown by its last name
 
 
 @pytest.mark.page
@@ -550,16 +513,6 @@ def test_law_equations_and_exercises_are_numbered_by_chapter():
             found = re.findall(pattern, page)
             assert found == [f"{chapter}.{place}" for place in range(1, len(found) + 1)], name
             assert found
-
-
-@pytest.mark.page
-def test_law_every_chapter_has_a_slider():
-    chapters = [name for name in DOCUMENTS if re.match(r"chapters/\d\d_", name)]
-    still = [
-        name for name in chapters if "at-slider" not in (HTML / f"{name}.html").read_text(encoding="utf-8")
-    ]
-    assert chapters
-    assert still == []
 
 
 @pytest.mark.page

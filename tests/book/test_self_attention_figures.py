@@ -4,15 +4,10 @@ import pytest
 import torch
 
 from annotated_transformer.book import self_attention_figures as figures
-from annotated_transformer.book.figures import svg
-from annotated_transformer.book.palette import KEY, QUERY, VALUE
+from annotated_transformer.book.palette import VALUE
+from tests.drawings import texts
 
 WORDS = ["fox", "chased", "it", "tasty"]
-
-
-def texts(fig):
-    """Return the text of a drawing, in order."""
-    return [text.get_text() for ax in fig.axes for text in ax.texts]
 
 
 def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word():
@@ -35,7 +30,6 @@ def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word(
         (left, place["chased"], place["fox"]): pytest.approx(2.0),  # "it" reads fox, which reads this
     }  # but not what "chased" reads: no route leads from there to "it"
     assert "= fox" in texts(fig)
-    svg(fig)
 
 
 def test_law_the_three_roles_show_each_number_and_frame_the_row_and_the_column():
@@ -48,22 +42,16 @@ def test_law_the_three_roles_show_each_number_and_frame_the_row_and_the_column()
     assert {str(n) for n in range(1, 10)} | {str(n) for k in tall for row in k for n in row} <= set(found)
     assert {"$W^Q$", "$W^K$", "$W^V$", "query of street: its row (solid)"} <= set(found)
     frames = [p for p in fig.axes[0].patches if not p.get_fill() and p.get_linewidth() == 3]
-    (row, column) = frames
-    assert row.get_edgecolor()[:3] == pytest.approx(tuple(int(QUERY[i : i + 2], 16) / 255 for i in (1, 3, 5)))
-    assert column.get_edgecolor()[:3] == pytest.approx(
-        tuple(int(KEY[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    x, y = [t for t in fig.axes[0].texts if t.get_text() == "5"][1].get_position()  # in the weights
+    assert len(frames) == 2
+    assert all(
+        frame.get_window_extent().contains(*fig.axes[0].transData.transform((x, y))) for frame in frames
     )
-    middle = [t for t in fig.axes[0].texts if t.get_text() == "5"][1].get_position()  # in the weights
-    for frame in frames:
-        assert frame.get_x() < middle[0] < frame.get_x() + frame.get_width()
-        assert frame.get_y() < middle[1] < frame.get_y() + frame.get_height()
-    svg(fig)
 
 
 def test_law_the_cycle_figure_shows_the_inequality_that_each_word_needs():
     fig = figures.draw_circle(["rock", "scissors", "paper"], ["a", "b", "c"])
     assert {"rock\na > c", "scissors\nb > a", "paper\nc > b", "a", "b", "c"} == set(texts(fig))
-    svg(fig)
 
 
 def test_law_ratios_have_a_mark_for_each_head_in_the_column_of_their_layer():
@@ -73,7 +61,6 @@ def test_law_ratios_have_a_mark_for_each_head_in_the_column_of_their_layer():
     marks = [line for line in ax.lines if line.get_linestyle() == "None"]
     assert [list(line.get_ydata()) for line in marks] == [[1.0, 1.0], [0.8, 1.25]]
     assert [sum(line.get_xdata()) / 2 for line in marks] == pytest.approx([1, 2])
-    svg(fig)
 
 
 def test_law_a_map_of_a_sentence_has_the_same_words_on_both_sides():
@@ -81,4 +68,3 @@ def test_law_a_map_of_a_sentence_has_the_same_words_on_both_sides():
     (ax,) = fig.axes
     assert [label.get_text() for label in ax.get_xticklabels()] == WORDS
     assert [label.get_text() for label in ax.get_yticklabels()] == WORDS
-    svg(fig)

@@ -1,24 +1,25 @@
 """`run_command` shows a command and its output, or the reason for its failure."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from annotated_transformer.book import run_command
+from annotated_transformer.decoding.pretrained import pretrained_folder
 
 PROGRAM = "annotated-transformer"
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_law_a_command_is_shown_with_what_it_prints(tmp_path: Path):
-    folder = f"'{tmp_path}/a b'"
-    line = f"{PROGRAM} train --corpus toy --steps 1 --vocab-size 300 --out {folder} --threads 1"
-    line += " --num-layers 1 --d-model 8 --d-ff 8 --num-heads 1 --batch-tokens 64"
-    assert repr(run_command(line)) == f"```console\n$ {line}\n```"  # everything else goes to stderr
-    shown = repr(run_command(f"{PROGRAM} translate --model {folder} dog", shown="x"))
-    assert shown.startswith("```console\n$ x\n")
-    assert len(shown.splitlines()) == 4
-    assert (tmp_path / "a b" / "metrics.jsonl").exists()
+    model = tmp_path / "a b"
+    shutil.copytree(pretrained_folder("en-de"), model)
+    line = f"{PROGRAM} translate --model '{model}' --threads 1 'A dog.'"
+    first, command, translation, last = repr(run_command(line)).split("\n")
+    assert (first, command, last) == ("```console", f"$ {line}", "```")
+    assert translation.startswith("Ein Hund")
+    assert repr(run_command(line, shown="x")).split("\n")[1:3] == ["$ x", translation]
 
 
 @pytest.mark.message

@@ -21,9 +21,8 @@ def test_law_no_word_occurs_twice_or_in_both_languages():
     assert len(set(words)) == len(words) == 472
 
 
-@pytest.mark.parametrize("name", ["en-de", "de-en"])
-def test_law_each_word_is_one_token_of_the_shipped_models(name):
-    translator = Translator.from_pretrained(name)
+def test_law_each_word_is_one_token_of_a_shipped_model():
+    translator = Translator.from_pretrained("en-de")
     ids = token_ids(translator)
     for pair in WORD_PAIRS:
         for word in pair:

@@ -2,7 +2,6 @@
 
 import math
 
-import pytest
 import torch
 
 from annotated_transformer.book.checks.cross_attention import (
@@ -15,22 +14,14 @@ from annotated_transformer.book.checks.cross_attention import (
     check_two_sources,
 )
 from annotated_transformer.model.masks import padding_mask
-from tests.answers import assert_refused, assert_refused_as_empty, unanswered
+from tests.answers import faults
 
 
-def cross_attention(x, z, w_query, w_key, w_value, is_word, *, scale=None, masked=True, dim=-1):
-    scores = (x @ w_query) @ (z @ w_key).mT / (scale or math.sqrt(w_query.size(-1)))
+def cross_attention(x, z, w_query, w_key, w_value, is_word, *, masked=True):
+    scores = (x @ w_query) @ (z @ w_key).mT / math.sqrt(w_query.size(-1))
     if masked:
         scores = scores.masked_fill(~is_word[:, None], -math.inf)
-    return scores.softmax(dim=dim) @ (z @ w_value)
-
-
-def varied(**changes):
-    return lambda *inputs: cross_attention(*inputs, **changes)
-
-
-def self_attention(x, z, w_query, w_key, w_value, is_word):
-    return cross_attention(x, x, w_query, w_key, w_value, torch.ones(x.shape[:2], dtype=torch.bool))
+    return scores.softmax(dim=-1) @ (z @ w_value)
 
 
 def read_source(attend, x, memory, src, tgt):
@@ -58,36 +49,22 @@ def added(attend, x, first, second, first_mask, second_mask, weight=1.0):
     return weight * (attend(x, first, first, first_mask) + attend(x, second, second, second_mask))
 
 
-def unmasked_second(attend, x, first, second, first_mask, second_mask):
-    return two_sources(attend, x, first, second, first_mask, torch.ones_like(second_mask))
-
-
-RIGHT = {
-    check_rectangle: (dict(SHAPES),),
-    check_cross_attention: (cross_attention,),
-    check_read_source: (read_source,),
-    check_prepared: (prepare, step),
-    check_multiplications: (multiplications,),
-    check_two_sources: (two_sources,),
-}
-
-
-@pytest.mark.parametrize(("check", "answer"), RIGHT.items())
-def test_law_the_right_answer_passes(check, answer):
-    assert check(*answer).passed, repr(check(*answer))
+RIGHT = [
+    (check_rectangle, dict(SHAPES)),
+    (check_cross_attention, cross_attention),
+    (check_read_source, read_source),
+    (check_prepared, prepare, step),
+    (check_multiplications, multiplications),
+    (check_two_sources, two_sources),
+]
 
 
 WRONG = {
     "shapes: square weights": (check_rectangle, SHAPES | {"weights": (2, 8, 4, 4)}),
-    "shapes: transposed weights": (check_rectangle, SHAPES | {"weights": (2, 8, 7, 4)}),
     "shapes: keys of the target": (check_rectangle, SHAPES | {"keys": (2, 8, 4, 64)}),
     "shapes: the target's mask": (check_rectangle, SHAPES | {"mask": (2, 1, 1, 4)}),
     "shapes: as long as the source": (check_rectangle, SHAPES | {"output": (2, 7, 512)}),
-    "shapes: empty": (check_rectangle, SHAPES | {"output": ...}),
-    "cross: no mask": (check_cross_attention, varied(masked=False)),
-    "cross: not scaled": (check_cross_attention, varied(scale=1.0)),
-    "cross: over the target": (check_cross_attention, varied(dim=-2, masked=False)),
-    "cross: the target reads itself": (check_cross_attention, self_attention),
+    "cross: no mask": (check_cross_attention, lambda *inputs: cross_attention(*inputs, masked=False)),
     "cross: z and x change places": (check_cross_attention, lambda x, z, *rest: cross_attention(z, x, *rest)),
     "debug: the target's padding": (
         check_read_source,
@@ -108,36 +85,20 @@ WRONG = {
         lambda attend, x, memory, mask: attend(x, memory, memory, mask),
     ),
     "prepare: no mask": (check_prepared, prepare, lambda attend, x, pair, mask: step(attend, x, pair, None)),
-    "prepare: keys for values": (
-        check_prepared,
-        lambda attend, memory: prepare(attend, memory)[::-1],
-        step,
-    ),
     "cost: always once": (check_multiplications, lambda n, m, d, once: multiplications(n, m, d, True)),
     "cost: no output matrix": (
         check_multiplications,
         lambda n, m, d, once: multiplications(n, m, d, once) - n * d**2,
     ),
-    "cost: square scores": (
-        check_multiplications,
-        lambda n, m, d, once: multiplications(n, m, d, once) + n * (n - m) * d,
-    ),
     "two: the sum of two attentions": (check_two_sources, added),
     "two: their mean": (check_two_sources, lambda *inputs: added(*inputs, weight=0.5)),
-    "two: the second's padding is read": (check_two_sources, unmasked_second),
 }
 
 
-@pytest.mark.parametrize("case", WRONG.values(), ids=WRONG)
-def test_law_a_wrong_answer_is_rejected_with_an_explanation(case):
-    assert_refused(*case)
+WORDS = {
+    "prepare: projected at each step": "56 rows",
+}
 
 
-def test_law_an_empty_answer_is_reported_as_empty():
-    for check, answers in RIGHT.items():
-        assert_refused_as_empty(check, *({} if check is check_rectangle else unanswered for _ in answers))
-
-
-def test_law_the_verdict_counts_the_rows_that_were_projected():
-    check, *wrong = WRONG["prepare: projected at each step"]
-    assert "56 rows" in check(*wrong).message
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

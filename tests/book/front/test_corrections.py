@@ -1,19 +1,15 @@
 """The appendix of corrections has 66 rows, which link to the chapters and are linked from them."""
 
-import json
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from annotated_transformer.book.front.chapters import source_of
 from annotated_transformer.book.front.corrections import KINDS, correction_table, read_corrections
-from tests.small_book import render, write_book
 from tests.targets import CHAPTERS, HTML, ROOT, faults, rendered_faults, words_in_a_row
 
 ROWS = read_corrections(ROOT)
-IDS = [f"row-{row.number}" for row in ROWS]
 PAGE = (ROOT / "chapters" / "corrections.md").read_text("utf-8")
 TOPICS = re.findall(r"^```\{corrections\} (\S+)$", PAGE, re.MULTILINE)
 
@@ -29,14 +25,14 @@ def test_law_each_of_the_66_has_a_row():
     assert len({row.statement for row in ROWS}) == len({row.right for row in ROWS}) == 66
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
-def test_law_a_row_states_the_correction_and_links_to_existing_places(row):
-    assert row.kind in KINDS
-    assert row.statement.endswith("."), row.statement
-    assert row.right.endswith((".", ")")), row.right
-    assert 1 <= len(re.findall(r"[.?](?= |$)", row.right)) <= 4, row.right
-    assert "|" not in row.statement + row.right  # it would end the cell
-    assert faults(row) == []
+def test_law_a_row_states_the_correction_and_links_to_existing_places():
+    for row in ROWS:
+        assert row.kind in KINDS, row
+        assert row.statement.endswith("."), row
+        assert row.right.endswith((".", ")")), row
+        assert 1 <= len(re.findall(r"[.?](?= |$)", row.right)) <= 4, row
+        assert "|" not in row.statement + row.right, row  # it would end the cell
+        assert faults(row) == [], row
 
 
 def test_law_the_page_has_each_topic_once():
@@ -56,38 +52,9 @@ def test_law_a_table_has_a_line_for_each_row_and_names_its_kind():
 
 # The page, rendered.
 
-SMALL = """
-- number: 2
-  topic: stars
-  kind: wrong
-  statement: Stars are *fixed*.
-  right: They move by $v$.
-  shown: [1#claim-moves, "1#figure-1-1 a map", 1#eq-star]
-- {number: 1, topic: stars, kind: missing, statement: Stars., right: They burn., planned: 2}
-- {number: 3, topic: moons, kind: missing, statement: A moon., right: Ours., planned: 2}
-"""
-STARS = """
-- {number: 1, part: P, title: Looking, question: "Why?", file: chapters/01_looking}
-- {number: 2, part: P, title: Later, question: "When?", terms: []}
-"""
 
-
-def test_law_a_topic_renders_as_a_table_with_links(tmp_path: Path):
-    text = '<a class="at-claim" id="claim-moves"></a>✓ a star, moved: **2** (claimed: above 1)'
-    output = {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": text}}
-    equation = {"cell_type": "markdown", "metadata": {}, "source": "# Looking\n\n$$\nx\n$$ (eq-star)"}
-    cell = {"cell_type": "code", "metadata": {}, "source": "", "execution_count": 1, "outputs": [output]}
-    notebook = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [equation, cell]}
-    pages = {
-        "src/01_looking": "# Looking\n",
-        "01_looking.ipynb": json.dumps(notebook),
-        "planned.yml": STARS,
-        "corrections.yml": SMALL,
-        "corrections": "# Notes\n\n```{corrections} stars\n```\n",
-    }
-    rendered, warnings = render(write_book(tmp_path, pages, reader="myst_nb"))
-    assert warnings == ""
-    page = rendered["chapters/corrections.html"]
+def test_law_a_topic_renders_as_a_table_with_links(small_book: dict[str, str]):
+    page = small_book["chapters/corrections.html"]
     links = re.findall(r'href="(01_looking\.html#[^"]+)"[^>]*>(.*?)</a>', page)
     assert [(link, re.sub("<[^>]+>", "", text)) for link, text in links] == [
         ("01_looking.html#claim-moves", "a star, moved"),
@@ -112,22 +79,21 @@ WRITTEN = {n: source_of(ROOT, chapter.name) for n, chapter in CHAPTERS.items() i
 LINKED = {number: linked_topics(path.read_text("utf-8")) for number, path in WRITTEN.items()}
 
 
-@pytest.mark.parametrize("number", WRITTEN)
-def test_law_a_chapter_links_its_topics_in_the_appendix(number):
-    groups = {row.topic for row in ROWS for target in row.shown if target.chapter == number}
-    assert groups
-    assert LINKED[number], (
-        f"chapter {number}: end Common mistakes with “See also [what notes get wrong about …]"
-        f"(corrections.md#notes-TOPIC), in the appendix.”, where TOPIC is one of {sorted(groups)}"
-    )
-    assert LINKED[number] <= groups
+def test_law_a_chapter_links_its_topics_in_the_appendix():
+    for number, linked in LINKED.items():
+        groups = {row.topic for row in ROWS for target in row.shown if target.chapter == number}
+        assert linked, (
+            f"chapter {number}: end Common mistakes with “See also [what notes get wrong about …]"
+            f"(corrections.md#notes-TOPIC), in the appendix.”, where TOPIC is one of {sorted(groups)}"
+        )
+        assert linked <= groups, number
 
 
-@pytest.mark.parametrize("row", ROWS, ids=IDS)
-def test_law_a_row_is_linked_from_a_chapter_that_shows_it(row):
-    chapters = {target.chapter for target in row.shown} | {row.planned} - {0}
-    linking = {number for number in chapters if row.topic in LINKED.get(number, {row.topic})}
-    assert linking, f"none of the chapters {sorted(chapters)} links the group {row.topic}"
+def test_law_a_row_is_linked_from_a_chapter_that_shows_it():
+    for row in ROWS:
+        chapters = {target.chapter for target in row.shown} | {row.planned} - {0}
+        linking = {number for number in chapters if row.topic in LINKED.get(number, {row.topic})}
+        assert linking, f"none of the chapters {sorted(chapters)} links the group {row.topic}"
 
 
 def test_law_links_to_topics_count_only_under_common_mistakes():

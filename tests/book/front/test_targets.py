@@ -19,10 +19,9 @@ def row(*shown: str, planned: int = 0) -> Correction:
     return Correction(1, "code", "wrong", "A.", "B.", read_targets(shown), planned)
 
 
-@pytest.mark.parametrize("number", OFFERED)
-def test_law_each_claim_that_a_chapter_offers_says_what_it_measures(number):
-    found = claims(NOTEBOOKS[number])
-    assert set(found) == {anchor for anchor in OFFERED[number] if anchor.startswith("claim-")}
+def test_law_each_claim_that_a_chapter_offers_says_what_it_measures():
+    for number, offered in OFFERED.items():
+        assert set(claims(NOTEBOOKS[number])) == {name for name in offered if name.startswith("claim-")}
 
 
 def test_law_links_are_grouped_by_chapter():
@@ -75,12 +74,6 @@ def test_law_a_missing_target_is_reported():
         assert len(faults(row(planned=planned))) == 1, planned
     good = ["4#claim-mean", "4#figure-4-1", "4#eq-ratio", "4#ex-circle", "3#why-sqrt", "3#common-mistakes"]
     assert faults(row(*good)) == []
-
-
-def test_law_targets_are_checked_as_soon_as_their_chapter_is_written():
-    planned = [number for number, chapter in CHAPTERS.items() if not chapter.file]
-    assert all(faults(row(f"{number}#claim-mean")) == [] for number in planned)
-    assert all(faults(row(f"{number}#claim-nothing")) != [] for number in OFFERED)
 
 
 PAGE = (
