@@ -29,7 +29,7 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 STAGES := lint types unit messages fresh chapters-run render pages
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci chapters lab clean browser environment links downloads oldest newest mutate $(STAGES)
+.PHONY: help book serve test ci chapters lab clean browser environment links downloads oldest newest slow mutate $(STAGES)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8]'
@@ -56,7 +56,7 @@ serve:  ## serve the rendered book on this machine only
 	@$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
 
 # Later stages run even if one fails; the summary lists all of them.
-test: $(READY)  ## run all tests
+test: $(READY)  ## run the tests, in about ten minutes
 	@failed=; passed=; summary=; all=$$(date +%s); \
 	for stage in $(STAGES); do \
 	  echo; echo "=== $$stage"; start=$$(date +%s); \
@@ -69,8 +69,8 @@ test: $(READY)  ## run all tests
 	echo "make test: $$(($$(date +%s) - all)) s"; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
-ci: $(READY)  ## run what CI runs: all tests, and then the deliberate bugs
-	@$(MAKE) --no-print-directory test STAGES="$(STAGES) mutate"
+ci: $(READY)  ## run what CI runs: these tests, the slow ones, and the deliberate bugs
+	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow mutate"
 
 lint: $(READY)  ## check code and formatting (ruff), spelling (typos), workflows (zizmor), and settings (repo-review)
 	$(RUN) -m ruff check --output-format=concise .
@@ -83,7 +83,7 @@ types: $(READY)  ## run mypy in strict mode, less strict on the tests
 	$(RUN) -m mypy
 
 unit: browser  ## run the unit tests, checking all annotated shapes
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page" $(SHAPES)
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page and not slow" $(SHAPES)
 
 messages: browser  ## run the tests of error messages without the shape checker, as users do
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal -m message
@@ -116,7 +116,10 @@ downloads: $(READY)  ## download the published corpora from their sites to _buil
 	$(RUN) -m annotated_transformer download tatoeba --to _build/corpora
 
 pages: browser  ## test the rendered pages in a browser
-	$(PYTEST) -n $(JOBS) --dist worksteal -m page
+	$(PYTEST) -n $(JOBS) --dist worksteal -m "page and not slow"
+
+slow: browser  ## run the tests that take too long for `make test`, after rendering the book
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) -m slow $(SHAPES)
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py

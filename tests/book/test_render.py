@@ -516,6 +516,7 @@ def test_law_equations_and_exercises_are_numbered_by_chapter():
 
 
 @pytest.mark.page
+@pytest.mark.slow
 def test_law_rendering_twice_gives_the_same_book(tmp_path: Path):
     tool = str(Path(sys.executable).with_name("jupyter-book"))
     command = [tool, "build", ".", "--path-output", str(tmp_path), "-W", "-n", "--keep-going"]
