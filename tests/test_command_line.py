@@ -169,12 +169,18 @@ def test_law_a_signal_from_outside_saves_a_checkpoint(data: Path, tmp_path: Path
 
 
 def test_law_closing_the_output_early_is_not_an_error(trained: tuple[Path, str], tmp_path: Path):
-    (tmp_path / "lines").write_text("The dog sees the man.\n" * (3 * 128))  # printed 128 at a time
+    (tmp_path / "lines").write_text("The dog sees the man.\n" * (3 * 128))  # more than the pipe holds
     command = [*PROGRAM, "translate", "--model", str(trained[0])]
     with (
         (tmp_path / "lines").open() as lines,
         subprocess.Popen(
-            command, stdin=lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+            command,
+            stdin=lines,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            pipesize=4096,
+            env={**os.environ, "PYTHONUNBUFFERED": ""},
         ) as process,
     ):
         assert process.stdout.readline().endswith(b"\n")

@@ -128,7 +128,7 @@ def test_law_two_teachers_generate_pairs_and_the_student_starts_from_the_forward
         ("forward", "student"),
     ):
         pairs = ((learned[before][name], learned[after][name]) for name in learned[before])
-        assert 0 < max(float((one - other).abs().max()) for one, other in pairs) < 0.05  # two steps of 0.01
+        assert 0 < max(float((one - other).abs().max()) for one, other in pairs) < 0.02  # two steps of 0.01
     assert [found[name]["epochs"][-1]["step"] for name in ("bidirectional", "forward")] == [5, 7]
     assert found["forward"]["epochs"][0] == found["bidirectional"]["epochs"][0]  # the same training run
     cache = tmp_path / "backward" / "translations.json"

@@ -128,8 +128,14 @@ def test_law_fine_tuning_a_model_of_the_package_needs_no_sizes(
     assert "warning" not in capsys.readouterr().err
     ours, theirs = (checkpoint.load(place)[0] for place in (tmp_path / "out", pretrained_folder("en-de")))
     assert ours.config == dataclasses.replace(theirs.config, dropout=0.1)
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+def test_message_a_starting_model_of_other_languages(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     other = ["--source", "de", "--target", "en", "--d-model", "22"]
-    assert command_line.main([*arguments, "--out", str(tmp_path / "other"), *other]) == 2
+    arguments = ["train", "--data", str(tmp_path), "--start", "en-de", "--steps", "1", *other]
+    assert command_line.main([*arguments, "--out", str(tmp_path / "out")]) == 2
     warning, error = capsys.readouterr().err.splitlines()
     said = "warning: --start en-de was trained from en to de, and this run translates from de to en"
     assert warning == said
@@ -168,6 +174,7 @@ def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
         ('{"model": {"d_k": "7"}}', "has \"7\" as 'd_k' in 'model', which takes a whole number or null; "),
         ('{"model": {"norm": "mid"}}', 'has "mid" as \'norm\' in \'model\', which takes "post" or "pre"; '),
         ('{"training": {"bf16": 1}}', "has 1 as 'bf16' in 'training', which takes true or false; correct"),
+        ('{"training": {"max_lr": true}}', "has true as 'max_lr' in 'training', which takes a number or n"),
         (
             '{"training": {"max_lr": 1' + "0" * 400 + "}}",
             "has 1" + "0" * 400 + " as 'max_lr' in 'training', w",
@@ -189,13 +196,14 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
         ('{"training": {"warmup_steps": 0}}', "error: warmup_steps=0 is not a positive whole number; give"),
         ('{"model": {"d_model": 22}}', "error: d_model=22 does not split into num_heads=4 equal heads"),
         ('{"model": {"pad_id": 3}}', "error: pad_id=3 (see --config) is not that of the tokenizer, 0"),
+        (None, "settings.json is not a regular file; give another name"),
     ],
 )
 def test_message_settings_that_do_not_fit(
-    tmp_path: Path, text: str, sentence: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, text: str | None, sentence: str, capsys: pytest.CaptureFixture[str]
 ):
     file = tmp_path / "settings.json"
-    file.write_text(text)
+    file.mkdir() if text is None else file.write_text(text)
     for language in ("en", "de"):
         (tmp_path / f"train.{language}").write_text("A child\n")
     arguments = ["--config", str(file), "--data", str(tmp_path), "--out", str(tmp_path / "out")]

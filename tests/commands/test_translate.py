@@ -336,6 +336,12 @@ def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytes
         (["--seed", "0", "A"], "--seed has an effect only with --sample; add --sample, or leave --seed out"),
         (["--sample", "--beam", "2", "A"], "--beam is an option of search, and --sample draws; le"),
         (["--sample", "--nbest", "1", "A"], "--nbest is an option of search, and --sample dr"),
+        (["--sample", "--alpha", "0", "A"], "--alpha is an option of search, and --sample draws; leave"),
+        (
+            ["--sample", "--length-penalty", "plain", "A"],
+            "--length-penalty is an option of search, and --sam",
+        ),
+        (["--sample", "--seed", str(2**32), "A"], f"--seed {2**32}, of which PyTorch's generator would"),
         (["--sample", "--temperature", "0", "A"], "--temperature 0.0 is not a temperature, which is"),
         (["--sample", "--top-k", "0", "A"], "--top-k 0 keeps no token; for top-k, give a positive"),
         (["--sample", "--top-p", "2", "A"], "--top-p 2.0 is not in (0, 1], as top-p needs it; 1 keeps"),
