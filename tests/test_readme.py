@@ -1,11 +1,11 @@
 """The README is accurate: its code runs, and its commands and files exist."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from annotated_transformer.__main__ import main
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
@@ -44,12 +44,12 @@ def test_law_every_file_named_exists(document: str):
     assert [name for name in [*links, *folders] if not list(ROOT.glob(name.rstrip("/")))] == []
 
 
-def test_law_the_command_line_accepts_the_commands_shown():
+def test_law_the_command_line_accepts_the_commands_shown(capsys: pytest.CaptureFixture[str]):
     shell = "\n".join(blocks("sh"))
     commands = re.findall(r"^annotated-transformer (\w+)(.*)$", shell, re.MULTILINE)
-    names = ["translate", "translate", "download", "train", "evaluate", "translate"]
-    assert [command for command, _ in commands] == names
-    for command, rest in commands[1:]:
-        run = [sys.executable, "-m", "annotated_transformer", command, "--help"]
-        shown = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+    assert {"translate", "train", "evaluate"} <= {command for command, _ in commands}
+    for command, rest in commands:
+        with pytest.raises(SystemExit, match="0"):
+            main([command, "--help"])
+        shown = capsys.readouterr().out
         assert set(re.findall(r"--[\w-]+", rest)) <= set(re.findall(r"--[\w-]+", shown))

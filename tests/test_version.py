@@ -25,12 +25,9 @@ def imported_again() -> str:
     return runpy.run_path(str(ROOT / "annotated_transformer" / "__init__.py"))["__version__"]
 
 
-def test_law_the_version_is_that_of_pyproject():
+def test_law_the_version_comes_from_the_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     installed = importlib.metadata.version("annotated-transformer")
     assert annotated_transformer.__version__ == installed == PROJECT["version"]
-
-
-def test_law_the_version_comes_from_the_metadata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = tmp_path / "annotated_transformer-7.11.13.dist-info"
     folder.mkdir()
     text = "Metadata-Version: 2.1\nName: annotated-transformer\nVersion: 7.11.13\n"
@@ -56,19 +53,13 @@ def test_law_the_version_is_written_once():
     assert citation["version"] == PROJECT["version"]  # the format cannot refer to another file
 
 
-def test_law_the_command_line_names_itself_and_its_version(capsys: pytest.CaptureFixture[str]):
-    for option, start in (
-        ("--version", f"annotated-transformer {PROJECT['version']}\n"),
-        ("--help", "usage: annotated-transformer [-h] [--version]"),
-    ):
-        with pytest.raises(SystemExit) as ended:
-            command_line.main([option])
-        assert ended.value.code == 0
-        assert capsys.readouterr().out.startswith(start)
+def test_law_the_help_names_the_program(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="0"):
+        command_line.main(["--help"])
+    assert capsys.readouterr().out.startswith("usage: annotated-transformer [-h] [--version]")
 
 
-def test_law_the_console_script_is_the_command_line():
-    assert PROJECT["scripts"] == {SCRIPT.name: "annotated_transformer.__main__:main"}
+def test_law_the_console_script_prints_its_name_and_version():
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([SCRIPT, "--version"], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == f"annotated-transformer {PROJECT['version']}\n"

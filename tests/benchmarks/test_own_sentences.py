@@ -18,10 +18,6 @@ def test_law_only_the_training_pairs_are_cut():
     assert first_pairs(CORPUS, 10).splits == {"train": PAIRS[:10], "test": PAIRS}
 
 
-def test_law_each_model_has_its_own_folder():
-    assert len({case.name for case in CASES}) == len(CASES)
-
-
 def test_law_a_fine_tuned_model_has_the_shape_of_the_shipped_one():
     (small, _) = [case for case in CASES if case.fine_tuned]
     shipped = Translator.from_pretrained("en-de").model.config

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
-from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable
+from benchmarks.peers import Marian, TorchTransformer, comparable
 
 PEERS: list[type[nn.Module]] = [TorchTransformer]
 if importlib.util.find_spec("transformers"):
@@ -119,22 +119,3 @@ def test_law_a_peer_applies_dropout_at_the_same_places_as_our_model(
     sites = drawn(ours)
     assert drawn(kind(ours.config).double()) == sites
     assert len(sites) == 2 + 2 * (2 + 3)  # both embeddings, and each layer's sub-layers
-
-
-@pytest.mark.parametrize("size", ["toy", "tiny"])
-@pytest.mark.parametrize("kind", PEERS)
-def test_law_parameter_counts_match_ours_except_for_pytorchs_final_norms(
-    size: str, kind: Callable[..., nn.Module]
-):
-    config = comparable(size)
-
-    def count(model: nn.Module) -> int:
-        return sum(p.numel() for p in model.parameters() if p.requires_grad)
-
-    final_norms = 2 * 2 * config.d_model if kind is TorchTransformer else 0
-    assert count(kind(config)) == count(Transformer(config)) + final_norms
-
-
-def test_law_the_comparable_tiny_model_differs_only_in_attention_biases():
-    assert dataclasses.replace(comparable("tiny"), attention_bias=False) == SIZES["tiny"]
-    assert comparable("tiny").attention_bias

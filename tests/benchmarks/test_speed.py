@@ -45,12 +45,12 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..
 def test_law_the_training_benchmark_runs_to_completion(
     run: Callable[..., dict], capsys: pytest.CaptureFixture
 ):
-    options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 2 --seed 5"
+    options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 1 --seed 5"
     record = run(train.main, *options.split())
     result = record["results"]
     assert (record["seed"], record["machine"]["threads"]) == (5, 1)
     assert result["work"] == {"size": "toy", "batches": 2, "batch_tokens": 128, "pairs": 40, "seed": 5}
-    measured = {name for name, line in result["found"].items() if len(line.get("per_second", [])) == 2}
+    measured = {name for name, line in result["found"].items() if len(line.get("per_second", [])) == 1}
     assert len(measured) == 5
     absent = {name for name, line in result["found"].items() if "absent" in line}
     assert absent == {"HF MarianMTModel, float32", "HF MarianMTModel, bfloat16"}
@@ -61,7 +61,7 @@ def test_law_the_training_benchmark_runs_to_completion(
 
 @pytest.mark.usefixtures("quick_processes")
 def test_law_the_decoding_benchmark_runs_to_completion(run: Callable[..., dict]):
-    options = "--batch-sizes 1 3 --sentences 3 --steps 7 --rounds 2"
+    options = "--batch-sizes 1 3 --sentences 3 --steps 7 --rounds 1"
     record = run(decode.main, *options.split())
     assert list(record["results"]) == ["batch 1", "batch 3"]
     for name, batches in (("batch 1", 3), ("batch 3", 1)):
@@ -70,15 +70,6 @@ def test_law_the_decoding_benchmark_runs_to_completion(run: Callable[..., dict])
         assert result["found"]["CTranslate2"] == {"absent": "without ctranslate2, transformers"}
         assert set(result["ratios"]) == {"ours, FastKeyValueCache", "ours, KeyValueCache"}
     assert decode_table([record]).count("absent: without transformers |") == 2
-
-
-def test_law_every_process_creates_the_same_workload():
-    work = train.Work(size="toy", batches=3, batch_tokens=128, pairs=60, seed=7)
-    first, again = work.make(), work.make()
-    assert [batch.rows for batch in first] == [batch.rows for batch in again]
-    assert all(torch.equal(a.tgt, b.tgt) for a, b in zip(first, again, strict=True))
-    assert all(torch.equal(a, b) for a, b in zip(WORK.make(), WORK.make(), strict=True))
-    assert [len(src) for src in WORK.make()] == [3, 3]
 
 
 @pytest.mark.parametrize("makers", TWINS)
@@ -94,10 +85,6 @@ def test_oracle_contestants_with_the_same_weights_generate_the_same_tokens(
         assert torch.equal(first, again)
         assert first.shape == (3, 7)
         assert not (first == EOS_ID).any()
-
-
-def test_law_a_peer_without_a_cache_decodes_the_whole_workload():
-    assert decode.prepare(WORK, decode.torch_recomputing)() == 6
 
 
 def test_law_synthetic_lengths_have_the_distribution_of_multi30k():

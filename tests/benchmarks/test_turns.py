@@ -33,14 +33,6 @@ def test_law_speed_does_not_include_waiting_time():
     assert found["waiting"]["per_second"][0] > 10 * 7 / 0.3
 
 
-@pytest.mark.usefixtures("quick_processes")
-def test_law_an_absent_contestant_is_reported_and_the_others_still_run(tmp_path: Path):
-    absent = Contestant("c", partial(int, "never called"), needs=("json", "no_such_package"))
-    found = take_turns([absent, writing("a", tmp_path / "written")], rounds=1)
-    assert found["c"] == {"absent": "without no_such_package"}
-    assert len(found["a"]["per_second"]) == 1
-
-
 def test_law_a_ratio_is_the_median_of_the_per_round_ratios():
     found = {
         "ours, new": {"per_second": [50.0, 40.0, 30.0], "peak_mb": 1},

@@ -17,6 +17,7 @@ def tokenizer() -> Tokenizer:
 
 def test_law_the_last_epochs_are_kept_and_no_others(make_model, tmp_path: Path, tokenizer: Tokenizer):
     model = make_model(vocab_size=tokenizer.vocab_size)
+    assert epoch_checkpoints(tmp_path) == []
     for epoch in (7, 8):  # from an earlier run in this folder
         save_epoch(tmp_path, epoch, model, tokenizer, keep=3)
     (tmp_path / "epochs" / "notes").mkdir()
@@ -58,10 +59,6 @@ def test_message_a_file_in_place_of_the_epochs(tmp_path: Path):
     (tmp_path / "epochs").write_text("mine")
     with pytest.raises(ValueError, match="epochs is not a folder; move it away, or give another folder"):
         epoch_checkpoints(tmp_path)
-
-
-def test_law_a_folder_without_training_has_no_epoch_checkpoints(tmp_path: Path):
-    assert epoch_checkpoints(tmp_path) == []
 
 
 @pytest.mark.message

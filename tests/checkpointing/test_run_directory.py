@@ -33,15 +33,6 @@ class Stopped(BaseException):
 # Laws
 
 
-def test_law_saving_checkpoints_does_not_change_the_training_result(run: Run, tmp_path: Path):
-    with RunDirectory(tmp_path, seconds=0.0) as run_directory:
-        kept, reports = run(run_directory)
-    alone, expected = run(None)
-    assert same(kept, alone)
-    assert reports == expected
-    assert not same(kept, run(None, seed=1)[0])  # otherwise any training run would pass
-
-
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["saved at each step", "saved after epochs"])
 def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
@@ -51,7 +42,7 @@ def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
     with RunDirectory(tmp_path / "whole", seconds=seconds) as run_directory:
         expected, _ = run(run_directory, validation=validation)
     update = trainer.update
-    for last in range(STEPS):
+    for last in range(0, STEPS, 3):  # before each batch of an epoch
 
         def stop(state: TrainingState, *args: object, last: int = last) -> str:
             if state.progress.step == last:
@@ -89,10 +80,9 @@ def test_law_a_run_without_updates_may_be_replaced(run: Run, tmp_path: Path):
     assert same(again, found)
 
 
-@pytest.mark.parametrize("fast", [False, True])
-def test_law_a_finished_run_can_be_extended(run: Run, tmp_path: Path, fast: bool):
-    config = dataclasses.replace(BRIEF, fast=fast)
-    for steps in (4, 5, 11, STEPS):
+def test_law_a_finished_run_can_be_extended(run: Run, tmp_path: Path):
+    config = dataclasses.replace(BRIEF, fast=True)
+    for steps in (4, 5, STEPS):
         with RunDirectory(tmp_path) as run_directory:
             found, reports = run(run_directory, dataclasses.replace(config, steps=steps))
         assert reports[-1].step == read_progress(tmp_path).step == steps
@@ -152,110 +142,32 @@ def test_law_resuming_drops_the_metrics_of_lost_steps(run: Run, tmp_path: Path, 
     assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
 
 
-KILLS = """
-import os, signal, sys, threading, time
-from pathlib import Path
-import torch
-from tqdm import tqdm
-from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import read_progress
-from annotated_transformer.training.trainer import train
-
-torch.set_num_threads(1)
-tqdm.set_lock(threading.RLock())  # forks share the default lock: a child killed with it would block the next
-folder, kills, seconds, STEPS = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
-config = TrainingConfig(steps=STEPS, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
-shape = TransformerConfig(vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3)
-rng = torch.Generator().manual_seed(0)
-words = [torch.randint(4, 17, (i % 7 + 1,), generator=rng).tolist() for i in range(211)]
-pairs = [([*ids, 2], [1, *ids, 2]) for ids in words]
-
-def run(run_directory):
-    torch.manual_seed(0)
-    model = Transformer(shape)
-    train(model, pairs, config, generator=torch.Generator().manual_seed(0), run_directory=run_directory)
-    return model
-
-def kept(where):  # in its own process
-    with RunDirectory(where, seconds=seconds) as run_directory:
-        run(run_directory)
-
-expected = run(None).state_dict()
-steps, state = [], folder / "training.safetensors"
-
-def age():
-    return state.stat().st_mtime_ns if state.exists() else 0
-
-for number, delay in enumerate(torch.rand(kills).tolist()):
-    before = age()
-    child = os.fork()
-    if child == 0:
-        kept(folder)
-        os._exit(7)  # not killed
-    while number % 3 and age() == before:  # every third is killed whether or not it has saved
-        time.sleep(0.001)
-    time.sleep(0.03 * delay)
-    os.kill(child, signal.SIGKILL)
-    if os.waitpid(child, 0)[1] != signal.SIGKILL:
-        sys.exit("the training ended before the last kill")
-    with RunDirectory(folder) as run_directory:  # the state is readable at any time, and not locked
-        probe = TrainingConfig(**{**vars(config), "steps": 1})
-        if state.exists():
-            order = torch.Generator().manual_seed(0)
-            train(Transformer(shape), pairs, probe, generator=order, run_directory=run_directory)
-        steps.append(run_directory.step)
-with RunDirectory(folder, seconds=1e9) as run_directory:
-    found = run(run_directory).state_dict()
-assert all(torch.equal(found[name], expected[name]) for name in expected), "other weights"
-print(*steps)
-"""
-
-
-@pytest.mark.parametrize(("kills", "seconds", "steps"), [(23, 0.0, 601), (11, 0.03, 307)])
-def test_law_a_killed_run_gives_the_same_model_when_resumed(
-    tmp_path: Path, kills: int, seconds: float, steps: int
-):
-    command = [sys.executable, "-c", KILLS, *map(str, (tmp_path, kills, seconds, steps))]
-    run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
-    assert run.returncode == 0, run.stderr
-    found = [int(step) for step in run.stdout.split()]
-    assert len(found) == kills
-    assert found == sorted(found)
-    assert len(set(found)) > kills / 2  # otherwise the kills came before any progress
-    assert 0 < found[-1] < steps
-
-
 # Messages
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"config": dataclasses.replace(BRIEF, batch_tokens=59)}, "batch_tokens was 53 and is 59"),
-        ({"seed": 1}, "seed was 0 and is 1"),
-        ({"identity": {"tokenizer": "ef"}}, "tokenizer was ab and is ef"),
-        ({"identity": {"tokenizer": "ab", "corpus": "cd"}}, "corpus was not given and is cd"),
-        ({"pairs": 29}, "pairs is not the same"),
-        ({"d_ff": 15}, "d_ff was 14 and is 15"),
-    ],
-)
-def test_message_the_state_of_another_training_run(
-    run: Run, tmp_path: Path, copy_pairs, make_model, change: dict[str, object], sentence: str
-):
-    with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as run_directory:
-        expected, _ = run(run_directory)
-    pairs = copy_pairs(change.pop("pairs", 23))
-    d_ff, identity = change.pop("d_ff", 14), change.pop("identity", {"tokenizer": "ab"})
-    other = Run(lambda: make_model(d_ff=d_ff), pairs)
-    message = f"safetensors is the state of another training run: {sentence}; resume with the settings that"
-    with RunDirectory(tmp_path, identity=identity) as run_directory, pytest.raises(ValueError, match=message):
-        other(run_directory, **change)
-    with RunDirectory(tmp_path, identity={"tokenizer": "ab"}) as run_directory:
-        assert same(run(run_directory)[0], expected)  # and the state is still there
+def test_message_the_state_of_another_training_run(run: Run, tmp_path: Path, copy_pairs, make_model):
+    config, identity = dataclasses.replace(BRIEF, steps=1), {"tokenizer": "ab"}
+    more = dataclasses.replace(config, steps=2)
+    with RunDirectory(tmp_path, identity=identity) as run_directory:
+        run(run_directory, config)
+    for sentence, other, given, known in (
+        ("batch_tokens was 53 and is 59", run, {"config": dataclasses.replace(more, batch_tokens=59)}, {}),
+        ("seed was 0 and is 1", run, {"seed": 1}, {}),
+        ("tokenizer was ab and is ef", run, {}, {"tokenizer": "ef"}),
+        ("corpus was not given and is cd", run, {}, {"corpus": "cd"}),
+        ("pairs is not the same", Run(make_model, copy_pairs(29)), {}, {}),
+        ("d_ff was 14 and is 15", Run(lambda: make_model(d_ff=15), run.pairs), {}, {}),
+    ):
+        message = f"safetensors is the state of another training run: {sentence}; resume with the settings"
+        with (
+            RunDirectory(tmp_path, identity=identity | known) as run_directory,
+            pytest.raises(ValueError, match=message),
+        ):
+            other(run_directory, **{"config": more, **given})
+    with RunDirectory(tmp_path, identity=identity) as run_directory:
+        found, _ = run(run_directory, more)  # the state is still there
+    assert same(found, run(None, more)[0])
 
 
 @pytest.mark.message
@@ -314,7 +226,7 @@ def test_message_two_runs_in_one_folder(run: Run, tmp_path: Path):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("failing", [1, 3, 11, 13])  # the calls in between sync the folder
+@pytest.mark.parametrize("failing", [1, 11])  # the calls in between sync the folder
 def test_message_a_full_disk_leaves_the_last_state(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
 ):
@@ -391,9 +303,6 @@ def test_message_divergence_at_the_first_step_does_not_claim_a_saved_state(
 @pytest.mark.message
 @pytest.mark.parametrize("name", ["metrics.jsonl", STATE, "training.lock"])
 def test_message_a_fifo_in_the_folder(run: Run, tmp_path: Path, name: str):
-    with RunDirectory(tmp_path) as run_directory:
-        run(run_directory)
-    (tmp_path / name).unlink()
     os.mkfifo(tmp_path / name)
     message = rf"{name} is not a regular file; move it away, or give another folder"
     with pytest.raises(ValueError, match=message), RunDirectory(tmp_path) as run_directory:

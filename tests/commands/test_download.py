@@ -80,10 +80,3 @@ def test_message_a_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureF
     place = tmp_path / "file" / "multi30k"
     sentence = f"error: cannot make the folder {place} (Not a directory); give another\n"
     assert capsys.readouterr().err.endswith(sentence)
-
-
-@pytest.mark.message
-def test_message_an_unknown_corpus(capsys: pytest.CaptureFixture[str]):
-    with pytest.raises(SystemExit, match="2"):
-        command_line.main(["download", "toy", "--to", "data"])
-    assert "invalid choice: 'toy' (choose from" in capsys.readouterr().err

@@ -23,16 +23,13 @@ OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, d_model=
     ("message", "expected"),
     [
         ("max_lr=3.0 is too high; give 1e-3", "--max-lr 3.0 is too high; give 1e-3"),
-        ("give a smaller max_lr, or d_model.", "give a smaller --max-lr, or --d-model."),
         ("steps=None and minutes=None: no end", "no --steps and no --minutes: no end"),
         ("(steps=-1): too few steps", "(--steps -1): too few steps"),
-        ("beam_size=0 keeps nothing", "--beam 0 keeps nothing"),
         ("give source='en', or another", "give --source en, or another"),
         ("positions='learned' or d_k=3", "positions='learned' or d_k=3"),  # not options of this command
         ("text 1 ('d_model=7 is') and \"max_lr\"", "text 1 ('d_model=7 is') and \"max_lr\""),
         ("/runs/max_lr/model, max_lr/3, d_model.json", "/runs/max_lr/model, max_lr/3, d_model.json"),
         ("PyTorch's d_model=7 and the seed's", "PyTorch's --d-model 7 and the seed's"),
-        ("max_lr was 1 and is 2", "--max-lr was 1 and is 2"),
         ("source was en and is de, beam was False", "--source was en and is de, --beam was False"),
         ("give folder=FOLDER, a folder", "give --data FOLDER, a folder"),
     ],

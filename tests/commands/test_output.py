@@ -31,7 +31,7 @@ def test_message_the_reader_closed_the_standard_output(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(
     ("encoding", "line"),
-    [("ascii", b"Stra\\xdfe \\u2192"), ("latin-1", b"Stra\xdfe \\u2192"), ("utf-8", "Straße →".encode())],
+    [("latin-1", b"Stra\xdfe \\u2192"), ("utf-8", "Straße →".encode())],
 )
 def test_law_characters_the_terminal_cannot_encode_are_escaped(
     encoding: str, line: bytes, monkeypatch: pytest.MonkeyPatch

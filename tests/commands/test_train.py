@@ -17,6 +17,8 @@ from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training import recipe
 from annotated_transformer.training.config import TrainingConfig
 
+TEXTS = {"en": "A {} b.\n", "de": "Ein {} „d“.\n"}
+
 
 class Seen:
     """The arguments of the last call to `train`."""
@@ -46,13 +48,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Write a small Tatoeba, also as `train.en` and `train.de`."""
-    pairs = [(f"A {i} b.", f"Ein {i} „d“.") for i in range(1009)]
-    lines = "".join(f"{en}\t{de}\n" for en, de in pairs)
-    (tmp_path / "deu.txt").write_text(lines, encoding="utf-8")
-    for language, texts in zip(("en", "de"), zip(*pairs, strict=True), strict=True):
-        text = "".join(f"{line}\n" for line in texts)
-        (tmp_path / f"train.{language}").write_text(text, encoding="utf-8")
+    for language, text in TEXTS.items():
+        lines = "".join(text.format(i) for i in range(211))
+        (tmp_path / f"train.{language}").write_text(lines, encoding="utf-8")
     return tmp_path
 
 
@@ -61,38 +59,31 @@ def begin(data: Path, *options: str) -> None:
     assert command_line.main([*arguments, "--steps", "1"]) == 130
 
 
-@pytest.mark.parametrize(
-    ("options", "settings"),
-    [
-        ([], {"fast": True, "bf16": False, "batch_tokens": 2048}),
-        (["--no-fast"], {"fast": False}),
-        (["--fast", "--bf16", "--max-lr", "0.01"], {"fast": True, "bf16": True, "max_lr": 0.01}),
-        (["--batch-tokens", "53", "--warmup-steps", "7"], {"batch_tokens": 53, "warmup_steps": 7}),
-        (["--label-smoothing", "0.3"], {"label_smoothing": 0.3, "warmup_steps": 200, "max_lr": 3e-3}),
-        (["--no-bf16"], {"label_smoothing": 0.1, "bf16": False, "steps": 1, "minutes": None}),
-    ],
-)
-def test_law_options_set_the_config(data: Path, seen: Seen, options: list[str], settings: dict[str, object]):
-    begin(data, "--device", "cpu", *options)
-    assert {name: getattr(seen.config, name) for name in settings} == settings
+def test_law_the_defaults(data: Path, seen: Seen):
+    begin(data, "--device", "cpu")
+    settings = {"batch_tokens": 2048, "warmup_steps": 200, "max_lr": 3e-3, "label_smoothing": 0.1}
+    assert seen.config == TrainingConfig(**settings, steps=1, minutes=None, fast=True, bf16=False)
+    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
     assert next(seen.model.parameters()).device == torch.device("cpu")
+    assert seen.run_directory.seconds == 180
+    assert seen.run_directory.identity["bidirectional"] == 0
+    assert "compile" not in seen.run_directory.identity
+    assert seen.compiled == []
 
 
-@pytest.mark.parametrize(("options", "seconds"), [([], 180), (["--save-minutes", "7"], 420)])
-def test_law_save_minutes_are_converted_to_seconds(
-    data: Path, seen: Seen, options: list[str], seconds: float
-):
-    begin(data, *options)
-    assert seen.run_directory.seconds == seconds
-
-
-def test_law_the_number_of_threads_is_the_given_one(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
-    asked: list[int] = []
-    monkeypatch.setattr(torch, "set_num_threads", asked.append)
-    begin(data)
-    assert asked == []  # PyTorch's default is kept
-    begin(data, "--threads", "3")
-    assert asked == [3]
+def test_law_options_set_the_config_the_shape_and_the_identity_of_the_run(data: Path, seen: Seen):
+    settings = {"batch_tokens": 53, "warmup_steps": 7, "max_lr": 0.01, "label_smoothing": 0.3}
+    shape = {"num_layers": 1, "d_model": 22, "d_ff": 7, "num_heads": 11, "dropout": 0.0, "norm": "pre"}
+    fields = settings | shape
+    options = [word for name in fields for word in (f"--{name.replace('_', '-')}", str(fields[name]))]
+    more = ["--no-fast", "--bf16", "--save-minutes", "7", "--bidirectional", "2", "--compile"]
+    begin(data, *options, *more, "--device", "cpu")
+    assert seen.config == TrainingConfig(**settings, steps=1, fast=False, bf16=True)
+    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
+    assert seen.run_directory.seconds == 420
+    assert seen.run_directory.identity["bidirectional"] == 2
+    assert seen.run_directory.identity["compile"] == "yes"
+    assert seen.compiled == [seen.model]
 
 
 def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
@@ -109,32 +100,6 @@ def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatc
     begin(data, "--device", "cuda", "--fast")
     assert asked == [None, "cuda"]
     assert seen.config.fast
-
-
-def test_law_compiling_changes_the_identity_of_a_run(data: Path, seen: Seen):
-    begin(data)
-    plain = seen.run_directory.identity
-    assert seen.compiled == []
-    begin(data, "--compile")
-    assert seen.compiled == [seen.model]
-    assert seen.run_directory.identity == plain | {"compile": "yes"}
-
-
-def test_law_the_first_epochs_are_trained_in_both_directions_on_request(data: Path, seen: Seen):
-    begin(data)
-    assert seen.run_directory.identity["bidirectional"] == 0
-    begin(data, "--bidirectional", "2")
-    assert seen.run_directory.identity["bidirectional"] == 2
-
-
-def test_law_the_model_has_the_given_shape(data: Path, seen: Seen):
-    begin(data)
-    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
-    begin(data, "--num-layers", "1", "--d-model", "22", "--d-ff", "7", "--num-heads", "11", "--dropout", "0")
-    shape = {"num_layers": 1, "d_model": 22, "d_ff": 7, "num_heads": 11, "dropout": 0.0}
-    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
-    begin(data, "--norm", "pre")
-    assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1, norm="pre")
 
 
 def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path: Path):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,20 @@ def feed(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "stdin", (tmp_path / "stdin").open(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("options", [[], ["--sample"], ["--nbest", "1"]])
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Return a function that calls `translate` with arguments, and returns what it printed."""
+
+    def run(*arguments: str) -> str:
+        assert command_line.main(["translate", *arguments]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        return out
+
+    return run
+
+
+@pytest.mark.parametrize("options", [[], ["--sample"], ["--beam", "2", "--nbest", "2"]])
 def test_law_each_input_line_gives_one_output_line(
     options: list[str],
     folder: Path,
@@ -48,18 +62,20 @@ def test_law_each_input_line_gives_one_output_line(
             Translator, "nbest", lambda self, texts, n, **_: [[ranked(text)] for text in texts]
         )
         assert command_line.main(["translate", "--model", str(folder), *options]) == 0
-    score = "-0.5000\t" if "--nbest" in options else ""
-    expected = ["<b>a</b>", "A\\x0bB\\x1b[2J\\u2028C", "Two"]
-    assert capsys.readouterr().out.split("\n") == [*(score + line for line in expected), ""]
+    said = capsys.readouterr().out.split("\n")
+    expected = ["<b>a</b>", "A\\x0bB\\x1b[2J\\u2028C", "Two", ""]
+    if "--nbest" in options:  # two lines for each, though only one hypothesis was found
+        assert said[::2] == [*(f"-0.5000\t{line}" for line in expected[:-1]), ""]
+        assert said[1::2] == [""] * 3
+    else:
+        assert said == expected
 
 
-def test_law_the_default_model_is_the_packaged_one(pretrained: Path, capsys: pytest.CaptureFixture[str]):
-    said = []
-    for model in ([], ["--pretrained", "en-de"], ["--model", str(pretrained)]):
-        assert command_line.main(["translate", *model, "Two dogs.", "A child"]) == 0
-        said.append(capsys.readouterr().out)
-    assert said[0] == said[1] == said[2]
-    assert said[0].splitlines() == Translator.from_folder(pretrained).translate(["Two dogs.", "A child"])
+def test_law_the_default_model_is_the_packaged_one(pretrained: Path, say: Callable[..., str]):
+    texts = ["Two dogs.", "A child"]
+    said = say(*texts)
+    assert said.splitlines() == Translator.from_folder(pretrained).translate(texts)
+    assert say("--pretrained", "en-de", *texts) == say("--model", str(pretrained), *texts) == said
 
 
 ODD = {
@@ -76,28 +92,13 @@ ODD = {
 
 
 @pytest.mark.usefixtures("pretrained")
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_law_any_text_gives_one_line_without_control_characters(
-    text: str, capsys: pytest.CaptureFixture[str]
-):
-    assert command_line.main(["translate", "Two dogs."]) == 0
-    alone = capsys.readouterr().out
-    assert command_line.main(["translate", text, "Two dogs."]) == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert out.count("\n") == 2
-    assert out.endswith(f"\n{alone}")  # the other text is not affected
-    assert {c for c in out if unicodedata.category(c) == "Cc"} == {"\n"}
-
-
-@pytest.mark.usefixtures("pretrained")
-def test_law_texts_that_are_the_same_after_cleaning_have_the_same_translation(
-    capsys: pytest.CaptureFixture[str],
-):
-    assert command_line.main(["translate", 'Two "dogs".', " Two\u00a0\u200b “dogs”.\n", "Two dogs."]) == 0
-    plain, curly, other = capsys.readouterr().out.splitlines()
-    assert plain == curly
-    assert plain != other
+def test_law_any_text_gives_one_line_without_control_characters(say: Callable[..., str]):
+    alone = say("Two dogs.")
+    for name, text in ODD.items():
+        said = say(text, "Two dogs.")
+        assert said.count("\n") == 2, name
+        assert said.endswith(f"\n{alone}"), name  # the other text is not affected
+        assert {c for c in said if unicodedata.category(c) == "Cc"} == {"\n"}, name
 
 
 @pytest.mark.message
@@ -108,9 +109,7 @@ def test_law_texts_that_are_the_same_after_cleaning_have_the_same_translation(
         (["--beam", "0", "A"], "--beam 0 keeps no hypothesis"),
         (["--beam", "2", "--alpha", "-1", "A"], "--alpha -1.0 would reward short targets; give 0"),
         (["A" * 50], "has 51 tokens with EOS, and this model has positions for 37; split it"),
-        (["dog " * 10_000], "has 40001 tokens with EOS, and this model has positions for 37"),
         (["A", "A" * 50], "argument 2 ('A"),
-        (["A" * 50], "split it into shorter sentences; or give --skip-bad to leave such lines blank"),
         (["a\udcff"], "argument 1 is not UTF-8 (byte 2 is 0xff); convert it to UTF-8; or give --skip-bad"),
         (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); choose one"),
     ],
@@ -127,17 +126,16 @@ def test_message_a_user_error_is_one_sentence(
 
 
 @pytest.mark.usefixtures("pretrained")
-@pytest.mark.parametrize("data", [b"\n", b"\n\n", b" \nTwo dogs.\n\n\xc2\xa0\r\n\nA child\n\n"])
+@pytest.mark.parametrize("data", [b"\n", b" \nTwo dogs.\n\n\xc2\xa0\r\n\nA child\n\n"])
 def test_law_blank_lines_stay_where_they_are(
-    data: bytes, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    data: bytes, say: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
-    said = iter(capsys.readouterr().out.splitlines())
+    said = iter(say("Two dogs.", "A child").splitlines())
     feed(data, monkeypatch, tmp_path)
     with sys.stdin:
-        assert command_line.main(["translate"]) == 0
+        found = say()
     expected = [next(said) if line.strip() else "" for line in data.decode().splitlines()]
-    assert capsys.readouterr() == ("".join(f"{line}\n" for line in expected), "")
+    assert found == "".join(f"{line}\n" for line in expected)
 
 
 @pytest.mark.usefixtures("pretrained")
@@ -154,8 +152,6 @@ def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(
     second, fifth = err.splitlines()
     assert second.startswith("skipped: the standard input, line 2 ('AAA")
     assert fifth.startswith("skipped: the standard input, line 5 is not UTF-8 (byte 3 is 0xf6)")
-    assert command_line.main(["translate", "--skip-bad", "A" * 50, "Two dogs."]) == 0
-    assert capsys.readouterr().out == f"\n{two}\n"
 
 
 @pytest.mark.message
@@ -164,14 +160,17 @@ def test_message_all_bad_lines_are_in_one_report(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     for bad, more in ((10, None), (13, "and 3 more")):
-        feed((b"Two dogs.\n" + b"A" * 50 + b"\n") * bad, monkeypatch, tmp_path)
+        feed((b"Two dogs.\n" + b"A" * 50 + b"\n") * (bad - 1) + b"\n\xff\n", monkeypatch, tmp_path)
         with sys.stdin:
             assert command_line.main(["translate"]) == 2
         out, err = capsys.readouterr()
         assert out == ""  # not even the good lines, nor those before the first bad one
         lines = err.removesuffix("; or give --skip-bad to leave such lines blank\n").splitlines()
+        assert lines[0].startswith("error: the standard input, line 2 ('AAAA")
         assert lines[10:] == ([] if more is None else [more])
         assert [int(line.split("line ")[1].split()[0]) for line in lines[:10]] == list(range(2, 21, 2))
+        last = "the standard input, line 20 is not UTF-8 (byte 1 is 0xff); convert it"
+        assert lines[9].startswith(last) == (more is None)
 
 
 @pytest.mark.usefixtures("pretrained")
@@ -203,22 +202,13 @@ def test_law_translations_are_printed_before_the_next_are_made(
     assert seen.splitlines() == [f"<{line}>" for line in lines]
 
 
-@pytest.mark.parametrize(
-    ("signal_", "status", "word"),
-    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
-)
 @pytest.mark.usefixtures("pretrained")
 def test_law_translations_before_a_signal_are_printed(
-    signal_: int,
-    status: int,
-    word: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
         if len(texts) < TOGETHER:
-            os.kill(os.getpid(), signal_)
+            os.kill(os.getpid(), signal.SIGINT)
             time.sleep(60)
         return texts
 
@@ -226,8 +216,8 @@ def test_law_translations_before_a_signal_are_printed(
     feed(b"dog\n" * (TOGETHER + 1), monkeypatch, tmp_path)
     before = [signal.getsignal(number) for number in SIGNALS]
     with sys.stdin:
-        assert command_line.main(["translate"]) == status
-    assert capsys.readouterr() == ("dog\n" * TOGETHER, f"{word}\n")
+        assert command_line.main(["translate"]) == 130
+    assert capsys.readouterr() == ("dog\n" * TOGETHER, "interrupted\n")
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
 
@@ -242,19 +232,19 @@ def test_message_stdin_is_closed(capsys: pytest.CaptureFixture[str], monkeypatch
     assert command_line.main(["translate", "Two dogs."]) == 0
 
 
-def test_law_arguments_and_files_are_utf_8_in_every_locale(folder: Path, tmp_path: Path):
-    program = "import sys; from annotated_transformer.__main__ import main; sys.exit(main())"
-    command = [sys.executable, "-c", program, "translate", "--model", str(folder), "Zwölf"]
-    said = []
-    for changes in ({}, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}):
-        done = subprocess.run(command, env={**os.environ, **changes}, capture_output=True, check=False)
-        assert (done.returncode, done.stderr) == (0, b"")
-        said.append(done.stdout)
-    utf_8, ascii_ = said
-    assert ascii_.decode("ascii") == utf_8.decode().encode("ascii", "backslashreplace").decode()
-    assert ascii_ != utf_8
-    subprocess.run([*command, "--output", tmp_path / "out"], env={**os.environ, **changes}, check=True)
-    assert (tmp_path / "out").read_bytes() == utf_8
+def test_law_arguments_and_files_are_utf_8_in_every_locale(
+    folder: Path, tmp_path: Path, say: Callable[..., str]
+):
+    said = say("--model", str(folder), "Zwölf")
+    program = "import sys; from annotated_transformer.__main__ import main; out, *arguments = sys.argv[1:]; "
+    program += "sys.exit(main(arguments) or main([*arguments, '--output', out]))"
+    command = [sys.executable, "-c", program, tmp_path / "out", "translate", "--model", folder, "Zwölf"]
+    ascii_ = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(command, env={**os.environ, **ascii_}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode("ascii") == said.encode("ascii", "backslashreplace").decode()
+    assert not said.isascii()
+    assert (tmp_path / "out").read_text("utf-8") == said
 
 
 @pytest.mark.message
@@ -262,46 +252,6 @@ def test_message_model_and_pretrained_are_mutually_exclusive(capsys: pytest.Capt
     with pytest.raises(SystemExit, match="2"):
         command_line.main(["translate", "--model", "m", "--pretrained", "en-de", "A"])
     assert "argument --pretrained: not allowed with argument --model" in capsys.readouterr().err
-
-
-@pytest.mark.message
-@pytest.mark.usefixtures("pretrained")
-def test_message_all_problems_are_in_one_report(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
-    feed(b"One\n\xff\nTwo\n" + b"A" * 50 + b"\n", monkeypatch, tmp_path)
-    with sys.stdin:
-        assert command_line.main(["translate"]) == 2
-    first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("error: the standard input, line 2 is not UTF-8 (byte 1 is 0xff)")
-    assert second.startswith("the standard input, line 4 ('AAAA")
-    assert second.endswith("; or give --skip-bad to leave such lines blank")
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b"", "nothing to translate; give a text, such as"),
-        (b"One\n\n" + b"A" * 50 + b"\nTwo\n", "the standard input, line 3 ('AAAA"),
-        (b"One\nZ\xc3\xb6w\xf6lf\n", "the standard input, line 2 is not UTF-8 (byte 5 is 0xf6); convert it"),
-    ],
-)
-@pytest.mark.usefixtures("pretrained")
-def test_message_lines_that_cannot_be_translated(
-    data: bytes,
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-):
-    feed(data, monkeypatch, tmp_path)
-    with sys.stdin:
-        assert command_line.main(["translate"]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(f"error: {sentence}")
-    assert err.count("\n") == 1
 
 
 @pytest.fixture
@@ -312,20 +262,17 @@ def lines(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_file_is_translated_to_a_file(lines: Path, capsys: pytest.CaptureFixture[str]):
-    assert command_line.main(["translate", "Two dogs.", "", "A child"]) == 0
-    said = capsys.readouterr().out
+def test_law_a_file_is_translated_to_a_file(lines: Path, say: Callable[..., str]):
+    said = say("Two dogs.", "", "A child")
     assert said.count("\n") == 3
     out = lines.with_name("out")
     for before in (None, "older " * 99):
         if before is not None:
             out.write_text(before)
-        assert command_line.main(["translate", "--input", str(lines), "--output", str(out)]) == 0
-        assert capsys.readouterr() == ("", "")
+        assert say("--input", str(lines), "--output", str(out)) == ""
         assert out.read_text("utf-8") == said
-    assert command_line.main(["translate", "--input", str(lines)]) == 0
-    assert capsys.readouterr().out == said
-    assert command_line.main(["translate", "--input", str(lines), "--output", os.devnull]) == 0
+    assert say("--input", str(lines)) == said
+    assert say("--input", str(lines), "--output", os.devnull) == ""
 
 
 @pytest.mark.usefixtures("pretrained")
@@ -375,14 +322,11 @@ def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytes
             ["--input", "in", "--output", "nowhere/out"],
             "--output nowhere/out cannot be written: there is no folder nowhere; make it, or give another",
         ),
-        (["--alpha", "1", "A"], "--alpha has an effect only on beam search; give --beam 2 or more, or leave"),
         (
             ["--length-penalty", "gnmt", "A"],
             "--length-penalty has an effect only on beam search; give --beam",
         ),
         (["--input", "folder"], "--input folder is not a regular file; give another name"),
-        (["--input", "fifo"], "--input fifo is not a regular file; give another name"),
-        (["--output", "folder", "A"], "--output folder is not a regular file; give another name"),
         (["--output", "fifo", "A"], "--output fifo is not a regular file; give another name"),
         (
             ["--nbest", "3", "A"],
@@ -393,7 +337,6 @@ def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytes
             "--nbest 0 is not a number of hypotheses; give a whole",
         ),
         (["--temperature", "2", "A"], "--temperature has an effect only with --sample; add --sample, or"),
-        (["--top-k", "2", "A"], "--top-k has an effect only with --sample; add --sample, or leave --top-k o"),
         (["--seed", "0", "A"], "--seed has an effect only with --sample; add --sample, or leave --seed out"),
         (["--sample", "--beam", "2", "A"], "--beam is an option of search, and --sample draws; le"),
         (["--sample", "--nbest", "1", "A"], "--nbest is an option of search, and --sample dr"),
@@ -427,13 +370,11 @@ def test_message_options_that_do_not_fit(
     assert lines.read_text() == "Two dogs.\n\nA child\n"
 
 
-def test_law_nbest_prints_log_probability_and_text(folder: Path, capsys: pytest.CaptureFixture[str]):
-    where = ["translate", "--model", str(folder), "--beam", "3", "--length-penalty", "plain"]
+def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[..., str]):
+    where = ["--model", str(folder), "--beam", "3", "--length-penalty", "plain"]
     texts = ["Two dogs.", "", "A child"]
-    assert command_line.main([*where, *texts]) == 0
-    best = capsys.readouterr().out.splitlines()
-    assert command_line.main([*where, "--nbest", "2", *texts]) == 0
-    out = capsys.readouterr().out.splitlines()
+    best = say(*where, *texts).splitlines()
+    out = say(*where, "--nbest", "2", *texts).splitlines()
     assert len(out) == 6
     assert out[2:4] == ["", ""]
     found = Translator.from_folder(folder).nbest(["Two dogs."], 2, beam_size=3, length_penalty=PlainLength())
@@ -442,14 +383,12 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, capsys: pytest.
 
 
 def test_law_nbest_with_one_hypothesis_is_divided_by_the_length_penalty(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, say: Callable[..., str]
 ):
-    where = ["translate", "--model", str(folder), "--nbest", "1", "--alpha", "0", "Two dogs."]
-    assert command_line.main(where) == 0
-    (one,) = Translator.from_folder(folder).nbest(
-        ["Two dogs."], 1, beam_size=1, length_penalty=GnmtLength(0.0)
-    )[0]
-    assert capsys.readouterr().out == f"{one.log_prob:.4f}\t{one.text}\n"
+    said = say("--model", str(folder), "--nbest", "1", "--alpha", "0", "Two dogs.")
+    search = {"beam_size": 1, "length_penalty": GnmtLength(0.0)}
+    ((one,),) = Translator.from_folder(folder).nbest(["Two dogs."], 1, **search)
+    assert said == f"{one.log_prob:.4f}\t{one.text}\n"
 
 
 class Terminal(io.TextIOWrapper):
@@ -517,10 +456,7 @@ def test_law_a_progress_bar_never_shares_the_terminal_with_translations(
 
 
 @pytest.mark.usefixtures("pretrained")
-@pytest.mark.parametrize("command", ["translate", "evaluate"])
-def test_law_the_model_is_on_the_given_device(
-    command: str, lines: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_law_the_model_is_on_the_given_device(say: Callable[..., str], monkeypatch: pytest.MonkeyPatch):
     asked, found = [], []
 
     def take(name: str | None) -> torch.device:
@@ -533,50 +469,43 @@ def test_law_the_model_is_on_the_given_device(
 
     monkeypatch.setattr(shared, "take_device", take)
     monkeypatch.setattr(Translator, "translate", translate)
-    for language in ("en", "de"):
-        lines.with_name(f"test.{language}").write_text("A child\n")
-    given = ["A child"] if command == "translate" else ["--split", "test", "--data", str(lines.parent)]
-    assert command_line.main([command, *given]) == 0
-    assert command_line.main([command, *given, "--device", "cuda"]) == 0
+    say("A child")
+    say("A child", "--device", "cuda")
     assert asked == ["cpu", "cuda"]
     assert found == [torch.device("meta")] * 2
 
 
 @pytest.mark.usefixtures("pretrained")
 def test_law_a_text_is_translated_sentence_by_sentence(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    say: Callable[..., str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
-    assert command_line.main(["translate", "Two dogs.", "Dr. A man is sleeping."]) == 0
-    two, man = capsys.readouterr().out.splitlines()
+    two, man = say("Two dogs.", "Dr. A man is sleeping.").splitlines()
     long = "Two dogs.  Dr. A man is sleeping. Two dogs."
-    assert command_line.main(["translate", long, "", "Two dogs."]) == 0
-    assert capsys.readouterr().out == f"{two} {man} {two}\n\n{two}\n"
+    assert say(long, "", "Two dogs.") == f"{two} {man} {two}\n\n{two}\n"
     monkeypatch.setattr(sys, "stdin", Terminal(long.encode()))
     assert command_line.main(["translate"]) == 0
     assert capsys.readouterr().out == f"{two} {man} {two}\n"
     short = "Two dogs. A child"
-    assert command_line.main(["translate", "--no-split", short]) == 0
-    whole = capsys.readouterr().out
+    whole = say("--no-split", short)
     assert whole == f"{Translator.from_pretrained().translate([short])[0]}\n"
-    assert command_line.main(["translate", short]) == 0
-    assert capsys.readouterr().out != whole
-    assert command_line.main(["translate", "--beam", "2", "--nbest", "1", short]) == 0
+    assert say(short) != whole
     best = Translator.from_pretrained().translate([short], beam_size=2)
-    assert capsys.readouterr().out.split("\t")[1] == f"{best[0]}\n"
+    assert say("--beam", "2", "--nbest", "1", short).split("\t")[1] == f"{best[0]}\n"
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_sentence_that_is_too_long_affects_only_its_text(capsys: pytest.CaptureFixture[str]):
-    assert command_line.main(["translate", "Two dogs."]) == 0
-    two = capsys.readouterr().out
+def test_law_a_sentence_that_is_too_long_affects_only_its_text(
+    say: Callable[..., str], capsys: pytest.CaptureFixture[str]
+):
+    two = say("Two dogs.")
     long = f"Two dogs. {'A' * 50}. {'B' * 50}."
     assert command_line.main(["translate", "--skip-bad", "Two dogs.", long, "Two dogs."]) == 0
     out, err = capsys.readouterr()
     assert out == f"{two}\n{two}"
     assert err.startswith("skipped: argument 2 ('AAAA")
     assert err.count("\n") == 1
-    assert command_line.main(["translate", "Two dogs. " * 20]) == 0  # together, they would be too long
-    assert capsys.readouterr().out == " ".join([two.strip()] * 20) + "\n"
+    together = "Two dogs. " * 20  # which would be too long as one sentence
+    assert say(together) == " ".join([two.strip()] * 20) + "\n"
 
 
 @pytest.mark.parametrize(
@@ -584,7 +513,6 @@ def test_law_a_sentence_that_is_too_long_affects_only_its_text(capsys: pytest.Ca
     [
         ([], "en"),
         (["--pretrained", "de-en"], "de"),
-        (["--model", "folder"], "en"),
         (["--model", "folder", "--source", "fr"], "fr"),
         (["--pretrained", "de-en", "--source", "cs"], "cs"),
     ],
