@@ -1,6 +1,6 @@
 """How the tests of the exercise checks judge a chapter's answers.
 
-A module `tests/book/checks/test_….py` lists them at its top level: a check, and what it is called with.
+A module `tests/book/exercises/test_….py` lists them at its top level: a check, and what it is called with.
 
     RIGHT = [(check_softmax, softmax), (check_pointers, pointers, draw_batch)]
     WRONG = {
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from annotated_transformer.book.checks.verdict import Verdict
+from annotated_transformer.book.exercises.verdict import Verdict
 
 Check = Callable[..., Verdict]
 NEEDED = 2  # plausible wrong answers for each check

@@ -3,7 +3,7 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.figures import check_legible
+from annotated_transformer.book.drawing.figures import check_legible
 
 
 def texts(fig: Figure) -> list[str]:

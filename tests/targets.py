@@ -6,10 +6,10 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-from annotated_transformer.book.front.chapters import read_chapters
-from annotated_transformer.book.front.corrections import Correction
-from annotated_transformer.book.front.syllabus import Statement
-from annotated_transformer.book.front.targets import sections
+from annotated_transformer.book.site.front.chapters import read_chapters
+from annotated_transformer.book.site.front.corrections import Correction
+from annotated_transformer.book.site.front.syllabus import Statement
+from annotated_transformer.book.site.front.targets import sections
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html" / "chapters"

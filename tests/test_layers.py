@@ -52,14 +52,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
     **dict.fromkeys(DECODING, (*BELOW, *DECODING)),
     **dict.fromkeys(("interop", "interop.*"), ("config", *MODEL, "interop.*")),
-    "book": ("*",),
-    "book.*": ("*",),
+    **dict.fromkeys(("book", "book.*"), (*BELOW, *TRAINING, *DECODING, "book", "book.*")),
     "commands": TOGETHER,
-    "commands.curves": (*TOGETHER, "book.*"),  # draws figures
+    "commands.curves": (*TOGETHER, "book.drawing.*"),
     "commands.*": TOGETHER,
     "__main__": ("*",),
 }
-TOP = ("book", "book.*", "commands", "commands.*", "__main__")  # only these may import each other
+TOP = ("book", "book.*", "commands", "commands.*", "__main__")  # nothing below imports these
 CAN_RUN_CODE = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "torch.load", "torch.save"}
 
 

@@ -22,14 +22,14 @@ def add_curves_options(command: argparse.ArgumentParser) -> None:
 def curves_command(options: argparse.Namespace) -> None:
     """Plot loss, learning rate, gradient norm and health of a training run, and describe the plot."""
     try:
-        from annotated_transformer.book.curves import (
+        from annotated_transformer.book.drawing.curves import (
             describe_curves,
             draw_curves,
             read_reports,
             read_schedule,
         )
-        from annotated_transformer.book.figures import svg
-        from annotated_transformer.book.palette import PAPER
+        from annotated_transformer.book.drawing.figures import svg
+        from annotated_transformer.book.drawing.palette import PAPER
     except ModuleNotFoundError as error:
         raise ValueError(
             f"drawing needs {error.name}, which is not installed; pip install 'annotated-transformer[book]'"

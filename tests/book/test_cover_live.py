@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from annotated_transformer.book.explorer import bundle, first_frame
-from annotated_transformer.book.front import cover
+from annotated_transformer.book.site.front import cover
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving
 from tests.axe import violations

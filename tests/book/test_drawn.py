@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.book import new_figure, show_figure, show_slider
-from annotated_transformer.book.figures import digest, words_digest
+from annotated_transformer.book.drawing.figures import digest, words_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))

@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, Page, Route
 from annotated_transformer.book.explorer import bundle, first_frame, frame_page
 from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
 from annotated_transformer.book.explorer.frame_page import explorer_page
-from annotated_transformer.book.front.chapters import read_chapters
-from annotated_transformer.book.front.picture import LEAST
+from annotated_transformer.book.site.front.chapters import read_chapters
+from annotated_transformer.book.site.front.picture import LEAST
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving

@@ -10,8 +10,8 @@ from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page
 from sphinx.application import Sphinx
 
-from annotated_transformer.book import sphinx_explorer
 from annotated_transformer.book.explorer import bundle
+from annotated_transformer.book.site import explorer_page as sphinx_explorer
 from tests.axe import violations
 from tests.explorer_pages import ADDRESS, FOCUSED, IDLE, pages, ready, resize
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from annotated_transformer.book.explorer import bundle
 from annotated_transformer.book.explorer.frame_page import explorer_page
-from annotated_transformer.book.front.chapters import read_chapters
+from annotated_transformer.book.site.front.chapters import read_chapters
 from tests.deliberate_bugs import wrong_scripts
 from tests.explorer_pages import (
     EXPLAINED,

@@ -3,8 +3,8 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from annotated_transformer.book.front.chapters import defined_terms, read_chapters
-from annotated_transformer.book.front.directives import NO_TERMS, Terms
+from annotated_transformer.book.site.front.chapters import defined_terms, read_chapters
+from annotated_transformer.book.site.front.directives import NO_TERMS, Terms
 from tests.small_book import TERMS
 
 ROOT = Path(__file__).resolve().parents[2]

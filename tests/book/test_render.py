@@ -24,9 +24,9 @@ from sphinx.errors import ExtensionError
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle, exercise_title
 
 import annotated_transformer
-from annotated_transformer.book import palette
-from annotated_transformer.book.rendering import docstrings, fonts, formulas, numbers, questions, themes
-from annotated_transformer.book.rendering import pages as framing
+from annotated_transformer.book.drawing import palette
+from annotated_transformer.book.site.rendering import docstrings, fonts, formulas, numbers, questions, themes
+from annotated_transformer.book.site.rendering import pages as framing
 from tests.colors import contrast, variables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +42,8 @@ APP = Mock(spec=Sphinx)
 
 # Called by Sphinx, or used by one chapter for drawing; `python -m` is documented by its --help.
 WITHOUT_REFERENCE = re.compile(
-    r"annotated_transformer\.book\.(sphinx_\w+|rendering\.\w+|front\.\w+|explorer\.(?!figure)\w+|\w+_figures)"
+    r"annotated_transformer\.book\.(site\.[\w.]+|explorer\.(?!figure)\w+|"
+    r"drawing\.(?!(figures|palette|boxes|matrices|model_map|attention_map|curves|corpus_sizes)$)\w+)"
 )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sphinx.errors import ExtensionError
 
-from annotated_transformer.book.rendering.vendored import MANIFESTS, package_root, verified_files
+from annotated_transformer.book.site.rendering.vendored import MANIFESTS, package_root, verified_files
 
 ROOT = Path(__file__).resolve().parents[2]
 FONTS = ROOT / "annotated_transformer" / "book" / "static" / "fonts"

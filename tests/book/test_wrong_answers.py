@@ -7,12 +7,12 @@ from pathlib import Path
 
 import jupytext
 
-from annotated_transformer.book.checks import expect, judge
+from annotated_transformer.book.exercises import expect, judge
 from tests.answers import faults
 
 ROOT = Path(__file__).resolve().parents[2]
-CHECKS = sorted((ROOT / "annotated_transformer" / "book" / "checks").glob("*.py"))
-MODULES = sorted((Path(__file__).parent / "checks").glob("test_*.py"))
+CHECKS = sorted((ROOT / "annotated_transformer" / "book" / "exercises").glob("*.py"))
+MODULES = sorted((Path(__file__).parent / "exercises").glob("test_*.py"))
 
 
 def checks():
@@ -33,7 +33,7 @@ def test_law_every_exercise_has_a_check_of_the_package():
     for path in sorted((ROOT / "chapters" / "src").glob("*.md")):
         cells = [cell for cell in jupytext.read(path, fmt="md:myst").cells if cell.cell_type == "code"]
         code = "\n".join(cell.source for cell in cells)
-        modules = re.findall(r"\bbook\.checks(?:\.| import )(\w+)", code)
+        modules = re.findall(r"\bbook\.exercises(?:\.| import )(\w+)", code)
         for cell in cells:
             if "exercise" in cell.metadata.get("tags", []):
                 names = re.findall(r"\bcheck_\w+(?=\()", cell.source)

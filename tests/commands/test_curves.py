@@ -9,7 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.book import curves
+from annotated_transformer.book.drawing import curves
 from annotated_transformer.checkpointing.run_directory import METRICS
 
 LINE = (

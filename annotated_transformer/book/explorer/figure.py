@@ -13,16 +13,8 @@ from matplotlib.patches import FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 from torch import Tensor
 
-from annotated_transformer.book.explorer.first_frame import (
-    DIRECTION,
-    LANGUAGES,
-    SENTENCE,
-    likeliest_tokens,
-    plain,
-)
-from annotated_transformer.book.figures import anchor, check_words, heading, image, new_canvas, svg
-from annotated_transformer.book.page import Page
-from annotated_transformer.book.palette import (
+from annotated_transformer.book.drawing.figures import anchor, check_words, heading, image, new_canvas, svg
+from annotated_transformer.book.drawing.palette import (
     INK,
     KEY,
     KEY_TEXT,
@@ -33,6 +25,14 @@ from annotated_transformer.book.palette import (
     QUERY,
     QUERY_TEXT,
 )
+from annotated_transformer.book.explorer.first_frame import (
+    DIRECTION,
+    LANGUAGES,
+    SENTENCE,
+    likeliest_tokens,
+    plain,
+)
+from annotated_transformer.book.page import Page
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import Kind, attention_maps
 from annotated_transformer.text.batching import Batch

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from annotated_transformer.book.explorer.first_frame import FILE, LANGUAGES, SPECIAL, continues, plain
-from annotated_transformer.book.front.picture import LEAST, aside, reads
+from annotated_transformer.book.site.front.picture import LEAST, aside, reads
 
 HELP_LOG_PROB = (  # as in ui/words.js
     "The log-probability adds up the logarithms of the probabilities of all tokens; "

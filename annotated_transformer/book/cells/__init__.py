@@ -1,0 +1,1 @@
+"""What the chapters' cells call: claims, source listings, sliders, interactive figures, commands."""

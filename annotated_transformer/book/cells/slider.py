@@ -1,0 +1,71 @@
+"""A figure with a slider that works without a kernel, both in the book's page and in a notebook."""
+
+import json
+from collections.abc import Callable, Sequence
+from html import escape
+from importlib.resources import files
+from typing import TypeVar
+
+from matplotlib.figure import Figure
+
+from annotated_transformer.book.drawing.figures import (
+    anchor,
+    check_words,
+    data_uri,
+    digest,
+    heading,
+    image,
+    map_mark,
+    map_script,
+    svg,
+)
+from annotated_transformer.book.page import Page
+
+T = TypeVar("T")
+
+
+def show_slider(
+    draw: Callable[[T], Figure],
+    values: Sequence[T],
+    *,
+    name: str,
+    number: str,
+    title: str,
+    alt: Callable[[T], str],
+    caption: str,
+    start: T | None = None,
+) -> Page:
+    """Draw one frame for each of `values` and show them behind a slider called `name`, `start` first.
+
+    Without a script (a notebook that is not trusted yet, a printout) the start frame is an ordinary figure.
+    `number`, `title`, `alt` and `caption` are those of `show_figure`.
+
+    Raises:
+        ValueError: There are fewer than two values, `start` is not one of them, or a frame cannot be shown.
+    """
+    if len(values) < 2:
+        raise ValueError(f"values={list(values)} gives nothing to move between; give two or more")
+    if start is not None and start not in values:
+        raise ValueError(f"start={start!r} is not one of values={list(values)}; choose one of them")
+    first = 0 if start is None else values.index(start)
+    alts = [alt(value) for value in values]
+    for words in alts:
+        check_words(number, title, words, caption)
+    drawings = [svg(draw(value)) for value in values]
+    frames = [
+        {"value": str(value), "alt": words, "drawn": digest(drawing, words), "image": data_uri(drawing)}
+        for value, words, drawing in zip(values, alts, drawings, strict=True)
+    ]
+    data = json.dumps({"name": name, "start": first, "frames": frames}, ensure_ascii=False)
+    data = data.replace("</", "<\\/")  # so that the alt text cannot end the script
+    script = files(__package__).joinpath("slider.js").read_text("utf-8")
+    html = (
+        f'<figure class="at-figure at-slider" id="{anchor(number)}"{map_mark(drawings[first])}>'
+        f"{heading(number, title)}"
+        f'<div class="at-stage">{image(drawings[first], alts[first])}</div>'
+        f"<figcaption>{escape(caption)}</figcaption>"
+        f'<script type="application/json" class="at-frames">{data}</script>'
+        f"<script>\n{script}</script>{map_script(drawings[first])}</figure>"
+    )
+    lines = [f"{name} {value}: {words}" for value, words in zip(values, alts, strict=True)]
+    return Page("\n\n".join([f"Figure {number}. {title}", *lines, caption]), html)

@@ -1,0 +1,143 @@
+"""The drawings of the chapter on scaled dot-product attention."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.matrices import Numbers, cell, column, draw_matrix, draw_operator, row
+from annotated_transformer.book.drawing.palette import (
+    FIRST,
+    INK,
+    KEY,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    QUERY,
+    SECOND,
+    VALUE,
+)
+
+Reading = tuple[Sequence[float], Sequence[float]]  # weights of one query, and the output
+
+
+def draw_readings(readings: Mapping[str, Reading], *, asking: int, features: Sequence[str]) -> Figure:
+    """Draw what one word of each sentence reads, as arrows as wide as the weights, and the vector it gets.
+
+    `readings` maps a sentence to the weights and the output of its word number `asking`.
+    """
+    fig, ax = new_canvas(14.0, 6.1 * len(readings))
+    for number, (sentence, (weights, output)) in enumerate(reversed(list(readings.items()))):
+        y, words = 6.1 * number, sentence.split()
+        target = draw_box(ax, 5.9, y + 0.35, 2.9, 1.1, f"new {words[asking]}", color=OUTPUT)
+        for place, (word, weight) in enumerate(zip(words, weights, strict=True)):
+            role = QUERY if place == asking else NEUTRAL
+            box = draw_box(ax, 0.2 + 3.15 * place, y + 4.3, 2.9, 1.1, word, color=role)
+            end = target.top[0] + 0.7 * (place - 1), target.top[1]
+            ax.plot(
+                *zip(box.bottom, end, strict=True), color=VALUE, lw=max(0.6, 11 * weight), marker="", ls="-"
+            )
+            middle = (box.bottom[0] + end[0]) / 2, (box.bottom[1] + end[1]) / 2
+            plate = {"facecolor": "#FEFEFE", "edgecolor": "none", "pad": 1.5}
+            ax.text(*middle, f"{weight:.2f}", ha="center", va="center", bbox=plate)
+        vector = draw_matrix(
+            ax, 10.3, y + 0.45, [list(output)], color=OUTPUT, columns=features, size=(1.75, 0.9)
+        )
+        draw_arrow(ax, target, vector)
+    return fig
+
+
+def draw_products(
+    matrices: Mapping[str, Numbers],
+    *,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    features: Sequence[str],
+    lit: tuple[int, int],
+) -> Figure:
+    """Draw attention as two products of matrices, with one score and one output followed through.
+
+    `matrices` holds Q, K, products (of the two), weights, V and output; `lit` is a query and a key.
+    """
+    fig, ax = new_canvas(14.0, 14.2)
+    i, j = lit
+    keys_as_columns = list(zip(*_lines(matrices["K"]), strict=True))
+    narrow, wide = (0.76, 0.9), (1.27, 0.9)
+
+    def draw(x: float, y: float, part: str, color: str, **look: Any) -> Box:
+        look = {"size": wide, "name": part, **look}
+        return draw_matrix(ax, x, y, matrices[part.strip("$")], color=color, **look)
+
+    draw(1.75, 9.0, "$Q$", QUERY, rows=queries, axes=("", "d_k"), highlight=[row(i)], size=narrow)
+    draw_operator(ax, 5.13, 9.9, "×")
+    draw_matrix(
+        ax,
+        5.45,
+        8.1,
+        keys_as_columns,
+        color=KEY,
+        name=r"$K^\top$",
+        columns=keys,
+        highlight=[column(j)],
+        size=wide,
+    )
+    draw_operator(ax, 9.72, 9.9, "=")
+    scores = draw(10.15, 9.0, "products", NEUTRAL, name=r"$QK^\top$", columns=keys, highlight=[cell(i, j)])
+    weights = draw(
+        1.75, 1.9, "weights", NEUTRAL, rows=queries, columns=keys, highlight=[row(i)], size=(1.42, 0.9)
+    )
+    turn, down = 6.6, weights.top[0]
+    ax.plot([scores.bottom[0]] * 2, [scores.bottom[1] - 0.95, turn], color=INK, lw=1.5, ls="-", marker="")
+    ax.plot([scores.bottom[0], down], [turn] * 2, color=INK, lw=1.5, ls="-", marker="")
+    draw_arrow(ax, (down, turn), (down, weights.top[1] + 1.75))
+    ax.text(1.9, turn + 0.2, "divide by √$d_k$,\nsoftmax of each row", ha="left", va="bottom", color=MUTED)
+    draw_operator(ax, 6.4, 2.8, "×")
+    draw(6.8, 1.45, "$V$", VALUE, columns=features, highlight=[column(0)])
+    draw_operator(ax, 9.8, 2.8, "=")
+    draw(10.2, 1.9, "output", OUTPUT, columns=features, highlight=[cell(i, 0)], size=(1.7, 0.9))
+    return fig
+
+
+def draw_width_effect(widths: Sequence[int], panels: Mapping[str, Mapping[bool, Sequence[float]]]) -> Figure:
+    """Draw quantities over the width d_k, divided by its root (True) and not divided (False)."""
+    fig, _ = new_figure(len(panels), 1, height=3.0 * len(panels))
+    looks: dict[bool, dict[str, Any]] = {
+        True: {"marker": "o", "color": FIRST, "linestyle": "-"},
+        False: {"marker": "s", "color": SECOND, "linestyle": "--"},
+    }
+    names = {True: "divided by √$d_k$", False: "not divided"}
+    for ax, (label, series) in zip(fig.axes, panels.items(), strict=True):
+        for divided, numbers in series.items():
+            ax.plot(widths, numbers, **looks[divided])
+            highest = numbers[2] >= max(other[2] for other in series.values())
+            place, offset = (2, 10) if highest else (1, -30)  # above its line, or below it
+            spot = widths[place], numbers[place]
+            side = "left" if highest else "center"
+            ax.annotate(names[divided], spot, (0, offset), textcoords="offset points", ha=side)
+        top = max(max(numbers) for numbers in series.values())
+        ax.set(xscale="log", ylabel=label, ylim=(0, 1.25 * top))
+        ax.set_xticks(widths, [str(width) for width in widths])
+        ax.minorticks_off()
+    fig.axes[-1].set_xlabel("width of queries and keys, $d_k$")
+    fig.align_ylabels()
+    return fig
+
+
+def draw_sorted_weights(divided: Sequence[float], undivided: Sequence[float]) -> Figure:
+    """Draw the mean weight of the best key, the second best, and so on, divided and not divided."""
+    fig, ax = new_figure(height=3.4)
+    places = range(1, len(divided) + 1)
+    ax.bar([p - 0.2 for p in places], list(divided), 0.4, color=FIRST)
+    ax.bar([p + 0.2 for p in places], list(undivided), 0.4, color=SECOND, hatch="///", edgecolor="#ffffff")
+    ax.set(ylim=(0, 1), xlabel="keys, best match first", ylabel="mean weight")
+    ax.set_xticks([1, 4, 8, 12, 16])
+    ax.text(16.4, 0.86, "plain: divided by √$d_k$", ha="right", color=INK)
+    ax.text(16.4, 0.72, "hatched: not divided", ha="right", color=INK)
+    return fig
+
+
+def _lines(numbers: Numbers) -> Sequence[Sequence[float | int | str]]:
+    lines: Sequence[Sequence[float | int | str]] = numbers.tolist() if hasattr(numbers, "tolist") else numbers
+    return lines

@@ -1,0 +1,333 @@
+"""The curves of a training run: the loss, the learning rate, the gradient norm, and the health metrics."""
+
+import json
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from safetensors import SafetensorError, safe_open
+
+from annotated_transformer.book.drawing.figures import WIDTH, new_figure, show_figure
+from annotated_transformer.book.drawing.palette import FIRST, NEUTRAL, SECOND
+from annotated_transformer.book.page import Page
+from annotated_transformer.checkpointing.run_directory import METRICS
+from annotated_transformer.checkpointing.training_state import STATE
+from annotated_transformer.text.lines import decode_lines
+from annotated_transformer.training.metrics import EpochMetrics
+from annotated_transformer.training.schedule import learning_rate
+
+Schedule = Callable[[int], float]
+
+CAPTION = (
+    "Markers are epochs, or every few epochs of a long run; the shaded steps are the warm-up. The training "
+    "loss includes label smoothing and dropout and the validation loss neither, so compare each curve only "
+    "with itself. An encoder cosine near 1 means that the encoder returns almost the same vector at each "
+    "position; a cross-attention entropy near 1 means that the decoder reads all source tokens about equally."
+)
+
+
+class Panel(NamedTuple):
+    """One part of the figure: its title, its height in inches, and the names of the numbers that it shows."""
+
+    title: str
+    height: float
+    names: tuple[str, ...]
+
+
+PANELS = (
+    Panel("Loss (nats per token)", 1.6, ("training_loss", "validation_loss")),
+    Panel("Learning rate", 0.95, ("lr",)),
+    Panel("Gradient norm", 0.7, ("gradient_norm",)),
+    Panel("Health (near 1 is bad)", 1.0, ("encoder_cosine", "cross_attention_entropy")),
+)
+LABELS = {
+    "training_loss": "training loss",
+    "validation_loss": "validation loss",
+    "lr": "learning rate",
+    "gradient_norm": "gradient norm",
+    "encoder_cosine": "encoder cosine",
+    "cross_attention_entropy": "cross-attention entropy",
+}
+SHORT = {  # beside the end of a line; the panel's title gives the rest
+    "training loss": "training",
+    "validation loss": "validation",
+    "encoder cosine": "cosine",
+    "cross-attention entropy": "entropy",
+}
+LOOKS: tuple[dict[str, Any], ...] = (
+    {"color": FIRST, "linestyle": "-", "marker": "o"},
+    {"color": SECOND, "linestyle": "--", "marker": "s"},
+)
+MARKS = 12  # roughly, per line: one for each of many epochs would merge into a band
+SAMPLES = 200  # of the schedule
+
+LEFT, RIGHT, ABOVE, BELOW = 0.74, 1.44, 0.4, 0.56  # inches around a panel; its title is above
+LINE = 0.21  # inches between two lines of text
+
+
+class Curve(NamedTuple):
+    """The values of one number, and the steps at which they were reported."""
+
+    label: str
+    steps: list[int]
+    values: list[float]
+
+    def summary(self) -> str:
+        """Return the first and the last value in a few words."""
+        if len(self.values) == 1:
+            return f"{self.label} {self.values[0]:.3g}"
+        return f"{self.label} from {self.values[0]:.3g} to {self.values[-1]:.3g}"
+
+    def description(self) -> str:
+        """Return the first, last, lowest and highest value with their steps."""
+        at = [f"{value:.3g} at step {step}" for step, value in zip(self.steps, self.values, strict=True)]
+        if len(at) == 1:
+            return f"{self.label}: {at[0]}."
+        low, high = (at[self.values.index(end(self.values))] for end in (min, max))
+        return f"{self.label}: from {at[0]} to {at[-1]}, lowest {low}, highest {high}."
+
+
+def plot_curves(
+    reports: list[EpochMetrics], *, number: str, title: str | None = None, schedule: Schedule | None = None
+) -> Page:
+    """Show the curves of a training run as a numbered figure with a text alternative.
+
+    The reports are those that `train` returned or that `read_reports` found in a run's folder. A `schedule`
+    gives the learning rate at each step, between the reports as well: see `read_schedule`. Without a `title`,
+    one is made from the losses.
+
+    Raises:
+        ValueError: There are no reports, or the schedule contradicts them.
+    """
+    figure = draw_curves(reports, schedule)
+    alt = summarize_curves(reports, schedule)
+    return show_figure(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
+
+
+def read_reports(folder: str | Path) -> list[EpochMetrics]:
+    """Return the reports that a training run has written to its folder so far.
+
+    Raises:
+        FileNotFoundError: There are none.
+        ValueError: A line is not a report.
+    """
+    path = Path(folder) / METRICS
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no {path}; give the folder of a training run that has finished its first epoch"
+        )
+    reports: list[EpochMetrics] = []
+    for number, line in enumerate(decode_lines(path.read_bytes(), str(path)), start=1):
+        try:
+            reports.append(_report(json.loads(line)))
+            if len(reports) > 1 and reports[-1].step <= reports[-2].step:
+                raise ValueError(f"step {reports[-1].step} follows step {reports[-2].step}")
+        except (ValueError, TypeError, RecursionError) as error:
+            raise ValueError(
+                f"{path}, line {number} is not a report of a training run ({error}); repair or remove it"
+            ) from error
+    return reports
+
+
+def _report(metrics: Any) -> EpochMetrics:
+    if not isinstance(metrics, dict):
+        raise TypeError(f"it is {metrics!r}, not names with numbers")
+    for name, value in metrics.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+            raise TypeError(f"{name} is {value!r}, not a number")
+    report = EpochMetrics(**metrics)
+    for name in ("step", "epoch", "training_loss", "lr", "gradient_norm"):
+        if metrics[name] is None:
+            raise TypeError(f"{name} has no number")
+    if not isinstance(report.step, int) or report.step < 1:
+        raise ValueError(f"step is {report.step}, not a positive whole number")
+    if report.step >= 2**53:
+        raise ValueError(f"step is {report.step}, more than any run has")
+    return report
+
+
+def read_schedule(folder: str | Path) -> Schedule | None:
+    """Return the learning rate of the training run in `folder` as a function of the step.
+
+    It follows from the settings that the run has saved with its last state; `None` if there is no such file.
+
+    Raises:
+        ValueError: The file is damaged.
+    """
+    path = Path(folder) / STATE
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="pt") as file:
+            settings = json.loads(file.metadata()["state"])["identity"]
+        names = ("d_model", "warmup_steps", "max_lr")
+        schedule: Schedule = partial(learning_rate, **{name: settings[name] for name in names})
+        schedule(1)  # raises if a setting is not a number
+        return schedule
+    except (SafetensorError, TypeError, KeyError, ValueError, ArithmeticError) as error:
+        raise ValueError(
+            f"{path} does not hold the settings of a training run ({error!r}); plot without it"
+        ) from error
+
+
+def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> Figure:
+    """Draw loss, learning rate, gradient norm and health over the training steps; omit what was not measured.
+
+    Raises:
+        ValueError: There are no reports, or the schedule contradicts them.
+    """
+    panels = _panels(reports)
+    _refuse_another_schedule(reports, schedule)
+    height = sum(panel.height + ABOVE for panel in panels) + BELOW
+    fig, _ = new_figure(len(panels), 1, height=height)
+    top = height
+    fig.set_layout_engine("none")  # so that the axes line up whatever their labels
+    for ax, (panel, curves) in zip(fig.axes, panels.items(), strict=True):
+        top -= ABOVE + panel.height
+        box = (LEFT / WIDTH, top / height, 1 - (LEFT + RIGHT) / WIDTH, panel.height / height)
+        ax.set_position(box)
+        _draw_panel(ax, panel, curves, schedule)
+        if schedule is not None:
+            ax.axvspan(0, _warmup(schedule, reports[-1].step), color=NEUTRAL, alpha=0.2, linewidth=0)
+        ax.set_xlim(0, reports[-1].step)
+        ax.xaxis.set_major_locator(MaxNLocator(3, integer=True))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda step, _: f"{step:,.0f}"))
+        if ax is not fig.axes[-1]:
+            ax.tick_params(labelbottom=False)
+    fig.axes[-1].set_xlabel("training steps")
+    return fig
+
+
+def describe_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> str:
+    """Describe each curve: where it begins and ends, and where it is lowest and highest.
+
+    With the schedule, which is drawn instead of the reported learning rates, their peak is the schedule's.
+
+    Raises:
+        ValueError: There are no reports.
+    """
+    curves = [curve for curves in _panels(reports).values() for curve in curves]
+    last = reports[-1]
+    sentences = [f"A training run of {last.step} steps, in epoch {last.epoch}."]
+    for curve in curves:
+        if schedule is not None and curve.label == LABELS["lr"]:
+            sentences.append(_describe_schedule(schedule, last.step))
+        else:
+            sentences.append(curve.description().capitalize())
+    return " ".join(sentences)
+
+
+def _describe_schedule(schedule: Schedule, last: int) -> str:
+    top = _warmup(schedule, last)
+    then = "then falls" if top < last else "still in its warm-up"
+    return f"The learning rate rises to {schedule(top):.3g} at step {top:,}, {then}."
+
+
+def summarize_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -> str:
+    """Describe the figure in the few sentences that replace it for a reader who cannot see it.
+
+    Raises:
+        ValueError: There are no reports.
+    """
+    loss, *others = _panels(reports).values()
+    last = reports[-1].step
+    losses = ", ".join(curve.summary() for curve in loss)
+    sentences = [f"Curves over {last:,} training steps: {losses}"]
+    if schedule is not None:
+        sentences.append(_describe_schedule(schedule, last).removesuffix("."))
+    shown = [curve for curves in others for curve in curves]
+    shown = [curve for curve in shown if schedule is None or curve.label != LABELS["lr"]]
+    sentences += [curve.summary().capitalize() for curve in shown]
+    return " ".join(f"{sentence}." for sentence in sentences)
+
+
+def _title(reports: list[EpochMetrics]) -> str:
+    """Return how the last of the losses changed: the validation loss, where it was measured."""
+    loss = next(iter(_panels(reports).values()))[-1]
+    first, last = loss.values[0], loss.values[-1]
+    if len(loss.values) == 1 or first == last:
+        return f"The {loss.label} is {last:.3g}"
+    return f"The {loss.label} {'falls' if last < first else 'rises'} from {first:.3g} to {last:.3g}"
+
+
+def _panels(reports: list[EpochMetrics]) -> dict[Panel, list[Curve]]:
+    if not reports:
+        raise ValueError("there are no reports to draw; train for an epoch or more")
+    panels = {panel: [_curve(reports, name) for name in panel.names] for panel in PANELS}
+    measured = {panel: [curve for curve in curves if curve.steps] for panel, curves in panels.items()}
+    return {panel: curves for panel, curves in measured.items() if curves}
+
+
+def _curve(reports: list[EpochMetrics], name: str) -> Curve:
+    """Return the reported numbers of that name, without NaN."""
+    found = [(report.step, getattr(report, name)) for report in reports]
+    found = [(step, value) for step, value in found if value is not None and math.isfinite(value)]
+    return Curve(LABELS[name], [step for step, _ in found], [value for _, value in found])
+
+
+def _refuse_another_schedule(reports: list[EpochMetrics], schedule: Schedule | None) -> None:
+    for report in reports:
+        if schedule is not None and not math.isclose(schedule(report.step), report.lr, rel_tol=1e-6):
+            raise ValueError(
+                f"the schedule gives {schedule(report.step):.6g} at step {report.step}, but the report has a "
+                f"learning rate of {report.lr:.6g}; give the schedule of the same training run, or none"
+            )
+
+
+def _warmup(schedule: Schedule, last: int) -> int:
+    """Return the step at which the learning rate is highest."""
+    return max(range(1, last + 1), key=schedule)
+
+
+def _draw_panel(ax: Axes, panel: Panel, curves: list[Curve], schedule: Schedule | None) -> None:
+    last = curves[0].steps[-1]
+    title = panel.title
+    for curve, look in zip(curves, LOOKS, strict=False):
+        line = dict(look)
+        if curve.label == LABELS["lr"] and schedule is not None:
+            top = _warmup(schedule, last)
+            steps = sorted({1, top, *range(1, last + 1, math.ceil(last / SAMPLES)), last})
+            rates = [schedule(step) for step in steps]
+            ax.plot(steps, rates, "-", label="schedule", color=look["color"], marker="", clip_on=False)
+            title = f"{title}: warm-up to step {top:,}" if top < last else f"{title}: warm-up"
+            line["linestyle"] = "none"  # the markers stand on the schedule
+        every = math.ceil(len(curve.steps) / MARKS)
+        ax.plot(curve.steps, curve.values, label=curve.label, markevery=every, clip_on=False, **line)
+    ax.set_title(title, loc="left", x=(0.08 - LEFT) / (WIDTH - LEFT - RIGHT), pad=9)
+    ax.set_ylim(bottom=min(0.0, *(value for curve in curves for value in curve.values)))
+    if panel.names[0] == "encoder_cosine":
+        ax.set_ylim(top=1.0)
+    ax.yaxis.set_major_locator(MaxNLocator(4 if panel.height > 1 else 2, steps=[1, 2, 5, 10]))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    _label_ends(ax, panel.height, curves)
+
+
+def _label_ends(ax: Axes, height: float, curves: list[Curve]) -> None:
+    """Write the name and the last value of each curve beside its end, at least one line apart."""
+    low, high = ax.get_ylim()
+    inches = [(curve.values[-1] - low) / (high - low) * height for curve in curves]
+    if len(inches) == 2 and abs(inches[0] - inches[1]) < LINE:
+        middle, apart = sum(inches) / 2, math.copysign(LINE / 2, inches[0] - inches[1])
+        middle = max(middle, LINE / 2)
+        inches = [middle + apart, middle - apart]
+    for curve, y in zip(curves, inches, strict=True):
+        name = SHORT.get(curve.label, "")
+        ax.annotate(
+            f"{name} {_short(curve.values[-1])}".strip(),
+            (1, y / height),
+            xycoords="axes fraction",
+            xytext=(9, 0),
+            textcoords="offset points",
+            va="center",
+            annotation_clip=False,
+        )
+
+
+def _short(value: float) -> str:
+    """Return two digits of a number; one if it is so large that its exponent is shown."""
+    return f"{value:.2g}" if value < 1e4 else f"{value:.0e}".replace("e+0", "e").replace("e+", "e")

@@ -1,0 +1,156 @@
+"""The drawings of the chapter on embeddings."""
+
+from collections.abc import Mapping, Sequence
+
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from annotated_transformer.book.drawing.boxes import Point, draw_arrow, draw_box
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.matrices import draw_matrix, draw_operator, row
+from annotated_transformer.book.drawing.palette import (
+    DECODER,
+    ENCODER,
+    FIRST,
+    INK,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    SECOND,
+)
+
+LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"))
+CELL = (0.95, 0.95)
+
+
+def draw_three_uses(
+    table: Float[Tensor, "vocab d_model"],
+    hidden: Float[Tensor, " d_model"],
+    *,
+    words: Sequence[str],
+    source: Sequence[str],
+    target: Sequence[str],
+    factor: str,
+) -> Figure:
+    """Draw one matrix that embeds the words of encoder and decoder, and turns its output into logits."""
+    fig, ax = new_canvas(14.0, 11.6)
+    corner = 5.2, 3.6
+    read = {*source, *target}
+    lit = [row(place) for place, word in enumerate(words) if word in read]
+    matrix = draw_matrix(ax, *corner, table, color=NEUTRAL, rows=words, size=CELL, highlight=lit)
+    ax.text(matrix.center[0], matrix.top[1] + 0.2, "$E$", ha="center", va="bottom", fontsize=15)
+    encoder = draw_box(ax, 0.3, 10.2, 5.0, 1.1, "encoder", color=ENCODER)
+    decoder = draw_box(ax, 0.3, 0.3, 13.4, 1.1, "decoder", color=DECODER)
+    height = {word: matrix.top[1] - (place + 0.5) * CELL[1] for place, word in enumerate(words)}
+    for x, chosen, color, end in ((1.9, source, ENCODER, encoder.y), (1.2, target, DECODER, 1.4)):
+        for word in chosen:
+            ax.plot([2.35, x], [height[word]] * 2, color=color, lw=2, ls="-", marker="")
+        start = height[chosen[0]] if end < height[chosen[0]] else height[chosen[-1]]
+        draw_arrow(ax, (x, start), (x, end), color=color)
+        ax.text(x + 0.3, end + (-0.75 if end > start else 0.75), factor, ha="left", va="center", color=INK)
+    draw_operator(ax, matrix.right[0] + 0.55, matrix.center[1], "×")
+    column = draw_matrix(ax, 10.1, matrix.center[1] - 2 * CELL[1], hidden[:, None], color=OUTPUT, size=CELL)
+    ax.text(column.center[0], column.top[1] + 0.2, "$h$", ha="center", va="bottom", fontsize=15)
+    draw_arrow(ax, (column.center[0], decoder.top[1]), column.bottom, color=DECODER)
+    draw_operator(ax, 11.6, matrix.center[1], "=")
+    logits = table @ hidden
+    best = row(int(logits.argmax()))
+    result = draw_matrix(ax, 12.2, corner[1], logits[:, None], color=OUTPUT, size=CELL, highlight=[best])
+    ax.text(result.center[0], result.top[1] + 0.2, "logits", ha="center", va="bottom", weight="bold")
+    return fig
+
+
+def draw_lookup(
+    one_hot: Float[Tensor, "tokens vocab"],
+    table: Float[Tensor, "vocab d_model"],
+    *,
+    words: Sequence[str],
+    tokens: Sequence[str],
+) -> Figure:
+    """Draw how a product with one-hot rows picks the rows of a matrix."""
+    fig, ax = new_canvas(14.0, 7.5)
+    size = (0.72, 0.9)
+    left = draw_matrix(
+        ax, 2.3, 2.45, one_hot, color=FIRST, rows=tokens, columns=words, size=size, name="one-hot"
+    )
+    draw_operator(ax, left.right[0] + 0.4, left.center[1], "×")
+    lit = [row(int(place)) for place in one_hot.argmax(dim=1)]
+    y = left.center[1] - len(words) * size[1] / 2
+    middle = draw_matrix(ax, 6.8, y, table, color=NEUTRAL, size=size, highlight=lit)
+    ax.text(middle.center[0], middle.y - 0.15, "$E$", ha="center", va="top", fontsize=15)
+    draw_operator(ax, middle.right[0] + 0.45, left.center[1], "=")
+    draw_matrix(ax, middle.right[0] + 0.9, 2.45, one_hot @ table, color=OUTPUT, size=size, name="rows")
+    return fig
+
+
+def draw_scales(
+    widths: Sequence[int], sizes: Mapping[str, Sequence[float]], *, places: Sequence[Point]
+) -> Figure:
+    """Draw the size of scaled embeddings over the width, a line per initialization, beside that of positions.
+
+    `places` says where the name of each line stands, in units of the axes.
+    """
+    fig, ax = new_figure(height=3.9)
+    ax.plot(widths, [0.5**0.5] * len(widths), color=INK, lw=1.5, ls=":", marker="")
+    for (name, values), (color, style, mark), place in zip(sizes.items(), LOOKS, places, strict=False):
+        ax.plot(widths, [round(v, 3) for v in values], color=color, linestyle=style, marker=mark)
+        ax.text(*place, name, ha="right", va="center")
+    ax.text(widths[0], 0.5, "positions", ha="left", va="center", color=MUTED)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set_xticks(list(widths), [f"{width}" for width in widths])
+    ax.set_yticks([0.1, 1, 10], ["0.1", "1", "10"])
+    ax.minorticks_off()
+    ax.set(xlabel="$d_\\mathrm{model}$", ylabel="root mean square")
+    return fig
+
+
+def draw_gradients(rows: Mapping[str, tuple[float, float]], *, names: tuple[str, str]) -> Figure:
+    """Draw the length of the gradient of some tokens' rows, from the input and from the output."""
+    fig, axes = new_figure(1, 2, height=0.42 * len(rows) + 1.2)
+    for side, (ax, name, (color, _, _)) in enumerate(zip(axes, names, LOOKS, strict=False)):
+        values = [pair[side] for pair in rows.values()]
+        ax.barh(range(len(rows)), values, color=color, hatch="//" * side, edgecolor=INK, linewidth=0.6)
+        for place, value in enumerate(values):
+            if value == 0:
+                ax.annotate("0", (0.0, place), xytext=(4, 0), textcoords="offset points", va="center")
+        ax.set_title(name, loc="left", weight="normal")
+        ax.set_xscale("symlog", linthresh=1e-4)
+        ax.set(xlim=(0, 10), ylim=(len(rows) - 0.5, -0.5), xlabel="gradient length")
+        ax.set_xticks([1e-3, 1e-1, 10], ["0.001", "0.1", "10"])
+        ax.minorticks_off()
+        ax.set_yticks(range(len(rows)), list(rows) if side == 0 else [])
+        ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_turned(
+    english: Float[Tensor, "words 2"],
+    german: Float[Tensor, "words 2"],
+    *,
+    words: Sequence[str],
+    limits: tuple[float, float, float, float],
+) -> Figure:
+    """Draw words of two languages in a plane, each joined to its translation.
+
+    The labels stand outside: to the left of the English words with a negative x, to the right of the others.
+    """
+    fig, ax = new_figure(height=4.6)
+    for (x, y), (u, v), word in zip(english.tolist(), german.tolist(), words, strict=True):
+        ax.plot([x, u], [y, v], color=NEUTRAL, lw=1, ls="-", marker="")
+        outward = 0.025 * (limits[1] - limits[0]) * (1 if x > 0 else -1)
+        ax.text(x + outward, y, word, ha="left" if x > 0 else "right", va="center")
+    _dots(ax, english, FIRST, "o", "English")
+    _dots(ax, german, SECOND, "s", "German")
+    ax.set(xlim=limits[:2], ylim=limits[2:])
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.spines[["left", "bottom"]].set_visible(False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, borderaxespad=0.2)
+    return fig
+
+
+def _dots(ax: Axes, points: Float[Tensor, "words 2"], color: str, mark: str, name: str) -> None:
+    ax.plot(*points.T.tolist(), color=color, marker=mark, ls="", markersize=8, label=name)

@@ -1,0 +1,272 @@
+"""The drawings of the chapter on the encoder."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_plus
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator, row
+from annotated_transformer.book.drawing.palette import (
+    ENCODER,
+    FIRST,
+    INK,
+    KEY,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    PAPER,
+    QUERY,
+    SECOND,
+    VALUE,
+)
+
+LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"))
+WIDE = r"$n \times d_\mathrm{model}$"
+STATIONS = ("x", "attention", "add 1", "norm 1", "feed-forward", "add 2", "norm 2")
+
+
+def draw_contributions(
+    heads: Mapping[str, Mapping[str, Sequence[float]]], ratings: Mapping[str, int], *, unit: float = 0.42
+) -> Figure:
+    """Draw what each word of some reviews adds to a prediction, and the sum, in one panel for each head."""
+    rows = sum(map(len, heads.values()))
+    pitch, cell = 3.2, 2.02
+    fig, ax = new_canvas(14.0, pitch * rows + 1.1 * len(heads))
+    y = pitch * rows + 1.1 * len(heads)
+    for title, reviews in heads.items():
+        y -= 1.1
+        ax.text(0.1, y + 0.35, title, ha="left", va="center", weight="bold")
+        for review, values in reviews.items():
+            y -= pitch
+            words, line = review.split(), y + 2.05
+            ax.plot([0.1, 13.9], [line, line], color=NEUTRAL, lw=0.8, ls="-", marker="")
+            for place, (word, value) in enumerate(zip(words, values, strict=True)):
+                x = 0.1 + cell * place
+                _draw_bar(ax, x + 0.6, line, round(value, 2) * unit, FIRST if value > 0 else SECOND)
+                ax.text(x + 1.0, y + 0.1, word, ha="center", va="bottom")
+            total = round(sum(values), 2)
+            _draw_bar(ax, 12.15, line, total * unit, OUTPUT)
+            ax.plot([11.75, 13.35], [line + ratings[review] * unit] * 2, color=INK, lw=2, ls=":", marker="")
+            ax.text(12.55, y + 0.1, "sum", ha="center", va="bottom", weight="bold")
+    return fig
+
+
+def _draw_bar(ax: Axes, x: float, y: float, height: float, color: str) -> None:
+    hatch = "///" if height < 0 else ""
+    look = {"facecolor": to_rgba(color, 0.6), "edgecolor": INK, "hatch": hatch, "lw": 0.6}
+    ax.add_patch(Rectangle((x, y), 0.8, height, **look))  # type: ignore[arg-type]
+
+
+def draw_encoder_block() -> Figure:
+    """Draw the encoder from the words to z, one layer in full with the shape at each place."""
+    fig, ax = new_canvas(14.0, 21.8)
+    x, low, high = 3.9, 5.15, 17.4
+    for offset in (0.5, 0.25):  # the layers behind
+        corner = 0.35 + offset, low + offset
+        ax.add_patch(
+            Rectangle(corner, 11.6, high - low, facecolor=PAPER, edgecolor=to_rgba(ENCODER, 0.6), lw=1)
+        )
+    ax.add_patch(Rectangle((0.35, low), 11.6, high - low, facecolor=PAPER, lw=0))
+    face = to_rgba(ENCODER, 0.14)
+    ax.add_patch(Rectangle((0.35, low), 11.6, high - low, facecolor=face, edgecolor=ENCODER, lw=1.5))
+    ax.text(13.2, (low + high) / 2, r"$N\,\times$", ha="center", va="center", fontsize=15)
+    words = draw_box(ax, x - 1.6, 0.15, 3.2, 0.95, "word ids", color=NEUTRAL)
+    table = draw_box(ax, x - 2.1, 2.05, 4.2, 1.0, "embedding", color=NEUTRAL)
+    places = draw_box(ax, 7.5, 3.45, 3.9, 0.95, "positions", color=NEUTRAL)
+    draw_arrow(ax, words, table)
+    _beside(ax, x, 1.55, "$n$")
+    draw_arrow(ax, table.top, (x, 3.5))
+    _draw_stream(ax, (x, 4.35), (x, high + 0.9))
+    draw_arrow(ax, places.left, (x + 0.45, places.left[1]))
+    draw_plus(ax, (x, places.left[1]))
+    _beside(ax, x, 4.72, WIDE)
+    _draw_sublayers(ax, x, low + 0.35, width=6.2, detail=True)
+    draw_arrow(ax, (x, high + 0.8), (x, high + 1.75), color=FIRST)
+    ax.text(x, high + 2.2, "$z$", ha="center", va="center", fontsize=16)
+    _beside(ax, x, high + 1.1, WIDE)
+    heads = draw_box(ax, 6.6, high + 1.0, 6.6, 1.0, "a class or a rating", color=OUTPUT)
+    memory = draw_box(ax, 6.6, high + 2.7, 6.6, 1.0, "memory for a decoder", color=NEUTRAL)
+    draw_arrow(ax, (x + 0.5, high + 2.1), heads.left)
+    draw_arrow(ax, (x + 0.5, high + 2.3), memory.left)
+    return fig
+
+
+class Stop(NamedTuple):
+    """A place on the way through a layer: what arrives there, and what is made of it."""
+
+    station: str  # of STATIONS
+    title: str
+    shape: str
+    inputs: Mapping[str, Numbers]
+    result: Numbers
+    name: str
+    columns: Sequence[str] = ()
+
+
+def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> Figure:
+    """Draw a layer with one place lit, and beside it the numbers that arrive there and leave it.
+
+    Raises:
+        ValueError: The layer has no such station.
+    """
+    if stop.station not in STATIONS:
+        raise ValueError(f"a layer has no station {stop.station!r}; it has {', '.join(STATIONS)}")
+    fig, ax = new_canvas(14.0, 14.2)
+    x, low = 1.1, 0.6
+    ax.add_patch(Rectangle((0.15, low), 5.75, 12.7, facecolor=to_rgba(ENCODER, 0.14), lw=0))
+    _draw_stream(ax, (x, 0.5), (x, 13.4))
+    lit = _draw_sublayers(ax, x, low + 0.05, width=3.45, detail=False)
+    lit["x"] = Box(x - 0.4, 0.1, 0.8, 0.5)
+    draw_arrow(ax, (x, 13.3), (x, 14.05), color=FIRST)
+    spot = lit[stop.station]
+    edge = Rectangle((spot.x - 0.12, spot.y - 0.12), spot.width + 0.24, spot.height + 0.24, zorder=6)
+    edge.set(fill=False, edgecolor=QUERY, linewidth=3)
+    ax.add_patch(edge)
+    ax.text(6.3, 13.65, stop.title, ha="left", va="center", weight="bold")
+    ax.text(6.3, 12.85, stop.shape, ha="left", va="center", color=MUTED)
+    size, left, y = (1.43, 0.95), 8.15, 9.6
+    shown = [*stop.inputs.items(), (stop.name, stop.result)]
+    for place, (name, numbers) in enumerate(shown):
+        last = place == len(shown) - 1
+        columns = stop.columns if last and stop.columns else features
+        wide = len(numbers[0]) == len(features)
+        names = (columns if last else features) if wide or (last and stop.columns) else ()
+        box = draw_matrix(
+            ax, left, y, numbers, color=OUTPUT if last else KEY, rows=words, columns=names, size=size,
+            highlight=[row(len(words) - 1)],
+        )  # fmt: skip
+        ax.text(box.center[0], y - 0.15, name, ha="center", va="top", weight="bold" if last else "normal")
+        if not last:
+            sign = "+" if place < len(stop.inputs) - 1 else "↓"
+            draw_operator(ax, left - 1.0, y - 0.75, sign)
+        y -= 4.2
+    return fig
+
+
+def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool) -> dict[str, Box]:
+    """Draw the two sub-layers of a post-norm layer on a stream at `x`; return where each station stands."""
+    found: dict[str, Box] = {}
+    parts = (
+        ("attention", "self-attention" if detail else "attention", r"weights $h \times n \times n$", VALUE),
+        ("feed-forward", "feed-forward", r"inside $n \times d_\mathrm{ff}$", QUERY),
+    )
+    for number, (station, label, inside, color) in enumerate(parts, start=1):
+        fork, height = y + 0.6, 1.9 if detail else 1.2
+        box = draw_box(ax, x + 1.15, y + 1.2, width, height, "", color=color)
+        middle = box.center[0]
+        if detail:
+            ax.text(middle, box.y + 1.33, label, ha="center", va="center", weight="bold")
+            ax.text(middle, box.y + 0.58, inside, ha="center", va="center", color=INK)
+        else:
+            ax.text(*box.center, label, ha="center", va="center")
+        end = box.y + height + 0.75
+        line = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
+        if station == "attention" and detail:  # queries, keys and values, all from x
+            for shift, name in ((-1.6, "$Q$"), (0.0, "$K$"), (1.6, "$V$")):
+                draw_arrow(ax, (middle + shift, fork), (middle + shift, box.y))
+                ax.text(middle + shift + 0.15, fork + 0.3, name, ha="left", va="center")
+            ax.plot([x, middle + 1.6], [fork, fork], **line)  # type: ignore[arg-type]
+        else:
+            draw_arrow(ax, (middle, fork), box.bottom)
+            ax.plot([x, middle], [fork, fork], **line)  # type: ignore[arg-type]
+        ax.plot([middle, middle], [box.top[1], end], **line)  # type: ignore[arg-type]
+        draw_arrow(ax, (middle, end), (x + 0.42, end))
+        draw_plus(ax, (x, end))
+        norm = _draw_norm_on(ax, x, end + 0.85, "LayerNorm" if detail else "norm")
+        if detail:
+            ax.text(middle + 0.15, end + 0.3, WIDE, ha="left", va="center", color=MUTED)
+            _beside(ax, x, y + 1.9, WIDE)
+        found |= {
+            station: box,
+            f"add {number}": Box(x - 0.42, end - 0.42, 0.84, 0.84),
+            f"norm {number}": norm,
+        }
+        y = norm.top[1]
+    return found
+
+
+def _draw_norm_on(ax: Axes, x: float, y: float, label: str) -> Box:
+    """Draw a norm that the stream has to pass, over its line."""
+    width = 3.3 if label == "LayerNorm" else 1.7
+    left = x - width / 2 if label == "LayerNorm" else x - 0.8
+    ax.add_patch(Rectangle((left, y), width, 1.0, facecolor=PAPER, lw=0, zorder=2))
+    box = draw_box(ax, left, y, width, 1.0, "", color=SECOND)
+    ax.patches[-1].set_zorder(3)
+    ax.text(*box.center, label, ha="center", va="center", zorder=4)
+    return box
+
+
+def _draw_stream(ax: Axes, start: Point, end: Point) -> None:
+    ax.plot([start[0], end[0]], [start[1], end[1]], color=FIRST, lw=5, ls="-", marker="", zorder=1)
+
+
+def _beside(ax: Axes, x: float, y: float, shape: str) -> None:
+    """Write a shape at the left of the stream."""
+    ax.text(x - 0.35, y, shape, ha="right", va="center", color=MUTED)
+
+
+def draw_results(
+    measured: Mapping[str, Mapping[str, Sequence[float]]],
+    limits: Mapping[str, Mapping[str, float]],
+    ranges: Mapping[str, tuple[float, float]],
+) -> Figure:
+    """Draw a panel for each title and a row for each of its names: marks where measured, a bar at a limit."""
+    counts = [len(rows) for rows in measured.values()]
+    line, above, below = 0.5, 0.35, 0.4  # inches
+    height = line * sum(counts) + (above + below) * len(counts)
+    fig, axes = new_figure(len(counts), 1, height=height)
+    fig.set_layout_engine("none")  # so that rows are equally high in all panels
+    top = height
+    for ax, title in zip(axes, measured, strict=True):
+        bottom = top - above - line * len(measured[title])
+        ax.set_position((0.29, bottom / height, 0.66, (top - above - bottom) / height))
+        top = bottom - below
+        low, high = ranges[title]
+        rows = measured[title]
+        for place, (name, values) in enumerate(rows.items()):
+            ax.plot([low, high], [place, place], color=NEUTRAL, lw=0.6, ls="-", marker="", zorder=0)
+            if name in limits[title]:
+                ends = [place - 0.34, place + 0.34]
+                ax.plot([limits[title][name]] * 2, ends, color=INK, lw=3, ls="-", marker="")
+            color, mark = (FIRST, "o") if place == len(rows) - 1 else (SECOND, "s")
+            shown = [round(value, 2) for value in values]
+            if shown:  # an empty line would have an edge of its own
+                ax.plot(shown, [place] * len(shown), color=color, linestyle="", marker=mark, clip_on=False)
+        ax.set_yticks(range(len(rows)), list(rows))
+        ax.set(ylim=(len(rows) - 0.5, -0.5), xlim=(low, high))
+        ax.set_title(title, loc="left")
+        ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: Sequence[str]) -> Figure:
+    """Draw how well a linear map finds each label at each depth, in one panel for each stack."""
+    fig, axes = new_figure(len(panels), 1, height=2.7 * len(panels))
+    for ax, (title, lines) in zip(axes, panels.items(), strict=True):
+        ends = _spread([values[-1] for values in lines.values()], apart=0.13)
+        for (name, values), (color, style, mark), end in zip(lines.items(), LOOKS, ends, strict=True):
+            shown = [round(value, 2) for value in values]
+            ax.plot(range(len(values)), shown, color=color, linestyle=style, marker=mark, clip_on=False)
+            ax.text(len(values) - 0.85, end, name, ha="left", va="center")
+        ax.set_title(title, loc="left")
+        ax.set(ylim=(0, 1.05), xlim=(0, len(labels) + 0.75), ylabel="found")
+        ax.set_xticks(range(len(labels)), labels)
+        ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+        ax.spines["bottom"].set_bounds(0, len(labels) - 1)
+    axes[-1].set_xlabel("layers passed", loc="left")
+    return fig
+
+
+def _spread(places: Sequence[float], *, apart: float) -> list[float]:
+    """Move the lower of two places that are too near each other down."""
+    moved = list(places)
+    order = sorted(range(len(places)), key=lambda i: -places[i])
+    for upper, lower in pairwise(order):
+        moved[lower] = min(moved[lower], moved[upper] - apart)
+    return moved

@@ -1,0 +1,234 @@
+"""Figures in the house style: drawn by matplotlib, shown as SVG, described in words."""
+
+import base64
+import hashlib
+import io
+import re
+from html import escape
+from importlib.resources import files
+from typing import Any
+from urllib.parse import unquote
+
+import matplotlib
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from annotated_transformer.book.drawing.palette import HEAT, INK, KEY, OUTPUT, PAPER, QUERY, THEMED, VALUE
+from annotated_transformer.book.page import Page
+
+WIDTH = 4.6  # inches: at font 12 still legible on a phone
+PHONE = 344 / 96  # inches of a phone's screen that a figure can use
+SMALLEST_FONT = 9.0
+MIN_ALT_WORDS = 8
+MAX_ALT_WORDS = 80
+
+CELLS = re.compile(
+    r'<g id="at-cell\|(\d+)\|(\d+)\|([\d.]+)\|([\d.]+)\|([^|"]*)\|([^|"]*)"'
+    r'(>\s*<path [^>]*style=")fill: (#\w{6})'
+)
+
+HOUSE_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "annotated-transformer",
+    "font.family": "DejaVu Sans",  # comes with matplotlib: every machine measures the same letters
+    "font.size": 12,
+    **{f"{part}.labelsize": 12 for part in ("axes", "xtick", "ytick")},
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "legend.fontsize": 12,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "lines.linewidth": 2,
+    "hatch.linewidth": 0.8,
+    **{f"{part}.color": INK for part in ("text", "xtick", "ytick")},
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "patch.edgecolor": INK,
+    "axes.prop_cycle": cycler(  # lines differ in more than color
+        color=[KEY, QUERY, VALUE, OUTPUT], linestyle=["-", "--", "-.", ":"], marker=["o", "s", "^", "D"]
+    ),
+}
+
+
+def new_figure(
+    rows: int = 1, columns: int = 1, *, width: float = WIDTH, height: float = 3.0
+) -> tuple[Figure, Any]:
+    """Start a plot in the house style: `fig, ax = new_figure()`, or an array of axes for several panels."""
+    matplotlib.rcParams.update(HOUSE_STYLE)  # for the texts and lines that the caller adds, too
+    fig = Figure(figsize=(width, height), layout="constrained")
+    return fig, fig.subplots(rows, columns)
+
+
+def new_canvas(columns: float, rows: float, *, width: float = WIDTH) -> tuple[Figure, Axes]:
+    """Start a drawing on an empty area of `columns` × `rows` units, the origin at the bottom left."""
+    matplotlib.rcParams.update(HOUSE_STYLE)
+    fig = Figure(figsize=(width, width * rows / columns))
+    ax = fig.add_axes((0.0, 0.0, 1.0, 1.0))
+    ax.set(xlim=(0, columns), ylim=(0, rows))
+    ax.set_axis_off()
+    return fig, ax
+
+
+def show_figure(fig: Figure, *, number: str, title: str, alt: str, caption: str) -> Page:
+    """Show `fig` under its number and title, above its caption.
+
+    `title` states what to see, `alt` replaces the picture for a reader who cannot see it.
+
+    Raises:
+        ValueError: The number is not of the form 3.1, the alt text is too short, the title or caption
+            missing, or the figure not legible on a phone.
+    """
+    check_words(number, title, alt, caption)
+    drawing = svg(fig)
+    return Page(
+        f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
+        f'<figure class="at-figure" id="{anchor(number)}"{map_mark(drawing)}>{heading(number, title)}'
+        f"{image(drawing, alt)}<figcaption>{escape(caption)}</figcaption>{map_script(drawing)}</figure>",
+    )
+
+
+def anchor(number: str) -> str:
+    """Return the id of a figure: figure-3-1."""
+    return "figure-" + number.replace(".", "-")
+
+
+def heading(number: str, title: str) -> str:
+    """Return the line above a figure; its number links to the figure."""
+    link = f'<a class="at-figure-number" href="#{anchor(number)}">Figure {number}</a>'
+    return f'<p class="at-figure-title">{link} {escape(title)}</p>'
+
+
+def map_mark(drawing: str) -> str:
+    """Return the attribute by which the script finds the figures that hold an attention map."""
+    return ' data-map=""' if 'class="at-cell"' in drawing else ""
+
+
+def map_script(drawing: str) -> str:
+    """Return the script that makes attention maps interactive, if the drawing contains one."""
+    if not map_mark(drawing):
+        return ""
+    return f"<script>\n{files(__package__).joinpath('attention_map.js').read_text('utf-8')}</script>"
+
+
+def check_words(number: str, title: str, alt: str, caption: str) -> None:
+    """Refuse a figure without number, title or caption, and an alt text that is too short or too long."""
+    if not re.fullmatch(r"(\d+|[A-Z])\.\d+", number):
+        raise ValueError(f"number={number!r} does not number a figure; write chapter.figure, such as '3.1'")
+    length = len(alt.split())
+    if length < MIN_ALT_WORDS:
+        raise ValueError(
+            f"alt={alt!r} has {length} words; say what the figure shows in {MIN_ALT_WORDS} or more"
+        )
+    if length > MAX_ALT_WORDS:
+        raise ValueError(
+            f"alt={alt!r} has {length} words; a listener follows {MAX_ALT_WORDS}: say what is seen and what "
+            "follows from it, and leave the numbers to the caption or a table"
+        )
+    if not title.strip() or title.rstrip().endswith("."):
+        raise ValueError(f"title={title!r} is not a title; say in a few words, without a period, what to see")
+    if not caption.strip():
+        raise ValueError("caption is empty; say in one sentence what to look at")
+
+
+def check_legible(fig: Figure) -> None:
+    """Refuse letters too small for a phone, and anything that the edge of the figure cuts off."""
+    width, height = fig.get_size_inches()
+    shrink = min(1.0, PHONE / width)
+    fig.draw_without_rendering()  # gives the axes their tick labels
+    for text in fig.findobj(Text):
+        size, words = float(text.get_fontsize()), text.get_text().strip()
+        if text.get_visible() and words and size * shrink < SMALLEST_FONT:
+            raise ValueError(
+                f"{words!r} has font size {size:g}, on a phone {size * shrink:.1f} because the figure is "
+                f"{width:g} in wide; use font size {SMALLEST_FONT / shrink:.1f} or a narrower figure"
+            )
+    box = fig.get_tightbbox()
+    edges = {"left": -box.x0, "right": box.x1 - width, "bottom": -box.y0, "top": box.y1 - height}
+    side, excess = max(edges.items(), key=lambda edge: edge[1])
+    if excess > 0.02:
+        raise ValueError(
+            f"the drawing reaches {excess:.2f} in beyond the {side} edge of its {width:g} × {height:g} in; "
+            "make the figure larger or the drawing smaller"
+        )
+
+
+def svg(fig: Figure) -> str:
+    """Return `fig` as SVG: the same bytes every time, colored by the page's theme where there is one."""
+    check_legible(fig)
+    file = io.StringIO()
+    with matplotlib.rc_context(HOUSE_STYLE):
+        fig.savefig(file, format="svg", transparent=True)
+    text = file.getvalue()
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nothing refers to these groups
+    text = CELLS.sub(_cell, text)
+    text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
+    for color, variable in THEMED.items():
+        text = text.replace(color.lower(), f"var({variable}, {color.lower()})")
+    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    own = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
+    root = f'<svg style="{_look(fig.get_figwidth())}" stroke-linejoin="round" stroke-linecap="butt" '
+    return root + re.sub(r"\s*\n\s*", "\n", text[text.index("<svg") + len("<svg") :]).strip()
+
+
+def _cell(found: re.Match[str]) -> str:
+    """Turn the mark of a map's cell into data for the script, and its color into the theme's."""
+    row, column, weight, total, query, key, before, color = found.groups()
+    share = f"{100 * float(weight):.0f}%"
+    mix = f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {share}, var(--at-paper, {PAPER.lower()}))"
+    data = {"row": row, "column": column, "weight": weight, "sum": total, "query": query, "key": key}
+    attributes = " ".join(f'data-{name}="{escape(unquote(value))}"' for name, value in data.items())
+    return f'<g class="at-cell" {attributes}{before}fill: {color}; fill: {mix}'
+
+
+def _look(width: float) -> str:
+    """Return the CSS of a figure that is drawn `width` inches wide, and shown at most 20% wider."""
+    width = round(width * 96 * 1.2)
+    return f"background:var(--at-paper, {PAPER.lower()});width:min(100%, {width}px);height:auto"
+
+
+def _two_decimals(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def data_uri(drawing: str) -> str:
+    """Return an SVG as an address that holds the whole picture."""
+    return "data:image/svg+xml;base64," + base64.b64encode(drawing.encode()).decode()
+
+
+def image(drawing: str, alt: str) -> str:
+    """Return an SVG as an image, which the book's script replaces by the drawing itself, to color it.
+
+    `data-words` is a digest of the words and of how much is drawn, `data-drawn` one of every byte and the
+    alt text: a stored picture that was exchanged or is out of date does not match them.
+    """
+    look = drawing[: drawing.index('" ')].removeprefix('<svg style="')
+    return (
+        f'<img class="at-svg" style="{look}" alt="{escape(alt)}" data-words="{words_digest(drawing)}" '
+        f'data-drawn="{digest(drawing, alt)}" src="{data_uri(drawing)}">'
+    )
+
+
+def digest(*texts: str) -> str:
+    """Return eight hexadecimal digits that identify texts, such as a picture and its description."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
+
+
+def words_digest(drawing: str) -> str:
+    """Return a digest of a drawing's words in order, without their digits, and of how much is drawn.
+
+    It does not depend on the low bits of numbers, which differ between processors.
+    """
+    words = [
+        re.sub(r"\d[\d.]*(e[-+]?\d+)?", "0", word)
+        for word in re.findall(r">([^<>]+)</(?:text|tspan)>", drawing)
+    ]
+    counts = [f"{tag} {drawing.count(f'<{tag} ')}" for tag in ("path", "use", "text")]
+    return digest(*words, *counts)

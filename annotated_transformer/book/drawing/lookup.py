@@ -1,0 +1,160 @@
+"""The drawings of the chapter on queries, keys and values."""
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.matrices import write_number
+from annotated_transformer.book.drawing.palette import (
+    FIRST,
+    INK,
+    KEY,
+    KEY_TEXT,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    QUERY,
+    SECOND,
+    VALUE,
+)
+
+SIDE = 4  # cells of a picture, down and across
+CELL = (3.4, 1.75)
+LEAST = 0.005  # thinner lines are left out
+Number = float | int
+Entry = tuple[str, Number, str]  # a key, its weight and its value
+
+
+def draw_scene(
+    roles: Sequence[str],
+    words: Sequence[str],
+    weights: Sequence[Number] | None,
+    lines: Mapping[str, Sequence[str]],
+) -> Figure:
+    """Draw the cells of a picture, filled by their weights, and below it captions, word by word.
+
+    A cell has its word in bold and its role under it, none for the background. `lines` maps the name of a
+    caption to its words, the first of which is the start.
+    """
+    width, height = CELL
+    bottom = 1.55 * len(lines) + 0.45
+    fig, ax = new_canvas(14.0, bottom + SIDE * height + 0.2)
+    for number, (role, word) in enumerate(zip(roles, words, strict=True)):
+        row, column = divmod(number, SIDE)
+        corner = 0.2 + column * width, bottom + (SIDE - 1 - row) * height
+        weight = 0.0 if weights is None else round(weights[number], 2)
+        found = role != "background"
+        face = to_rgba(VALUE, 0.4 * weight)
+        ax.add_patch(Rectangle(corner, width, height, facecolor=face, edgecolor=NEUTRAL, linewidth=1))
+        center = corner[0] + width / 2, corner[1] + height / 2
+        place = center[0], center[1] + (0.36 if found else 0.0)
+        ax.text(*place, word, ha="center", va="center", weight="bold" if found else "normal", color=INK)
+        if found:
+            ax.text(center[0], center[1] - 0.45, role, ha="center", va="center", color=KEY_TEXT)
+        if weight > 0.5:
+            ax.add_patch(Rectangle(corner, width, height, fill=False, edgecolor=VALUE, linewidth=3, zorder=3))
+    for number, (name, said) in enumerate(lines.items()):
+        _draw_caption(ax, bottom - 1.5 - 1.55 * number, name, said)
+    return fig
+
+
+def _draw_caption(ax: Axes, y: float, name: str, said: Sequence[str]) -> None:
+    """Draw the words of a caption in boxes, an arrow from each to the next; the name stands before it."""
+    left = 0.2
+    if name:
+        ax.text(left, y + 0.5, name, ha="left", va="center", color=MUTED)
+        left = 3.9
+    step = 13.8 - left
+    step /= max(4, len(said))
+    before = None
+    for number, word in enumerate(said):
+        color = QUERY if number == len(said) - 1 and not name else OUTPUT if number else NEUTRAL
+        box = draw_box(ax, left + number * step, y, step - 0.45, 1.0, word, color=color)
+        if before is not None:
+            draw_arrow(ax, before, box)
+        before = box
+
+
+def draw_dictionaries(panels: Sequence[tuple[str, str, Sequence[Entry], str]]) -> Figure:
+    """Draw several lookups below each other: a title, a query, key–value pairs with weights, and an output.
+
+    Lines from the query to the keys and from the values to the output are as wide as the weights.
+    """
+    step = 1.25
+    heights = [step * len(entries) + 1.75 for _, _, entries, _ in panels]
+    fig, ax = new_canvas(14.0, sum(heights) + 1.1)
+    top = sum(heights)
+    for x, name, color in ((1.45, "query", QUERY), (5.6, "key", KEY), (8.2, "value", VALUE)):
+        ax.text(x, top + 0.5, name, ha="center", va="center", weight="bold", color=INK)
+        ax.plot([x - 1.0, x + 1.0], [top + 0.08] * 2, color=color, lw=3, ls="-", marker="")
+    ax.text(12.5, top + 0.5, "output", ha="center", va="center", weight="bold", color=INK)
+    ax.plot([11.5, 13.5], [top + 0.08] * 2, color=OUTPUT, lw=3, ls="-", marker="")
+    for (title, query, entries, output), height in zip(panels, heights, strict=True):
+        ax.text(0.2, top - 0.75, title, ha="left", va="center", weight="bold", color=INK)
+        middle = top - 1.25 - step * len(entries) / 2
+        asks = draw_box(ax, 0.2, middle - 0.5, 2.5, 1.0, query, color=QUERY)
+        result = draw_box(ax, 11.3, middle - 0.5, 2.5, 1.0, output, color=OUTPUT)
+        for number, (key, weight, value) in enumerate(entries):
+            y = top - 1.25 - step * (number + 1) + 0.12
+            left = draw_box(ax, 4.4, y, 2.5, 1.0, key, color=KEY)
+            right = draw_box(ax, 6.9, y, 2.5, 1.0, value, color=VALUE)
+            if weight >= LEAST:
+                for (start, end), color in (
+                    ((asks.right, left.left), QUERY),
+                    ((right.right, result.left), VALUE),
+                ):
+                    ends = zip(start, end, strict=True)
+                    ax.plot(
+                        *ends,
+                        color=color,
+                        lw=max(0.8, 9 * weight),
+                        ls="-",
+                        marker="",
+                        alpha=0.7,
+                        solid_capstyle="butt",
+                    )
+            place = 9.5, right.center[1] + 0.12
+            ax.text(*place, write_number(round(weight, 2)), ha="left", va="bottom", color=MUTED)
+        top -= height
+        if top > 0.5:
+            ax.plot([0.2, 13.8], [top - 0.1] * 2, color=NEUTRAL, lw=0.8, ls="-", marker="")
+    return fig
+
+
+def draw_smoother(
+    keys: Sequence[Number], values: Sequence[Number], queries: Sequence[Number], answers: Sequence[Number]
+) -> Figure:
+    """Draw what a soft dictionary answers to each query, as a curve, and its entries as points."""
+    fig, ax = new_figure(height=2.9)
+    answers = [round(answer, 1) for answer in answers]
+    ax.plot(queries, answers, color=OUTPUT, linestyle="-", marker="")
+    ax.plot(keys, values, color=VALUE, linestyle="", marker="o", markersize=9)
+    ax.set(xlabel="query, hour of the day", ylabel="answer, °C", ylim=(8, 24))
+    ax.set_xticks(list(keys))
+    ax.set_yticks([10, 15, 20])
+    return fig
+
+
+def draw_transfer(shares: Mapping[str, Mapping[str, Sequence[Number]]], *, chance: float) -> Figure:
+    """Draw shares of right words: a panel per way to train, a row per test, a mark per seed."""
+    fig, axes = new_figure(len(shares), 1, height=1.9 * len(shares) + 0.5)
+    for ax, (title, tests), (color, mark) in zip(
+        axes, shares.items(), ((FIRST, "o"), (SECOND, "s")), strict=True
+    ):
+        for row, values in enumerate(tests.values()):
+            ax.plot([0, 1], [row, row], color=NEUTRAL, lw=0.6, ls="-", marker="")
+            places = [row - 0.2 + 0.2 * seed for seed in range(len(values))]
+            ax.plot([round(v, 2) for v in values], places, color=color, ls="", marker=mark, clip_on=False)
+        ax.plot([chance] * 2, [-0.5, len(tests) - 0.5], color=MUTED, lw=1, ls=":", marker="")
+        ax.set_yticks(range(len(tests)), list(tests))
+        ax.set(xlim=(0, 1.02), ylim=(len(tests) - 0.4, -0.6))
+        ax.set_xticks([0, 1 / 3, 1], ["0", "⅓", "1"])
+        ax.set_title(title, loc="left", weight="normal")
+        ax.tick_params(axis="y", length=0)
+        ax.spines["left"].set_visible(False)
+    return fig

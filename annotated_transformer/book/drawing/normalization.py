@@ -1,0 +1,230 @@
+"""The drawings of the chapter on Add & Norm."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_plus
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
+from annotated_transformer.book.drawing.palette import (
+    FIRST,
+    INK,
+    KEY,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    PAPER,
+    QUERY,
+    SECOND,
+    VALUE,
+)
+
+Cosines = Float[Tensor, "words words"]
+ADDED = SECOND  # what a sub-layer adds to the stream
+LOOKS = ((NEUTRAL, ":"), (QUERY, "-."), (FIRST, "-"), (SECOND, "--"))
+
+
+def draw_alike(
+    stacks: Mapping[str, Sequence[Cosines]], *, words: Sequence[str], depths: Sequence[str]
+) -> Figure:
+    """Draw how alike the words of a sentence are at several depths: one row of squares for each stack."""
+    fig, ax = new_canvas(14.0, 10.4)
+    side, pitch = 0.52, 3.05
+    for place, (name, maps) in enumerate(stacks.items()):
+        y = 6.0 - 5.15 * place
+        ax.text(0.1, y + 5 * side + 1.2, name, ha="left", va="center", weight="bold")
+        for number, (cosines, depth) in enumerate(zip(maps, depths, strict=True)):
+            x = 1.85 + pitch * number
+            for i, line in enumerate(cosines.tolist()):
+                for j, alike in enumerate(line):
+                    corner = x + j * side, y + (len(words) - 1 - i) * side
+                    face = to_rgba(FIRST, min(max(alike, 0.0), 1.0))
+                    edge = to_rgba(MUTED, 0.5)
+                    ax.add_patch(Rectangle(corner, side, side, facecolor=face, edgecolor=edge, lw=0.6))
+            middle = x + len(words) * side / 2
+            ax.text(middle, y + len(words) * side + 0.15, depth, ha="center", va="bottom", color=MUTED)
+            ax.text(middle, y - 0.15, f"{mean_cosine(cosines):.2f}", ha="center", va="top")
+        for i, word in enumerate(words):
+            spot = 1.7, y + (len(words) - i - 0.5) * side
+            ax.text(*spot, word, ha="right", va="center")
+        ax.text(1.7, y - 0.15, "mean", ha="right", va="top", color=MUTED)
+    return fig
+
+
+def mean_cosine(cosines: Cosines) -> float:
+    """Return the mean over all pairs of two different words."""
+    count = len(cosines)
+    return (cosines.sum() - cosines.trace()).item() / (count * (count - 1))
+
+
+def draw_steps(steps: Mapping[str, Numbers], *, features: Sequence[str], notes: Sequence[str]) -> Figure:
+    """Draw Add & Norm on one token, step by step from top to bottom, a note at the right of each."""
+    pitch = 1.75
+    fig, ax = new_canvas(14.0, pitch * len(steps) + 1.8)
+    looks = (KEY, ADDED, FIRST, NEUTRAL, OUTPUT)
+    for place, ((name, numbers), color, note) in enumerate(zip(steps.items(), looks, notes, strict=True)):
+        y = pitch * (len(steps) - 1 - place) + 0.35
+        columns = features if place == 0 else ()
+        box = draw_matrix(ax, 3.65, y, numbers, color=color, size=(1.72, 0.95), columns=columns)
+        ax.text(3.5, box.center[1], name, ha="right", va="center", weight="bold")
+        ax.text(box.right[0] + 0.2, box.center[1], note, ha="left", va="center", color=MUTED)
+        if place > 1:
+            above = box.center[0], box.y + pitch
+            draw_arrow(ax, above, box.top)
+    ax.text(7.09, pitch * (len(steps) - 1) + 0.35 - (pitch - 0.95) / 2, "+", ha="center", va="center")
+    return fig
+
+
+def draw_wiring() -> Figure:
+    """Draw one layer with post-norm and one with pre-norm, from the input at the bottom to the output."""
+    fig, ax = new_canvas(14.0, 18.4)
+    for x, title, post in ((1.3, "Post-norm (the paper)", True), (8.5, "Pre-norm", False)):
+        ax.text(x - 0.9, 18.0, title, ha="left", va="center", weight="bold")
+        ax.text(x, 0.35, "$x$", ha="center", va="center", fontsize=14)
+        bottom = 0.75
+        for name in ("attention", "feed-forward"):
+            bottom = (_draw_post if post else _draw_pre)(ax, x, bottom, name)
+        top = 16.6
+        _draw_stream(ax, (x, bottom), (x, top))
+        if not post:
+            _draw_norm(ax, x, 15.05, "final norm")
+        draw_arrow(ax, (x, top - 0.1), (x, 17.4), color=FIRST)
+    return fig
+
+
+def _draw_post(ax: Axes, x: float, y: float, name: str) -> float:
+    """Draw a sub-layer whose norm stands on the stream; return where the stream continues."""
+    _draw_stream(ax, (x, y), (x, y + 6.6))
+    branch = [_draw_part(ax, x, y + 1.1, name, VALUE), _draw_part(ax, x, y + 2.55, "dropout", NEUTRAL)]
+    _draw_branch(ax, x, y + 0.5, branch, y + 4.3)
+    _draw_norm(ax, x, y + 5.2, "norm")
+    return y + 6.6
+
+
+def _draw_pre(ax: Axes, x: float, y: float, name: str) -> float:
+    """Draw a sub-layer whose norm stands on its branch; return where the stream continues."""
+    _draw_stream(ax, (x, y), (x, y + 6.6))
+    branch = [
+        _draw_part(ax, x, y + 1.1, "norm", SECOND),
+        _draw_part(ax, x, y + 2.55, name, VALUE),
+        _draw_part(ax, x, y + 4.0, "dropout", NEUTRAL),
+    ]
+    _draw_branch(ax, x, y + 0.5, branch, y + 5.75)
+    return y + 6.6
+
+
+def _draw_stream(ax: Axes, start: Point, end: Point) -> None:
+    ax.plot([start[0], end[0]], [start[1], end[1]], color=FIRST, lw=5, ls="-", marker="", zorder=1)
+
+
+def _draw_part(ax: Axes, x: float, y: float, name: str, color: str) -> Box:
+    return draw_box(ax, x + 1.15, y, 3.9, 1.0, name, color=color)
+
+
+def _draw_norm(ax: Axes, x: float, y: float, name: str) -> None:
+    """Draw a norm that the stream has to pass, over its line."""
+    width = 2.2 if name == "norm" else 3.4
+    ax.add_patch(Rectangle((x - 1.1, y), width, 1.0, facecolor=PAPER, lw=0, zorder=2))
+    draw_box(ax, x - 1.1, y, width, 1.0, "", color=SECOND)
+    ax.patches[-1].set_zorder(3)
+    ax.text(x - 1.1 + width / 2, y + 0.5, name, ha="center", va="center", zorder=4)
+
+
+def _draw_branch(ax: Axes, x: float, start: float, boxes: Sequence[Box], end: float) -> None:
+    """Draw the path from the stream through the boxes, and back to the stream, where it is added."""
+    line = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
+    middle = boxes[0].center[0]
+    ax.plot([x, middle], [start, start], **line)  # type: ignore[arg-type]
+    draw_arrow(ax, (middle, start), boxes[0].bottom)
+    for lower, upper in pairwise(boxes):
+        draw_arrow(ax, lower, upper)
+    ax.plot([middle, middle], [boxes[-1].top[1], end], **line)  # type: ignore[arg-type]
+    draw_arrow(ax, (middle, end), (x + 0.42, end))
+    draw_plus(ax, (x, end))
+
+
+def draw_depth(
+    sizes: Mapping[str, Sequence[float]],
+    gradients: Mapping[str, Sequence[float]],
+    *,
+    ticks: Sequence[float | int],
+) -> Figure:
+    """Draw, on logarithmic scales, the size of the stream after each sub-layer and the gradient before it."""
+    fig, axes = new_figure(2, 1, height=6.0)
+    for ax, lines, title in zip(
+        axes, (sizes, gradients), ("Standard deviation of the stream", "Norm of the gradient"), strict=True
+    ):
+        end = -1 if lines is sizes else 0  # the names stand where the lines part
+        for (name, values), (color, style) in zip(lines.items(), LOOKS, strict=True):
+            ax.plot(range(len(values)), values, color=color, linestyle=style, marker="")
+            place = range(len(values))[end], values[end]
+            offset, align = ((6, 0), "left") if end else ((-6, 0), "right")
+            ax.annotate(name, place, offset, textcoords="offset points", ha=align, va="center")
+        ax.set_yscale("log")
+        ax.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+        ax.set_title(title, loc="left")
+        ax.set_xticks([0, 4, 8, 12])
+    axes[0].set_xlim(0, 17.5)
+    axes[1].set_xlim(-5.5, 12)
+    axes[1].yaxis.set_label_position("right")
+    axes[1].yaxis.tick_right()
+    axes[1].set_xlabel("sub-layers passed")
+    return fig
+
+
+def draw_neighbor(
+    batch: Float[Tensor, "tokens features"],
+    outputs: Mapping[str, Float[Tensor, "tokens features"]],
+    before: Mapping[str, Float[Tensor, "tokens features"]],
+    *,
+    words: Sequence[str],
+) -> Figure:
+    """Draw a batch whose last token changes, and below it the output of each normalization.
+
+    A cell of a result is lit where it differs from `before`; so is the token that changes.
+    """
+    fig, ax = new_canvas(14.0, 9.4)
+    size, last = (1.75, 0.9), len(words) - 1
+    top = draw_matrix(ax, 5.0, 5.7, batch, color=KEY, rows=words, size=size, highlight=[row(last)])
+    ax.text(top.center[0], 8.55, "batch", ha="center", va="bottom", weight="bold")
+    for x, (name, result) in zip((2.0, 8.4), outputs.items(), strict=True):
+        changed = (result - before[name]).abs() > 0.005
+        lit = [cell(i, j) for i, j in changed.nonzero().tolist()]
+        rows = words if x < 5 else ()
+        box = draw_matrix(ax, x, 0.95, result, color=OUTPUT, name=name, rows=rows, size=size, highlight=lit)
+        draw_arrow(ax, (top.center[0] + (1 if x > 5 else -1), top.y), box.top)
+    return fig
+
+
+def draw_shares(stacks: Mapping[str, Mapping[str, Sequence[float]]], *, parts: Sequence[str]) -> Figure:
+    """Draw the share of a stack's output that each part contributes: a panel for each group of stacks.
+
+    A panel's first group of bars belongs to the input; `parts` names the horizontal axes.
+    """
+    fig, axes = new_figure(len(stacks), 1, height=2.75 * len(stacks))
+    for ax, (title, groups), part in zip(axes, stacks.items(), parts, strict=True):
+        width = 0.8 / len(groups)
+        for place, ((name, values), color, hatch) in enumerate(
+            zip(groups.items(), (FIRST, SECOND), ("", "///"), strict=False)
+        ):
+            left = [number - 0.4 + (place + 0.5) * width for number in range(len(values))]
+            face = to_rgba(color, 0.75)
+            label = name if len(groups) > 1 else None
+            ax.bar(left, values, width, label=label, facecolor=face, edgecolor=INK, hatch=hatch, lw=0.6)
+        count = len(next(iter(groups.values())))
+        ax.set_xticks(range(count), ["in", *(str(number) for number in range(1, count))])
+        ax.set_ylim(0, 0.5)
+        ax.set_yticks([0, 0.25, 0.5], ["0", "¼", "½"])
+        ax.set_title(title, loc="left")
+        ax.set_xlabel(part)
+        if len(groups) > 1:
+            ax.legend(loc="upper center", ncols=2)
+    return fig

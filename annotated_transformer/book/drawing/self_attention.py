@@ -1,0 +1,183 @@
+"""The drawings of the chapter on self-attention."""
+
+from collections.abc import Mapping, Sequence
+from math import cos, pi, sin
+from typing import Any
+
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from annotated_transformer.book.drawing.attention_map import draw_attention
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.matrices import Highlight, Numbers, draw_matrix
+from annotated_transformer.book.drawing.palette import (
+    FIRST,
+    KEY,
+    KEY_TEXT,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    OUTPUT_TEXT,
+    QUERY,
+    QUERY_TEXT,
+    VALUE,
+    VALUE_TEXT,
+)
+
+Weights = Float[Tensor, "queries keys"]
+LEAST = 0.1  # thinner lines are left out
+SMALL = (1.4, 0.85)
+
+
+def draw_routes(
+    sentences: Sequence[Sequence[str]],
+    weights: Sequence[tuple[Weights, Weights]],
+    *,
+    asking: int,
+    answers: Sequence[str],
+) -> Figure:
+    """Draw, for each sentence, what the word `asking` reads in layer 2, and what all these read in layer 1.
+
+    Lines are as wide as the weights of the two layers; `answers` stand at the end of the route.
+    """
+    step, columns = 0.9, (3.3, 7.1, 10.9)
+    panel = step * len(sentences[0]) + 1.7
+    fig, ax = new_canvas(14.0, panel * len(sentences))
+    for number, (words, (first, second), answer) in enumerate(zip(sentences, weights, answers, strict=True)):
+        top = panel * (len(sentences) - number) - 1.5
+        heights = [top - step * place for place in range(len(words))]
+        for left, right, name in ((0, 1, "layer 1"), (1, 2, "layer 2")):
+            middle = (columns[left] + columns[right]) / 2
+            ax.text(middle, top + 0.75, name, ha="center", va="center", color=MUTED)
+        for word, y in zip(words, heights, strict=True):
+            bold = "bold" if word in (words[asking], words[-1], answer) else "normal"
+            ax.text(columns[0] - 0.3, y, word, ha="right", va="center", weight=bold)
+            for x in columns:
+                ax.plot([x], [y], color=NEUTRAL, marker="o", markersize=5, ls="")
+        read = [place for place in range(len(words)) if second[asking, place] >= LEAST]
+        for place in read:
+            _join(ax, columns[1:], heights[place], heights[asking], second[asking, place].item())
+        for reader in sorted({asking, *read}):
+            for place in range(len(words)):
+                if first[reader, place] >= LEAST:
+                    _join(ax, columns[:2], heights[place], heights[reader], first[reader, place].item())
+        ax.plot(columns, [heights[asking]] * 3, color=NEUTRAL, lw=1.2, ls=":", marker="", zorder=1)
+        ax.text(columns[2] + 0.3, heights[asking], f"= {answer}", ha="left", va="center", weight="bold")
+    return fig
+
+
+def _join(ax: Axes, columns: Sequence[float], start: float, end: float, weight: float) -> None:
+    """Draw a line as wide as a weight between two columns of dots."""
+    width = max(0.6, 8 * weight)
+    ax.plot(columns, [start, end], color=VALUE, lw=width, ls="-", marker="", alpha=0.75, zorder=2)
+
+
+def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: int) -> Figure:
+    """Draw the vectors of a sentence, their queries, keys and values, the weights and the output.
+
+    `matrices` holds x, Q, K, V, weights and output; the word `lit` is lit in each of its roles.
+    """
+    fig, ax = new_canvas(14.0, 16.8)
+    light = Highlight(lit, None)
+
+    def draw(x: float, y: float, part: str, color: str, **look: Any) -> Box:
+        lights = look.pop("highlight", [light])
+        return draw_matrix(ax, x, y, matrices[part], color=color, highlight=lights, size=SMALL, **look)
+
+    own = draw(5.3, 13.9, "x", NEUTRAL, rows=words)
+    ax.text(own.right[0] + 0.2, own.right[1], "$X$", ha="left", va="center", fontsize=14)
+    tall = SMALL[1] * len(words)
+    boxes = {}
+    for x, name, color in ((0.5, "Q", QUERY), (5.9, "K", KEY), (10.2, "V", VALUE)):
+        boxes[name] = box = draw(x, 8.9, name, color)
+        ax.text(box.right[0] + 0.2, box.right[1], f"${name}$", ha="left", va="center", fontsize=14)
+        draw_arrow(ax, (own.bottom[0], own.y - 0.05), (box.top[0], box.top[1] + 0.05))
+    for spot, name in (((2.6, 13.0), "Q"), ((7.6, 12.6), "K"), ((10.1, 13.0), "V")):
+        ax.text(*spot, f"$W^{name}$", ha="left", va="center", fontsize=14)
+    lines = [light, Highlight(None, lit)]
+    weights = draw(2.9, 2.7, "weights", QUERY, rows=words, columns=words, highlight=lines)
+    output = draw(10.2, 2.7, "output", OUTPUT)
+    ax.text(output.right[0] + 0.2, output.right[1], "$Y$", ha="left", va="center", fontsize=14)
+    side = weights.y + tall - SMALL[1] * (lit + 1)
+    for corner, size, color, style in (
+        ((weights.x, side), (weights.width, SMALL[1]), QUERY, "-"),
+        ((weights.x + SMALL[0] * lit, weights.y), (SMALL[0], tall), KEY, "--"),
+    ):
+        ax.add_patch(
+            Rectangle(corner, *size, fill=False, edgecolor=color, linestyle=style, linewidth=3, zorder=6)
+        )
+    above = weights.top[1] + 0.4 + 0.33 * max(map(len, words))
+    draw_arrow(ax, boxes["Q"].bottom, (weights.x + 0.4, above), color=QUERY)
+    draw_arrow(ax, boxes["K"].bottom, (weights.top[0] + 0.4, above), color=KEY)
+    draw_arrow(ax, boxes["V"].bottom, (output.top[0], output.top[1] + 0.05), color=VALUE)
+    draw_arrow(ax, weights, output)
+    ax.text(weights.center[0], weights.y - 0.2, "weights", ha="center", va="top", weight="bold")
+    word = words[lit]
+    for y, text, color in (
+        (1.35, f"query of {word}: its row (solid)", QUERY_TEXT),
+        (0.8, f"key of {word}: its column (dashed)", KEY_TEXT),
+        (0.25, f"value of {word}: what that column multiplies", VALUE_TEXT),
+    ):
+        ax.text(0.6, y, text, ha="left", va="center", color=color)
+    ax.text(8.9, output.center[1] + 0.4, "× $V$", ha="center", va="center", color=OUTPUT_TEXT)
+    return fig
+
+
+def draw_own_map(weights: Weights, *, words: Sequence[str], height: float = 3.9) -> Figure:
+    """Draw the attention map of a sentence that reads itself."""
+    fig, ax = new_figure(height=height)
+    draw_attention(ax, weights, words, words)
+    return fig
+
+
+def draw_circle(names: Sequence[str], scores: Sequence[str]) -> Figure:
+    """Draw words in a circle, each with an arrow to the next, which it reads most.
+
+    Each arrow has a symmetric score, and each box shows what its word would require of its two scores.
+    """
+    fig, ax = new_canvas(14.0, 8.6)
+    angles = [pi / 2 - 2 * pi * number / len(names) for number in range(len(names))]
+    centers = [(7 + 4.3 * cos(angle), 3.6 + 3.9 * sin(angle)) for angle in angles]
+    boxes = [
+        draw_box(ax, x - 2.0, y - 0.9, 4.0, 1.8, f"{name}\n{score} > {before}", color=FIRST)
+        for (x, y), name, score, before in zip(
+            centers, names, scores, [scores[-1], *scores[:-1]], strict=True
+        )
+    ]
+    for number, score in enumerate(scores):
+        start, end = boxes[number], boxes[(number + 1) % len(boxes)]
+        a, b = _gap(start, end), _gap(end, start)
+        draw_arrow(ax, a, b, color=QUERY)
+        middle = (a[0] + b[0]) / 2, (a[1] + b[1]) / 2
+        out = (middle[0] - 7) * 0.38, (middle[1] - 3.6) * 0.3
+        ax.text(middle[0] + out[0], middle[1] + out[1], score, ha="center", va="center", fontsize=14)
+    return fig
+
+
+def _gap(start: Box, end: Box) -> tuple[float, float]:
+    """Return where a line from the center of `start` to that of `end` leaves the box of `start`."""
+    across, up = end.center[0] - start.center[0], end.center[1] - start.center[1]
+    share = min(start.width / 2 / max(abs(across), 1e-9), start.height / 2 / max(abs(up), 1e-9))
+    return start.center[0] + share * across, start.center[1] + share * up
+
+
+def draw_ratios(ratios: Float[Tensor, "layers heads"]) -> Figure:
+    """Draw, for each layer, the factor by which each head changes a ratio of two weights; 1 is no change."""
+    fig, ax = new_figure(height=2.9)
+    layers, heads = ratios.shape
+    ax.axhline(1, color=NEUTRAL, lw=1, ls="-", marker="")
+    for layer in range(layers):
+        places = [layer + 1 + 0.09 * (head - (heads - 1) / 2) for head in range(heads)]
+        values = [round(value, 3) for value in ratios[layer].tolist()]
+        ax.plot(places, values, color=FIRST, marker="o", ls="", markersize=7)
+    ax.set(xlabel="encoder layer", ylabel="factor", xlim=(0.5, layers + 0.5))
+    ax.set_yscale("log", base=2)
+    ax.set_yticks([0.5, 1, 2], ["½", "1", "2"])
+    ax.set_ylim(0.45, 2.2)
+    ax.minorticks_off()
+    ax.set_xticks(range(1, layers + 1))
+    return fig

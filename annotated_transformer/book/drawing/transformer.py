@@ -1,0 +1,288 @@
+"""The drawings of the chapter on the whole Transformer."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from annotated_transformer.book.drawing.attention_map import draw_attention
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_plus
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
+from annotated_transformer.book.drawing.palette import (
+    DECODER,
+    ENCODER,
+    FIRST,
+    INK,
+    KEY,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    PAPER,
+    QUERY,
+    SECOND,
+    VALUE,
+)
+
+LINE = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
+SOURCE_SHAPE, TARGET_SHAPE = (
+    r"$n_\mathrm{src} \times d_\mathrm{model}$",
+    r"$n_\mathrm{tgt} \times d_\mathrm{model}$",
+)
+
+
+class Part(NamedTuple):
+    """A sub-layer: its name, the shape inside, its color, and where its keys and values come from."""
+
+    label: str
+    inside: str
+    color: str
+    source: bool = False
+
+
+ENCODER_PARTS = (
+    Part("self-attention", r"$h \times n_\mathrm{src} \times n_\mathrm{src}$", VALUE),
+    Part("feed-forward", r"$n_\mathrm{src} \times d_\mathrm{ff}$", QUERY),
+)
+DECODER_PARTS = (
+    Part("self-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$", VALUE),
+    Part("cross-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{src}$", VALUE, source=True),
+    Part("feed-forward", r"$n_\mathrm{tgt} \times d_\mathrm{ff}$", QUERY),
+)
+
+
+def draw_transformer() -> Figure:
+    """Draw the whole model with the shape at each place: encoder at the left, decoder at the right."""
+    fig, ax = new_canvas(14.0, 26.2)
+    low = 5.6
+    top = _draw_stack(
+        ax, 0.15, low, ENCODER_PARTS, ENCODER, "Encoder", "source ids", (r"$n_\mathrm{src}$", SOURCE_SHAPE)
+    )
+    z = draw_box(ax, 2.05, top + 1.5, 3.4, 1.0, "$z$", color=KEY)
+    draw_arrow(ax, (3.75, top), z.bottom)
+    ax.text(3.45, top + 0.75, SOURCE_SHAPE, ha="right", va="center", color=MUTED)
+    top = _draw_stack(
+        ax,
+        7.3,
+        low,
+        DECODER_PARTS,
+        DECODER,
+        "Decoder",
+        "target, shifted",
+        (r"$n_\mathrm{tgt}$", TARGET_SHAPE),
+        mirrored=True,  # so that K and V arrive without crossing a residual connection
+    )
+    cross = low + 4.05 + 2.2
+    ax.plot([z.right[0], 6.95, 6.95], [z.right[1], z.right[1], cross], **{**LINE, "color": KEY})  # type: ignore[arg-type]
+    draw_arrow(ax, (6.95, cross), (7.5, cross), color=KEY)
+    ax.text(6.2, z.right[1] + 0.15, "$K$ $V$", ha="center", va="bottom")
+    linear = draw_box(ax, 7.3, top + 1.4, 5.0, 1.0, r"linear, $E^\top$", color=FIRST)
+    softmax = draw_box(ax, 7.3, top + 3.9, 5.0, 1.0, "softmax", color=OUTPUT)
+    draw_arrow(ax, (9.8, top), linear.bottom)
+    ax.text(10.1, top + 0.75, TARGET_SHAPE, ha="left", va="center", color=MUTED)
+    draw_arrow(ax, linear, softmax)
+    ax.text(
+        10.1, top + 3.15, r"$n_\mathrm{tgt} \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED
+    )
+    draw_arrow(ax, softmax.top, (softmax.top[0], softmax.top[1] + 0.9))
+    ax.text(softmax.top[0], softmax.top[1] + 1.0, "probabilities", ha="center", va="bottom", weight="bold")
+    matrix = draw_box(ax, 0.15, softmax.y, 2.2, 1.0, "$E$", color=FIRST)
+    ax.text(2.65, matrix.center[1], "one matrix,\nused three times", ha="left", va="center")
+    return fig
+
+
+def _draw_stack(
+    ax: Axes,
+    x: float,
+    low: float,
+    parts: Sequence[Part],
+    color: str,
+    title: str,
+    ids: str,
+    shapes: tuple[str, str],
+    *,
+    mirrored: bool = False,
+) -> float:
+    """Draw one stack from its ids to its result, its panel from `low` on, and return where the panel ends.
+
+    The residual connections run at the left of the boxes, or at the right if `mirrored`.
+    """
+    pitch = 4.05
+    left, middle, side = (x + 0.2, x + 2.5, x + 5.65) if mirrored else (x + 1.0, x + 3.6, x + 0.45)
+    edge = left + 4.9 if mirrored else left
+    outer, inner = (x + 0.3, "left"), (x + 5.8, "right")
+    name, times = (inner, outer) if mirrored else (outer, inner)
+    top = low + pitch * len(parts) + 1.2
+    for offset in (0.3, 0.15, 0.0):  # the layers behind
+        ax.add_patch(Rectangle((x + offset, low + offset), 6.1, top - low, fc=PAPER, ec=color, lw=1))
+    ax.add_patch(Rectangle((x, low), 6.1, top - low, facecolor=to_rgba(color, 0.14), edgecolor=color, lw=1.5))
+    ax.text(name[0], top - 0.55, title, ha=name[1], va="center", weight="bold")
+    ax.text(times[0], top - 0.55, r"$N\,\times$", ha=times[1], va="center")
+    words = draw_box(ax, middle - 2.6, 0.15, 5.2, 0.95, ids, color=NEUTRAL)
+    table = draw_box(ax, middle - 2.6, 2.05, 5.2, 0.95, r"embedding $E$", color=FIRST)
+    draw_arrow(ax, words, table)
+    _write_shape(ax, middle, 1.57, shapes[0])
+    ax.plot([middle, middle], [table.top[1], top], **LINE)  # type: ignore[arg-type]
+    draw_plus(ax, (middle, 3.75))
+    ax.text(middle - 0.6, 3.75, "positions", ha="right", va="center")
+    _write_shape(ax, middle, 4.85, shapes[1])
+    for place, part in enumerate(parts):
+        y = low + pitch * place
+        ax.plot([middle, side, side], [y + 0.6, y + 0.6, y + 3.75], **LINE)  # type: ignore[arg-type]
+        draw_arrow(ax, (side, y + 3.75), (edge, y + 3.75))
+        inputs = "$Q$" if part.source else "$Q$ $K$ $V$"
+        if part.color == VALUE:
+            gap, align = (-0.25, "right") if mirrored else (0.25, "left")
+            ax.text(middle + gap, y + 1.0, inputs, ha=align, va="center")
+            if mirrored and not part.source:
+                ax.text(middle - gap, y + 1.0, "masked", ha="left", va="center")
+        ax.add_patch(Rectangle((left, y + 1.4), 4.9, 1.6, facecolor=PAPER, lw=0, zorder=1.5))
+        box = draw_box(ax, left, y + 1.4, 4.9, 1.6, "", color=part.color)
+        ax.patches[-1].set_zorder(2)
+        ax.text(box.center[0], box.y + 1.1, part.label, ha="center", va="center", weight="bold", zorder=3)
+        ax.text(box.center[0], box.y + 0.45, part.inside, ha="center", va="center", zorder=3)
+        ax.add_patch(Rectangle((left, y + 3.3), 4.9, 0.9, facecolor=PAPER, lw=0, zorder=1.5))
+        norm = draw_box(ax, left, y + 3.3, 4.9, 0.9, "", color=SECOND)
+        ax.patches[-1].set_zorder(2)
+        ax.text(*norm.center, "Add & Norm", ha="center", va="center", zorder=3)
+    return top
+
+
+def _write_shape(ax: Axes, x: float, y: float, shape: str) -> None:
+    ax.text(x + 0.3, y, shape, ha="left", va="center", color=MUTED)
+
+
+def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figure:
+    """Draw how one encoder pass serves all steps of the decoder: each step reads z and one more token."""
+    steps = len(target)
+    pitch = 1.75
+    height = pitch * steps + 1.2
+    fig, ax = new_canvas(14.0, height)
+    ax.text(0.15, height - 0.5, "once", ha="left", va="center", weight="bold")
+    ax.text(6.6, height - 0.5, f"{steps} times", ha="left", va="center", weight="bold")
+    words = draw_box(ax, 0.15, 0.2, 3.9, 0.95, "", color=NEUTRAL)
+    ax.text(*words.center, f"{len(source)} tokens", ha="center", va="center")
+    middle = pitch * steps / 2
+    encoder = draw_box(ax, 0.15, middle - 0.9, 3.9, 1.8, "encoder", color=ENCODER)
+    draw_arrow(ax, words, encoder)
+    z = draw_box(ax, 0.15, pitch * steps - 1.15, 3.9, 1.0, "$z$", color=KEY)
+    draw_arrow(ax, encoder, z)
+    ax.plot([z.right[0], 4.6, 4.6], [z.right[1], z.right[1], 0.625], **{**LINE, "color": KEY})  # type: ignore[arg-type]
+    start = draw_box(ax, 11.2, height - 0.95, 2.65, 0.95, "<s>", color=NEUTRAL)
+    ax.plot([start.left[0], 10.2], [start.left[1]] * 2, **LINE)  # type: ignore[arg-type]
+    draw_arrow(ax, (10.2, start.left[1]), (10.2, pitch * (steps - 1) + 1.1))
+    for step, word in enumerate(target):
+        y = pitch * (steps - 1 - step) + 0.15
+        decoder = draw_box(ax, 6.6, y, 3.9, 0.95, "decoder", color=DECODER)
+        draw_arrow(ax, (4.6, decoder.left[1]), decoder.left, color=KEY)
+        out = draw_box(ax, 11.2, y, 2.65, 0.95, word, color=OUTPUT)
+        draw_arrow(ax, decoder, out)
+        if step + 1 < steps:  # each output becomes an input
+            ax.plot([out.bottom[0]] * 2, [y, y - 0.4], **LINE)  # type: ignore[arg-type]
+            ax.plot([out.bottom[0], 10.2], [y - 0.4, y - 0.4], **LINE)  # type: ignore[arg-type]
+            draw_arrow(ax, (10.2, y - 0.4), (10.2, y - 0.8))
+    return fig
+
+
+class RouteStop(NamedTuple):
+    """A place on the way of a sentence pair: its name, its side, its shape, and some of its numbers."""
+
+    name: str
+    side: str  # "source" or "target"
+    shape: str
+    numbers: Numbers
+    rows: Sequence[str]
+    columns: Sequence[str] = ()  # only for attention weights
+    note: str = ""
+
+
+def draw_route(stops: Sequence[RouteStop], place: int) -> Figure:
+    """Draw the names of all stops, bottom up, with one lit, and beside them its shape and numbers."""
+    pitch = 1.05
+    height = max(pitch * len(stops) + 0.4, 14.0)
+    fig, ax = new_canvas(14.0, height)
+    boxes: list[Box] = []
+    for number, stop in enumerate(stops):
+        color = ENCODER if stop.side == "source" else DECODER
+        y = 0.2 + pitch * number
+        if number == place:
+            ax.add_patch(Rectangle((0.05, y - 0.06), 5.1, 0.97, fc=to_rgba(color, 0.35), ec=INK, lw=3))
+        boxes.append(draw_box(ax, 0.15, y, 4.9, 0.85, "", color=color))
+        weight = "bold" if number == place else "normal"
+        ax.text(*boxes[-1].center, stop.name, ha="center", va="center", weight=weight)
+    here = stops[place]
+    ax.text(5.6, height - 0.6, here.shape, ha="left", va="center", weight="bold")
+    ax.text(5.6, height - 1.2, here.note, ha="left", va="top", color=MUTED)
+    if here.columns:
+        _draw_weights(fig, here, height)
+        return fig
+    size = min(1.6, 5.7 / len(here.numbers[0])), 0.95
+    y = height - 3.6 - 0.95 * len(here.numbers)
+    color = KEY if here.side == "source" else OUTPUT
+    draw_matrix(ax, 8.1, y, here.numbers, color=color, rows=here.rows, size=size)
+    return fig
+
+
+def _draw_weights(fig: Figure, stop: RouteStop, height: float) -> None:
+    """Draw weights as a map at the right; the note names its axes."""
+    weights = torch.tensor(stop.numbers, dtype=torch.float64)
+    width = 5.3
+    tall = width * len(stop.rows) / len(stop.columns)
+    low = height - 6.2 - tall
+    inset = fig.add_axes((8.6 / 14, low / height, width / 14, tall / height))
+    hidden = weights > 0 if list(stop.rows) == list(stop.columns) else None
+    draw_attention(inset, weights, stop.rows, stop.columns, mask=hidden, print_values=False)
+    inset.set(xlabel="", ylabel="")
+    inset.tick_params(axis="x", rotation=90)
+
+
+def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
+    """Draw for each model how its parameters divide among its parts, in percent."""
+    fig, axes = new_figure(len(parts), 1, height=2.6 * len(parts))
+    for ax, (title, counts) in zip(axes, parts.items(), strict=True):
+        total = sum(counts.values())
+        shares = [100 * count / total for count in counts.values()]
+        ax.barh(range(len(counts)), shares, color=FIRST, edgecolor=INK, linewidth=0.6)
+        for row, share in enumerate(shares):
+            ax.text(share + 1, row, f"{share:.0f}%" if share >= 0.5 else "<1%", ha="left", va="center")
+        ax.set_yticks(range(len(counts)), list(counts))
+        ax.set(ylim=(len(counts) - 0.5, -0.5), xlim=(0, 60))
+        ax.set_xticks([])
+        ax.tick_params(axis="y", length=0)
+        ax.set_title(title, loc="left")
+        ax.spines["bottom"].set_visible(False)
+    return fig
+
+
+def draw_intervals(
+    intervals: Mapping[str, tuple[int, int]], *, common: tuple[int, int], marks: Mapping[str, int]
+) -> Figure:
+    """Draw for each row of a table which vocabularies fit it, the part that is common, and some marks."""
+    fig, ax = new_figure(height=0.36 * len(intervals) + 1.3)
+    inside = [max(low, common[0]) <= min(high, common[1]) for low, high in intervals.values()]
+    for row, ((low, high), fits) in enumerate(zip(intervals.values(), inside, strict=True)):
+        color, hatch = (FIRST, "") if fits else (SECOND, "///")
+        ax.barh(
+            row,
+            (high - low) / 1000,
+            left=low / 1000,
+            height=0.6,
+            color=color,
+            hatch=hatch,
+            edgecolor=INK,
+            lw=0.6,
+        )
+    ax.axvspan(common[0] / 1000, common[1] / 1000, facecolor=to_rgba(OUTPUT, 0.6), edgecolor="none", zorder=0)
+    for name, value in marks.items():
+        ax.axvline(value / 1000, color=INK, linestyle=":", linewidth=1.5)
+        ax.text(value / 1000 + 0.1, -1.0, name, ha="center", va="bottom")
+    ax.set_yticks(range(len(intervals)), list(intervals))
+    ax.use_sticky_edges = False  # the first bar keeps its distance from the axis
+    ax.margins(x=0.05)
+    ax.set(ylim=(len(intervals) - 0.5, -0.9), xlabel="tokens in the vocabulary, thousands")
+    ax.tick_params(axis="y", length=0)
+    return fig

@@ -1,0 +1,154 @@
+"""The checks of the exercises on scaled dot-product attention (chapter 3)."""
+
+import math
+from collections.abc import Callable, Mapping
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+
+Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
+PREDICTIONS = ("unchanged", "sharper", "flatter", "other")
+
+
+def _random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@judge
+def check_predictions(answer: Mapping[str, str]) -> str:
+    """Check the reader's predictions about the weights: exercise ex-predict."""
+    scores = torch.tensor([2.0, 0.0, 1.0], dtype=torch.float64)
+    before = scores.softmax(dim=0)
+    changed = {
+        "add 5 to every score": (scores + 5).softmax(dim=0),
+        "double the query": (2 * scores).softmax(dim=0),
+        "halve every key": (scores / 2).softmax(dim=0),
+        "replace the values": before,
+        "scale one key": (scores * torch.tensor([1, 1, 3])).softmax(dim=0),
+    }
+    missing = [change for change in changed if change not in answer]
+    expect(not missing, f"there is no prediction for {', '.join(map(repr, missing))}.")
+    for change, after in changed.items():
+        guess = answer[change]
+        expect(guess in PREDICTIONS, f"{guess!r} is not one of {', '.join(PREDICTIONS)}.")
+        expect(guess == _change(before, after), f"{change!r} does not leave the weights {guess}: try it.")
+    return "only differences between scores count; their size decides how sharp the weights are."
+
+
+def _change(before: Tensor, after: Tensor) -> str:
+    """Name how the weights changed: sharper and flatter keep the order of the keys."""
+    if torch.allclose(before, after):
+        return "unchanged"
+    if not torch.equal(before.argsort(), after.argsort()):
+        return "other"
+    return "sharper" if after.max() > before.max() else "flatter"
+
+
+@judge
+def check_softmax(answer: Callable[[list[float]], list[float]]) -> str:
+    """Check `answer(scores)`, a softmax in plain Python: exercise ex-softmax."""
+    ordinary = [0.0, 1.0, -2.0, 0.5], [3.0], [2.0, 2.0]
+    for scores in (
+        *ordinary,
+        [0.0, 1000.0, 999.0],
+        [-1000.0, -1001.0],
+        [-1000.0, 5.0],
+        [1000.0, 0.0, 0.0, 0.0],
+    ):
+        found = answer(list(scores))
+        expect(isinstance(found, list), f"the result for {scores} is a {type(found).__name__}, not a list.")
+        wanted = torch.tensor(scores, dtype=torch.float64).softmax(0)
+        expect_close(torch.tensor(found), wanted, what=f"the result for {scores}")
+    return "subtracting the largest score leaves each weight as it is, and no exponential overflows."
+
+
+@judge
+def check_attention(answer: Attention) -> str:
+    """Check `answer(query, key, value)`, attention written from scratch: exercise ex-from-scratch."""
+    _expect_attention(answer, "attention")
+    return "one weighted average for each query, in every batch, and finite for large scores."
+
+
+@judge
+def check_debugged(answer: Attention) -> str:
+    """Check `answer(query, key, value)`, the repaired function: exercise ex-debug."""
+    _expect_attention(answer, "the repaired function")
+    return "the width is the last axis of the keys, and the softmax runs over the keys of each query."
+
+
+def _expect_attention(answer: Attention, what: str) -> None:
+    """Compare with PyTorch's kernel: different numbers of queries, keys and features; then large scores."""
+    for shape, width in (((), 4), ((2,), 4), ((2, 3), 9)):
+        query, key, value = (
+            _random(*shape, 3, width),
+            _random(*shape, 5, width, seed=1),
+            _random(*shape, 5, 6, seed=2),
+        )
+        wanted = F.scaled_dot_product_attention(query, key, value)
+        sizes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
+        found = answer(query.clone(), key.clone(), value.clone())
+        expect_close(found, wanted, what=f"{what} for {sizes}")
+    query, key, value = 1e3 * _random(3, 4), _random(5, 4, seed=1), _random(5, 6, seed=2)
+    found = answer(query, key, value)
+    expect(bool(torch.as_tensor(found).isfinite().all()), "scores in the thousands give NaN or infinity.")
+    expect_close(found, F.scaled_dot_product_attention(query, key, value), what=f"{what} for large scores")
+
+
+@judge
+def check_scale(answer: Callable[[int, float, float], float]) -> str:
+    """Check `answer(d_k, query_std, key_std)`, the factor that gives unit variance: exercise ex-scale."""
+    for d_k, query_std, key_std in ((64, 1.0, 1.0), (64, 3.0, 1.0), (256, 0.5, 2.0), (16, 2.0, 5.0)):
+        query, key = _random(20_000, d_k) * query_std, _random(20_000, d_k, seed=1) * key_std
+        factor = float(answer(d_k, query_std, key_std))
+        what = f"for d_k={d_k} and standard deviations {query_std:g} and {key_std:g}"
+        expect(math.isfinite(factor) and factor > 0, f"{what}, the factor is {factor}; it must be positive.")
+        spread = ((query * key).sum(dim=-1) * factor).std().item()
+        expect(abs(spread - 1) < 0.03, f"{what}, your scores have a standard deviation of {spread:.2f}.")
+    return "the width and both standard deviations enter."
+
+
+@judge
+def check_gradient(answer: Callable[[Tensor], Tensor]) -> str:
+    """Check `answer(weights)`, the derivatives of a softmax: exercise ex-gradient."""
+    for scores in ([2.0, 0.0, 1.0], [0.0, 0.0], [30.0, 0.0, 0.0, 0.0], [0.3, -1.2, 0.8, 2.0, 0.1]):
+        at = torch.tensor(scores, dtype=torch.float64)
+        wanted = torch.autograd.functional.jacobian(lambda x: x.softmax(dim=0), at)
+        expect_close(
+            answer(at.softmax(dim=0)), torch.as_tensor(wanted), what=f"the matrix at scores {scores}"
+        )
+    return "raising one score takes weight from the other keys, and nothing moves where one weight is 1."
+
+
+@judge
+def check_temperature(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
+    """Check `answer(query, key, value, temperature)`, attention at a temperature: exercise ex-temperature."""
+    value = _random(2, 5, 6, seed=2)
+    for temperature, width in ((1.0, 4), (5.0, 4), (0.5, 3)):
+        query, key = _random(2, 3, width), _random(2, 5, width, seed=1)
+        scores = query @ key.mT / math.sqrt(width) / temperature
+        wanted = torch.einsum("bqk,bkd->bqd", scores.softmax(dim=-1), value)
+        found = answer(query, key, value, temperature)
+        expect_close(found, wanted, what=f"the output at temperature {temperature:g}")
+    cold = answer(query, key, value, 1e-5)
+    best = (query @ key.mT).argmax(dim=-1, keepdim=True).expand(-1, -1, 6)
+    expect_close(
+        cold, value.gather(1, best), what="the output at temperature 0.00001, the value of the best key,"
+    )
+    tied = answer(query, key[:, :1].expand(-1, 5, -1), value, 1e-5)
+    mean = value.mean(dim=1, keepdim=True).expand(-1, 3, -1)
+    expect_close(tied, mean, what="the output at temperature 0.00001 with five equal keys")
+    hot = answer(query, key, value, 1e7)
+    expect_close(hot, mean, what="the output at temperature 10,000,000, the mean of the values,")
+    for wrong in (0.0, -1.0):
+        try:
+            answer(query, key, value, wrong)
+        except ValueError:
+            continue
+        expect(
+            False,
+            f"temperature {wrong:g} should raise a ValueError: it would divide by 0 or prefer bad matches.",
+        )
+    return "cold attention picks the best match, ties included; hot attention averages."

@@ -1,0 +1,146 @@
+"""Checks of the exercises of the chapter on cross-attention (section 3.2.3 of the paper)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.model.masks import padding_mask
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+
+SHAPES = {
+    "weights": (2, 8, 4, 7),
+    "keys": (2, 8, 7, 64),
+    "mask": (2, 1, 1, 7),
+    "output": (2, 4, 512),
+}
+Read = Callable[..., Tensor]
+
+
+def _layer(d_model: int = 12, heads: int = 3) -> MultiHeadAttention:
+    """Return an attention layer in double precision, with fixed random weights."""
+    made = MultiHeadAttention(d_model, heads).double()
+    rng = torch.Generator().manual_seed(0)
+    for parameter in made.parameters():
+        torch.nn.init.normal_(parameter, std=0.4, generator=rng)
+    return made.requires_grad_(False)
+
+
+def _draw(seed: int, *shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@judge
+def check_rectangle(answer: Mapping[str, Any]) -> str:
+    """Judge the predicted shapes, exercise ex-predict-rectangle."""
+    for name, right in SHAPES.items():
+        found = answer.get(name)
+        expect(
+            found is not None and found is not ...,
+            f"{name} is still empty; put a tuple of whole numbers there.",
+        )
+        expect(
+            isinstance(found, Sequence) and tuple(found) == right,
+            f"the shape of {name} is not {found}. Which axis counts target tokens, and which source tokens?",
+        )
+    return "four rows, one for each target token, and seven columns, one for each source token."
+
+
+@judge
+def check_cross_attention(answer: Read) -> str:
+    """Judge `answer(x, z, w_query, w_key, w_value, is_word)`, exercise ex-cross-attention."""
+    for n, m in ((3, 5), (5, 3), (4, 4), (1, 6)):
+        x, z = _draw(n, 2, n, 8), _draw(m + 10, 2, m, 8)
+        matrices = (*_draw(1, 2, 8, 4), _draw(2, 8, 6))
+        is_word = torch.arange(m) < torch.tensor([[m], [max(1, m - 2)]])
+        query, key, value = x @ matrices[0], z @ matrices[1], z @ matrices[2]
+        wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=is_word[:, None])
+        found = answer(x, z, *matrices, is_word)
+        what = f"the output for {n} target and {m} source tokens"
+        expect_close(found, wanted, what=what, tolerance=1e-9)
+    return "it agrees with PyTorch for more, fewer and as many target as source tokens."
+
+
+@judge
+def check_read_source(answer: Read) -> str:
+    """Judge `answer(attend, x, memory, src, tgt)`, exercise ex-debug-source; 0 is padding."""
+    attend = _layer()
+    for n, m in ((3, 5), (4, 4)):
+        x, memory = _draw(n, 2, n, 12), _draw(m + 20, 2, m, 12)
+        src = (torch.arange(m) < torch.tensor([[m], [m - 2]])).long() * 7
+        tgt = (torch.arange(n) < torch.tensor([[n - 1], [n]])).long() * 7
+        wanted = attend(x, memory, memory, padding_mask(src, 0))
+        found = answer(attend, x, memory, src, tgt)
+        what = f"the output for {n} target and {m} source tokens"
+        expect_close(found, wanted, what=what, tolerance=1e-9)
+    return "the target asks, the source answers, and the source's padding stays hidden."
+
+
+@judge
+def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
+    """Judge `prepare(attend, memory)` and `step(attend, x, prepared, mask)`, exercise ex-prepare."""
+    attend = _layer()
+    x, memory = _draw(5, 2, 4, 12), _draw(6, 2, 7, 12)
+    mask = (torch.arange(7) < torch.tensor([[7], [4]]))[:, None, None]
+    wanted = attend(x, memory, memory, mask)
+    rows: list[int] = []
+    hooks = [
+        linear.register_forward_pre_hook(lambda _, args: rows.append(args[0].size(1)))
+        for linear in (attend.to_key, attend.to_value)
+    ]
+    prepared = prepare(attend, memory)
+    found = torch.cat([step(attend, x[:, t : t + 1], prepared, mask) for t in range(4)], dim=1)
+    for hook in hooks:
+        hook.remove()
+    expect_close(found, wanted, what="the output, step by step,", tolerance=1e-9)
+    expect(
+        sum(rows) == 14,
+        f"over four steps, {sum(rows)} rows passed to_key and to_value; 7 source tokens need 14 in all.",
+    )
+    return "each source token is projected once for the keys and once for the values."
+
+
+@judge
+def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
+    """Judge `answer(n, m, d_model, once)`, exercise ex-derive-cost, by counting multiplications."""
+    for n, m, d_model in ((3, 5, 12), (7, 2, 12), (1, 4, 24)):
+        attend = _layer(d_model)
+        x, memory = _draw(1, 1, n, d_model), _draw(2, 1, m, d_model)
+        for once in (True, False):
+            with FlopCounterMode(display=False) as counter:
+                prepared = attend.project_memory(memory, memory) if once else None
+                for t in range(n):
+                    pair = prepared or attend.project_memory(memory, memory)
+                    attend.attend(attend.project_query(x[:, t : t + 1]), *pair)
+            right, found = counter.get_total_flops() // 2, answer(n, m, d_model, once)  # 2 flops each
+            expect(
+                found == right,
+                f"for n={n}, m={m}, d_model={d_model}, once={once} the layer multiplies {right:,} times, "
+                f"not {found:,}.",
+            )
+    return "the formula agrees with a count of the multiplications."
+
+
+@judge
+def check_two_sources(answer: Read) -> str:
+    """Judge `answer(attend, x, first, second, first_mask, second_mask)`, exercise ex-two-sources."""
+    attend = _layer()
+    x, first, second = _draw(7, 2, 3, 12), _draw(8, 2, 5, 12), _draw(9, 2, 4, 12)
+    masks = [
+        (torch.arange(m) < torch.tensor([[m], [m - 1]]))[:, None, None]
+        for m in (first.size(1), second.size(1))
+    ]
+    query = attend.project_query(x)
+    (k1, v1), (k2, v2) = (attend.project_memory(z, z) for z in (first, second))
+    scale = query.size(-1) ** -0.5
+    raised = [(query @ k.mT * scale).exp() * mask for k, mask in ((k1, masks[0]), (k2, masks[1]))]
+    total = sum(part.sum(dim=-1, keepdim=True) for part in raised)
+    mixed = (raised[0] @ v1 + raised[1] @ v2) / total
+    wanted = attend.to_output(mixed.transpose(1, 2).flatten(2))
+    found = answer(attend, x, first, second, *masks)
+    expect_close(found, wanted, what="the output", tolerance=1e-9)
+    return "one softmax divides the attention among both sources."

@@ -1,0 +1,147 @@
+"""Checks of the exercises of the chapter on embeddings (section 3.4 of the paper)."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.model.embeddings import TokenEmbedding
+
+SOURCE, TARGET, LABELS, VOCAB = (4, 7, 4, 2), (1, 5, 7), (5, 7, 2), 10
+MATRICES = ("source", "target", "output", "shared")
+
+
+def _draw(seed: int, *shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def _moved_rows() -> dict[str, int]:
+    """Count the rows with a gradient in a small model: the mean source row is added to each target row."""
+    source, target, output = (_draw(seed, VOCAB, 6).requires_grad_() for seed in range(3))
+    hidden = source[list(SOURCE)].mean(dim=0) + target[list(TARGET)]
+    F.cross_entropy(hidden @ output.T, torch.tensor(LABELS)).backward()
+    grads = [table.grad for table in (source, target, output) if table.grad is not None]
+    counts = [int((grad != 0).any(dim=1).sum()) for grad in (*grads, sum(grads, torch.zeros(VOCAB, 6)))]
+    return dict(zip(MATRICES, counts, strict=True))
+
+
+@judge
+def check_gradient_rows(answer: Mapping[str, Any]) -> str:
+    """Judge the predicted numbers of rows, exercise ex-predict-rows."""
+    right = _moved_rows()
+    for name in MATRICES:
+        found = answer.get(name)
+        expect(
+            found is not None and found is not ...,
+            f"{name} is still empty; put a whole number there.",
+        )
+        expect(
+            found == right[name],
+            f"{found} is not the number of rows with a gradient in the {name} matrix. "
+            "Which tokens are read from it, and which get their logits from it?",
+        )
+    return (
+        "a lookup gives a gradient to each distinct token that was read, the softmax to the whole vocabulary."
+    )
+
+
+@judge
+def check_embed_and_logits(
+    embed: Callable[[Tensor, Tensor], Tensor], logits: Callable[[Tensor, Tensor], Tensor]
+) -> str:
+    """Judge `embed(ids, table)` and `logits(hidden, table)`, exercise ex-embed-and-logits."""
+    for vocab, d_model in ((7, 4), (5, 9)):
+        table, hidden = _draw(1, vocab, d_model), _draw(2, 2, 3, d_model)
+        ids = torch.tensor([[0, vocab - 1, 2], [2, 2, 1]])
+        one_hot = F.one_hot(ids, vocab).double()
+        what = f"with {vocab} tokens and d_model={d_model}"
+        expect_close(
+            embed(ids, table), one_hot @ table * d_model**0.5, what=f"the embedding {what}", tolerance=1e-9
+        )
+        wanted = torch.stack([(hidden * row).sum(dim=-1) for row in table], dim=-1)
+        expect_close(logits(hidden, table), wanted, what=f"the logits {what}", tolerance=1e-9)
+    return "embeddings are rows times the root of the width, logits are dot products with the rows."
+
+
+@judge
+def check_lookup_gradient(answer: Callable[[Tensor, Tensor, int], Tensor]) -> str:
+    """Judge `answer(ids, gradient, vocab)`, exercise ex-lookup-gradient, by automatic differentiation."""
+    for case, ids in {
+        "all tokens different": [3, 0, 5],
+        "a token read twice": [2, 4, 2],
+        "one token read three times": [1, 1, 1],
+    }.items():
+        gradient, table = _draw(len(case), 3, 4), _draw(0, 7, 4).requires_grad_()
+        (wanted,) = torch.autograd.grad(table[torch.tensor(ids)], table, gradient)
+        found = answer(torch.tensor(ids), gradient.clone(), 7)
+        expect_close(found, wanted, what=f"the gradient, {case},", tolerance=1e-9)
+    return "it agrees with automatic differentiation, also where a token is read more than once."
+
+
+@judge
+def check_tie(answer: Callable[[nn.Embedding, nn.Linear], object]) -> str:
+    """Judge `answer(embedding, output)`, exercise ex-debug-tie, by training the two modules."""
+    embedding, output = nn.Embedding(7, 4).double(), nn.Linear(4, 7, bias=False).double()
+    with torch.no_grad():
+        embedding.weight.copy_(_draw(1, 7, 4))
+        output.weight.copy_(_draw(2, 7, 4))
+    answer(embedding, output)
+    expect_close(
+        embedding.weight.detach(), _draw(1, 7, 4), what="the embedding's matrix after tie", tolerance=0.0
+    )
+    tied = nn.ModuleList([embedding, output])
+    count = sum(parameter.numel() for parameter in tied.parameters())
+    optimizer = torch.optim.Adam(tied.parameters(), lr=0.1)
+    output(embedding(torch.tensor([1, 2]))).square().sum().backward()
+    optimizer.step()
+    gap = (embedding.weight - output.weight).abs().max().item()
+    expect(gap == 0, f"after one update, the two matrices differ by {gap:.2f}.")
+    expect(count == 28, f"the two modules have {count} parameters; one matrix of 7 × 4 has 28.")
+    return "one parameter, two uses: they agree after an update as well."
+
+
+@judge
+def check_rms_ratio(answer: Callable[[float, int, bool], float]) -> str:
+    """Judge `answer(std, d_model, factor)`, exercise ex-derive-rms-ratio, by drawing words and positions."""
+    for std, d_model in ((1.0, 512), (0.1, 256), (64**-0.5, 64)):
+        angles = 50 * _draw(1, 500, d_model // 2)
+        positions = torch.cat([angles.sin(), angles.cos()], dim=1)
+        for factor in (True, False):
+            words = std * _draw(2, 2000, d_model) * (math.sqrt(d_model) if factor else 1)
+            right = (words.square().mean() / positions.square().mean()).sqrt().item()
+            found = answer(std, d_model, factor)
+            expect(
+                abs(found / right - 1) < 0.02,
+                f"for std={std:g}, d_model={d_model}, factor={factor}, random draws give {right:.2f}, "
+                f"your formula gives {found:.2f}.",
+            )
+    return "the formula agrees with randomly drawn words and positions."
+
+
+@judge
+def check_grow(answer: Callable[[TokenEmbedding, int], TokenEmbedding]) -> str:
+    """Judge `answer(embedding, extra)`, exercise ex-grow."""
+    old = TokenEmbedding(7, 4).double()
+    with torch.no_grad():
+        old.weight.copy_(_draw(1, 7, 4))
+    before, hidden = old.weight.detach().clone(), _draw(2, 3, 4)
+    logits = (hidden @ before.T).detach()
+    grown = answer(old, 2)
+    expect(isinstance(grown, TokenEmbedding), f"return a TokenEmbedding, not {type(grown).__name__}.")
+    expect(torch.equal(old.weight, before), "the old matrix has changed; leave it as it was.")
+    shape = tuple(grown.weight.shape)
+    expect(shape == (9, 4), f"the new matrix has shape {shape}; 7 + 2 tokens of width 4 need (9, 4).")
+    expect(
+        isinstance(grown.weight, nn.Parameter) and grown.weight.requires_grad and grown.weight.is_leaf,
+        "the new matrix is not a parameter that can be trained.",
+    )
+    wanted = torch.cat([logits, logits.mean(dim=1, keepdim=True).expand(-1, 2)], dim=1)
+    expect_close(grown.logits(hidden).detach(), wanted, what="the logits of all nine tokens", tolerance=1e-9)
+    with torch.no_grad():
+        grown.weight.add_(1)
+    expect(torch.equal(old.weight, before), "an update of the new matrix changes the old one.")
+    return "old tokens keep their logits, and the new ones start with the mean logit."

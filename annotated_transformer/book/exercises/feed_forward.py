@@ -1,0 +1,133 @@
+"""Checks of the exercises of the chapter on the feed-forward network (section 3.3 of the paper)."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+
+Draw = Callable[..., Tensor]
+Convolutions = Callable[[Tensor, nn.Conv1d, nn.Conv1d], Tensor]
+IDENTITIES = {
+    "FFN(3X) = 3 FFN(X)": "what does ReLU do to a number that is three times as large?",
+    "FFN(−X) = −FFN(X)": "which units are active for −X?",
+    "FFN(X + Y) = FFN(X) + FFN(Y)": "would this hold for max(0, ·) itself?",
+    "the reversed sentence": "does a row depend on the others?",
+}
+
+
+def _draw(seed: int) -> Draw:
+    rng = torch.Generator().manual_seed(seed)
+    return lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)
+
+
+@judge
+def check_identities(answer: Sequence[bool] | None) -> str:
+    """Judge which identities are predicted to hold, exercise ex-predict-identities."""
+    expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
+    found = [bool(entry) for entry in answer or ()]
+    expect(len(found) == len(IDENTITIES), "give four answers, one for each identity.")
+    draw, turned = _draw(0), torch.arange(5).flip(0)
+    w1, w2, x, y = draw(4, 9), draw(9, 4), draw(5, 4), draw(5, 4)
+
+    def network(x: Tensor) -> Tensor:
+        return (x @ w1).relu() @ w2
+
+    pairs = (
+        (network(3 * x), 3 * network(x)),
+        (network(-x), -network(x)),
+        (network(x + y), network(x) + network(y)),
+        (network(x[turned]), network(x)[turned]),
+    )
+    for got, (left, right), (name, hint) in zip(found, pairs, IDENTITIES.items(), strict=True):
+        expect(got == torch.allclose(left, right), f"your prediction for {name} is wrong: {hint}")
+    return "random weights agree with all four predictions."
+
+
+@judge
+def check_feed_forward(answer: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Judge `answer(x, w1, b1, w2, b2)`, exercise ex-feed-forward, by the sum over single units."""
+    draw = _draw(0)
+    for shape, d_ff in (((3,), 5), ((4, 3), 7), ((2, 5, 4), 1)):
+        width = shape[-1]
+        x, w1, b1, w2, b2 = draw(*shape), draw(width, d_ff), draw(d_ff), draw(d_ff, width), draw(width)
+        wanted = b2.expand(shape).clone()
+        for i in range(d_ff):
+            strength = ((x * w1[:, i]).sum(dim=-1, keepdim=True) + b1[i]).clamp(min=0)
+            wanted += strength * w2[i]
+        found = answer(x, w1, b1, w2, b2)
+        expect_close(found, wanted, what=f"the output for x of shape {shape}", tolerance=1e-9)
+    return "it is the sum of its units, for any leading axes."
+
+
+@judge
+def check_convolutions(answer: Convolutions) -> str:
+    """Judge `answer(x, expand, contract)`, exercise ex-debug-convolution, by matrix products."""
+    draw = _draw(0)
+    w1, b1, w2, b2 = draw(6, 4), draw(6), draw(4, 6), draw(4)
+    expand, contract = nn.Conv1d(4, 6, 1).double(), nn.Conv1d(6, 4, 1).double()
+    expand.load_state_dict({"weight": w1[..., None], "bias": b1})
+    contract.load_state_dict({"weight": w2[..., None], "bias": b2})
+    with torch.no_grad():
+        for shape in ((2, 5, 4), (3, 4, 4)):
+            x = draw(*shape)
+            wanted, moved = (x @ w1.T + b1).relu() @ w2.T + b2, x.clone()
+            moved[:, -1] += 1
+            found, then = answer(x, expand, contract), answer(moved, expand, contract)
+            right = tuple(found.shape) == shape
+            expect(right, f"for x of shape {shape} the output has shape {tuple(found.shape)}, not that of x.")
+            apart = torch.allclose(found[:, :-1], then[:, :-1])
+            expect(apart, "another word of the sentence changed, and the first word's output with it.")
+            expect(bool((found < 0).any()), "no output is negative; where does the ReLU belong?")
+            expect_close(found, wanted, what=f"the output for x of shape {shape}", tolerance=1e-9)
+    return "each word is by itself, and it agrees with the matrix products."
+
+
+@judge
+def check_width(answer: Callable[[float, int], float]) -> str:
+    """Judge `answer(share, attentions)`, exercise ex-share, by counting weights."""
+    for d_model, d_ff, attentions in ((512, 2048, 1), (512, 2048, 2), (6, 9, 3), (5, 5, 1)):
+        weights = attentions * 4 * d_model**2 + 2 * d_model * d_ff
+        share = 2 * d_model * d_ff / weights
+        found = answer(share, attentions)
+        expect(
+            abs(found - d_ff / d_model) < 1e-9,
+            f"for a share of {share:.4f} with {attentions} attention(s) your answer is {found:.4f}, but a "
+            f"layer with d_model={d_model} and d_ff={d_ff} has this share.",
+        )
+    return "it agrees with four layers whose weights we counted."
+
+
+@judge
+def check_maximum(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
+    """Judge the weights that `answer()` returns, exercise ex-maximum."""
+    w1, w2 = (torch.as_tensor(w, dtype=torch.float64) for w in answer())
+    right = w1.dim() == w2.dim() == 2 and w1.size(0) == w2.size(1) == 2 and w1.size(1) == w2.size(0)
+    shapes = f"{tuple(w1.shape)} and {tuple(w2.shape)}"
+    expect(right, f"the weights have shapes {shapes}, they should have (2, d_ff) and (d_ff, 2).")
+    for pair in ((2.0, 1.0), (1.0, 2.0), (-1.0, -3.0), (-3.0, -1.0), (2.0, -1.0), (-1.0, 2.0), (-2.0, 0.0)):
+        for found in ((torch.tensor(pair, dtype=torch.float64) @ w1).relu() @ w2).tolist():
+            expect(
+                abs(found - max(pair)) < 1e-9,
+                f"for x = ({pair[0]:g}, {pair[1]:g}) an output is {found:.4f}, it should be {max(pair):g}.",
+            )
+    return f"it is the maximum, with {w1.size(1)} hidden units."
+
+
+@judge
+def check_largest_value(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Judge `answer(w1, b1, gain, bias)`, exercise ex-provably-dead, by climbing to the largest value."""
+    draw = _draw(0)
+    for width, d_ff in ((3, 5), (8, 4)):
+        w1, b1, gain, bias = draw(width, d_ff), draw(d_ff), draw(width), draw(width)
+        x = draw(d_ff, width)  # one vector for each unit, which climbs on its sphere
+        for _ in range(500):
+            x = x + (gain[:, None] * w1).T
+            x = x - x.mean(dim=1, keepdim=True)
+            x = x * (math.sqrt(width) / x.norm(dim=1, keepdim=True))
+        reached = torch.stack([(gain * x[i] + bias) @ w1[:, i] + b1[i] for i in range(d_ff)])
+        found = answer(w1, b1, gain, bias)
+        expect_close(found, reached, what=f"the largest values for d_model = {width}", tolerance=1e-4)
+    return "we looked for the largest values step by step, and found the same."

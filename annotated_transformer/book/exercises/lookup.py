@@ -1,0 +1,163 @@
+"""Checks of the exercises of the chapter on queries, keys and values."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.model.attention import AdditiveAttention
+from annotated_transformer.model.lookup import Captioner, LearnedLookup, gaussian_average
+from annotated_transformer.text.toy.scenes import (
+    FEATURES,
+    SCENE_WORDS,
+    START,
+    caption_text,
+    draw_scenes,
+)
+
+ANSWERS = {
+    "narrow, query 9.4": 14.0,
+    "narrow, query 13": 20.0,
+    "narrow, query 9": 12.0,
+    "wide, query 9.4": 44 / 3,
+    "wide, 12 stored twice": 16.0,
+}
+TRAPS = {
+    "narrow, query 9.4": "Which key is closest, and how much weight is left for the others?",
+    "narrow, query 13": "The query lies outside all keys, but one of them is closest.",
+    "narrow, query 9": "Two keys are equally close; what does a softmax give to two equal scores?",
+    "wide, query 9.4": "In a very wide kernel, all keys are about equally close.",
+    "wide, 12 stored twice": "A pair that is stored twice gets two weights.",
+}
+Lookup = Callable[..., Any]
+
+
+def _draw(seed: int, *shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@judge
+def check_answers(answer: Mapping[str, Any]) -> str:
+    """Judge the predicted answers of a soft dictionary, exercise ex-predict-width."""
+    for case, right in ANSWERS.items():
+        found = answer.get(case)
+        expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number there.")
+        close = abs(float(found or 0.0) - right) < 0.02
+        expect(close, f"for {case!r} the answer is not {found}. {TRAPS[case]}")
+    return "a narrow kernel is a lookup of the nearest key, a wide one the mean of all values."
+
+
+@judge
+def check_soft_lookup(answer: Lookup) -> str:
+    """Judge `answer(query, keys, values, width)` with plain numbers, exercise ex-soft-lookup."""
+    cases: list[tuple[float, list[float], list[float], float]] = [
+        (9.0, [8.0, 10.0, 12.0], [10.0, 14.0, 20.0], 1.0),
+        (10.5, [8.0, 10.0, 12.0], [10.0, 14.0, 20.0], 0.7),
+        (-1.0, [3.0, -2.0, 0.5, 0.25], [1.0, -1.0, 4.0, 8.0], 2.5),
+        (7.0, [1.0], [3.0], 1.0),
+        (500.0, [8.0, 10.0, 12.0], [10.0, 14.0, 20.0], 1.0),
+    ]
+    for query, keys, values, width in cases:
+        q, k, v = (torch.tensor(row, dtype=torch.float64)[:, None] for row in ([query], keys, values))
+        wanted = gaussian_average(q, k, v, width=width).item()
+        what = f"for query {query:g}, keys {keys} and width {width:g}"
+        try:
+            found = answer(query, list(keys), list(values), width)
+        except ZeroDivisionError:
+            expect(False, f"{what}, all exponentials round to 0 and so does their sum; see the hint.")
+        expect(isinstance(found, int | float), f"{what}, the answer is {type(found).__name__}, not a number.")
+        close = math.isfinite(found) and abs(found - wanted) < 1e-6
+        expect(close, f"{what}, the answer is {wanted:.4f}, not {found:.4f}.")
+    return "it agrees with the package, even for a query that is far from all keys."
+
+
+@judge
+def check_additive(answer: Lookup) -> str:
+    """Judge `answer(query, key, value, w_query, w_key, w_score)`, exercise ex-additive."""
+    for n, m in ((3, 5), (4, 1), (1, 6)):
+        theirs = AdditiveAttention(7, 2, hidden=11).double().requires_grad_(False)
+        w_query, w_key, w_score = _draw(1, 7, 11), _draw(2, 2, 11), _draw(3, 11)
+        theirs.to_query.weight.copy_(w_query.T)
+        theirs.to_key.weight.copy_(w_key.T)
+        theirs.to_score.weight.copy_(w_score[None])
+        query, key, value = _draw(4, 2, n, 7), _draw(5, 2, m, 2), _draw(6, 2, m, 4)
+        found = answer(query, key, value, w_query, w_key, w_score)
+        what = f"the output for {n} queries and {m} keys"
+        expect_close(found, theirs(query, key, value), what=what, tolerance=1e-9)
+    return "it agrees with the package for queries of width 7 and keys of width 2."
+
+
+@judge
+def check_writer(answer: Lookup) -> str:
+    """Judge `answer(captioner, cells, start, length)`, exercise ex-debug-writer."""
+    rng = torch.Generator().manual_seed(0)
+    captioner = Captioner(13, LearnedLookup(13, 5, d_k=4, d_v=6)).double().requires_grad_(False)
+    for parameter in captioner.parameters():
+        torch.nn.init.normal_(parameter, std=3.0, generator=rng)
+    cells = _draw(1, 6, 7, 5)
+    for start, length in ((0, 3), (2, 5)):
+        wanted = captioner.write(cells, start=start, length=length)
+        found = answer(captioner, cells, start, length)
+        what = f"the caption of {length} words after start {start}"
+        expect(isinstance(found, Tensor), f"{what} should be a tensor of ids, not {type(found).__name__}.")
+        expect_close(found.double(), wanted.double(), what=what, tolerance=0.0)
+    return "each word becomes the next query."
+
+
+@judge
+def check_extended(answer: Lookup) -> str:
+    """Judge `answer(query, key, width)`, which returns longer queries and keys, exercise ex-derive-extra."""
+    value = torch.eye(5, dtype=torch.float64)
+    for width in (1.0, 0.6, 2.0):
+        query, key = _draw(1, 3, 4), _draw(2, 5, 4)
+        made = answer(query, key, width)
+        pair = isinstance(made, Sequence) and len(made) == 2
+        expect(pair, "return two tensors: the longer queries and the longer keys.")
+        longer_query, longer_key = made
+        shapes = tuple(longer_query.shape), tuple(longer_key.shape)
+        expect(
+            shapes == ((3, 5), (5, 5)), f"with one more feature, (3, 4) and (5, 4) do not become {shapes}."
+        )
+        found = (longer_query @ longer_key.T).softmax(dim=-1)
+        wanted = gaussian_average(query, key, value, width=width)
+        expect_close(found, wanted, what=f"the matrix of weights for width {width:g}", tolerance=1e-9)
+    return "one more feature makes dot products give the weights of the Gaussian kernel."
+
+
+@judge
+def check_matrices(answer: Lookup) -> str:
+    """Judge `answer()`, which returns three matrices made by hand, exercise ex-by-hand."""
+    w_query, w_key, w_value = answer()
+    words = len(SCENE_WORDS)
+    shapes = [tuple(matrix.shape) for matrix in (w_query, w_key, w_value)]
+    d_k = shapes[0][-1]
+    expect(
+        shapes == [(words, d_k), (FEATURES, d_k), (FEATURES, words)],
+        f"the matrices have shapes {shapes}; wanted are ({words}, d_k), ({FEATURES}, d_k) "
+        f"and ({FEATURES}, {words}).",
+    )
+    scenes = draw_scenes(300, generator=torch.Generator().manual_seed(0))
+    lookup = LearnedLookup(words, FEATURES, d_k=d_k, d_v=words).requires_grad_(False)
+    captioner = Captioner(words, lookup).requires_grad_(False)
+    for linear, matrix in (
+        (lookup.to_query, w_query),
+        (lookup.to_key, w_key),
+        (lookup.to_value, w_value),
+        (captioner.to_words, torch.eye(words)),
+    ):
+        linear.weight.copy_(matrix.T)
+    captioner.to_words.bias.zero_()
+    cells = scenes.features().to(lookup.to_query.weight.dtype)
+    found, wanted = captioner.write(cells, start=START, length=3), scenes.captions()
+    wrong = (found != wanted).any(dim=1).nonzero().flatten().tolist()
+    if wrong:
+        one = wrong[0]
+        expect(
+            False,
+            f"{len(wrong)} of 300 captions are wrong, such as {caption_text(found[one])!r} "
+            f"instead of {caption_text(wanted[one])!r}.",
+        )
+    return "300 captions are right, and nothing was trained."

@@ -1,0 +1,205 @@
+"""Leak tests and checks of the exercises of the chapter on masking (section 3.2.3 of the paper)."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+
+Layer = Callable[[Tensor], Tensor]
+
+
+def count_leaks(layer: Layer, scale: float = 1.0, runs: int = 20) -> int:
+    """Return in how many of `runs` a new future changes an earlier output of `layer`.
+
+    The inputs have the shape (1, 6, 8) and the size `scale`; outputs have to be equal.
+    """
+    leaks = 0
+    for seed in range(runs):
+        rng = torch.Generator().manual_seed(seed)
+        old, new = scale * torch.randn(2, 1, 6, 8, generator=rng, dtype=torch.float64)
+        past = 1 + seed % 5  # the number of slots that stay unchanged
+        changed = torch.cat([old[:, :past], new[:, past:]], dim=1)
+        leaks += not torch.equal(layer(old)[:, :past], layer(changed)[:, :past])
+    return leaks
+
+
+def influence(layer: Layer, x: Tensor) -> Tensor:
+    """Return how strongly output i reacts to input j: sums of absolute derivatives."""
+    jacobian: Tensor = torch.autograd.functional.jacobian(layer, x)
+    return jacobian.abs().sum(dim=(0, 2, 3, 5))  # from (1, n, features, 1, n, features)
+
+
+def expect_mask(found: object, wanted: Tensor, *, what: str) -> None:
+    """Stop the check unless `found` is the boolean mask `wanted`; name one pair where they differ."""
+    expect(isinstance(found, Tensor), f"{what} should be a tensor, not {type(found).__name__}.")
+    mask = torch.as_tensor(found)
+    expect(mask.dtype == torch.bool, f"{what} has dtype {mask.dtype}, it should be torch.bool.")
+    shape, right = tuple(mask.shape), tuple(wanted.shape)
+    expect(shape == right, f"{what} has shape {shape}, it should have {right}.")
+    if not torch.equal(mask, wanted):
+        *batch, query, key = (mask != wanted).nonzero()[0].tolist()
+        word = "may" if wanted[*batch, query, key] else "may not"
+        sentence = f" of sentence {batch[0]}" if batch else ""
+        expect(False, f"in {what}, query {query}{sentence} {word} attend to key {key} (counted from 0).")
+
+
+@judge
+def check_weights(answer: Sequence[Sequence[float | int]] | None) -> str:
+    """Judge the predicted 4 × 4 weights, exercise ex-predict-weights."""
+    expect(answer is not None, "your answer is still empty; put four rows of four weights in its place.")
+    found = torch.as_tensor(answer, dtype=torch.float64)
+    expect(found.shape == (4, 4), f"your weights have shape {tuple(found.shape)}, they should have (4, 4).")
+    for query in range(4):
+        readable = list(range(min(query + 1, 3)))  # key 3 is padding
+        for key in range(4):
+            wanted = 1 / len(readable) if key in readable else 0.0
+            got = found[query, key].item()
+            expect(
+                abs(got - wanted) <= 0.005,
+                f"query {query} gives key {key} a weight other than your {got:g} (both counted from 0). "
+                "Which keys may this query read, and how many are there?",
+            )
+    return "even the row of padding is an average of the three words."
+
+
+@judge
+def check_local_mask(answer: Callable[[int, int], Tensor]) -> str:
+    """Judge `answer(tokens, window)`, exercise ex-local-mask."""
+    for tokens, window in ((7, 3), (5, 1), (4, 11)):
+        query, key = torch.arange(tokens)[:, None], torch.arange(tokens)
+        wanted = (key <= query) & (key > query - window)
+        expect_mask(answer(tokens, window), wanted, what=f"the mask for {tokens} tokens, window {window}")
+    return "each query reads itself and the window - 1 positions before it, and no later one."
+
+
+@judge
+def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
+    """Judge `answer(query, key, value, mask)`, exercise ex-masked-attention."""
+    rng = torch.Generator().manual_seed(0)
+    query, key, value = (
+        torch.randn(2, 3, n, d, generator=rng, dtype=torch.float64) for n, d in ((5, 4), (7, 4), (7, 6))
+    )
+    mask = torch.rand(2, 1, 5, 7, generator=rng) < 0.5  # a different one for each sentence
+    mask[..., 2] = True  # no query is blind yet
+    wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    found = answer(query, key, value, mask)
+    expect_close(found, wanted, what="the output for ordinary inputs", tolerance=1e-9)
+    square = mask[0, 0]
+    for inputs in ((query, key, value), (query[0], key[0], value[0])):
+        wanted = F.scaled_dot_product_attention(*inputs, attn_mask=square)
+        found = answer(*inputs, square)
+        axes = inputs[0].ndim
+        expect_close(found, wanted, what=f"the output for {axes} axes and a mask of two", tolerance=1e-9)
+
+    low_query, low_key, two = torch.tensor([[-4e9]]), torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [2]])
+    low = answer(low_query, low_key, two, torch.tensor([[True, False]]))
+    expect_close(low, torch.tensor([[1.0]]), what="the output where the allowed score is -4e9")
+
+    mask[:, :, 3] = False
+    for leaf in (query, key, value):
+        leaf.requires_grad_()
+    blind = answer(query, key, value, mask)
+    expect(not blind.isnan().any(), "a query that may read no key gives NaN.")
+    expect_close(blind[..., 3, :], torch.zeros(2, 3, 6), what="the output of a query that may read no key")
+    gradients = torch.autograd.grad(blind[..., :3, :].sum(), (query, key, value))
+    for name, gradient in zip(("queries", "keys", "values"), gradients, strict=True):
+        expect(
+            bool(gradient.isfinite().all()),
+            f"one query may read no key, and the gradient of the {name} is NaN, although the loss ignores "
+            "that query.",
+        )
+    return "it agrees with PyTorch's kernel, also for very low scores and for a query with no keys."
+
+
+@judge
+def check_decoder_mask(answer: Callable[[Tensor, int], Tensor]) -> str:
+    """Judge `answer(ids, pad_id)`, exercise ex-debug-mask."""
+    for ids, pad_id in (
+        ([[5, 6, 7, 8], [5, 6, 0, 0]], 0),
+        ([[0, 4, 9], [4, 9, 9], [4, 4, 4]], 9),
+        ([[1, 2, 3, 4, 5]], 0),
+    ):
+        size = len(ids[0])
+        wanted = [[[[j <= i and row[j] != pad_id for j in range(size)] for i in range(size)]] for row in ids]
+        found = answer(torch.tensor(ids), pad_id)
+        expect_mask(found, torch.tensor(wanted), what=f"the mask for ids={ids}, pad_id={pad_id}")
+    return "both bugs are gone: no later key, and no padding."
+
+
+@judge
+def check_low_enough(answer: Callable[[int, int, float, float], float]) -> str:
+    """Judge `answer(allowed, hidden, score, share)`, exercise ex-low-enough."""
+    for allowed, hidden, score, share in ((1, 9, 0.0, 0.01), (5, 1, 3.0, 0.5), (2, 6, -20.0, 1e-6)):
+        number = float(answer(allowed, hidden, score, share))
+        scores = torch.tensor([score] * allowed + [number] * hidden, dtype=torch.float64)
+        leaked = F.softmax(scores, dim=0)[allowed:].sum().item()
+        expect(
+            math.isclose(leaked, share, rel_tol=1e-6),
+            f"with {allowed} allowed keys of score {score:g} and {hidden} hidden ones, your number "
+            f"{number:.4g} leaks a share of {leaked:.3g}, and {share:g} was wanted.",
+        )
+    return "a softmax over such scores leaks exactly the share that you wanted."
+
+
+@judge
+def check_packed_mask(answer: Callable[[Tensor], Tensor]) -> str:
+    """Judge `answer(sentence)`, exercise ex-packed-mask, also inside a real layer."""
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(d_model=8, num_heads=2).double()
+    for numbers in ([0, 0, 0, 1, 1, 2, 2], [4, 4, 4], [0, 1, 2, 3]):
+        size, what = len(numbers), f"the mask for sentence={numbers}"
+        wanted = [[j <= i and numbers[j] == numbers[i] for j in range(size)] for i in range(size)]
+        mask = answer(torch.tensor(numbers))
+        expect_mask(mask, torch.tensor(wanted), what=what)
+        x = torch.randn(1, size, 8, dtype=torch.float64)
+        alone = []
+        for number in dict.fromkeys(numbers):
+            part = x[:, torch.tensor(numbers) == number]
+            alone.append(layer(part, part, part, torch.ones(part.size(1), part.size(1)).tril().bool()))
+        expect_close(layer(x, x, x, mask), torch.cat(alone, dim=1), what=f"the layer's output with {what}")
+    return "packed in one row, each sentence gets the same outputs as alone."
+
+
+@judge
+def check_reads(answer: Callable[[Layer, Tensor], Tensor]) -> str:
+    """Judge `answer(layer, x)`, exercise ex-leak-detector."""
+    tokens = 7
+    rng = torch.Generator().manual_seed(0)
+    for name, reach, look in _layers(tokens):
+        layer = _Mixer(reach, look, rng)
+        x = torch.randn(tokens, 3, generator=rng, dtype=torch.float64)
+        expect_mask(answer(layer, x), reach, what=f"what you found for a layer that reads {name}")
+    return "each influence was found, and none that does not exist."
+
+
+def _layers(tokens: int) -> Iterator[tuple[str, Tensor, Layer]]:
+    position = torch.arange(tokens)
+    causal = position <= position[:, None]
+    corner = torch.zeros(tokens, tokens, dtype=torch.bool)
+    corner[0, -1] = True
+    yield "its past", causal, torch.clone
+    yield "every position", causal | ~causal, torch.clone
+    yield "one position too far", position <= position[:, None] + 1, torch.clone
+    yield "only what comes later", ~causal, torch.clone
+    yield "its past, with a leak from the last position to the first", causal | corner, torch.clone
+    yield "the signs of its past, so that its derivatives are 0", causal, torch.sign
+    yield "its past, but only inputs beyond 10,000", causal, lambda x: x.where(x.abs() > 1e4, 0.0)
+
+
+class _Mixer(nn.Module):
+    """Mix positions as a boolean matrix allows; some influences cancel in the sum over the features."""
+
+    def __init__(self, reach: Tensor, look: Layer, rng: torch.Generator) -> None:
+        super().__init__()
+        self.look = look
+        self.mixing = reach * (torch.rand(reach.shape, generator=rng, dtype=torch.float64) + 0.5)
+        self.features = torch.tensor([[1, -1, 0], [2, 0, -2], [0, 3, -3]], dtype=torch.float64)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return sums over positions whose features, added together, always give zero."""
+        return self.mixing @ self.look(x) @ self.features

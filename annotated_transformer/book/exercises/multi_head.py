@@ -1,0 +1,212 @@
+"""The checks of the exercises on multi-head attention (chapter 5)."""
+
+import copy
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from annotated_transformer.book.exercises.verdict import Unmet, expect, expect_close, judge
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+
+Batch = tuple[Tensor, Tensor, Tensor, Tensor]
+MultiHead = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int], Tensor]
+
+
+def _random(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def _layer(*sizes: int, **options: int | bool) -> MultiHeadAttention:
+    """Return a layer in float64 whose parameters, biases too, are random."""
+    layer = MultiHeadAttention(*sizes, **options).double()  # type: ignore[arg-type]
+    with torch.no_grad():
+        for seed, parameter in enumerate(layer.parameters()):
+            parameter.copy_(_random(*parameter.shape, seed=seed))
+    return layer
+
+
+@judge
+def check_shapes(answer: object) -> str:
+    """Check the shapes that the reader predicts: exercise ex-predict-shapes."""
+    layer = MultiHeadAttention(12, 3, d_k=5, d_v=2).double()
+    seen: dict[str, object] = {}
+
+    def note(name: str) -> Callable[..., None]:
+        return lambda module, inputs, output: seen.update({name: tuple(output.shape)})
+
+    layer.attention.get_submodule("weights").register_forward_hook(note("weights"))
+    layer.attention.register_forward_hook(note("heads"))
+    layer.to_output.register_forward_pre_hook(
+        lambda module, inputs: seen.update(concat=tuple(inputs[0].shape))
+    )
+    query, memory = _random(2, 4, 12), _random(2, 7, 12)
+    seen["queries"] = tuple(layer.project_query(query).shape)
+    seen["output"] = tuple(layer(query, memory, memory).shape)
+    seen["parameters"] = sum(parameter.numel() for parameter in layer.parameters())
+    if not isinstance(answer, Mapping):
+        raise Unmet(f"the predictions should be a dictionary, not {type(answer).__name__}.")
+    for name in ("queries", "weights", "heads", "concat", "output", "parameters"):
+        guess = answer.get(name)
+        expect(guess is not None and guess is not ..., f"there is no prediction for {name!r} yet.")
+        guess = tuple(guess) if isinstance(guess, list | torch.Size) else guess
+        expect(guess == seen[name], f"{name!r} is not {guess}: look at the table of shapes again.")
+    return "heads come before queries, weights are queries × keys, and the output is as wide as the model."
+
+
+@judge
+def check_split_heads(answer: Callable[[Tensor, int], Tensor]) -> str:
+    """Check `answer(projected, num_heads)`, exercise ex-split-heads."""
+    for batch, tokens, heads, width in ((2, 5, 3, 7), (1, 4, 1, 6), (3, 1, 2, 5)):
+        projected = torch.arange(batch * tokens * heads * width, dtype=torch.float64)
+        projected = projected.view(batch, tokens, heads * width)
+        found = answer(projected.clone(), heads)
+        wanted = torch.stack(projected.chunk(heads, dim=-1), dim=1)
+        what = f"the result for shape {tuple(projected.shape)} and {heads} heads"
+        if isinstance(found, Tensor) and found.numel() == projected.numel() and not _same(found, wanted):
+            mixed = _same(found, projected.view(batch, heads, tokens, width))
+            expect(not mixed, f"in {what}, a head mixes the columns of several heads; cut the columns first.")
+            strided = _same(found, projected.view(batch, tokens, width, heads).permute(0, 3, 1, 2))
+            expect(not strided, f"in {what}, a head takes every {heads}rd column; its columns are adjacent.")
+            swapped = found.shape == wanted.transpose(1, 2).shape
+            expect(not swapped, f"{what} has the axes (batch, tokens, heads, d_k); heads come before tokens.")
+        expect_close(found, wanted, what=what, tolerance=0.0)
+    return "each head has its own columns of every token."
+
+
+def _same(found: Tensor, other: Tensor) -> bool:
+    return found.shape == other.shape and torch.equal(found.to(other.dtype), other)
+
+
+@judge
+def check_repaired(answer: MultiHead) -> str:
+    """Check the repaired function: exercise ex-debug-heads."""
+    _expect_multi_head(answer, "the repaired function")
+    return "the features are split, not the tokens, and the axes go back before the concatenation."
+
+
+@judge
+def check_multi_head(answer: MultiHead) -> str:
+    """Check multi-head attention written from scratch: exercise ex-heads-from-scratch."""
+    _expect_multi_head(answer, "your function")
+    return "it agrees with PyTorch's layer, and for free widths with a loop over the heads."
+
+
+def _expect_multi_head(answer: MultiHead, name: str) -> None:
+    """Compare with PyTorch's function, then, where d_k and d_v are free, with its kernel head by head."""
+    for d_model, heads, d_k, d_v in ((12, 1, 12, 12), (12, 3, 4, 4), (12, 3, 5, 2)):
+        query, key, value = (
+            _random(2, 4, d_model),
+            _random(2, 7, d_model, seed=1),
+            _random(2, 7, d_model, seed=2),
+        )
+        sizes = (d_model, heads * d_k), (d_model, heads * d_k), (d_model, heads * d_v), (heads * d_v, d_model)
+        matrices = [0.5 * _random(*size, seed=3 + i) for i, size in enumerate(sizes)]
+        if d_k == d_v:
+            wanted = _by_pytorch(query, key, value, matrices, heads)
+        else:
+            wanted = _by_kernel(query, key, value, matrices, heads)
+        inputs = [x.clone() for x in (query, key, value, *matrices)]
+        found = answer(*inputs, heads)  # type: ignore[call-arg, arg-type]
+        what = f"{name}, for {heads} heads with d_k={d_k} and d_v={d_v}, 4 queries and 7 keys:"
+        if isinstance(found, Tensor) and found.shape == wanted.shape:
+            alone = answer(*[x[:1] if x.ndim == 3 else x for x in inputs], heads)  # type: ignore[call-arg, arg-type]
+            expect(torch.allclose(alone, found[:1]), f"{what} one sentence depends on the other.")
+            shifted = torch.cat([inputs[0][:, :-1], inputs[0][:, -1:] + 1], dim=1)
+            moved = answer(shifted, *inputs[1:], heads)  # type: ignore[call-arg, arg-type]
+            kept = torch.allclose(moved[:, :-1], found[:, :-1])
+            expect(kept, f"{what} a change of the last query changes the output of another one.")
+        expect_close(found, wanted, what=f"{what} the output", tolerance=1e-8)
+
+
+def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, matrices: list[Tensor], heads: int) -> Tensor:
+    """Return what PyTorch's own multi-head attention returns for these matrices."""
+    w_q, w_k, w_v, w_o = (matrix.T for matrix in matrices)
+    query, key, value = (x.transpose(0, 1) for x in (query, key, value))
+    in_proj = torch.cat([w_q, w_k, w_v])
+    output, _ = F.multi_head_attention_forward(
+        query, key, value, query.size(-1), heads, in_proj, None, None, None, False, 0.0, w_o, None
+    )
+    return output.transpose(0, 1)
+
+
+def _by_kernel(query: Tensor, key: Tensor, value: Tensor, matrices: list[Tensor], heads: int) -> Tensor:
+    """Return the concatenation of heads that PyTorch's kernel computes one by one, times the last matrix."""
+    columns = zip(*(matrix.chunk(heads, dim=1) for matrix in matrices[:3]), strict=True)
+    read = [F.scaled_dot_product_attention(query @ q, key @ k, value @ v) for q, k, v in columns]
+    return torch.cat(read, dim=-1) @ matrices[3]
+
+
+@judge
+def check_one_head_errors(answer: Callable[[Tensor], Tensor]) -> str:
+    """Check `answer(weights)` by least squares on uncorrelated contents: exercise ex-three-pointers."""
+    for numbers in ([0.5, 0.5], [0.2, 0.8], [0.5, 0.3, 0.2], [1 / 3] * 3, [0.7, 0.1, 0.1, 0.05, 0.05]):
+        weights = torch.tensor(numbers, dtype=torch.float64)
+        contents = torch.linalg.qr(_random(64, len(numbers))).Q * 64**0.5  # each column has variance 1
+        mixture = contents @ weights[:, None]
+        rest = contents - mixture @ torch.linalg.lstsq(mixture, contents).solution
+        rounded = [round(number, 2) for number in numbers]
+        wanted = rest.square().mean(dim=0)
+        expect_close(
+            answer(weights.clone()), wanted, what=f"the result for weights {rounded}", tolerance=1e-9
+        )
+    return "with p items the errors sum to p − 1, however the weight is divided."
+
+
+@judge
+def check_contributions(answer: Callable[[MultiHeadAttention, Tensor], Tensor]) -> str:
+    """Check `answer(layer, x)`, for layers without and with bias: exercise ex-contributions."""
+    for bias in (False, True):
+        layer = _layer(6, 3, d_k=5, d_v=2, bias=bias)
+        before, x = copy.deepcopy(layer), _random(2, 4, 6, seed=9)
+        with torch.no_grad():
+            found = answer(layer, x)
+            wanted = torch.stack([_only_head(before, head, x) for head in range(3)])
+        pairs = zip(layer.parameters(), before.parameters(), strict=True)
+        same = all(torch.equal(new, old) for new, old in pairs)
+        expect(same, "your code changed the layer's parameters; leave it as it was.")
+        what = f"the result for a layer {'with' if bias else 'without'} biases"
+        if bias and isinstance(found, Tensor) and found.shape == wanted.shape:
+            extra, given = found - wanted, before.to_output.bias.detach()
+            for share in (given, given / 3):
+                shared = torch.allclose(extra, share.expand_as(extra))
+                expect(
+                    not shared, f"{what} has the bias of the output map in each term; it belongs to no head."
+                )
+        expect_close(found, wanted, what=what, tolerance=1e-8)
+    return "each head adds a term of its own; with the bias of the output map they sum to the output."
+
+
+def _only_head(layer: MultiHeadAttention, head: int, x: Tensor) -> Tensor:
+    """Return by how much the output changes when W^O, otherwise zero, reads one head."""
+    alone = copy.deepcopy(layer)
+    with torch.no_grad():
+        alone.to_output.weight.zero_()
+        silent: Tensor = alone(x, x, x)
+        width = alone.to_output.in_features // alone.num_heads
+        own = slice(head * width, (head + 1) * width)
+        alone.to_output.weight[:, own] = layer.to_output.weight[:, own]
+    output: Tensor = alone(x, x, x)
+    return output - silent
+
+
+@judge
+def check_pointers(answer: Callable[[], MultiHeadAttention], draw_batch: Callable[..., Batch]) -> str:
+    """Check the layer that `answer()` builds on batches of `draw_batch(rng, size)`: ex-pointers-by-hand.
+
+    The answer of `draw_batch`, both contents, is expected in the last features of the layer's output.
+    """
+    layer = answer()
+    expect(isinstance(layer, MultiHeadAttention), f"return a MultiHeadAttention, not {type(layer).__name__}.")
+    query, key, value, target = draw_batch(torch.Generator().manual_seed(1), 4096)
+    with torch.no_grad():
+        output = layer.to(query.dtype)(query, key, value)[..., -target.size(-1) :]
+    rest = (output - target).square().flatten(0, -2).mean(dim=0)
+    bounds = (0, target.size(-1) // 2, target.size(-1))
+    errors = [rest[start:end].mean().item() for start, end in pairwise(bounds)]
+    places = zip(("first", "second"), errors, strict=True)
+    told = " and ".join(f"{error:.2f} for the {place} item named" for place, error in places)
+    expect(max(errors) < 0.01, f"the mean squared error is {told}; a clean read-out leaves less than 0.01.")
+    return "two heads, each with a query of its own, bring back both items."

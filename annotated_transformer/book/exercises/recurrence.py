@@ -1,0 +1,114 @@
+"""Checks of the exercises of the chapter on why attention is needed."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+
+PREDICTIONS = {
+    "weight 0.5, 10 words back": 0.5**10,
+    "weight 1, 10 words back": 1.0,
+    "weight 2, 10 words back": 2.0**10,
+    "average of 10 words, each": 0.1,
+}
+TRAPS = {
+    "weight 0.5, 10 words back": "Each step multiplies the gradient by the weight.",
+    "weight 1, 10 words back": "Multiplying by 1 changes nothing, however often.",
+    "weight 2, 10 words back": "Each step multiplies the gradient by the weight, and this one is above 1.",
+    "average of 10 words, each": "The distance does not occur in the formula of an average.",
+}
+Function = Callable[..., Any]
+
+
+def _draw(seed: int, *shape: int) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@judge
+def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
+    """Judge the predicted gradients of a memory of one number, exercise ex-predict-gradient."""
+    for case, right in PREDICTIONS.items():
+        found = answer.get(case)
+        expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number.")
+        close = abs(float(found or 0.0) - right) <= 0.05 * right  # 0.001 and 1000 are right, too
+        expect(close, f"for {case!r} the gradient is not {found}. {TRAPS[case]}")
+    return "a chain multiplies the gradient by the same weight at each step, an average does not."
+
+
+@judge
+def check_rnn(answer: Function) -> str:
+    """Judge `answer(x, w, u, b)`, which returns the states of a recurrent network, exercise ex-rnn."""
+    for tokens in (1, 2, 7):
+        theirs = nn.RNN(3, 5, batch_first=True).double().requires_grad_(False)
+        w, u, b = _draw(1, 5, 3), _draw(2, 5, 5), _draw(3, 5)
+        theirs.load_state_dict(
+            {"weight_ih_l0": w, "weight_hh_l0": u, "bias_ih_l0": b, "bias_hh_l0": torch.zeros_like(b)}
+        )
+        x = _draw(4, 2, tokens, 3)
+        found = answer(x, w, u, b)
+        expect_close(found, theirs(x)[0], what=f"the states of {tokens} words", tolerance=1e-9)
+    return "it agrees with nn.RNN for sentences of 1, 2 and 7 words."
+
+
+@judge
+def check_average(answer: Function) -> str:
+    """Judge `answer(states, scores)`, a weighted average for each output, exercise ex-average."""
+    for outputs, tokens in ((3, 5), (1, 4), (4, 1)):
+        states, scores = _draw(1, tokens, 7), _draw(2, outputs, tokens)
+        rows = []
+        for line in scores.tolist():
+            raised = [math.exp(score) for score in line]
+            parts = [r / sum(raised) * state for r, state in zip(raised, states, strict=True)]
+            rows.append(torch.stack(parts).sum(dim=0))
+        what = f"the averages for {outputs} outputs of {tokens} states"
+        expect_close(answer(states, scores), torch.stack(rows), what=what, tolerance=1e-9)
+    return "each output is a weighted average of all states, and the weights sum to 1."
+
+
+@judge
+def check_last_state(answer: Function) -> str:
+    """Judge `answer(rnn, x)`, which returns the state after the last word, exercise ex-debug-state."""
+    for tokens in (2, 5):
+        rnn = nn.LSTM(3, 4, batch_first=True).double().requires_grad_(False)
+        for seed, parameter in enumerate(rnn.parameters()):
+            parameter.copy_(_draw(seed, *parameter.shape))
+        x = _draw(9, 6, tokens, 3)
+        wanted = rnn(x)[0][:, -1]
+        what = f"the last state of 6 sentences with {tokens} words"
+        expect_close(answer(rnn, x), wanted, what=what, tolerance=1e-9)
+    return "one state for each sentence, that after its last word."
+
+
+@judge
+def check_half_life(answer: Function) -> str:
+    """Judge `answer(distance)`, the weight that halves a gradient, exercise ex-derive-weight."""
+    for distance in (1, 2, 10, 60):
+        found = answer(distance)
+        expect(isinstance(found, int | float), f"the weight is a number, not {type(found).__name__}.")
+        left = float(found) ** distance
+        expect(
+            0 < found < 1 and abs(left - 0.5) < 1e-6,
+            f"your weight {found:.4f} leaves a share of {left:.4f} after {distance} steps, not one half.",
+        )
+    return "the weight approaches 1 as the distance grows."
+
+
+@judge
+def check_capacity(answer: Function) -> str:
+    """Judge `answer(vocab, numbers, bits)`, the longest sentence in a state, exercise ex-capacity."""
+    near = (32, 5, 53), (2**50 + 1, 1000, 64)  # a rounded logarithm is one off, either way
+    for vocab, numbers, bits in ((2, 1, 8), (10, 1, 53), (8, 4, 16), (37000, 512, 32), (3, 1, 1), *near):
+        found, wanted = answer(vocab, numbers, bits), 0
+        while vocab ** (wanted + 1) <= 2 ** (numbers * bits):
+            wanted += 1
+        expect(isinstance(found, int), f"the length is a whole number, not {type(found).__name__}.")
+        expect(
+            found == wanted,
+            f"{numbers} numbers of {bits} bits hold {wanted} words of {vocab}, not {found}: compare the "
+            "number of sentences with the number of states.",
+        )
+    return "no code can do better: with one more word, there are more sentences than states."

@@ -1,1 +1,0 @@
-"""The front of the book: cover, chapter cards, sidebar, glossary, previews; `sphinx_cover` registers it."""

@@ -1,0 +1,31 @@
+"""The Sphinx extension of the book, the only one of ours that `_config.yml` lists."""
+
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from annotated_transformer.book.site import cover_page, explorer_page
+from annotated_transformer.book.site.rendering import docstrings, formulas, numbers, pages, questions, themes
+from annotated_transformer.book.site.rendering.vendored import check_vendored
+
+HERE = Path(__file__).parent
+
+
+def add_folders(app: Sphinx, config: Any) -> None:
+    """Serve our style sheets, scripts, fonts and icon, and use our templates."""
+    config.html_static_path.append(str(HERE / "static"))
+    config.templates_path.append(str(HERE / "templates"))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register all of it with Sphinx."""
+    app.connect("config-inited", add_folders)
+    app.connect("builder-inited", check_vendored)
+    for part in (docstrings, formulas, numbers, pages, questions, themes, cover_page, explorer_page):
+        part.setup(app)
+    for name in ("formulas/formulas.css", "book.css", "figures.css"):
+        app.add_css_file(name)
+    for name in ("book.js", "figures.js"):
+        app.add_js_file(name, defer="defer")
+    return {"parallel_read_safe": True, "parallel_write_safe": False}  # one JavaScript engine, one record

@@ -1,0 +1,121 @@
+"""Links into chapters: to claims, figures, equations, exercises and sections.
+
+The lists of the appendices name their targets as `4#claim-mean`. A chapter that is not written yet is only
+named, as planned, and linked once it is written.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from annotated_transformer.book.site.front.chapters import Chapter
+
+CLAIM = re.compile(r'id="(claim-[a-z0-9-]+)"></a>✓ (.*): \*\*.*\*\* \(claimed: ')
+TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target of a link; without a text, the link is named after the target."""
+
+    chapter: int
+    anchor: str
+    text: str = ""
+
+
+def read_targets(texts: Sequence[str]) -> tuple[Target, ...]:
+    """Read targets such as `4#claim-mean`; the text of the link may follow.
+
+    Raises:
+        ExtensionError: A text is not a target.
+    """
+    found = []
+    for text in texts:
+        match = TARGET.fullmatch(text)
+        if match is None:
+            raise ExtensionError(
+                f"{text!r} is not a target; write CHAPTER#ANCHOR, and the link's text after it if you like"
+            )
+        found.append(Target(int(match[1]), match[2], match[3] or ""))
+    return tuple(found)
+
+
+def link_all(targets: Sequence[Target], chapters: dict[int, Chapter], root: Path, *, planned: int = 0) -> str:
+    """Return links to targets as Markdown, by chapter: "Chapter 4: …; …. Training (chapter 16, planned)."
+
+    `planned` is one more chapter to name if it is not written yet.
+    """
+    parts = []
+    for number in dict.fromkeys(target.chapter for target in targets):
+        if chapters[number].file:
+            found = [link(target, chapters[number], root) for target in targets if target.chapter == number]
+            stop = "" if found[-1].partition("](")[0].endswith("?") else "."
+            parts.append(f"Chapter {number}: {'; '.join(found)}{stop}")
+        else:
+            parts.append(_announced(chapters[number]))
+    return " ".join([*parts, _announced(chapters[planned])] if planned else parts)
+
+
+def _announced(chapter: Chapter) -> str:
+    return f"{chapter.title} (chapter {chapter.number}, planned)."
+
+
+def link(target: Target, chapter: Chapter, root: Path) -> str:
+    """Return a link to a target in a written chapter, as Markdown."""
+    anchor, text = target.anchor, target.text
+    if anchor.startswith("eq-"):
+        return f"equation {{eq}}`{anchor}`"
+    if anchor.startswith("figure-"):
+        text = text or "figure " + anchor.removeprefix("figure-").replace("-", ".")
+    elif anchor.startswith("claim-"):
+        text = text or claims(root / f"{chapter.file}.ipynb")[anchor]
+    elif not anchor.startswith("ex-"):
+        text = text or sections(root / f"{chapter.file}.ipynb").get(anchor, "")
+    # A target with a label and a title is referred to by its title.
+    return f"[{text}](/{chapter.file}.ipynb#{anchor})" if text else f"{{ref}}`{anchor}`"
+
+
+@cache
+def claims(notebook: Path) -> dict[str, str]:
+    """Return what each claim of a notebook measures, by its anchor."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    printed = "\n".join("".join(output.get("data", {}).get("text/markdown", "")) for output in outputs)
+    return dict(CLAIM.findall(printed))
+
+
+@cache
+def sections(notebook: Path) -> dict[str, str]:
+    """Return the titles of a notebook's sections, by the anchors that are made from them."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    written = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    titles = re.findall(r"^##+ (.+)$", written, re.MULTILINE)
+    return {re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"): title for title in titles}
+
+
+class TargetTable(SphinxDirective):
+    """A directive that renders rows of a list, `data`, as a table with links into the chapters."""
+
+    required_arguments = 1
+    data: Path
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, and register the files that it is made from."""
+        root = Path(self.env.srcdir)
+        chapters = {chapter.number: chapter for chapter in self.config.at_chapters}
+        self.env.note_dependency(str(root / self.data))
+        for chapter in chapters.values():
+            if chapter.file:
+                self.env.note_dependency(str(root / f"{chapter.file}.ipynb"))
+        return self.parse_text_to_nodes(self.text(chapters, root))
+
+    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+        """Return the table as Markdown."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""How Sphinx turns the chapters into pages; `extension` registers it all."""

@@ -1,0 +1,221 @@
+"""`show_source` shows the code that runs, core first, in a code fence that does not end early."""
+
+import ast
+import functools
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.book import Page, say, show_source
+from annotated_transformer.book.cells.source import PAGE_COLUMNS, core
+from annotated_transformer.model import attention as attention_module
+from annotated_transformer.model.attention import (
+    ScaledDotProductAttention,
+    attention_weights,
+    check_mask,
+    masked_softmax,
+)
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def fences(text):
+    """Return the Python code blocks of a text, in order."""
+    return re.findall(r"^```python\n(.*?)\n```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_law_the_core_comes_first_and_the_whole_source_is_one_click_below():
+    shown = repr(show_source(attention_weights))
+    source = inspect.getsource(inspect.unwrap(attention_weights)).strip()
+    first, second = fences(shown)
+    assert first == core(source)
+    assert second == f"# annotated_transformer.model.attention\n{source}"
+    opened, below = shown.split('<details class="at-source">')
+    assert first in opened
+    assert second in below
+    assert below.startswith(
+        "<summary>annotated_transformer.model.attention: the complete source</summary>\n\n```python\n"
+    )  # without the blank line, Markdown would not recognize the fence
+    assert below.endswith("\n```\n\n</details>")
+
+
+def test_law_the_source_of_a_method_is_dedented_and_names_its_class():
+    first, second = fences(repr(show_source(MultiHeadAttention.forward)))
+    assert first.startswith("def forward(self, query, key, value, mask=None):\n    ")
+    heading, start, *_ = second.splitlines()
+    assert heading == "# annotated_transformer.model.multi_head_attention, MultiHeadAttention.forward"
+    assert start.startswith("def forward(")
+
+
+def test_law_a_decorator_does_not_hide_the_code():
+    @functools.wraps(attention_weights)
+    def wrapped(*args):
+        return attention_weights(*args)
+
+    assert repr(show_source(wrapped)) == repr(show_source(attention_weights))
+
+
+def test_law_a_check_has_no_core():
+    (only,) = fences(repr(show_source(check_mask)))
+    assert "raise TypeError" in only
+    assert "<details" not in repr(show_source(check_mask))
+
+
+CORES = {
+    "no types": (
+        "def f(x: int, *y: int, z: int = 3, **w: int) -> int:\n    return x\n",
+        "def f(x, *y, z=3, **w):\n    return x",
+    ),
+    "no docstring": (
+        'def f(x):\n    """Say.\n\n    More.\n    """\n    return x\n',
+        "def f(x):\n    return x",
+    ),
+    "no check by name": ("def f(x):\n    check_size(x)\n    return x\n", "def f(x):\n    return x"),
+    "no check in place": (
+        "def f(x):\n    if x < 0:\n        y = 1\n        raise A(\n            y\n        )\n    return x\n",
+        "def f(x):\n    return x",
+    ),
+    "a choice is no check": (
+        "def f(x):\n    if x:\n        raise A\n    else:\n        x = 1\n    return x\n",
+        "def f(x):\n    if x:\n        raise A\n    else:\n        x = 1\n    return x",
+    ),
+    "a result that is used is no check": ("def f(x):\n    y = check_size(x)\n    return y\n",) * 2,
+    "comments stay": ("def f(x):\n    y = x  # why\n    # and why\n    return y\n",) * 2,
+    "typed variables": (
+        "def f(x):\n    y: int = x + 1\n    return y\n",
+        "def f(x):\n    y = x + 1\n    return y",
+    ),
+    "a typed variable on several lines": (
+        "def f(x):\n    y: int = (\n        x\n    )\n    return y\n",
+        "def f(x):\n    y = (\n        x\n    )\n    return y",
+    ),
+    "a comment before all else stays": (
+        "def f(x: int):\n    # why\n    return x\n",
+        "def f(x):\n    # why\n    return x",
+    ),
+    "all on one line": ("def f(x: int) -> int: return x\n", "def f(x): return x"),
+    "letters of two bytes": (
+        "def f(é: int):\n    ü: int = é\n    return ü\n",
+        "def f(é):\n    ü = é\n    return ü",
+    ),
+    "nothing left": ('def f(x):\n    """Say."""\n    check_size(x)\n', "def f(x):\n    ..."),
+    "several lines": (
+        "def f(\n    x: int,\n    y: int,\n) -> int:\n    return x\n",
+        "def f(x, y):\n    return x",
+    ),
+    "a class": (
+        'class A:\n    """Say."""\n\n    size: int\n\n    def f(self, x: int) -> int:\n        """Say."""\n'
+        "        check_size(x)\n\n        return x\n",
+        "class A:\n    size: int\n\n    def f(self, x):\n        return x",
+    ),
+    "a decorator": (
+        "@torch.no_grad()\ndef f(x: int):\n    return x\n",
+        "@torch.no_grad()\ndef f(x):\n    return x",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "essence"), CORES.values(), ids=CORES)
+def test_law_the_core_leaves_out_types_docstrings_and_checks(source, essence):
+    assert core(source).rstrip() == essence.rstrip()
+
+
+def test_law_a_long_signature_is_broken_within_the_page():
+    names = [f"argument_{number}" for number in range(12)]
+    source = f"class A:\n    def f(self, {', '.join(f'{n}: int' for n in names)}):\n        return 1\n"
+    lines = core(source).splitlines()
+    assert max(map(len, lines)) <= PAGE_COLUMNS
+    (definition,) = ast.parse(core(source)).body[0].body
+    assert [argument.arg for argument in definition.args.args] == ["self", *names]
+
+
+def definitions():
+    """Yield the name and source of each top-level function and class of the model, which chapters show."""
+    for path in sorted((ROOT / "annotated_transformer" / "model").glob("*.py")):
+        text = path.read_text("utf-8")
+        for node in ast.parse(text).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                yield f"{path.stem}.{node.name}", "\n".join(text.splitlines()[start - 1 : node.end_lineno])
+
+
+DEFINITIONS = dict(definitions())
+
+
+@pytest.mark.parametrize("source", DEFINITIONS.values(), ids=DEFINITIONS)
+def test_law_each_core_of_the_model_is_python_without_types_and_docstrings(source):
+    before, after = ast.parse(source), ast.parse(core(source))
+    functions = [node for node in ast.walk(after) if isinstance(node, ast.FunctionDef)]
+    assert len(functions) == sum(isinstance(node, ast.FunctionDef) for node in ast.walk(before))
+    for node in functions:
+        arguments = [*node.args.args, *node.args.kwonlyargs]
+        assert ast.get_docstring(node) is None
+        assert node.returns is None
+        assert all(argument.annotation is None for argument in arguments)
+    assert not any(isinstance(node, ast.AnnAssign) and node.value for node in ast.walk(after)), (
+        "a typed variable"
+    )
+
+
+def test_oracle_the_core_computes_what_the_source_computes():
+    names = dict(vars(attention_module))
+    for thing in (masked_softmax, attention_weights, ScaledDotProductAttention):
+        exec(core(inspect.getsource(inspect.unwrap(thing))), names)
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(2, n, 5, generator=generator) for n in (3, 7, 7))
+    mask = torch.rand(3, 7, generator=generator) > 0.4
+    mask[1] = False
+    assert names["ScaledDotProductAttention"] is not ScaledDotProductAttention
+    ours = names["ScaledDotProductAttention"]()(query, key, value, mask)
+    assert torch.equal(ours, ScaledDotProductAttention()(query, key, value, mask))
+
+
+def test_law_code_that_holds_a_fence_gets_a_longer_one(tmp_path, monkeypatch):
+    (tmp_path / "fenced.py").write_text('def fenced():\n    return """\n    ```\n    """\n')
+    monkeypatch.syspath_prepend(tmp_path)
+    import fenced
+
+    fenced.fenced.__module__ = "annotated_transformer.fenced"
+    monkeypatch.setitem(sys.modules, "annotated_transformer.fenced", fenced)
+    shown = repr(show_source(fenced.fenced))
+    assert shown.startswith("````python\n")
+    assert shown.count("````python\n") == 2
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("thing", [3, inspect.getsource, len])
+def test_message_code_from_outside_the_package(thing):
+    with pytest.raises(
+        TypeError, match=r"show_source got .*; give it a function, a method or a class of annotated_tr"
+    ):
+        show_source(thing)
+
+
+@pytest.mark.message
+def test_message_a_line_must_fit_the_page(tmp_path, monkeypatch):
+    (tmp_path / "wide.py").write_text(f"def wide():\n    return {'1' * 92}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import wide
+
+    wide.wide.__module__ = "annotated_transformer.wide"
+    monkeypatch.setitem(sys.modules, "annotated_transformer.wide", wide)
+    with pytest.raises(ValueError, match=r"wide has a line of 103 characters, .* room for 88; wrap it"):
+        show_source(wide.wide)
+
+
+def test_law_a_sentence_has_the_same_markdown_and_plain_text():
+    page = say("The mean is 0.50.")
+    assert page._repr_markdown_() == repr(page) == "The mean is 0.50."
+    assert page._repr_html_() is None
+
+
+def test_law_a_page_with_html_has_no_markdown():
+    page = Page("words", "<p>words</p>")
+    assert page._repr_html_() == "<p>words</p>"
+    assert page._repr_markdown_() is None
+    assert repr(page) == "words"

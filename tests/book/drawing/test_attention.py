@@ -1,0 +1,47 @@
+"""The figures of chapter 3 show the given numbers in the right places."""
+
+import torch
+
+from annotated_transformer.book.drawing.attention import (
+    draw_products,
+    draw_readings,
+    draw_sorted_weights,
+    draw_width_effect,
+)
+from tests.drawings import bold, curves, texts
+
+
+def test_law_an_arrow_is_as_wide_as_its_weight_and_ends_at_the_new_word():
+    readings = {"a b c": ([0.1, 0.6, 0.3], [4.0, 2.0]), "d e f": ([0.2, 0.2, 0.6], [1.0, 7.0])}
+    fig = draw_readings(readings, asking=2, features=["x", "y"])
+    widths = [round(line.get_linewidth(), 2) for line in fig.axes[0].lines]
+    assert widths == [2.2, 2.2, 6.6, 1.1, 6.6, 3.3]  # listed from bottom to top
+    drawn = texts(fig)
+    assert {"a", "b", "c", "d", "e", "f", "new c", "new f", "0.60", "4", "7", "x", "y"} <= set(drawn)
+
+
+def test_law_the_products_show_every_number_once_in_its_matrix():
+    q, k, v = (
+        torch.tensor([[1.0, 2], [3, 4]]),
+        torch.tensor([[5.0, 6], [7, 8], [9, 11]]),
+        torch.ones(3, 2) * 13,
+    )
+    parts = {"Q": q, "K": k, "products": q @ k.T, "weights": (q @ k.T).softmax(-1), "V": v, "output": v[:2]}
+    fig = draw_products(parts, queries=["p", "r"], keys=["s", "t", "u"], features=["x", "y"], lit=(1, 2))
+    drawn = texts(fig)
+    for number in (q @ k.T).flatten().tolist():
+        assert f"{number:.0f}" in drawn
+    assert {"3", "4", "9", "11", "71"} <= set(bold(fig))  # the row of r, the column of u, and their product
+    assert "17" not in bold(fig)
+
+
+def test_law_both_lines_are_drawn_at_their_widths():
+    series = {True: [9.0, 8.0, 8.0], False: [5.0, 2.0, 1.0]}
+    fig = draw_width_effect([4, 16, 64], {"keys": series, "gradient": series})
+    assert [curves(ax) for ax in fig.axes] == [list(series.values())] * 2
+    assert texts(fig).count("not divided") == 2
+
+
+def test_law_each_weight_is_a_bar():
+    fig = draw_sorted_weights([0.25] * 4, [0.75, 0.25, 0.0, 0.0])
+    assert [bar.get_height() for bar in fig.axes[0].patches] == [0.25] * 4 + [0.75, 0.25, 0.0, 0.0]

@@ -1,0 +1,341 @@
+"""Training curves show each reported number at its step, in a figure and in words."""
+
+import dataclasses
+import json
+import math
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from safetensors.torch import save
+
+from annotated_transformer.book.drawing.curves import (
+    CAPTION,
+    LINE,
+    describe_curves,
+    draw_curves,
+    plot_curves,
+    read_reports,
+    read_schedule,
+    summarize_curves,
+)
+from annotated_transformer.book.drawing.figures import check_legible
+from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
+from annotated_transformer.checkpointing.training_state import STATE
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.toy.tasks import copy_pairs
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.metrics import EpochMetrics
+from annotated_transformer.training.schedule import learning_rate
+from annotated_transformer.training.trainer import train
+
+REPORTS = [
+    EpochMetrics(
+        step=step,
+        epoch=epoch,
+        training_loss=training_loss,
+        validation_loss=validation_loss,
+        lr=rate,
+        gradient_norm=norm,
+        encoder_cosine=cosine,
+        cross_attention_entropy=entropy,
+        tokens_per_second=1009.0,
+    )
+    for step, epoch, training_loss, validation_loss, rate, norm, cosine, entropy in [
+        (11, 1, 7.25, 5.5, 0.001, 1.5, 0.99, 0.999),
+        (23, 2, 4.125, 3.0, 0.003, 0.75, 0.5, 0.75),
+        (31, 3, 3.5, 3.25, 0.002, 0.875, -0.25, 0.5),
+    ]
+]
+LABELS = {
+    "training_loss": "training loss",
+    "validation_loss": "validation loss",
+    "lr": "learning rate",
+    "gradient_norm": "gradient norm",
+    "encoder_cosine": "encoder cosine",
+    "cross_attention_entropy": "cross-attention entropy",
+}
+
+
+def schedule(step: int) -> float:
+    """Return the learning rate of `REPORTS` at a step."""
+    return float(np.interp(step, [0, 11, 23, 31], [0.0, 0.001, 0.003, 0.002]))
+
+
+def lines(figure: Figure) -> dict[str, tuple[list[float], list[float]]]:
+    """Return the steps and values of each plotted line, by its name."""
+    found = [line for ax in figure.axes for line in ax.lines]
+    return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in found}
+
+
+def titles(figure: Figure) -> list[str]:
+    """Return the titles of the panels."""
+    return [ax.get_title(loc="left") for ax in figure.axes]
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Figure:
+    """Return the curves of `REPORTS`, without a schedule."""
+    return draw_curves(REPORTS)
+
+
+def end_labels(ax: Axes) -> list[str]:
+    """Return the labels at the ends of a panel's lines, from top to bottom."""
+    return [text.get_text() for text in sorted(ax.texts, key=lambda text: -text.xy[1])]
+
+
+def test_law_every_number_is_drawn_at_its_step(drawn: Figure):
+    wanted = {
+        label: ([11, 23, 31], [getattr(report, name) for report in REPORTS]) for name, label in LABELS.items()
+    }
+    assert lines(drawn) == wanted
+    for ax in drawn.axes:
+        assert ax.get_ylim()[0] <= min(0, *(value for line in ax.lines for value in line.get_ydata()))
+        assert ax.get_xlim() == (0, 31)
+
+
+def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
+    blind = [
+        dataclasses.replace(r, validation_loss=None, encoder_cosine=None, cross_attention_entropy=None)
+        for r in REPORTS
+    ]
+    figure = draw_curves(blind)
+    assert set(lines(figure)) == {"training loss", "learning rate", "gradient norm"}
+    assert len(figure.axes) == len(drawn.axes) - 1
+    gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
+    assert lines(draw_curves(gap))["encoder cosine"] == ([11, 31], [0.99, -0.25])
+    assert "nan" not in describe_curves(gap) + summarize_curves(gap)
+
+
+def test_law_the_schedule_is_drawn_between_the_reports_with_its_warm_up(drawn: Figure):
+    figure = draw_curves(REPORTS, schedule)
+    steps, rates = lines(figure)["schedule"]
+    assert steps == list(range(1, 32))
+    assert rates == [schedule(step) for step in steps]
+    assert lines(figure).keys() - {"schedule"} == lines(drawn).keys()
+    assert "Learning rate: warm-up to step 23" in titles(figure)
+    assert "Learning rate" in titles(drawn)
+    for ax in figure.axes:
+        (span,) = ax.patches
+        assert (span.get_x(), span.get_width()) == (0, 23)
+    assert not any(ax.patches for ax in drawn.axes)
+
+
+@pytest.mark.parametrize(("warmup", "last"), [(307, 2003), (4001, 997)])
+def test_law_a_long_schedule_is_sampled_with_its_peak(warmup: int, last: int):
+    rate = partial(learning_rate, d_model=64, warmup_steps=warmup)
+    report = dataclasses.replace(REPORTS[0], step=last, lr=rate(last))
+    figure = draw_curves([report], rate)
+    steps, rates = lines(figure)["schedule"]
+    assert {1, min(warmup, last), last} <= set(steps)
+    assert steps == sorted(set(steps))
+    assert len(steps) <= 204
+    assert rates == pytest.approx([rate(int(step)) for step in steps])
+    ended = warmup < last
+    assert (f"Learning rate: warm-up to step {warmup:,}" in titles(figure)) is ended
+    assert (", still in its warm-up." in summarize_curves([report], rate)) is not ended
+
+
+def test_law_each_line_is_named_at_its_end(drawn: Figure):
+    assert [end_labels(ax) for ax in drawn.axes] == [
+        ["training 3.5", "validation 3.2"],
+        ["0.002"],
+        ["0.88"],
+        ["entropy 0.5", "cosine -0.25"],
+    ]
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.21, 0.2), (0.0, 0.0)])
+def test_law_labels_at_the_ends_of_the_lines_do_not_overlap(first: float, second: float):
+    report = dataclasses.replace(REPORTS[0], encoder_cosine=first, cross_attention_entropy=second)
+    figure = draw_curves([report])
+    ax = figure.axes[-1]
+    height = ax.get_position().height * figure.get_figheight()
+    cosine, entropy = (text.xy[1] * height for text in ax.texts)
+    assert abs(cosine - entropy) >= LINE - 1e-9
+    assert first == second or bool(cosine > entropy) == (first > second)
+    assert min(cosine, entropy) >= -1e-9
+
+
+def test_law_the_description_states_the_first_last_lowest_and_highest_values():
+    words = describe_curves(REPORTS)
+    assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
+    assert (
+        "Validation loss: from 5.5 at step 11 to 3.25 at step 31, lowest 3 at step 23, highest 5.5" in words
+    )
+    assert "Encoder cosine: from 0.99 at step 11 to -0.25 at step 31, lowest -0.25 at step 31" in words
+    for label in LABELS.values():
+        assert f"{label.capitalize()}: " in words
+    assert "Learning rate: 0.001 at step 11. Gradient norm" in describe_curves(REPORTS[:1])
+
+
+def test_law_the_description_has_the_schedules_peak():
+    words = describe_curves(REPORTS, schedule)
+    assert "The learning rate rises to 0.003 at step 23, then falls. Gradient norm: " in words
+    assert "Learning rate: " not in words
+    assert "at step 11, still in its warm-up. Gradient" in describe_curves(REPORTS[:1], schedule)
+
+
+def test_law_the_summary_is_short_and_names_each_curve():
+    words = summarize_curves(REPORTS, schedule)
+    assert words.startswith("Curves over 31 training steps: training loss from 7.25 to 3.5, validation loss")
+    assert "The learning rate rises to 0.003 at step 23, then falls." in words
+    assert "Encoder cosine from 0.99 to -0.25." in words
+    for summary in (words, summarize_curves(REPORTS)):
+        assert all(label in summary.lower() for label in LABELS.values())
+        assert len(summary.split()) <= 60
+    assert "Learning rate from 0.001 to 0.002." in summarize_curves(REPORTS)
+    assert "Learning rate 0.001." in summarize_curves(REPORTS[:1])
+
+
+def test_law_the_title_says_how_the_loss_changed():
+    def title(reports: list[EpochMetrics]) -> str:
+        return repr(plot_curves(reports, number="7.3")).splitlines()[0]
+
+    unmeasured = [dataclasses.replace(report, validation_loss=None) for report in REPORTS]
+    assert title(REPORTS) == "Figure 7.3. The validation loss falls from 5.5 to 3.25"
+    assert title(REPORTS[1:]) == "Figure 7.3. The validation loss rises from 3 to 3.25"
+    assert title(REPORTS[:1]) == "Figure 7.3. The validation loss is 5.5"
+    assert title(unmeasured) == "Figure 7.3. The training loss falls from 7.25 to 3.5"
+
+
+def test_law_the_output_contains_the_description_and_the_drawing():
+    page = plot_curves(REPORTS, number="7.3", schedule=schedule)
+    title, alt = "The validation loss falls from 5.5 to 3.25", summarize_curves(REPORTS, schedule)
+    assert repr(page) == f"Figure 7.3. {title}\n\n{alt}\n\n{CAPTION}"
+    assert f'alt="{alt}"' in page._repr_html_()
+    assert 'id="figure-7-3"' in page._repr_html_()
+    assert "Figure 7.3. It falls\n" in repr(plot_curves(REPORTS, number="7.3", title="It falls"))
+
+
+@pytest.mark.parametrize("epochs", [1, 149])
+def test_law_a_line_has_few_marks_and_fits_a_phone(epochs: int):
+    numbers = {"lr": 1.01e-05, "encoder_cosine": -0.0101, "cross_attention_entropy": 0.0101}
+    reports = [dataclasses.replace(REPORTS[0], step=263 * (1 + i), **numbers) for i in range(epochs)]
+    figure = draw_curves(reports)
+    check_legible(figure)
+    for line in (line for ax in figure.axes for line in ax.lines):
+        assert len(line.get_xdata()[:: line.get_markevery()]) == {1: 1, 149: 12}[epochs]
+
+
+def test_law_reports_written_by_a_run_directory_can_be_read(tmp_path: Path):
+    with RunDirectory(tmp_path) as run_directory:
+        for report in REPORTS:
+            run_directory.report(dataclasses.asdict(report))
+        assert read_reports(tmp_path) == REPORTS
+
+
+def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
+    """The rates at reported steps are those used in training; the others are computed from the settings."""
+    torch.manual_seed(0)
+    shape = TransformerConfig(vocab_size=11, d_model=8, d_ff=16, num_heads=2, num_layers=1, max_length=16)
+    rng = torch.Generator().manual_seed(0)
+    pairs = copy_pairs(29, symbols=7, lengths=range(3, 6), generator=rng)
+    config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, max_lr=5e-3)
+    with RunDirectory(tmp_path / "run") as run_directory:
+        reports = train(Transformer(shape), pairs, config, generator=rng, run_directory=run_directory)
+    rate = read_schedule(tmp_path / "run")
+    assert rate is not None
+    assert [rate(report.step) for report in reports] == [report.lr for report in reports]
+    assert rate(7) == pytest.approx(5e-3)
+    assert len({report.lr for report in reports}) > 1
+    assert read_schedule(tmp_path) is None
+    (tmp_path / STATE).write_bytes(settings(max_lr=None))
+    assert read_schedule(tmp_path)(5) == pytest.approx((7 * 5) ** -0.5)
+
+
+@pytest.mark.message
+def test_message_no_reports(tmp_path: Path):
+    with pytest.raises(
+        FileNotFoundError, match=r"no .*metrics\.jsonl; give the folder of a training run that"
+    ):
+        read_reports(tmp_path)
+    for use in (draw_curves, describe_curves, summarize_curves, partial(plot_curves, number="1.1")):
+        with pytest.raises(ValueError, match=r"there are no reports to draw; train for an epoch or more"):
+            use([])
+
+
+@pytest.mark.message
+def test_message_the_schedule_of_another_run():
+    message = (
+        r"the schedule gives 0\.002 at step 11, but the report has a learning rate of 0\.001; give the sch"
+    )
+    with pytest.raises(ValueError, match=message):
+        draw_curves(REPORTS, lambda step: 2 * schedule(step))
+
+
+def settings(**changes: object) -> bytes:
+    """Return a training state with these settings and no tensors."""
+    identity = {"d_model": 7, "warmup_steps": 5, "max_lr": 0.001, **changes}
+    return save({}, {"state": json.dumps({"identity": identity})})
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"not tensors",
+        save({}, {"format": "pt"}),
+        save({}),
+        settings(warmup_steps="many"),
+        settings(d_model=0, max_lr=None),
+    ],
+)
+def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
+    (tmp_path / STATE).write_bytes(content)
+    message = r"training\.safetensors does not hold the settings of a training run \(.+\); plot without it"
+    with pytest.raises(ValueError, match=message):
+        read_schedule(tmp_path)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    "line",
+    ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")],
+)
+def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
+    (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
+    with pytest.raises(
+        ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\); repair"
+    ):
+        read_reports(tmp_path)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"training_loss": "3.1"}, r"training_loss is '3\.1', not a number"),
+        ({"lr": True}, "lr is True, not a number"),
+        ({"gradient_norm": None}, "gradient_norm has no number"),
+        ({"step": 2.5}, r"step is 2\.5, not a positive whole number"),
+        ({"step": 0}, "step is 0, not a positive whole number"),
+        ({"step": 10**400}, "step is 10+, more than any run has"),
+    ],
+)
+def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, change: dict, sentence: str):
+    line = json.dumps(dataclasses.asdict(REPORTS[0]) | change)
+    (tmp_path / METRICS).write_text(f"{line}\n")
+    with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 1 is not a report .*\({sentence}\); rep"):
+        read_reports(tmp_path)
+
+
+@pytest.mark.message
+def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
+    (tmp_path / METRICS).write_bytes(json.dumps(dataclasses.asdict(REPORTS[0])).encode() + b"\n\xff{}\n")
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"):
+        read_reports(tmp_path)
+
+
+@pytest.mark.message
+def test_message_steps_that_do_not_rise(tmp_path: Path):
+    for step in (11, 5):
+        lines = [json.dumps(dataclasses.asdict(REPORTS[0]) | {"step": each}) for each in (11, step)]
+        (tmp_path / METRICS).write_text("\n".join([*lines, ""]))
+        with pytest.raises(ValueError, match=rf"line 2 is not a report .*\(step {step} follows step 11\)"):
+            read_reports(tmp_path)

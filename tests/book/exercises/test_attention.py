@@ -1,0 +1,113 @@
+"""The checks of chapter 3's exercises accept right answers and reject plausible mistakes."""
+
+import math
+
+import torch
+
+from annotated_transformer.book.exercises.attention import (
+    check_attention,
+    check_debugged,
+    check_gradient,
+    check_predictions,
+    check_scale,
+    check_softmax,
+    check_temperature,
+)
+from tests.answers import faults
+
+PREDICTIONS = {
+    "add 5 to every score": "unchanged",
+    "double the query": "sharper",
+    "halve every key": "flatter",
+    "replace the values": "unchanged",
+    "scale one key": "other",
+}
+
+
+def softmax(scores):
+    exponentials = [math.exp(score - max(scores)) for score in scores]
+    return [exponential / sum(exponentials) for exponential in exponentials]
+
+
+def attend(query, key, value):
+    return (
+        torch.softmax(torch.einsum("...qd,...kd->...qk", query, key) / query.size(-1) ** 0.5, dim=-1) @ value
+    )
+
+
+def at_temperature(query, key, value, temperature):
+    if temperature <= 0:
+        raise ValueError
+    return attend(query / temperature, key, value)
+
+
+def derivatives(weights):
+    return torch.diag(weights) - weights[:, None] * weights
+
+
+RIGHT = [
+    (check_predictions, PREDICTIONS),
+    (check_softmax, softmax),
+    (check_attention, attend),
+    (check_debugged, attend),
+    (check_scale, lambda d_k, s, t: d_k**-0.5 / s / t),
+    (check_gradient, derivatives),
+    (check_temperature, at_temperature),
+]
+WRONG = {
+    "predictions: a constant sharpens": (
+        check_predictions,
+        PREDICTIONS | {"add 5 to every score": "sharper"},
+    ),
+    "predictions: values enter": (check_predictions, PREDICTIONS | {"replace the values": "other"}),
+    "predictions: a longer key only sharpens": (
+        check_predictions,
+        PREDICTIONS | {"scale one key": "sharper"},
+    ),
+    "predictions: one is missing": (check_predictions, {"double the query": "sharper"}),
+    "softmax: overflows": (
+        check_softmax,
+        lambda scores: [math.exp(score) / sum(map(math.exp, scores)) for score in scores],
+    ),
+    "softmax: proportions": (check_softmax, lambda scores: [score / sum(scores) for score in scores]),
+    "from scratch: no scale": (check_attention, lambda q, k, v: (q @ k.mT).softmax(-1) @ v),
+    "from scratch: width 4 only in a batch": (check_attention, lambda q, k, v: attend(q[None], k[None], v)),
+    "repaired: 1/2 for any width": (check_debugged, lambda q, k, v: (q @ k.mT / 2).softmax(-1) @ v),
+    "repaired: only the width": (
+        check_debugged,
+        lambda q, k, v: (q @ k.mT / 2).softmax(1 if q.ndim == 3 else -1) @ v,
+    ),
+    "scale: the paper's": (check_scale, lambda d_k, s, t: 1 / math.sqrt(d_k)),
+    "scale: negative": (check_scale, lambda d_k, s, t: -1 / (math.sqrt(d_k) * s * t)),
+    "gradient: only the diagonal": (check_gradient, lambda w: torch.diag(w * (1 - w))),
+    "gradient: the sign": (check_gradient, lambda w: w[:, None] * w - torch.diag(w)),
+    "temperature: multiplies": (check_temperature, lambda q, k, v, t: at_temperature(q * t * t, k, v, t)),
+    "temperature: never colder than a tenth": (
+        check_temperature,
+        lambda q, k, v, t: at_temperature(q, k, v, t if t <= 0 else max(t, 0.1)),
+    ),
+    "temperature: the first of equal keys": (
+        check_temperature,
+        lambda q, k, v, t: (
+            at_temperature(q, k, v, t)
+            if t <= 0 or t > 1e-3
+            else v.gather(1, (q @ k.mT).argmax(-1, keepdim=True).expand(-1, -1, 6))
+        ),
+    ),
+    "temperature: a negative one is taken": (
+        check_temperature,
+        lambda q, k, v, t: attend(q / (t or 1), k, v),
+    ),
+}
+
+
+WORDS = {
+    "repaired: only the width": "query (2, 3, 4)",
+    "scale: the paper's": "d_k=64 and standard deviations 3 and 1",
+    "temperature: the first of equal keys": "five equal keys",
+    "temperature: a negative one is taken": "temperature 0 should raise",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

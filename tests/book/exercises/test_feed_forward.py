@@ -1,0 +1,85 @@
+"""The checks of the exercises on the feed-forward network reject wrong answers."""
+
+import math
+
+import torch
+
+from annotated_transformer.book.exercises.feed_forward import (
+    check_convolutions,
+    check_feed_forward,
+    check_identities,
+    check_largest_value,
+    check_maximum,
+    check_width,
+)
+from tests.answers import faults
+
+
+def network(x, w1, b1, w2, b2):
+    return (x @ w1 + b1).clamp(min=0) @ w2 + b2
+
+
+def convolutions(x, expand, contract):
+    return contract(expand(x.transpose(1, 2)).relu()).transpose(1, 2)
+
+
+def reshaped(x, expand, contract):
+    batch, tokens, width = x.shape
+    return contract(expand(x.reshape(batch, width, tokens)).relu()).reshape(x.shape)
+
+
+def weights(*rows):
+    """Return weights whose second matrix has two equal columns."""
+    w1 = torch.tensor([row[:2] for row in rows]).T
+    return lambda: (w1, torch.tensor([[row[2], row[2]] for row in rows]))
+
+
+def largest(w1, b1, gain, bias, *, center=True, scale=True):
+    scaled = gain[:, None] * w1 if scale else w1
+    centered = scaled - scaled.mean(dim=0) if center else scaled
+    return centered.norm(dim=0) * math.sqrt(len(w1)) + bias @ w1 + b1
+
+
+RIGHT = [
+    (check_identities, [True, False, False, True]),
+    (check_feed_forward, network),
+    (check_convolutions, convolutions),
+    (check_width, lambda share, a: 2 * a * share / (1 - share)),
+    (check_maximum, weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0))),
+    (check_largest_value, largest),
+]
+
+
+WRONG = {
+    "identities: odd": (check_identities, [True, True, False, True]),
+    "identities: no factor": (check_identities, [False, False, False, True]),
+    "identities: the words mix": (check_identities, [True, False, False, False]),
+    "identities: three": (check_identities, [True, False, False]),
+    "network: no ReLU": (check_feed_forward, lambda x, w1, b1, w2, b2: (x @ w1 + b1) @ w2 + b2),
+    "network: ReLU at the end": (
+        check_feed_forward,
+        lambda x, w1, b1, w2, b2: ((x @ w1 + b1) @ w2 + b2).relu(),
+    ),
+    "convolutions: reshaped": (check_convolutions, reshaped),
+    "convolutions: ReLU at the end": (
+        check_convolutions,
+        lambda x, e, c: c(e(x.transpose(1, 2))).relu().transpose(1, 2),
+    ),
+    "convolutions: no ReLU": (check_convolutions, lambda x, e, c: c(e(x.transpose(1, 2))).transpose(1, 2)),
+    "convolutions: not turned back": (check_convolutions, lambda x, e, c: c(e(x.transpose(1, 2)).relu())),
+    "ratio: one attention": (check_width, lambda share, a: 2 * share / (1 - share)),
+    "ratio: one matrix": (check_width, lambda share, a: 4 * a * share / (1 - share)),
+    "maximum: of positive numbers": (check_maximum, weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0))),
+    "maximum: transposed": (check_maximum, lambda: tuple(w.T for w in RIGHT[check_maximum]())),
+    "largest: not centered": (check_largest_value, lambda *w: largest(*w, center=False)),
+    "largest: no gain": (check_largest_value, lambda *w: largest(*w, scale=False)),
+}
+
+
+WORDS = {
+    "convolutions: reshaped": "another word of the sentence",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

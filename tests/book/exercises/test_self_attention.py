@@ -1,0 +1,97 @@
+"""The checks of the exercises on self-attention reject wrong answers."""
+
+import math
+
+import torch
+
+from annotated_transformer.book.exercises.self_attention import (
+    SIZES,
+    check_circle,
+    check_pronouns,
+    check_self_attention,
+    check_sizes,
+    check_two_sums,
+    check_weight_ratio,
+)
+from annotated_transformer.model.self_attention import SelfAttention
+from annotated_transformer.text.toy.pronouns import PRONOUN_FEATURES
+from tests.answers import faults
+
+FEATURE = PRONOUN_FEATURES.index
+
+
+def self_attention(x, w_query, w_key, w_value, *, scale=None, dim=-1):
+    scores = (x @ w_query) @ (x @ w_key).mT / (scale or math.sqrt(w_query.size(1)))
+    return scores.softmax(dim=dim) @ (x @ w_value)
+
+
+def plain(x, *, dim=2, sums="bij,bjk->bik"):
+    return torch.einsum(sums, torch.einsum("bik,bjk->bij", x, x).softmax(dim=dim), x)
+
+
+def ratio(asking, first, second, w_query, w_key, *, scaled=True):
+    score = (asking @ w_query) @ ((first - second) @ w_key)
+    return math.exp(score / (math.sqrt(w_key.size(1)) if scaled else 1))
+
+
+def ratio_of_scores(asking, first, second, w_query, w_key):
+    query = asking @ w_query
+    return (query @ (first @ w_key)) / (query @ (second @ w_key))
+
+
+def circle(*, scale=10.0, back=False):
+    return scale * torch.eye(3), torch.eye(3).roll(-1 if back else 1, dims=0)
+
+
+def two_layers(roles=("subject", "object")):
+    first, second = SelfAttention(14, 1, 14), SelfAttention(14, 2, 14)
+    with torch.no_grad():
+        for parameter in (*first.parameters(), *second.parameters()):
+            parameter.zero_()
+        first.to_query.weight[0, FEATURE("it")] = 30
+        for place, (word, role) in enumerate(zip(("hungry", "tasty"), roles, strict=True)):
+            first.to_key.weight[0, FEATURE(word)] = 1
+            first.to_value.weight[FEATURE(word), FEATURE(word)] = 1
+            second.to_query.weight[place, FEATURE(word)] = 30
+            second.to_key.weight[place, FEATURE(role)] = 1
+        second.to_value.weight[:6, :6] = torch.eye(6)
+    return first, second
+
+
+RIGHT = [
+    (check_sizes, dict(SIZES)),
+    (check_self_attention, self_attention),
+    (check_two_sums, plain),
+    (check_weight_ratio, ratio),
+    (check_circle, circle),
+    (check_pronouns, two_layers),
+]
+
+
+WRONG = {
+    "sizes: weights of the batch": (check_sizes, SIZES | {"weights": (2, 2, 7)}),
+    "sizes: as wide as the model": (check_sizes, SIZES | {"output": (2, 7, 512)}),
+    "scratch: not scaled": (check_self_attention, lambda *inputs: self_attention(*inputs, scale=1.0)),
+    "scratch: one matrix for queries and keys": (
+        check_self_attention,
+        lambda x, w_query, w_key, w_value: self_attention(x, w_query, w_query, w_value),
+    ),
+    "debug: columns sum to 1": (check_two_sums, lambda x: plain(x, dim=1)),
+    "debug: sums its own vector": (check_two_sums, lambda x: plain(x, sums="bij,bik->bik")),
+    "ratio: of the scores": (check_weight_ratio, ratio_of_scores),
+    "ratio: not scaled": (check_weight_ratio, lambda *inputs: ratio(*inputs, scaled=False)),
+    "circle: one matrix": (check_circle, lambda: (10 * torch.eye(3), 10 * torch.eye(3))),
+    "circle: the other way round": (check_circle, lambda: circle(back=True)),
+    "layers: always the subject": (check_pronouns, lambda: two_layers(roles=("subject", "subject"))),
+    "layers: one layer": (check_pronouns, lambda: two_layers()[:1]),
+}
+
+
+WORDS = {
+    "circle: one matrix": "rock gives scissors a weight of 0.00",
+    "layers: always the subject": '"fox chased hen because it was tasty"',
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []
