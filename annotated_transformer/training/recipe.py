@@ -17,6 +17,7 @@ from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.seeds import refuse_seed
 from annotated_transformer.text.batching import Pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.corpus import Corpus
@@ -165,19 +166,6 @@ def _start_model(
     if start is not None:
         model.load_state_dict(trained.state_dict())
     return model, tokenizer
-
-
-def refuse_seed(seed: int) -> None:
-    """Refuse a seed that PyTorch's CPU generator would truncate.
-
-    Raises:
-        ValueError: If it has more than 32 bits, or is negative.
-    """
-    if not 0 <= seed < 2**32:
-        raise ValueError(
-            f"seed={seed}, of which PyTorch's generator would use the last 32 bits, {seed % 2**32}; "
-            f"give 0 to {2**32 - 1}"
-        )
 
 
 def _refuse_another_shape(start: Path, found: TransformerConfig, asked: TransformerConfig) -> None:

@@ -22,7 +22,7 @@ from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.metrics import EpochMetrics
-from annotated_transformer.training.recipe import Recipe, refuse_seed, train_from_recipe
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.state import TrainingState
 from benchmarks.quality import describe_training
 
@@ -285,18 +285,10 @@ def test_message_invalid_recipe_settings_are_refused_immediately(setting: dict[s
         dataclasses.replace(RECIPE, **setting)
 
 
-def test_law_every_seed_of_32_bits_is_taken():
-    for seed in (0, 2**32 - 1):
-        refuse_seed(seed)
-
-
 @pytest.mark.message
-@pytest.mark.parametrize("seed", [-1, 2**32, 2**64])
-def test_message_a_seed_of_more_than_32_bits(tmp_path: Path, seed: int):
-    """It would give the same weights as another seed: `2 ** 32` the same as 0."""
-    sentence = rf"seed={seed}, of which .* the last 32 bits, {seed % 2**32}; give 0 to 4294967295"
-    with pytest.raises(ValueError, match=sentence):
-        train_from_recipe(RECIPE, corpus(), tmp_path, seed=seed)
+def test_message_a_seed_of_more_than_32_bits(tmp_path: Path):
+    with pytest.raises(ValueError, match=rf"seed={2**32}, of which .* the last 32 bits, 0; give 0 to"):
+        train_from_recipe(RECIPE, corpus(), tmp_path, seed=2**32)
 
 
 def test_law_a_report_contains_loss_and_perplexity(tmp_path: Path):
