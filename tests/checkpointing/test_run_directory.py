@@ -206,7 +206,7 @@ for number, delay in enumerate(torch.rand(kills).tolist()):
         if state.exists():
             order = torch.Generator().manual_seed(0)
             train(Transformer(shape), pairs, probe, generator=order, run_directory=run_directory)
-        steps.append(run_directory.step)
+        steps.append(run_directory.progress.step)
 with RunDirectory(folder, seconds=1e9) as run_directory:
     found = run(run_directory).state_dict()
 assert all(torch.equal(found[name], expected[name]) for name in expected), "other weights"
