@@ -57,9 +57,10 @@ def main(arguments: list[str] | None = None) -> int:
     `head -1` does, the command ends with status 0.
     """
     options = argparse.Namespace()
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        _parser().parse_args(sys.argv[1:] if arguments is None else arguments, options)
-        options.arguments = sys.argv[1:] if arguments is None else arguments
+        _parser(arguments).parse_args(arguments, options)
+        options.arguments = arguments
         with _log_warnings():
             _run(options)
         return 0
@@ -146,16 +147,18 @@ class _Parser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(arguments: list[str]) -> argparse.ArgumentParser:
+    """Return a parser of all commands, with the options of those that `arguments` name."""
     parser = _Parser(prog="annotated-transformer", description=__doc__.partition("\n")[0])
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     commands = parser.add_subparsers(required=True)
     for name, (add_options, run) in COMMANDS.items():
         command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
         command.set_defaults(run=run, command=name)
-        add_options(command)
-        default = "1, unless OMP_NUM_THREADS is set" if name in ONE_THREAD else "PyTorch's choice"
-        command.add_argument("--threads", type=int, help=f"number of CPU threads (default: {default})")
+        if name in arguments:
+            add_options(command)
+            default = "1, unless OMP_NUM_THREADS is set" if name in ONE_THREAD else "PyTorch's choice"
+            command.add_argument("--threads", type=int, help=f"number of CPU threads (default: {default})")
     return parser
 
 

@@ -17,6 +17,7 @@ INSPECTION = ("config", *MODEL, *TEXT, "inspection", "inspection.*")
 FAST = ("config", *MODEL, "fast", "fast.*")
 CHECKPOINTING = ("config", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
 BELOW = (
+    "seeds",
     *INSPECTION,
     *FAST,
     *CHECKPOINTING,
@@ -29,7 +30,7 @@ TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
-    "config": (),
+    **dict.fromkeys(("config", "seeds"), ()),
     **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
     **dict.fromkeys(("model.copy_task", "model.pooling"), ()),
     **dict.fromkeys(

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import torch.distributed as dist
 
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.epoch_checkpoints import average_last_epochs, save_epoch
 from annotated_transformer.checkpointing.files import (
     refuse_special_file,
     refuse_special_files,
@@ -20,8 +22,16 @@ from annotated_transformer.checkpointing.files import (
 )
 from annotated_transformer.checkpointing.fingerprint import run_id
 from annotated_transformer.checkpointing.ownership import refuse_foreign_model
-from annotated_transformer.checkpointing.training_state import STATE, SavedState, load_state, save_state
+from annotated_transformer.checkpointing.training_state import (
+    STATE,
+    Progress,
+    SavedState,
+    load_state,
+    save_state,
+)
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.lines import decode_lines
+from annotated_transformer.text.tokenizer import Tokenizer
 
 if sys.platform != "win32":
     import fcntl
@@ -42,7 +52,7 @@ class RunDirectory:
             such as a fingerprint of the corpus.
         seconds: Longest time between two saves; the state is also saved after each epoch.
         writes: Whether this process writes files; in a process group only rank 0 does.
-        step: Step of the last state that was saved or found.
+        progress: That of the last state that was saved or found.
     """
 
     def __init__(
@@ -63,7 +73,7 @@ class RunDirectory:
                 f"give 0 (after each update) or more"
             )
         self.folder, self.identity, self.seconds = Path(folder), identity or {}, seconds
-        self.step, self.writes = 0, not dist.is_initialized() or dist.get_rank() == 0
+        self.progress, self.writes = Progress(), not dist.is_initialized() or dist.get_rank() == 0
         self._lines: list[str] = []
 
     def __enter__(self) -> "RunDirectory":
@@ -113,7 +123,7 @@ class RunDirectory:
         if saved is None:
             self._write(first)
         else:
-            self.step, self._saved = saved.progress.step, time.monotonic()
+            self.progress, self._saved = saved.progress, time.monotonic()
         self._lines = self._read_metrics()
         return saved
 
@@ -134,6 +144,22 @@ class RunDirectory:
         """
         self._write(state)
 
+    def save_model(
+        self, epoch: int, model: Transformer, tokenizer: Tokenizer, *, average: int, keep: int
+    ) -> None:
+        """Save an epoch's model, keep the last `keep` of them, and save the mean of the last `average`."""
+        if self.writes:
+            save_epoch(self.folder, epoch, model, tokenizer, keep=keep)
+            if average > 1:
+                self.save_mean(average)
+            else:
+                checkpoint.save(self.folder, model, tokenizer, run=self.run_id)
+
+    def save_mean(self, average: int) -> None:
+        """Save the mean of the models of the last `average` epochs as the model of this training run."""
+        if self.writes:
+            checkpoint.save(self.folder, *average_last_epochs(self.folder, last=average), run=self.run_id)
+
     def report(self, metrics: Mapping[str, object]) -> None:
         """Add a line to `metrics.jsonl`, atomically."""
         self._lines.append(json.dumps(dict(metrics)))
@@ -144,14 +170,14 @@ class RunDirectory:
     def _write(self, state: SavedState) -> None:
         if self.writes:
             save_state(self.folder, state, self.identity)
-        self.step, self._saved = state.progress.step, time.monotonic()
+        self.progress, self._saved = state.progress, time.monotonic()
 
     def _read_metrics(self) -> list[str]:
         path = self.folder / METRICS
         refuse_special_files(self.folder, METRICS)
         lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
         try:
-            return [line for line in lines if json.loads(line)["step"] <= self.step]
+            return [line for line in lines if json.loads(line)["step"] <= self.progress.step]
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ValueError(
                 f"{path} is damaged ({error!r}): each line must be JSON with a step; "

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.training.recipe import refuse_seed
+from annotated_transformer.seeds import refuse_seed
 
 PROCESSORS: dict[str, Callable[..., Callable[[Tensor], Tensor]]] = {  # in the order of their application
     "temperature": Temperature,

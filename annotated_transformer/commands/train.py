@@ -118,9 +118,9 @@ def train_command(options: argparse.Namespace) -> None:
     with join_process_group() as group:
         if group.rank == 0:
             log(corpus.summary())
-        _train(options, recipe, corpus, device, group)
+        step = _train(options, recipe, corpus, device, group)
         if group.rank == 0:
-            _log_result(options.out, options.average)
+            _log_result(options.out, step, options.average)
 
 
 def _warn_of_other_languages(options: argparse.Namespace) -> None:
@@ -135,11 +135,11 @@ def _warn_of_other_languages(options: argparse.Namespace) -> None:
 
 def _train(
     options: argparse.Namespace, recipe: Recipe, corpus: Corpus, device: torch.device, group: ProcessGroup
-) -> None:
-    """Train until the end, or until a signal, which is raised after the state is saved."""
+) -> int:
+    """Return the step at the end; after a signal, save the state, and raise the signal's exception."""
     try:
         with StopRequest() as stop:
-            train_from_recipe(
+            return train_from_recipe(
                 recipe,
                 corpus,
                 options.out,
@@ -175,9 +175,8 @@ def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
     )
 
 
-def _log_result(folder: Path, average: int) -> None:
+def _log_result(folder: Path, step: int, average: int) -> None:
     epochs = min(average, len(epoch_checkpoints(folder)))
-    step = read_progress(folder).step
     mean = "" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"
     log(f"{folder} has the model of step {step}{mean}")
 

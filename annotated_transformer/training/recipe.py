@@ -8,15 +8,14 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.epoch_checkpoints import average_last_epochs, save_epoch
 from annotated_transformer.checkpointing.files import digest_tensors
 from annotated_transformer.checkpointing.fingerprint import fingerprint
 from annotated_transformer.checkpointing.ownership import refuse_foreign_model
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.seeds import refuse_seed
 from annotated_transformer.text.batching import Pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.corpus import Corpus
@@ -24,7 +23,6 @@ from annotated_transformer.text.lines import REPORTED, list_problems
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.trainer import train
 
@@ -80,11 +78,11 @@ def train_from_recipe(
     save_seconds: float = 180.0,
     stop: Callable[[], bool] = lambda: False,
     log: Callable[[object], object] = lambda metrics: None,
-) -> None:
+) -> int:
     """Train a tokenizer and a model on `corpus` into `folder`, or resume an interrupted run there.
 
     After each epoch, `folder` holds the model: the mean of the last epochs. Only rank 0 logs and writes
-    files.
+    files. The step of the last update is returned.
 
     Args:
         recipe: All other settings.
@@ -103,26 +101,22 @@ def train_from_recipe(
             of another shape, or if `seed` has more than 32 bits.
     """
     refuse_seed(seed)
-    group = ProcessGroup()
     run_directory = RunDirectory(folder, seconds=save_seconds)
     refuse_foreign_model(folder)  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
-    identity = _identity(recipe, corpus, tokenizer)
-    if start is not None:
-        identity["start"] = digest_tensors(model.state_dict())
+    run_directory.identity = _identity(recipe, corpus, tokenizer, None if start is None else model)
     _refuse_long_pairs(recipe, corpus, tokenizer)
     model.to(device)
     if recipe.compiled:
         compile_stacks(model)
 
     def report(metrics: EpochMetrics) -> None:
-        if group.rank == 0:
+        if run_directory.writes:
             log(metrics)
-            save_epoch(folder, metrics.epoch, model, tokenizer, keep=recipe.average)
-            _save_mean(folder, recipe, run_directory)
+        keep = recipe.average
+        run_directory.save_model(metrics.epoch, model, tokenizer, average=recipe.average, keep=keep)
 
     validation = corpus.splits.get("val")
-    run_directory.identity = identity
     with run_directory:
         all_metrics = train(
             model,
@@ -134,18 +128,14 @@ def train_from_recipe(
             run_directory=run_directory,
             stop=stop,
         )
-        if group.rank == 0 and not all_metrics:  # nothing was left to train, but `average` may be new
-            progress = read_progress(folder)
+        progress = run_directory.progress
+        if not all_metrics:  # nothing was left to train, but `average` may be new
             if progress.batch:  # killed within an epoch, where the new limits end the run
                 last = progress.epoch + 1
-                save_epoch(folder, last, model, tokenizer, keep=last)
-            _save_mean(folder, recipe, run_directory)
-
-
-def _save_mean(folder: Path, recipe: Recipe, run_directory: RunDirectory) -> None:
-    """Save the mean of the last epochs' models as the model of this training run."""
-    mean = average_last_epochs(folder, last=recipe.average)
-    checkpoint.save(folder, *mean, run=run_directory.run_id)
+                run_directory.save_model(last, model, tokenizer, average=recipe.average, keep=last)
+            else:
+                run_directory.save_mean(recipe.average)
+        return progress.step
 
 
 def _start_model(
@@ -165,19 +155,6 @@ def _start_model(
     if start is not None:
         model.load_state_dict(trained.state_dict())
     return model, tokenizer
-
-
-def refuse_seed(seed: int) -> None:
-    """Refuse a seed that PyTorch's CPU generator would truncate.
-
-    Raises:
-        ValueError: If it has more than 32 bits, or is negative.
-    """
-    if not 0 <= seed < 2**32:
-        raise ValueError(
-            f"seed={seed}, of which PyTorch's generator would use the last 32 bits, {seed % 2**32}; "
-            f"give 0 to {2**32 - 1}"
-        )
 
 
 def _refuse_another_shape(start: Path, found: TransformerConfig, asked: TransformerConfig) -> None:
@@ -231,11 +208,17 @@ def _training_pairs(
     return lambda epoch: plain_both if epoch < recipe.bidirectional else plain
 
 
-def _identity(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> dict[str, object]:
+def _identity(
+    recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer, start: Transformer | None
+) -> dict[str, object]:
     """Return what two sessions of one run must have in common, besides what `train` adds."""
     found: dict[str, object] = {
         "corpus": fingerprint(corpus.splits["train"]),
         "tokenizer": fingerprint(tokenizer.to_json()),
         "bidirectional": recipe.bidirectional,
     }
-    return found | ({"compile": "yes"} if recipe.compiled else {})  # it draws other dropout masks
+    if recipe.compiled:
+        found["compile"] = "yes"  # it draws other dropout masks
+    if start is not None:
+        found["start"] = digest_tensors(start.state_dict())
+    return found

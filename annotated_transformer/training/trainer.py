@@ -133,9 +133,9 @@ def _train_epoch(
         try:
             status = update(state, objective, batch, config)
         except FloatingPointError as error:
-            if run_directory is None or run_directory.step == 0:
+            if run_directory is None or run_directory.progress.step == 0:
                 raise
-            saved = f"step {run_directory.step} is saved in {run_directory.folder}"
+            saved = f"step {run_directory.progress.step} is saved in {run_directory.folder}"
             raise FloatingPointError(f"{error}; {saved}") from None
         bar.advance(state.progress, batch.num_labels, status)
         bar.done = state.group.broadcast(bar.done)

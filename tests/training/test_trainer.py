@@ -180,7 +180,7 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(
             ):
                 run(run_directory, validation=validation, stop=lambda asked=asked: next(asked))
             step += updates
-            assert stopped.value.step == read_progress(folder).step == run_directory.step == step
+            assert stopped.value.step == read_progress(folder).step == run_directory.progress.step == step
         with RunDirectory(folder, seconds=1e9) as run_directory:
             found, reports = run(run_directory, validation=validation)
         assert same(found, expected)
