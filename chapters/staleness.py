@@ -1,0 +1,110 @@
+"""Say why a notebook is out of date, as far as the notebook itself shows.
+
+It shows whether its cells differ from its source, whether what `show_source` printed is no longer our source,
+and whether a data file has changed: its metadata has a digest of each that it was `made_of`, as its kernel
+reported. Whether the code that it runs has changed since is found by `imports`.
+"""
+
+import ast
+import hashlib
+import inspect
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import jupytext
+import nbformat
+from imports import HERE, ROOT
+from nbformat import NotebookNode
+
+WEIGHTS = ROOT / "annotated_transformer" / "weights"
+DATA = (WEIGHTS, ROOT / "benchmarks")  # the data files that a chapter may use are here
+LISTING = re.compile(  # the complete source of a definition, as `show_source` prints it
+    r"^(`{3,})python\n# (?P<module>annotated_transformer[\w.]*).*\n(?P<source>(?s:.*?))\n\1$", re.MULTILINE
+)
+
+
+def read(source: Path) -> NotebookNode:
+    """Read a source; a cell's id is a hash of its text, so it is stable when other cells change."""
+    notebook, seen = jupytext.read(source), Counter[str]()
+    for cell in notebook.cells:
+        digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
+        cell.id = f"{digest}-{seen[digest]}"
+        seen[digest] += 1
+    notebook.metadata = NotebookNode(
+        kernelspec=notebook.metadata.kernelspec, language_info={"name": "python"}
+    )
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return notebook
+
+
+def stale(name: str) -> str:
+    """Return why a notebook is out of date, or which file is missing; an empty string if it is current."""
+
+    def content(notebook: NotebookNode) -> tuple[NotebookNode, list[tuple[str, str, str, NotebookNode]]]:
+        cells = [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in notebook.cells]
+        return notebook.metadata.kernelspec, cells
+
+    source, notebook = HERE / "src" / f"{name}.md", HERE / f"{name}.ipynb"
+    if not (source.exists() and notebook.exists()):
+        return f"{name}: {source.name if notebook.exists() else notebook.name} is missing"
+    try:
+        built = nbformat.read(notebook, as_version=4)
+    except (ValueError, nbformat.ValidationError):  # such as after a merge
+        return f"{name}: {notebook.name} is no notebook"
+    if content(read(source)) != content(built):
+        return f"{name}: the cells differ from the source"
+    if changed := changed_data(built) + changed_listings(built):
+        return f"{name}: built before {', '.join(changed)} changed"
+    return ""
+
+
+def all_stale() -> list[str]:
+    """Return the reason for each notebook that is out of date or missing."""
+    names = {path.stem for path in [*(HERE / "src").glob("*.md"), *HERE.glob("*.ipynb")]}
+    return list(filter(None, map(stale, sorted(names))))
+
+
+def made_of(opened: Iterable[str]) -> dict[str, str]:
+    """Return a digest of each data file among the files that a kernel opened.
+
+    All files in a folder of weights count as opened if one of them is.
+    """
+    paths = {(HERE / name).resolve() for name in opened}
+    paths |= {near for path in paths if path.is_relative_to(WEIGHTS) for near in path.parent.iterdir()}
+    code = {".py", ".pyc", ".md"}
+    data = sorted(path for path in paths if path.is_file() and path.suffix not in code)
+    used = [path for path in data if any(path.is_relative_to(place) for place in DATA)]
+    return {path.relative_to(ROOT).as_posix(): digest(path) for path in used}
+
+
+def digest(path: Path) -> str:
+    """Return a digest of a file's bytes, or an empty string if there is no such file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
+
+
+def changed_data(notebook: NotebookNode) -> list[str]:
+    """Return the data files of a notebook that have changed since it was built."""
+    return [
+        name for name, found in notebook.metadata.get("made_of", {}).items() if digest(ROOT / name) != found
+    ]
+
+
+def changed_listings(notebook: NotebookNode) -> list[str]:
+    """Return the files of which a notebook shows a definition that is no longer there in these words."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    pages = [output.get("data", {}).get("text/markdown", "") for output in outputs]
+    shown = [(found["module"], found["source"]) for page in pages for found in LISTING.finditer(page)]
+    listings = [(f"{module.replace('.', '/')}.py", source) for module, source in shown]
+    return sorted({name for name, source in listings if source not in definitions(ROOT / name)})
+
+
+def definitions(path: Path) -> set[str]:
+    """Return the source of each function, method and class in a file, as `inspect.getsource` finds it."""
+    text = path.read_text("utf-8") if path.exists() else ""
+    lines = text.splitlines(keepends=True)
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    starts = [min(line.lineno for line in (node, *node.decorator_list)) for node in nodes]
+    return {textwrap.dedent("".join(inspect.getblock(lines[start - 1 :]))).rstrip() for start in starts}
