@@ -27,7 +27,7 @@ def copy_project(root: Path, folder: Path) -> None:
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(root / "annotated_transformer", folder / "annotated_transformer", ignore=skip)
     (folder / "chapters" / "src").mkdir(parents=True)
-    for name in ("build.py", "nbval_sanitize.cfg"):
+    for name in ("build.py", "imports.py", "staleness.py", "nbval_sanitize.cfg"):
         shutil.copy(root / "chapters" / name, folder / "chapters")
 
 
