@@ -7,6 +7,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+Mask = Bool[Tensor, "_queries _keys"] | Bool[Tensor, "_batch _heads _queries _keys"]
+"""One rule for all sentences and heads, or axes that broadcast to all four; never three axes."""
+
 
 def padding_mask(
     ids: Int[Tensor, "batch tokens"], pad_id: int
