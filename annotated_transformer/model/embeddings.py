@@ -32,8 +32,8 @@ class TokenEmbedding(nn.Module):
             ValueError: If an id lies outside the vocabulary, or the ids do not have two
                 dimensions.
         """
-        embedded = F.embedding(ids, self.weight)
-        return embedded * math.sqrt(embedded.size(-1))
+        d_model = self.weight.size(1)
+        return F.embedding(ids, self.weight) * math.sqrt(d_model)
 
     def logits(
         self, hidden: Float[Tensor, "*batch d_model"]

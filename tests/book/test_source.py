@@ -5,7 +5,6 @@ import functools
 import inspect
 import re
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -19,8 +18,6 @@ from annotated_transformer.model.attention import (
     masked_softmax,
 )
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def fences(text):
@@ -115,34 +112,6 @@ def test_law_a_long_signature_is_broken_within_the_page():
     assert max(map(len, lines)) <= PAGE_COLUMNS
     (definition,) = ast.parse(core(source)).body[0].body
     assert [argument.arg for argument in definition.args.args] == ["self", *names]
-
-
-def definitions():
-    """Yield the name and source of each top-level function and class of the model, which chapters show."""
-    for path in sorted((ROOT / "annotated_transformer" / "model").glob("*.py")):
-        text = path.read_text("utf-8")
-        for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-                yield f"{path.stem}.{node.name}", "\n".join(text.splitlines()[start - 1 : node.end_lineno])
-
-
-DEFINITIONS = dict(definitions())
-
-
-@pytest.mark.parametrize("source", DEFINITIONS.values(), ids=DEFINITIONS)
-def test_law_each_core_of_the_model_is_python_without_types_and_docstrings(source):
-    before, after = ast.parse(source), ast.parse(core(source))
-    functions = [node for node in ast.walk(after) if isinstance(node, ast.FunctionDef)]
-    assert len(functions) == sum(isinstance(node, ast.FunctionDef) for node in ast.walk(before))
-    for node in functions:
-        arguments = [*node.args.args, *node.args.kwonlyargs]
-        assert ast.get_docstring(node) is None
-        assert node.returns is None
-        assert all(argument.annotation is None for argument in arguments)
-    assert not any(isinstance(node, ast.AnnAssign) and node.value for node in ast.walk(after)), (
-        "a typed variable"
-    )
 
 
 def test_oracle_the_core_computes_what_the_source_computes():
