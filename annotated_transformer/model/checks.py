@@ -13,16 +13,16 @@ from typing import Any, ParamSpec, TypeVar
 import torch
 from torch import Tensor, nn
 
-Inputs = ParamSpec("Inputs")
-Output = TypeVar("Output")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def refuses(
     *checks: Callable[..., None],
-) -> Callable[[Callable[Inputs, Output]], Callable[Inputs, Output]]:
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Return a decorator that runs `checks` before each call of a function."""
 
-    def decorate(function: Callable[Inputs, Output]) -> Callable[Inputs, Output]:
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
         parameters = inspect.signature(function).parameters
         defaults = {
             name: parameter.default
@@ -32,7 +32,7 @@ def refuses(
         named = [(check, list(inspect.signature(check).parameters)) for check in checks]
 
         @functools.wraps(function)
-        def checked(*inputs: Inputs.args, **options: Inputs.kwargs) -> Output:
+        def checked(*inputs: P.args, **options: P.kwargs) -> T:
             given = defaults | dict(zip(parameters, inputs, strict=False)) | options
             for check, names in named:
                 if given.keys() >= set(names):  # else Python names what is missing
