@@ -30,17 +30,26 @@ TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
+<<<<<<< ours
     **dict.fromkeys(("config", "seeds"), ()),
     **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
     **dict.fromkeys(("model.copy_task", "model.pooling"), ()),
+=======
+    "config": (),
+>>>>>>> theirs
     **dict.fromkeys(
-        ("model.lookup", "model.multi_head_attention", "model.self_attention"), ("model.attention",)
+        ("model.checks", "model.plain", "model.masks", "model.feed_forward", "model.copy_task"), ()
     ),
+    **dict.fromkeys(("model.attention", "model.normalization", "model.pooling"), ("model.checks",)),
+    **dict.fromkeys(("model.lookup", "model.self_attention"), ("model.attention", "model.checks")),
+    "model.multi_head_attention": ("model.attention", "model.checks", "model.masks"),
     "model.initialization": ("model.multi_head_attention",),
-    **dict.fromkeys(("model.embeddings", "model.positional_encoding"), ("model.initialization",)),
+    **dict.fromkeys(
+        ("model.embeddings", "model.positional_encoding"), ("model.checks", "model.initialization")
+    ),
     **dict.fromkeys(
         ("model.encoder", "model.decoder"),
-        ("model.multi_head_attention", "model.normalization", "model.feed_forward"),
+        ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
     **dict.fromkeys(("model.inference", "model.parameter_count"), ("config",)),
     "model.transformer": ("config", "model.*"),
@@ -142,7 +151,14 @@ def test_law_no_module_uses_a_loader_that_can_run_code():
         ("model.attention", "from annotated_transformer.config import TransformerConfig", {"config"}),
         ("model.attention", "from annotated_transformer import config", {"config"}),
         ("model.masks", "from .attention import attention_weights", {"model.attention"}),
+<<<<<<< ours
         ("model.encoder", "def f():\n    import annotated_transformer.model.masks", {"model.masks"}),
+=======
+        ("model.encoder", "def f():\n    import annotated_transformer.model.lookup", {"model.lookup"}),
+        ("training.trainer", "import annotated_transformer.decoding.greedy", {"decoding.greedy"}),
+        ("text.corpus", "from annotated_transformer.model import attention", {"model.attention"}),
+        ("decoding.greedy", "from annotated_transformer.book import say", {"book"}),
+>>>>>>> theirs
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
         ("commands.train", "from annotated_transformer.book import say", {"book"}),
         ("nowhere", "", {"nowhere has no layer in the table"}),

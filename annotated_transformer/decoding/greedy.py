@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
-from annotated_transformer.model.embeddings import check_ids
+from annotated_transformer.model.checks import check_ids
 from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 

@@ -1,7 +1,6 @@
-"""Detection of changed modules: a fast path computes a module's result without calling the module.
+"""The models and steps that decoding and its key-value caches refuse.
 
-`overridden` and `has_hooks` find changes; the key-value caches refuse a model with a changed part that they
-would not call.
+A cache computes a module's result without calling the module, so the module must be plain.
 """
 
 from itertools import chain
@@ -14,6 +13,7 @@ from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.plain import changes
 from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
 from annotated_transformer.model.transformer import Transformer
 
@@ -24,29 +24,8 @@ KNOWN = (
     *(nn.Linear, nn.Dropout, nn.Identity, nn.ModuleList, *ACTIVATIONS.values()),
 )
 IDLE = (nn.Dropout, nn.Identity)  # allowed as `dropout` and `weights`: both do nothing in evaluation
-METHODS = {
-    TokenEmbedding: ("forward", "logits"),
-    MultiHeadAttention: ("forward", "project_query", "project_memory", "attend", "_project"),
-}
 NO_CACHE = "decode with NoCache, which calls decode as a whole"
 PLAIN_CACHE = "decode with KeyValueCache, which calls every module"
-
-
-def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
-    """Return the names of the methods of `kind` that a subclass or the instance `module` overrides."""
-    own = vars(module)
-    return [
-        name
-        for name in methods
-        if getattr(type(module), name) is not getattr(kind, name)
-        or (name in own and not getattr(own[name], "same_in_evaluation", False))
-    ]
-
-
-def has_hooks(module: nn.Module) -> bool:
-    """Return whether a forward or backward hook is registered on `module`."""
-    hooks = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
-    return any(getattr(module, name) for name in hooks)
 
 
 def refuse_for_decoding(model: Transformer) -> None:
@@ -55,12 +34,8 @@ def refuse_for_decoding(model: Transformer) -> None:
     Raises:
         ValueError: If one of the two is overridden, or the model has hooks.
     """
-    changed = [f"{name} is overridden" for name in overridden(model, Transformer, "forward", "hidden")]
-    changed += ["forward has hooks"] if has_hooks(model) else []
-    if changed:
-        raise ValueError(
-            f"model.{changed[0]}, and decoding would not call it; override encode, decode, or logits instead"
-        )
+    way_out = "override encode, decode, or logits instead"
+    _refuse_changed("model", model, Transformer, "forward", "hidden", by="decoding", way_out=way_out)
 
 
 def refuse_for_cache(model: Transformer) -> None:
@@ -73,16 +48,15 @@ def refuse_for_cache(model: Transformer) -> None:
         ValueError: If one of these is overridden or has hooks, or the model cannot be decoded at all.
     """
     refuse_for_decoding(model)
-    _refuse_overridden("model", model, Transformer, ("decode",), "KeyValueCache", NO_CACHE)
-    parts: list[tuple[str, nn.Module, type[nn.Module]]] = [("decoder", model.decoder, Decoder)]
+    of_cache = {"by": "KeyValueCache", "way_out": NO_CACHE}
+    _refuse_changed("model", model, Transformer, "decode", **of_cache)
+    _refuse_changed("decoder", model.decoder, Decoder, "forward", **of_cache)
     for i, layer in enumerate(decoder_layers(model.decoder)):
         name = f"decoder.layers.{i}"
-        parts.append((name, layer, DecoderLayer))
-        parts.append((f"{name}.self_attention", layer.self_attention, MultiHeadAttention))
-        parts.append((f"{name}.cross_attention", layer.cross_attention, MultiHeadAttention))
-    for name, module, kind in parts:
-        _refuse_overridden(name, module, kind, ("forward",), "KeyValueCache", NO_CACHE)
-        _refuse_hooks(name, module, "KeyValueCache", NO_CACHE)
+        _refuse_changed(name, layer, DecoderLayer, "forward", **of_cache)
+        for part in ("self_attention", "cross_attention"):
+            attention = getattr(layer, part)
+            _refuse_changed(f"{name}.{part}", attention, MultiHeadAttention, "forward", **of_cache)
 
 
 def refuse_for_fast_cache(model: Transformer) -> None:
@@ -93,13 +67,12 @@ def refuse_for_fast_cache(model: Transformer) -> None:
             attention of a different shape.
     """
     refuse_for_cache(model)
-    _refuse_overridden("model", model, Transformer, ("embed", "logits"), "FastKeyValueCache", PLAIN_CACHE)
+    of_cache = {"by": "FastKeyValueCache", "way_out": PLAIN_CACHE}
+    _refuse_changed("model", model, Transformer, "embed", "logits", **of_cache)
     parts = {"embedding": model.embedding, "positions": model.positions, "dropout": model.dropout}
     for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
         _refuse_unknown(name, module)
-        methods = METHODS.get(type(module), ("forward",))
-        _refuse_overridden(name, module, type(module), methods, "FastKeyValueCache", PLAIN_CACHE)
-        _refuse_hooks(name, module, "FastKeyValueCache", PLAIN_CACHE)
+        _refuse_changed(name, module, type(module), **of_cache)
     for i, layer in enumerate(decoder_layers(model.decoder)):
         needed = (model.config.num_heads, *_widths(layer.self_attention))
         _refuse_shape(f"decoder.layers.{i}.self_attention", layer.self_attention, needed)
@@ -124,16 +97,11 @@ def check_step(tokens: Tensor, rows: int, length: int, max_length: int) -> None:
         )
 
 
-def _refuse_overridden(
-    name: str, module: nn.Module, kind: type[nn.Module], methods: tuple[str, ...], cache: str, way_out: str
+def _refuse_changed(
+    name: str, module: nn.Module, kind: type[nn.Module], *methods: str, by: str, way_out: str
 ) -> None:
-    for method in overridden(module, kind, *methods):
-        raise ValueError(f"{name}.{method} is overridden, and {cache} would not call it; {way_out}")
-
-
-def _refuse_hooks(name: str, module: nn.Module, cache: str, way_out: str) -> None:
-    if has_hooks(module):
-        raise ValueError(f"{name} has hooks, and {cache} would not call them; remove them, or {way_out}")
+    for change in changes(module, kind, *methods):
+        raise ValueError(f"{name} {change}, which {by} would not call; remove that, or {way_out}")
 
 
 def _refuse_unknown(name: str, module: nn.Module) -> None:

@@ -15,8 +15,8 @@ from torch import Tensor
 from annotated_transformer.fast.compatibility import check_step, refuse_for_fast_cache
 from annotated_transformer.fast.kv_cache_layer import BLOCK, FastDecoderLayer, fast_norm
 from annotated_transformer.fast.linear import OutputProjection
+from annotated_transformer.model.checks import check_ids
 from annotated_transformer.model.decoder import decoder_layers
-from annotated_transformer.model.embeddings import check_ids
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.transformer import Transformer
 

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.fast.compatibility import has_hooks, overridden
 from annotated_transformer.fast.linear import onednn_linear
 from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.plain import changes, overridden
 from annotated_transformer.model.transformer import Transformer
 
 ROWS = 256  # tokens per chunk; with fewer, adding up the gradient of the weight takes longer
@@ -126,14 +126,12 @@ class FastLoss(nn.Module):
 
 
 def _refuse_other_logits(model: Transformer) -> None:
-    found = [f"{name} is overridden" for name in overridden(model, Transformer, "forward", "logits")]
+    found = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
     embedding: nn.Module = model.embedding
     if not isinstance(embedding, TokenEmbedding):
         found.append(f"embedding is another module: {type(embedding).__name__}")
     elif overridden(embedding, TokenEmbedding, "logits"):
-        found.append("embedding.logits is overridden")
-    if has_hooks(model):
-        found.append("the model has hooks")
+        found.append("embedding overrides logits")
     if found:
         raise ValueError(
             f"{' and '.join(found)}, and the fast loss, which multiplies hidden states by "

@@ -4,22 +4,19 @@ Each computes the same function as the plain module. Parameters and saved files 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.fast.compatibility import has_hooks, overridden
-from annotated_transformer.model.attention import (
-    ScaledDotProductAttention,
-    check_mask,
-    check_values,
-    check_widths,
-)
+from annotated_transformer.model.attention import ScaledDotProductAttention
+from annotated_transformer.model.checks import refuses, unequal_widths, unfit_mask_of_pairs, unpaired_values
 from annotated_transformer.model.normalization import LayerNorm
+from annotated_transformer.model.plain import changes
 from annotated_transformer.model.transformer import Transformer
 
 SHORT = 16  # keys; PyTorch's softmax is slow over fewer
@@ -34,24 +31,15 @@ def fast_modules(model: Transformer) -> Iterator[None]:
     swapped: list[tuple[nn.Module, str, nn.Module]] = []
     for parent in list(model.modules()):
         for name, child in list(parent.named_children()):
-            if isinstance(child, nn.Dropout) and _is_plain(child, nn.Dropout):
-                setattr(parent, name, ByteDropout(child.p))
-            elif isinstance(child, LayerNorm) and _is_plain(child, LayerNorm):
-                setattr(parent, name, FusedLayerNorm(child))
-            elif isinstance(child, ScaledDotProductAttention) and _is_plain(child, ScaledDotProductAttention):
-                setattr(parent, name, FastAttention(child))
-            else:
-                continue
-            swapped.append((parent, name, child))
+            fast = REPLACEMENTS.get(type(child))
+            if fast is not None and not changes(child, type(child)):
+                setattr(parent, name, fast(child))
+                swapped.append((parent, name, child))
     try:
         yield
     finally:
         for parent, name, child in swapped:
             setattr(parent, name, child)
-
-
-def _is_plain(module: nn.Module, kind: type[nn.Module]) -> bool:
-    return type(module) is kind and not overridden(module, kind, "forward") and not has_hooks(module)
 
 
 class FastAttention(nn.Module):
@@ -67,6 +55,7 @@ class FastAttention(nn.Module):
         super().__init__()
         self.weights = attention.weights
 
+    @refuses(unequal_widths, unpaired_values, unfit_mask_of_pairs)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -75,8 +64,6 @@ class FastAttention(nn.Module):
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
         """Return one weighted mean of the values for each query."""
-        check_widths(query, key)
-        check_values(key, value)
         key = key.contiguous()  # or the product copies its transpose, which takes several times as long
         scores, scale = query @ key.transpose(-2, -1), 1 / math.sqrt(query.size(-1))
         dtype = torch.promote_types(scores.dtype, torch.float32)
@@ -84,7 +71,6 @@ class FastAttention(nn.Module):
         if mask is None:
             scores = scale * scores.to(dtype)
         else:
-            check_mask(mask, scores.shape)
             masked = torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, lowest)
             scores = torch.add(masked, scores, alpha=scale)
         keys = scores.size(-1)
@@ -132,6 +118,13 @@ class ByteDropout(nn.Module):
             return x
         dropped: Tensor = _Drop.apply(x, self.dropped)  # type: ignore[no-untyped-call, unused-ignore]
         return dropped
+
+
+REPLACEMENTS: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
+    ScaledDotProductAttention: FastAttention,
+    LayerNorm: FusedLayerNorm,
+    nn.Dropout: lambda dropout: ByteDropout(dropout.p),
+}
 
 
 class _Drop(torch.autograd.Function):

@@ -5,12 +5,21 @@ The chapters on scaled dot-product attention and on masking explain them.
 
 import math
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from annotated_transformer.model.checks import (
+    other_widths,
+    refuses,
+    unequal_widths,
+    unfit_mask,
+    unfit_mask_of_pairs,
+    unpaired_values,
+)
 
+
+@refuses(unequal_widths)
 def attention_weights(
     query: Float[Tensor, "*batch queries d_k"],
     key: Float[Tensor, "*batch keys d_k"],
@@ -24,11 +33,11 @@ def attention_weights(
         ValueError: If query and key differ in width, or the mask does not fit.
         TypeError: If the mask is not boolean.
     """
-    check_widths(query, key)
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     return masked_softmax(scores, mask)
 
 
+@refuses(unfit_mask)
 def masked_softmax(
     scores: Float[Tensor, "*batch queries keys"],
     mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
@@ -39,62 +48,9 @@ def masked_softmax(
     """
     if mask is None:
         return scores.softmax(dim=-1)
-    check_mask(mask, scores.shape)
     blind = ~mask.any(dim=-1, keepdim=True)  # softmax gives NaN on a row of -inf
     weights = scores.masked_fill(~(mask | blind), -math.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0)
-
-
-def check_mask(mask: Tensor, scores_shape: torch.Size) -> None:
-    """Refuse a mask whose meaning would have to be guessed.
-
-    Raises:
-        TypeError: If the mask is not boolean.
-        ValueError: If its dimensions are ambiguous, or do not fit those of the scores.
-    """
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"mask has dtype {mask.dtype}, whose zeros could mean either; "
-            f"give a torch.bool mask, True where a query may attend"
-        )
-    shape, wanted = tuple(mask.shape), tuple(scores_shape)
-    if mask.ndim not in (2, len(wanted)):
-        raise ValueError(
-            f"mask of shape {shape} has {mask.ndim} dimensions where the scores, "
-            f"of shape {wanted}, have {len(wanted)}: is its first one batch or heads? "
-            f"Give (queries, keys) or (batch, heads, queries, keys)"
-        )
-    sizes = zip(shape[::-1], wanted[::-1], strict=False)
-    if any(size not in (1, full) for size, full in sizes):
-        raise ValueError(
-            f"mask of shape {shape} does not broadcast to the scores' shape {wanted}; "
-            f"the last two sizes are queries and keys"
-        )
-
-
-def check_widths(query: Tensor, key: Tensor) -> None:
-    """Refuse queries and keys that have no dot product.
-
-    Raises:
-        ValueError: If they differ in width.
-    """
-    if query.size(-1) != key.size(-1):
-        raise ValueError(
-            f"query has d_k={query.size(-1)} features and key {key.size(-1)}, "
-            f"so they have no dot product; project both to one width"
-        )
-
-
-def check_values(key: Tensor, value: Tensor) -> None:
-    """Refuse keys and values that are not pairs.
-
-    Raises:
-        ValueError: If there are not as many values as keys.
-    """
-    if key.size(-2) != value.size(-2):
-        raise ValueError(
-            f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
-        )
 
 
 class ScaledDotProductAttention(nn.Module):
@@ -108,6 +64,7 @@ class ScaledDotProductAttention(nn.Module):
         super().__init__()
         self.weights = nn.Identity()
 
+    @refuses(unpaired_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -116,7 +73,6 @@ class ScaledDotProductAttention(nn.Module):
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
         """Return one weighted mean of the values for each query."""
-        check_values(key, value)
         weights: Tensor = self.weights(attention_weights(query, key, mask))
         return weights @ value
 
@@ -127,6 +83,7 @@ class FusedAttention(nn.Module):
     The kernel need not materialize the weights, so there are none to observe.
     """
 
+    @refuses(unequal_widths, unpaired_values, unfit_mask_of_pairs)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -135,10 +92,6 @@ class FusedAttention(nn.Module):
         mask: Bool[Tensor, "*#batch #queries #keys"] | None = None,
     ) -> Float[Tensor, "*batch queries d_v"]:
         """Return one weighted mean of the values for each query."""
-        check_widths(query, key)
-        check_values(key, value)
-        if mask is not None:
-            check_mask(mask, torch.Size([*query.shape[:-1], key.size(-2)]))
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
 
 
@@ -157,6 +110,7 @@ class AdditiveAttention(nn.Module):
         self.to_score = nn.Linear(hidden, 1, bias=False)
         self.weights = nn.Identity()
 
+    @refuses(other_widths, unpaired_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_query"],
@@ -170,16 +124,6 @@ class AdditiveAttention(nn.Module):
             ValueError: If a width is not the one this layer was made for, or the mask does not fit.
             TypeError: If the mask is not boolean.
         """
-        for name, x, linear in (
-            ("query", query, self.to_query),
-            ("key", key, self.to_key),
-        ):
-            if x.size(-1) != linear.in_features:
-                raise ValueError(
-                    f"{name} has {x.size(-1)} features, this layer reads d_{name}="
-                    f"{linear.in_features}; give that width, or make the layer for yours"
-                )
-        check_values(key, value)
         pairs = self.to_query(query).unsqueeze(-2) + self.to_key(key).unsqueeze(-3)
         scores: Tensor = self.to_score(pairs.tanh()).squeeze(-1)
         weights: Tensor = self.weights(masked_softmax(scores, mask))

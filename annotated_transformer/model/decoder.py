@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import cast
 
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.masks import Mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
 
@@ -34,12 +35,8 @@ class DecoderLayer(nn.Module):
         self,
         x: Float[Tensor, "batch tgt_tokens d_model"],
         memory: Float[Tensor, "batch src_tokens d_model"],
-        tgt_mask: Bool[Tensor, "#tgt_tokens #tgt_tokens"]
-        | Bool[Tensor, "#batch #heads #tgt_tokens #tgt_tokens"]
-        | None = None,
-        memory_mask: Bool[Tensor, "#tgt_tokens #src_tokens"]
-        | Bool[Tensor, "#batch #heads #tgt_tokens #src_tokens"]
-        | None = None,
+        tgt_mask: Mask | None = None,
+        memory_mask: Mask | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return every target token after it has read its own past, then the source.
 
@@ -69,12 +66,8 @@ class Decoder(nn.Module):
         self,
         x: Float[Tensor, "batch tgt_tokens d_model"],
         memory: Float[Tensor, "batch src_tokens d_model"],
-        tgt_mask: Bool[Tensor, "#tgt_tokens #tgt_tokens"]
-        | Bool[Tensor, "#batch #heads #tgt_tokens #tgt_tokens"]
-        | None = None,
-        memory_mask: Bool[Tensor, "#tgt_tokens #src_tokens"]
-        | Bool[Tensor, "#batch #heads #tgt_tokens #src_tokens"]
-        | None = None,
+        tgt_mask: Mask | None = None,
+        memory_mask: Mask | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Pass the target's tokens through every layer in turn."""
         for layer in self.layers:

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.masks import Mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import AddNorm
 
@@ -28,9 +29,7 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch tokens d_model"],
-        mask: Bool[Tensor, "#tokens #tokens"]
-        | Bool[Tensor, "#batch #heads #tokens #tokens"]
-        | None = None,
+        mask: Mask | None = None,
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Return every token after it has read from the others, as `mask` allows."""
         x = self.add_norm_1(x, lambda x: self.self_attention(x, x, x, mask))
@@ -52,9 +51,7 @@ class Encoder(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch tokens d_model"],
-        mask: Bool[Tensor, "#tokens #tokens"]
-        | Bool[Tensor, "#batch #heads #tokens #tokens"]
-        | None = None,
+        mask: Mask | None = None,
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Pass the tokens through every layer in turn."""
         for layer in self.layers:

@@ -10,12 +10,17 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.attention import (
     ScaledDotProductAttention,
-    check_values,
-    check_widths,
     masked_softmax,
+)
+from annotated_transformer.model.checks import (
+    flat_kernel,
+    refuses,
+    unequal_widths,
+    unpaired_values,
 )
 
 
+@refuses(flat_kernel, unequal_widths, unpaired_values)
 def gaussian_average(
     query: Float[Tensor, "*batch queries d_k"],
     key: Float[Tensor, "*batch keys d_k"],
@@ -30,10 +35,6 @@ def gaussian_average(
     Raises:
         ValueError: If the width is not above 0, or the shapes do not fit.
     """
-    if not width > 0:
-        raise ValueError(f"width={width} of the kernel; give a number above 0")
-    check_widths(query, key)
-    check_values(key, value)
     squares = (query.unsqueeze(-2) - key.unsqueeze(-3)).square().sum(dim=-1)
     weights = masked_softmax(-squares / (2 * width**2))
     return weights @ value

@@ -7,6 +7,9 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+# For all sentences and heads, or with axes that broadcast to these; never three axes.
+Mask = Bool[Tensor, "_queries _keys"] | Bool[Tensor, "_batch _heads _queries _keys"]
+
 
 def padding_mask(
     ids: Int[Tensor, "batch tokens"], pad_id: int

@@ -1,9 +1,16 @@
 """Multi-head attention: section 3.2.2 of the paper, the chapter on multi-head attention."""
 
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.attention import ScaledDotProductAttention
+from annotated_transformer.model.checks import (
+    other_tokens,
+    refuses,
+    unequal_batches,
+    uneven_heads,
+)
+from annotated_transformer.model.masks import Mask
 
 
 class MultiHeadAttention(nn.Module):
@@ -14,6 +21,7 @@ class MultiHeadAttention(nn.Module):
     there are no biases, as in the paper's formulas.
     """
 
+    @refuses(uneven_heads)
     def __init__(
         self,
         d_model: int,
@@ -33,12 +41,6 @@ class MultiHeadAttention(nn.Module):
                 by it and `d_k` or `d_v` is not given.
         """
         super().__init__()
-        if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
-            choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
-            raise ValueError(
-                f"d_model={d_model} does not split into num_heads={num_heads} equal "
-                f"heads; choose num_heads from {choices}, or give both d_k and d_v"
-            )
         d_k = d_model // num_heads if d_k is None else d_k
         d_v = d_model // num_heads if d_v is None else d_v
         self.num_heads = num_heads
@@ -53,9 +55,7 @@ class MultiHeadAttention(nn.Module):
         query: Float[Tensor, "batch queries d_model"],
         key: Float[Tensor, "batch keys d_model"],
         value: Float[Tensor, "batch keys d_model"],
-        mask: Bool[Tensor, "#queries #keys"]
-        | Bool[Tensor, "#batch #heads #queries #keys"]
-        | None = None,
+        mask: Mask | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Return one output vector for each query.
 
@@ -85,31 +85,21 @@ class MultiHeadAttention(nn.Module):
         keys = self._project(self.to_key, key, "key")
         return keys, self._project(self.to_value, value, "value")
 
+    @refuses(unequal_batches)
     def attend(
         self,
         query: Float[Tensor, "batch heads queries d_k"],
         key: Float[Tensor, "batch heads keys d_k"],
         value: Float[Tensor, "batch heads keys d_v"],
-        mask: Bool[Tensor, "#queries #keys"]
-        | Bool[Tensor, "#batch #heads #queries #keys"]
-        | None = None,
+        mask: Mask | None = None,
     ) -> Float[Tensor, "batch queries d_model"]:
         """Attend in every head, concatenate the heads, and mix them by `to_output`."""
-        if len(query) != len(key):
-            raise ValueError(
-                f"query holds {len(query)} sentences and key {len(key)}; "
-                f"give equal batches"
-            )
         heads: Tensor = self.attention(query, key, value, mask)
         output: Tensor = self.to_output(heads.transpose(1, 2).flatten(2))
         return output
 
+    @refuses(other_tokens)
     def _project(self, projection: nn.Linear, x: Tensor, name: str) -> Tensor:
-        if x.ndim != 3 or x.size(-1) != projection.in_features:
-            raise ValueError(
-                f"{name} has shape {tuple(x.shape)}; "
-                f"give (batch, tokens, d_model={projection.in_features})"
-            )
         projected: Tensor = projection(x)
         width = projection.out_features // self.num_heads
         return projected.unflatten(-1, (self.num_heads, width)).transpose(1, 2)

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.model.checks import other_features, refuses
+
 
 class LayerNorm(nn.Module):
     r"""Normalize each token, $\gamma \odot (x-\mu) / \sqrt{\sigma^2+\epsilon} + \beta$.
@@ -22,6 +24,7 @@ class LayerNorm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d_model))
         self.eps = eps
 
+    @refuses(other_features)
     def forward(
         self, x: Float[Tensor, "*batch d_model"]
     ) -> Float[Tensor, "*batch d_model"]:
@@ -31,11 +34,6 @@ class LayerNorm(nn.Module):
             ValueError: If the tokens are not `d_model` wide; a width of 1 would be
                 broadcast.
         """
-        if x.size(-1) != len(self.gain):
-            raise ValueError(
-                f"x has {x.size(-1)} features, this norm has d_model={len(self.gain)}; "
-                f"give tokens of that width"
-            )
         centered = x - x.mean(dim=-1, keepdim=True)
         variance = centered.square().mean(dim=-1, keepdim=True)
         return self.gain * centered / (variance + self.eps).sqrt() + self.bias

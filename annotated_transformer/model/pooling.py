@@ -3,7 +3,10 @@
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from annotated_transformer.model.checks import empty_sequences, refuses
 
+
+@refuses(empty_sequences)
 def mean_pool(
     z: Float[Tensor, "batch tokens d_model"], is_word: Bool[Tensor, "batch tokens"]
 ) -> Float[Tensor, "batch d_model"]:
@@ -13,12 +16,6 @@ def mean_pool(
         ValueError: If a sequence has no words.
     """
     counts = is_word.sum(dim=1, keepdim=True)
-    if (counts == 0).any():
-        empty = int((counts == 0).flatten().nonzero()[0])
-        raise ValueError(
-            f"sequence {empty} of {len(z)} has no words to average; "
-            f"remove it, or end every sequence with eos_id"
-        )
     return z.masked_fill(~is_word[..., None], 0.0).sum(dim=1) / counts
 
 

@@ -4,9 +4,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from annotated_transformer.model.checks import odd_width, positions_outside, refuses
 from annotated_transformer.model.initialization import initialize_table
 
 
+@refuses(odd_width)
 def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
     r"""Return $PE_{(p, 2i)} = \sin(p / 10000^{2i/d_\text{model}})$ and cosines (3.5).
 
@@ -16,10 +18,6 @@ def sinusoids(length: int, d_model: int) -> Float[Tensor, "{length} {d_model}"]:
     Raises:
         ValueError: If `d_model` is odd; sines and cosines come in pairs.
     """
-    if d_model % 2 != 0:
-        raise ValueError(
-            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
-        )
     position = torch.arange(length, dtype=torch.float64)[:, None]
     divisor = 10_000 ** (torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
     angle = position / divisor
@@ -42,6 +40,7 @@ def rotation(offset: int, d_model: int) -> Float[Tensor, "{d_model} {d_model}"]:
     return torch.block_diag(*turn.unflatten(1, (2, 2)))
 
 
+@refuses(positions_outside)
 def select_positions(
     table: Float[Tensor, "max_length d_model"], embedded: Tensor, start: int
 ) -> Float[Tensor, "tokens d_model"]:
@@ -50,21 +49,7 @@ def select_positions(
     Raises:
         ValueError: If a position is out of range, or table and tokens differ in width.
     """
-    max_length, d_model = table.shape
-    end = start + embedded.size(1)
-    if start < 0:
-        raise ValueError(f"start={start}, but positions count from 0; give 0 or more")
-    if embedded.size(-1) != d_model:
-        raise ValueError(
-            f"tokens have {embedded.size(-1)} features, these positions d_model={d_model}; "
-            f"give tokens of that width"
-        )
-    if end > max_length:
-        raise ValueError(
-            f"a sequence of {end} tokens is longer than the {max_length} positions of this "
-            f"model; shorten it, or build the model with max_length={end} or more"
-        )
-    return table[start:end]
+    return table[start : start + embedded.size(1)]
 
 
 class SinusoidalPositions(nn.Module):

@@ -1,6 +1,6 @@
 """The whole model, figure 1 of the paper: from token ids to next-token logits."""
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
@@ -8,12 +8,17 @@ from annotated_transformer.model.attention import (
     FusedAttention,
     ScaledDotProductAttention,
 )
+from annotated_transformer.model.checks import (
+    empty_sources,
+    refuses,
+    unpaired_sentences,
+)
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
-from annotated_transformer.model.embeddings import TokenEmbedding, check_ids
+from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
 from annotated_transformer.model.initialization import initialize
-from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.model.masks import Mask, decoder_mask, padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import (
     AddNorm,
@@ -70,24 +75,12 @@ class Transformer(nn.Module):
         """
         return self.logits(self.hidden(src, tgt))
 
+    @refuses(unpaired_sentences, empty_sources)
     def hidden(
         self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return the decoder's output, from which `forward` computes the logits."""
-        check_ids(src, "source ids")
-        check_ids(tgt, "target ids")
-        if len(src) != len(tgt):
-            raise ValueError(
-                f"{len(src)} sources but {len(tgt)} targets; "
-                f"give one target for each source"
-            )
         src_mask = padding_mask(src, self.config.pad_id)
-        if (empty := ~src_mask.flatten(1).any(dim=1)).any():
-            raise ValueError(
-                f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds "
-                f"nothing but padding (pad_id={self.config.pad_id}); "
-                f"end every source with eos_id={self.config.eos_id}"
-            )
         memory = self.encode(src, src_mask)
         tgt_mask = decoder_mask(tgt, self.config.pad_id)
         return self.decode(tgt, memory, tgt_mask, src_mask)
@@ -95,9 +88,7 @@ class Transformer(nn.Module):
     def encode(
         self,
         src: Int[Tensor, "batch src_tokens"],
-        src_mask: Bool[Tensor, "#src_tokens #src_tokens"]
-        | Bool[Tensor, "#batch #heads #src_tokens #src_tokens"]
-        | None = None,
+        src_mask: Mask | None = None,
     ) -> Float[Tensor, "batch src_tokens d_model"]:
         """Return the memory: the encoder's output, to which the decoder attends."""
         memory: Tensor = self.encoder(self.embed(src), src_mask)
@@ -107,12 +98,8 @@ class Transformer(nn.Module):
         self,
         tgt: Int[Tensor, "batch tgt_tokens"],
         memory: Float[Tensor, "batch src_tokens d_model"],
-        tgt_mask: Bool[Tensor, "#tgt_tokens #tgt_tokens"]
-        | Bool[Tensor, "#batch #heads #tgt_tokens #tgt_tokens"]
-        | None = None,
-        memory_mask: Bool[Tensor, "#tgt_tokens #src_tokens"]
-        | Bool[Tensor, "#batch #heads #tgt_tokens #src_tokens"]
-        | None = None,
+        tgt_mask: Mask | None = None,
+        memory_mask: Mask | None = None,
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:
         """Return the decoder's output, from which `logits` computes the logits."""
         hidden: Tensor = self.decoder(self.embed(tgt), memory, tgt_mask, memory_mask)

@@ -18,10 +18,7 @@ from tests.decoder_steps import CACHES, Operations, decode, some_targets
 
 KINDS = {
     "the paper's": {},
-    "pre-norm": {"norm": "pre"},
-    "learned positions": {"positions": "learned"},
-    "fused attention": {"attention": "fused"},
-    "other widths": {"d_k": 5, "d_v": 7},
+    "other positions and widths": {"positions": "learned", "d_k": 5, "d_v": 7},
     "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
 }
 

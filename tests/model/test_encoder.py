@@ -20,27 +20,22 @@ PADDING = WORDS[:, None, None, :]
 # Our mask, and PyTorch's two equivalent arguments, where True = may not attend.
 MASKS = {
     "no mask": (None, {}),
-    "causal": (CAUSAL, {"mask": ~CAUSAL}),
-    "padding": (PADDING, {"src_key_padding_mask": ~WORDS}),
     "both": (CAUSAL & PADDING, {"mask": ~CAUSAL, "src_key_padding_mask": ~WORDS}),
 }
 with_masks = pytest.mark.parametrize(("mask", "theirs_masks"), MASKS.values(), ids=MASKS.keys())
 with_norms = pytest.mark.parametrize("add_norm", [PostNorm, PreNorm])
-ACTIVATIONS = {"relu": nn.ReLU(), "gelu": nn.GELU()}
 
 
-def our_layer(add_norm, activation="relu", bias=False):
+def our_layer(add_norm):
     """Return an encoder layer assembled from its parts."""
-    parts = MultiHeadAttention(D_MODEL, HEADS, bias=bias), FeedForward(D_MODEL, D_FF, ACTIVATIONS[activation])
+    parts = MultiHeadAttention(D_MODEL, HEADS), FeedForward(D_MODEL, D_FF)
     return EncoderLayer(*parts, add_norm(D_MODEL, 0.0), add_norm(D_MODEL, 0.0))
 
 
-def their_layer(add_norm, activation="relu"):
-    """Return PyTorch's layer; `copied` sets its attention biases to 0 unless ours has biases."""
+def their_layer(add_norm):
+    """Return PyTorch's layer; `copied` sets its attention biases to 0."""
     sizes = {"d_model": D_MODEL, "nhead": HEADS, "dim_feedforward": D_FF, "dropout": 0.0}
-    return nn.TransformerEncoderLayer(
-        **sizes, activation=activation, batch_first=True, norm_first=add_norm is PreNorm
-    )
+    return nn.TransformerEncoderLayer(**sizes, batch_first=True, norm_first=add_norm is PreNorm)
 
 
 @pytest.fixture
@@ -49,12 +44,9 @@ def x(draw):
 
 
 @with_norms
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
 @with_masks
-def test_oracle_the_layer_matches_pytorch(
-    x, randomized, copied, assert_same, add_norm, activation, mask, theirs_masks
-):
-    ours, theirs = randomized(our_layer(add_norm, activation)), their_layer(add_norm, activation)
+def test_oracle_the_layer_matches_pytorch(x, randomized, copied, assert_same, add_norm, mask, theirs_masks):
+    ours, theirs = randomized(our_layer(add_norm)), their_layer(add_norm)
     found = copied(ours, theirs)
     names = {"mask": "src_mask"}
     arguments = {names.get(name, name): value for name, value in theirs_masks.items()}
@@ -62,32 +54,15 @@ def test_oracle_the_layer_matches_pytorch(
 
 
 @with_norms
-def test_oracle_the_layer_with_attention_biases_matches_pytorch(x, randomized, copied, assert_same, add_norm):
-    ours, theirs = randomized(our_layer(add_norm, bias=True)), their_layer(add_norm)
-    found = copied(ours, theirs)
-    assert {id(t) for t, _ in found} == {id(t) for t in theirs.parameters()}
-    assert_same(ours, theirs, (x,), found)
-
-
-@with_norms
 @pytest.mark.parametrize("final", [False, True], ids=["no final norm", "final norm"])
-@with_masks
-def test_oracle_the_stack_matches_pytorch(
-    x, randomized, copied, assert_same, add_norm, final, mask, theirs_masks
-):
+def test_oracle_the_stack_matches_pytorch(x, randomized, copied, assert_same, add_norm, final):
+    mask, theirs_masks = MASKS["both"]
     layers = [our_layer(add_norm) for _ in range(LAYERS)]
     ours = randomized(Encoder(layers, LayerNorm(D_MODEL) if final else None))
     norm = nn.LayerNorm(D_MODEL) if final else None
     theirs = nn.TransformerEncoder(their_layer(add_norm), LAYERS, norm, enable_nested_tensor=False)
     found = copied(ours, theirs)
     assert_same(lambda x: ours(x, mask), lambda x: theirs(x, **theirs_masks), (x,), found)
-
-
-def test_oracle_pytorchs_fast_path_for_inference_agrees_too(x, randomized, copied):
-    ours, theirs = randomized(our_layer(PostNorm)), their_layer(PostNorm)
-    copied(ours, theirs)
-    with torch.no_grad():  # required for the fast path, like eval mode; above, gradients prevent it
-        torch.testing.assert_close(ours.eval()(x), theirs.eval()(x), **EXACT)
 
 
 def test_law_without_positions_the_encoder_is_equivariant_and_with_them_it_is_not(x, randomized):

@@ -19,18 +19,6 @@ def test_law_the_network_computes_the_papers_formula(draw, randomized):
     torch.testing.assert_close(ffn(x), expected, **EXACT)
 
 
-def test_law_each_token_is_processed_independently(draw, randomized):
-    ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL).requires_grad_()
-    out = ffn(x)
-    out[0, 3].sum().backward()
-    reads = x.grad.abs().sum(dim=-1) != 0
-    assert reads[0, 3]
-    assert reads.sum() == 1
-    turned = torch.arange(TOKENS).flip(0)
-    torch.testing.assert_close(ffn(x[:, turned]), out[:, turned], **EXACT)
-    assert not torch.allclose(out[:, turned], out)
-
-
 @pytest.mark.parametrize("activation", [nn.ReLU(), nn.GELU()], ids=["relu", "gelu"])
 def test_oracle_it_is_two_convolutions_of_width_one(draw, randomized, assert_same, activation):
     ours = randomized(FeedForward(D_MODEL, D_FF, activation))
@@ -76,7 +64,7 @@ def test_oracle_gelu_is_x_times_the_normal_distribution_function(draw):
 
 
 @pytest.mark.equation("eq-share")
-@pytest.mark.parametrize(("d_ff", "attentions"), [(24, 1), (24, 2), (9, 3)])
+@pytest.mark.parametrize(("d_ff", "attentions"), [(24, 1), (9, 2)])
 def test_law_the_share_of_a_layers_matrices_follows_the_formula(d_ff, attentions):
     width = 6
     heads = [MultiHeadAttention(width, 2) for _ in range(attentions)]
@@ -86,7 +74,3 @@ def test_law_the_share_of_a_layers_matrices_follows_the_formula(d_ff, attentions
 
     ffn, ratio = FeedForward(width, d_ff), d_ff / width
     assert size(ffn) / size(ffn, *heads) == pytest.approx(ratio / (2 * attentions + ratio))
-
-
-def test_law_relu_is_the_default():
-    assert isinstance(FeedForward(D_MODEL, D_FF).activation, nn.ReLU)

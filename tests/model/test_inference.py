@@ -15,21 +15,14 @@ from annotated_transformer.text.tokenizer import EOS_ID
 VOCAB = 11
 
 
-def test_law_a_submodule_already_in_evaluation_mode_stays_in_it():
-    model = nn.Sequential(nn.Dropout(), nn.Sequential(nn.Dropout())).train()
-    model[1].eval()
+def test_law_each_submodule_is_switched_to_evaluation_and_restored_to_its_own_mode():
+    model = nn.Sequential(nn.Dropout(), nn.Sequential(nn.Dropout())).eval()
+    model[0].train()
     with evaluating(model):
         assert not any(module.training for module in model.modules())
         assert not torch.is_grad_enabled()
-    assert [module.training for module in model.modules()] == [True, True, False, False]
-
-
-def test_law_a_submodule_in_training_mode_is_switched_and_restored():
-    model = nn.Sequential(nn.Dropout()).eval()
-    model[0].train()
-    with evaluating(model):
-        assert not model[0].training
-    assert [module.training for module in model.modules()] == [False, True]
+    assert [module.training for module in model.modules()] == [False, True, False, False]
+    assert torch.is_grad_enabled()
 
 
 def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):

@@ -49,12 +49,6 @@ def test_law_for_keys_of_equal_norm_the_gaussian_reduces_to_dot_product_attentio
     torch.testing.assert_close(alone, gaussian_average(query, key, value, width=width), **EXACT)
 
 
-def test_law_a_query_far_from_all_keys_gets_the_nearest_value(draw):
-    key, value = draw(KEYS, 1).sort(dim=0).values, draw(KEYS, D_V)
-    far = torch.tensor([[1e4]], dtype=torch.float64)
-    torch.testing.assert_close(gaussian_average(far, key, value, width=1.0)[0], value[-1])
-
-
 @pytest.mark.equation("eq-lookup")
 def test_oracle_a_learned_lookup_matches_its_equation(inputs, randomized):
     x, cells = inputs

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from torch import nn
 
 from annotated_transformer.model.masks import causal_mask, decoder_mask, padding_mask
 
@@ -37,18 +36,7 @@ def test_law_the_decoder_mask_combines_the_causal_and_the_padding_mask():
                 assert mask[sentence, 0, i, j] == (j <= i and IDS[sentence, j] != PAD)
 
 
-def test_law_without_padding_the_decoder_mask_is_causal_and_one_token_sees_itself():
-    assert torch.equal(decoder_mask(torch.zeros(BATCH, TOKENS).long(), PAD)[1, 0], causal_mask(TOKENS))
-    assert causal_mask(1).tolist() == [[True]]
-    assert causal_mask(0).shape == (0, 0)
-
-
 def test_law_masks_stay_on_the_device_of_the_ids():
     ids = IDS.to("meta")
     assert decoder_mask(ids, PAD).device == padding_mask(ids, PAD).device == ids.device
     assert causal_mask(TOKENS, torch.device("meta")).device == ids.device
-
-
-def test_oracle_pytorchs_causal_mask_is_the_opposite():
-    added = nn.Transformer.generate_square_subsequent_mask(TOKENS)
-    assert torch.equal(causal_mask(TOKENS), added == 0)

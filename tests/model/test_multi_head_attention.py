@@ -9,18 +9,12 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from annotated_transformer.model.attention import (
-    FusedAttention,
-)
+from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
-
-
 # A different prime for every axis: a swapped or transposed axis cannot fit by luck.
 BATCH, HEADS, QUERIES, KEYS, D_K, D_V = 2, 3, 5, 7, 11, 13
-
-
 D_MODEL = 12  # = HEADS · 4
 
 
@@ -96,28 +90,10 @@ def test_law_multi_head_is_a_sum_with_one_term_for_each_head(tokens, randomized)
     assert min(term.abs().max() for term in terms) > 0.1
 
 
-def test_law_self_attention_is_permutation_equivariant_without_a_causal_mask(draw, randomized):
-    layer, x = randomized(MultiHeadAttention(D_MODEL, HEADS)), draw(BATCH, KEYS, D_MODEL)
-    order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
-    shuffled = x[:, order]
-    torch.testing.assert_close(layer(shuffled, shuffled, shuffled), layer(x, x, x)[:, order], **EXACT)
-    causal = torch.ones(KEYS, KEYS).bool().tril()
-    different = layer(shuffled, shuffled, shuffled, causal) - layer(x, x, x, causal)[:, order]
-    assert different.abs().max() > 1e-2
-
-
-def test_law_a_memory_projected_once_serves_every_query(tokens, randomized):
-    layer = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS))
-    query, key, value = tokens
-    memory = layer.project_memory(key, value)
-    steps = [layer.attend(layer.project_query(query[:, i : i + 1]), *memory) for i in range(QUERIES)]
-    torch.testing.assert_close(torch.cat(steps, dim=1), layer(query, key, value), **EXACT)
-
-
 @pytest.mark.parametrize(("options", "parameters"), [({}, 1_048_576), ({"bias": True}, 1_050_624)])
 def test_law_parameters_and_products_do_not_depend_on_the_number_of_heads(options, parameters):
     counts = set()
-    for num_heads in (1, 4, 8, 16, 32):  # table 3, rows A
+    for num_heads in (1, 8, 32):  # table 3, rows A
         with torch.device("meta"):
             layer, x = MultiHeadAttention(512, num_heads, **options), torch.empty(1, 64, 512)
         with FlopCounterMode(display=False) as counter:
@@ -146,7 +122,7 @@ def test_oracle_multi_head_matches_pytorch(tokens, randomized, copied, assert_sa
     )
 
 
-@with_masks
+@pytest.mark.parametrize("mask", [MASKS["all four"]], ids=["all four"])
 def test_oracle_free_head_widths_match_a_loop_over_heads(tokens, randomized, assert_same, mask):
     ours = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS, bias=True))
     theirs = copy.deepcopy(ours)

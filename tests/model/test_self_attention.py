@@ -74,27 +74,3 @@ def test_law_a_third_word_does_not_change_the_ratio_of_two_weights(layer, draw):
     for weights in (before, after):
         assert (weights[2, 0] / weights[2, 1]).item() == pytest.approx(wanted, rel=1e-12)
     assert (before[2] - after[2]).abs().max() > 1e-3
-
-
-def test_law_a_shared_query_and_key_matrix_allows_no_cycle_of_three_words(draw):
-    x, w_query, w_key = draw(500, 6, D_MODEL), draw(500, D_MODEL, 3), draw(500, D_MODEL, 3)
-    circles = []
-    for other in (w_query, w_key):
-        best = attention_weights(x @ w_query, x @ other).argmax(dim=2)
-        there = torch.arange(6).expand(500, 6)
-        for _ in range(6):
-            there = best.gather(1, there)
-        again = best.gather(1, best.gather(1, there))
-        circles.append((again != there).any(dim=1).sum().item())
-    assert circles[0] == 0 < circles[1]
-
-
-def test_law_each_matrix_is_used_and_trained(layer, draw):
-    layer.requires_grad_(True)
-    layer(draw(BATCH, TOKENS, D_MODEL)).square().sum().backward()
-    assert all(matrix.grad.abs().sum() > 0 for matrix in layer.parameters())
-    assert [tuple(matrix.shape) for matrix in layer.parameters()] == [
-        (D_K, D_MODEL),
-        (D_K, D_MODEL),
-        (D_V, D_MODEL),
-    ]

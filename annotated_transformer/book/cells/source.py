@@ -1,7 +1,7 @@
 """The package's own source, shown in a chapter so that no chapter carries a copy of it.
 
 A reader first sees the core, made from the source by a program: the signature without types, the body without
-its docstring and its input checks. The complete source is one click below.
+its docstring. The complete source is one click below.
 """
 
 import ast
@@ -42,8 +42,6 @@ def show_source(thing: Callable[..., object] | type) -> Page:
                 f"wrap it: {line.strip()}"
             )
     complete = _fenced(f"{heading}\n{source}")
-    if thing.__name__.startswith("check_"):
-        return Page(complete)  # nothing but checks: there is no core
     return Page(
         f"{_fenced(core(source))}\n\n"
         f'<details class="at-source"><summary>{heading[2:]}: the complete source</summary>\n\n'
@@ -52,16 +50,13 @@ def show_source(thing: Callable[..., object] | type) -> Page:
 
 
 def core(source: str) -> str:
-    """Return the essence of a definition: no types, no docstrings, no checks of the input; comments stay.
-
-    A check of the input is an `if` that ends in `raise`, or a call of a function named `check_…`.
-    """
+    """Return the essence of a definition: no types, no docstrings; comments stay."""
     lines: list[str | None] = list(source.splitlines())
     (definition,) = ast.parse(source).body
     nodes = [node for node in ast.walk(definition) if isinstance(node, Definition)]
     for node in nodes:
         for statement in node.body:
-            if _is_docstring(statement, node) or _is_check(statement):
+            if _is_docstring(statement, node):
                 _replace(lines, statement.lineno, statement.end_lineno or statement.lineno, None)
             elif isinstance(statement, ast.AnnAssign) and statement.value:
                 line = (lines[statement.lineno - 1] or "").encode()  # ast counts in bytes
@@ -90,13 +85,6 @@ def _replace(lines: list[str | None], first: int, last: int, text: str | None) -
 
 def _is_docstring(statement: ast.stmt, node: Definition) -> bool:
     return statement is node.body[0] and ast.get_docstring(node) is not None
-
-
-def _is_check(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.If):
-        return isinstance(statement.body[-1], ast.Raise) and not statement.orelse
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and ast.unparse(call.func).startswith("check_")
 
 
 def _signature(node: ast.FunctionDef) -> str:

@@ -1,0 +1,249 @@
+"""Every check of the model's arguments, with its message, so that the formulas stand alone.
+
+`@refuses(unequal_widths)` above a function runs that check before the function. A check receives
+those of the function's arguments that it names. Programs that are traced (`torch.export`,
+`torch.compile`) have shapes but no values, so checks of values do not run in them.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def refuses(
+    *checks: Callable[..., None],
+) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that runs `checks` before each call of a function."""
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        parameters = inspect.signature(function).parameters
+        defaults = {
+            name: parameter.default
+            for name, parameter in parameters.items()
+            if parameter.default is not parameter.empty
+        }
+        named = [(check, list(inspect.signature(check).parameters)) for check in checks]
+
+        @functools.wraps(function)
+        def checked(*inputs: P.args, **options: P.kwargs) -> T:
+            given = defaults | dict(zip(parameters, inputs, strict=False)) | options
+            for check, names in named:
+                if given.keys() >= set(names):  # else Python names what is missing
+                    check(*(given[name] for name in names))
+            return function(*inputs, **options)
+
+        return checked
+
+    return decorate
+
+
+def unequal_widths(query: Tensor, key: Tensor) -> None:
+    """Raise ValueError if query and key differ in width: they have no dot product."""
+    if query.size(-1) != key.size(-1):
+        raise ValueError(
+            f"query has d_k={query.size(-1)} features and key {key.size(-1)}, "
+            f"so they have no dot product; project both to one width"
+        )
+
+
+def unpaired_values(key: Tensor, value: Tensor) -> None:
+    """Raise ValueError if there are not as many values as keys."""
+    if key.size(-2) != value.size(-2):
+        raise ValueError(
+            f"{key.size(-2)} keys but {value.size(-2)} values; give each key its value"
+        )
+
+
+def unfit_mask(scores: Tensor, mask: Tensor | None) -> None:
+    """Raise an error if the meaning of a mask would have to be guessed.
+
+    That is a TypeError if the mask is not boolean, and a ValueError if its dimensions are
+    ambiguous or do not fit those of the scores.
+    """
+    if mask is not None:
+        _refuse_mask(mask, tuple(scores.shape))
+
+
+def unfit_mask_of_pairs(query: Tensor, key: Tensor, mask: Tensor | None) -> None:
+    """Raise the errors of `unfit_mask` where there are no scores."""
+    if mask is not None:
+        _refuse_mask(mask, (*query.shape[:-1], key.size(-2)))
+
+
+def _refuse_mask(mask: Tensor, wanted: tuple[int, ...]) -> None:
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"mask has dtype {mask.dtype}, whose zeros could mean either; "
+            f"give a torch.bool mask, True where a query may attend"
+        )
+    shape = tuple(mask.shape)
+    if mask.ndim not in (2, len(wanted)):
+        raise ValueError(
+            f"mask of shape {shape} has {mask.ndim} dimensions where the scores, "
+            f"of shape {wanted}, have {len(wanted)}: is its first one batch or heads? "
+            f"Give (queries, keys) or (batch, heads, queries, keys)"
+        )
+    sizes = zip(shape[::-1], wanted[::-1], strict=False)
+    if any(size not in (1, full) for size, full in sizes):
+        raise ValueError(
+            f"mask of shape {shape} does not broadcast to the scores' shape {wanted}; "
+            f"the last two sizes are queries and keys"
+        )
+
+
+def other_widths(self: Any, query: Tensor, key: Tensor) -> None:
+    """Raise ValueError if a width is not one that `AdditiveAttention` was made for."""
+    for name, x, linear in (
+        ("query", query, self.to_query),
+        ("key", key, self.to_key),
+    ):
+        if x.size(-1) != linear.in_features:
+            raise ValueError(
+                f"{name} has {x.size(-1)} features, this layer reads d_{name}="
+                f"{linear.in_features}; give that width, or make the layer for yours"
+            )
+
+
+def flat_kernel(width: float) -> None:
+    """Raise ValueError if the width of a Gaussian is not above 0."""
+    if not width > 0:
+        raise ValueError(f"width={width} of the kernel; give a number above 0")
+
+
+def uneven_heads(
+    d_model: int, num_heads: int, d_k: int | None, d_v: int | None
+) -> None:
+    """Raise ValueError if heads have no width: it is given, or d_model / num_heads."""
+    if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
+        choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
+        raise ValueError(
+            f"d_model={d_model} does not split into num_heads={num_heads} equal "
+            f"heads; choose num_heads from {choices}, or give both d_k and d_v"
+        )
+
+
+def unequal_batches(query: Tensor, key: Tensor) -> None:
+    """Raise ValueError if one sentence of queries or keys would be broadcast."""
+    if query.size(0) != key.size(0):  # `len` would fix the size in an exported program
+        raise ValueError(
+            f"query holds {len(query)} sentences and key {len(key)}; give equal batches"
+        )
+
+
+def other_tokens(projection: nn.Linear, x: Tensor, name: str) -> None:
+    """Raise ValueError if `x` is not a batch of tokens of the model's width."""
+    if x.ndim != 3 or x.size(-1) != projection.in_features:
+        raise ValueError(
+            f"{name} has shape {tuple(x.shape)}; "
+            f"give (batch, tokens, d_model={projection.in_features})"
+        )
+
+
+def check_ids(ids: object, name: str = "token ids") -> None:
+    """Refuse anything but a batch of token ids.
+
+    Raises:
+        TypeError: If `ids` is not a tensor of integers.
+        ValueError: If `ids` does not have two dimensions.
+    """
+    if not isinstance(ids, Tensor):
+        raise TypeError(
+            f"{name} are of type {type(ids).__name__}; give a tensor of torch.int64 and shape "
+            f"(batch, tokens), such as torch.tensor([[5, 6, 2]])"
+        )
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name} have dtype {ids.dtype}; give torch.int64")
+    if ids.ndim != 2:
+        raise ValueError(
+            f"{name} have shape {tuple(ids.shape)}; give (batch, tokens): "
+            f"for one sentence, ids[None] has shape (1, tokens)"
+        )
+
+
+def foreign_ids(self: Any, ids: Tensor) -> None:
+    """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix."""
+    check_ids(ids)
+    if torch.compiler.is_compiling() or ids.numel() == 0:
+        return
+    vocab_size = len(self.weight)
+    if not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
+        raise ValueError(
+            f"token ids {int(ids.min())} to {int(ids.max())} do not fit "
+            f"a vocabulary of {vocab_size}, 0 to {vocab_size - 1}; "
+            f"encode the text with this model's own tokenizer"
+        )
+
+
+def unpaired_sentences(src: Tensor, tgt: Tensor) -> None:
+    """Raise the errors of `check_ids`, or ValueError if the numbers of sentences differ."""
+    check_ids(src, "source ids")
+    check_ids(tgt, "target ids")
+    if src.size(0) != tgt.size(0):
+        raise ValueError(
+            f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
+        )
+
+
+def empty_sources(self: Any, src: Tensor) -> None:
+    """Raise ValueError if a source holds nothing but padding."""
+    if torch.compiler.is_compiling():
+        return
+    pad_id, eos_id = self.config.pad_id, self.config.eos_id
+    if (empty := (src == pad_id).all(dim=1)).any():
+        raise ValueError(
+            f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds "
+            f"nothing but padding (pad_id={pad_id}); end every source with eos_id={eos_id}"
+        )
+
+
+def empty_sequences(is_word: Tensor) -> None:
+    """Raise ValueError if a sequence has no words, and so no mean."""
+    if torch.compiler.is_compiling():
+        return
+    if (empty := ~is_word.any(dim=1)).any():
+        raise ValueError(
+            f"sequence {int(empty.nonzero()[0])} of {len(is_word)} has no words to average; "
+            f"remove it, or end every sequence with eos_id"
+        )
+
+
+def other_features(self: Any, x: Tensor) -> None:
+    """Raise ValueError if tokens are not as wide as the norm; a width of 1 would be broadcast."""
+    if x.size(-1) != len(self.gain):
+        raise ValueError(
+            f"x has {x.size(-1)} features, this norm has d_model={len(self.gain)}; "
+            f"give tokens of that width"
+        )
+
+
+def odd_width(d_model: int) -> None:
+    """Raise ValueError if `d_model` is odd: sines and cosines come in pairs."""
+    if d_model % 2 != 0:
+        raise ValueError(
+            f"d_model={d_model} is odd, but sinusoids come in pairs; make it even"
+        )
+
+
+def positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:
+    """Raise ValueError if a position is out of range, or table and tokens differ in width."""
+    max_length, d_model = table.shape
+    end = start + embedded.size(1)
+    if start < 0:
+        raise ValueError(f"start={start}, but positions count from 0; give 0 or more")
+    if embedded.size(-1) != d_model:
+        raise ValueError(
+            f"tokens have {embedded.size(-1)} features, these positions d_model={d_model}; "
+            f"give tokens of that width"
+        )
+    if end > max_length:
+        raise ValueError(
+            f"a sequence of {end} tokens is longer than the {max_length} positions of this "
+            f"model; shorten it, or build the model with max_length={end} or more"
+        )

@@ -1,0 +1,104 @@
+"""Is this model plain? Code asks that computes a module's result without calling it, or saves no code.
+
+A replacement, a module or a method, that has the attribute `same_in_evaluation` counts as plain.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+
+import torch
+from torch import Tensor, nn
+
+
+def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
+    """Return, in words, what would be lost if a plain `kind` did the work of `module`.
+
+    A subclass may override other methods than `methods`. Without `methods`, those count that the
+    instance overrides.
+    """
+    found = [f"overrides {method}" for method in overridden(module, kind, *methods)]
+    hooks = "forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"
+    return found + ["has hooks"] * any(getattr(module, f"_{name}") for name in hooks)
+
+
+def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
+    """Return the names of the methods of `kind` that a subclass or the instance `module` overrides.
+
+    Without `methods`, return the names of all that the instance overrides.
+    """
+    own = {
+        name
+        for name, value in vars(module).items()
+        if callable(getattr(kind, name, None))
+        and not getattr(value, "same_in_evaluation", False)
+    }
+    return [
+        name
+        for name in methods or sorted(own)
+        if name in own or getattr(type(module), name) is not getattr(kind, name)
+    ]
+
+
+def differences(model: nn.Module, plain: nn.Module) -> Iterator[tuple[str, str]]:
+    """Yield the name of each module that differs in more than its weights, and how.
+
+    Hooks and the probability of dropout are not compared.
+    """
+    ours, theirs = (
+        dict(each.named_modules(remove_duplicate=False)) for each in (model, plain)
+    )
+    for name in dict.fromkeys(chain(theirs, ours)):
+        if difference := _difference(ours.get(name), theirs.get(name)):
+            yield name, difference
+
+
+def _difference(ours: nn.Module | None, plain: nn.Module | None) -> str:
+    if ours is None:
+        return "is missing"
+    if getattr(ours, "same_in_evaluation", False):
+        return ""
+    if type(ours) is not type(plain):
+        return f"is {_kind(ours)}" + (f" and not {_kind(plain)}" if plain else "")
+    for method in overridden(ours, type(ours)):
+        return f"overrides {method}"
+    found, needed = _settings(ours), _settings(plain)
+    for name in dict.fromkeys(chain(needed, found)):
+        if not _equal(found.get(name), needed.get(name)):
+            shown, wanted = _show(found.get(name)), _show(needed.get(name))
+            if shown == wanted:
+                return f"has another {name}"
+            return f"has {name}={shown} and not {wanted}"
+    return ""
+
+
+def _kind(module: nn.Module) -> str:
+    return f"{type(module).__module__}.{type(module).__qualname__}"
+
+
+def _settings(module: nn.Module) -> dict[str, object]:
+    """Return the shapes of the module's parameters, its tables, and its plain attributes."""
+    parameters = module.named_parameters(recurse=False)
+    return {
+        **{name: tuple(parameter.shape) for name, parameter in parameters},
+        **dict(module.named_buffers(recurse=False)),
+        **{
+            name: value
+            for name, value in vars(module).items()
+            if isinstance(value, bool | int | float | str)
+            and name not in ("training", "p")  # without effect in evaluation
+        },
+    }
+
+
+def _equal(one: object, other: object) -> bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and torch.allclose(
+            one.float().cpu(), other.float().cpu(), atol=1e-2
+        )  # tables may have been rounded to bfloat16
+    return type(one) is type(other) and one == other
+
+
+def _show(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"of shape {tuple(value.shape)}"
+    return repr(value)
