@@ -30,13 +30,7 @@ TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
-<<<<<<< ours
     **dict.fromkeys(("config", "seeds"), ()),
-    **dict.fromkeys(("model.attention", "model.masks", "model.normalization", "model.feed_forward"), ()),
-    **dict.fromkeys(("model.copy_task", "model.pooling"), ()),
-=======
-    "config": (),
->>>>>>> theirs
     **dict.fromkeys(
         ("model.checks", "model.plain", "model.masks", "model.feed_forward", "model.copy_task"), ()
     ),
@@ -62,6 +56,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
     **dict.fromkeys(DECODING, (*BELOW, *DECODING)),
     **dict.fromkeys(("interop", "interop.*"), ("config", *MODEL, "interop.*")),
+    "book.cells.terminal": ("__main__", "book.*"),  # runs the program
     **dict.fromkeys(("book", "book.*"), (*BELOW, *TRAINING, *DECODING, "book", "book.*")),
     "commands": TOGETHER,
     "commands.curves": (*TOGETHER, "book.drawing.*"),
@@ -151,14 +146,7 @@ def test_law_no_module_uses_a_loader_that_can_run_code():
         ("model.attention", "from annotated_transformer.config import TransformerConfig", {"config"}),
         ("model.attention", "from annotated_transformer import config", {"config"}),
         ("model.masks", "from .attention import attention_weights", {"model.attention"}),
-<<<<<<< ours
-        ("model.encoder", "def f():\n    import annotated_transformer.model.masks", {"model.masks"}),
-=======
         ("model.encoder", "def f():\n    import annotated_transformer.model.lookup", {"model.lookup"}),
-        ("training.trainer", "import annotated_transformer.decoding.greedy", {"decoding.greedy"}),
-        ("text.corpus", "from annotated_transformer.model import attention", {"model.attention"}),
-        ("decoding.greedy", "from annotated_transformer.book import say", {"book"}),
->>>>>>> theirs
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
         ("commands.train", "from annotated_transformer.book import say", {"book"}),
         ("nowhere", "", {"nowhere has no layer in the table"}),

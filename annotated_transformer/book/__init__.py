@@ -4,7 +4,6 @@ from annotated_transformer.book.cells.claim import claim
 from annotated_transformer.book.cells.explore import explore
 from annotated_transformer.book.cells.slider import show_slider
 from annotated_transformer.book.cells.source import show_source
-from annotated_transformer.book.cells.terminal import run_command
 from annotated_transformer.book.drawing.attention_map import draw_attention
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_tensor
 from annotated_transformer.book.drawing.curves import plot_curves, read_reports, read_schedule
@@ -31,7 +30,6 @@ __all__ = [
     "read_reports",
     "read_schedule",
     "row",
-    "run_command",
     "say",
     "show_figure",
     "show_slider",

@@ -89,14 +89,16 @@ def test_law_the_preface_lists_the_planned_chapters_with_their_questions():
 def test_law_the_preface_names_the_licenses_of_the_vendored_software():
     question = "**Which third-party software do these pages include?** "
     words = PAGES["preface"].split(question)[1].split("\n\n")[0]
-    vendored = yaml.safe_load((ROOT / "annotated_transformer" / "book" / "vendored.json").read_text("utf-8"))
+    vendored = yaml.safe_load(
+        (ROOT / "annotated_transformer/book/site/vendored.json").read_text("utf-8")
+    )
     assert vendored
     for name, about in vendored.items():
         assert name.split("-")[0].lower() in words.lower(), name
         license = about["license"].split()[0]
         spoken = {"Apache-2.0": "Apache License 2.0", "OFL-1.1": "SIL Open Font License 1.1", "MIT": "MIT"}
         assert spoken[license] in words, license
-    static = ROOT / "annotated_transformer" / "book" / "static"
+    static = ROOT / "annotated_transformer" / "book" / "site" / "static"
     rules = re.findall(r"@font-face \{[^}]*\}", (static / "book.css").read_text("utf-8"))
     fonts = {re.search(r'font-family: "(.+?)"', rule)[1] for rule in rules if 'url("fonts/' in rule}
     assert fonts <= set(re.findall(r"Source \w+(?: \w+)?(?= and| \()", " ".join(words.split())))

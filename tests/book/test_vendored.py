@@ -10,7 +10,7 @@ from sphinx.errors import ExtensionError
 from annotated_transformer.book.site.rendering.vendored import MANIFESTS, package_root, verified_files
 
 ROOT = Path(__file__).resolve().parents[2]
-FONTS = ROOT / "annotated_transformer" / "book" / "static" / "fonts"
+FONTS = ROOT / "annotated_transformer" / "book" / "site" / "static" / "fonts"
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import shlex
 from contextlib import redirect_stderr, redirect_stdout
-from importlib.metadata import entry_points
 from io import StringIO
 
+from annotated_transformer.__main__ import main
 from annotated_transformer.book.page import Page
 
 PROGRAM = "annotated-transformer"
@@ -23,8 +23,6 @@ def run_command(line: str, *, shown: str | None = None) -> Page:
     words = shlex.split(line)
     if words[:1] != [PROGRAM]:
         raise ValueError(f"{line!r} is not a command of this package; begin with {PROGRAM}")
-    (program,) = entry_points(group="console_scripts", name=PROGRAM)  # as pip has installed it
-    main = program.load()
     out, errors = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(errors):
         status = main(words[1:])
