@@ -89,9 +89,7 @@ def test_law_the_preface_lists_the_planned_chapters_with_their_questions():
 def test_law_the_preface_names_the_licenses_of_the_vendored_software():
     question = "**Which third-party software do these pages include?** "
     words = PAGES["preface"].split(question)[1].split("\n\n")[0]
-    vendored = yaml.safe_load(
-        (ROOT / "annotated_transformer/book/site/vendored.json").read_text("utf-8")
-    )
+    vendored = yaml.safe_load((ROOT / "annotated_transformer/book/site/vendored.json").read_text("utf-8"))
     assert vendored
     for name, about in vendored.items():
         assert name.split("-")[0].lower() in words.lower(), name

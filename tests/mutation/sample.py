@@ -112,7 +112,9 @@ def try_change(change: Change, tests: list[str], messages: frozenset[str]) -> st
                 killed, by = run.run_tests(options, chosen, 60 + 5 * BUDGET).verdict()
                 if killed:
                     return by
-                if by != run.SURVIVED:
+                if "while loading conftest" in by:
+                    return "the package cannot be imported"
+                if by.startswith("BROKEN"):
                     raise SystemExit(f"{change.name()}: {by}")
     finally:
         run.put(path, source, changed)
@@ -175,6 +177,8 @@ def try_all(
     run.prepare(tomllib.loads((ROOT / "tests/mutation/mutants.toml").read_text("utf-8"))["imported"])
     with tempfile.TemporaryDirectory() as folder:
         home = ROOT.resolve(), Path(folder).resolve()
+        if (shared := ROOT.parent / "shared").is_dir():  # some tests need our corpora
+            (home[1] / "shared").symlink_to(shared.resolve())
         with ProcessPoolExecutor(workers, run.FORK, run.enter_copy, home) as pool:
             tried = [
                 pool.submit(try_change, change, chosen, messages) if chosen else None

@@ -6,7 +6,8 @@ import re
 import pytest
 import torch
 
-from annotated_transformer.book import draw_attention, new_figure, palette, show_figure, show_slider
+from annotated_transformer.book import draw_attention, new_figure, show_figure, show_slider
+from annotated_transformer.book.drawing import palette
 from annotated_transformer.book.drawing.attention_map import heat
 from annotated_transformer.book.drawing.figures import svg
 from tests.colors import CSS, STATIC, contrast, luminance, mixed, variables
@@ -112,7 +113,7 @@ def test_law_numbers_have_enough_contrast_with_their_cells_in_both_themes():
 
 
 def test_law_the_explorer_changes_the_ink_at_the_same_weight():
-    script = (STATIC.parent / "explorer" / "ui" / "heat.js").read_text("utf-8")
+    script = (STATIC.parents[1] / "explorer" / "ui" / "heat.js").read_text("utf-8")
     assert f'share > {palette.HEAT_SWITCH} ? "at-x-high" : "at-x-low"' in script
 
 

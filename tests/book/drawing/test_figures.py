@@ -14,9 +14,9 @@ from annotated_transformer.book import (
     draw_tensor,
     new_canvas,
     new_figure,
-    palette,
     show_figure,
 )
+from annotated_transformer.book.drawing import palette
 from annotated_transformer.book.drawing.figures import digest, svg, words_digest
 
 ALT = "Two lines cross: one climbs from 1 to 3, the other falls from 3 to 1."

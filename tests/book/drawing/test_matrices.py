@@ -10,9 +10,9 @@ from annotated_transformer.book import (
     draw_matrix,
     draw_operator,
     new_canvas,
-    palette,
     row,
 )
+from annotated_transformer.book.drawing import palette
 from annotated_transformer.book.drawing.matrices import write_number
 
 NUMBERS = torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
