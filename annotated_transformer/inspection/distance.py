@@ -1,10 +1,27 @@
 """How far an output is from its inputs: the gradient, and the longest chain of operations."""
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from annotated_transformer.model.checks import refuses
 
+
+def without_gradient(inputs: Tensor) -> None:
+    """Raise ValueError if the inputs do not require a gradient."""
+    if not inputs.requires_grad:
+        raise ValueError("inputs have no gradient: call inputs.requires_grad_()")
+
+
+def without_graph(output: Tensor) -> None:
+    """Raise ValueError if the output was computed without gradients."""
+    if output.grad_fn is None:
+        raise ValueError("output has no graph: no input required a gradient")
+
+
+@refuses(without_gradient)
 def gradient_by_distance(
     output: Float[Tensor, "batch width"],
     inputs: Float[Tensor, "batch tokens d_model"],
@@ -19,13 +36,12 @@ def gradient_by_distance(
     Raises:
         ValueError: `inputs` does not require a gradient.
     """
-    if not inputs.requires_grad:
-        raise ValueError("inputs have no gradient: call inputs.requires_grad_()")
     direction = torch.randn(output.shape, generator=rng, dtype=output.dtype)
     (gradient,) = torch.autograd.grad((output * direction).sum(), inputs)
     return gradient.square().sum(dim=-1).mean(dim=0).sqrt().flip(0)
 
 
+@refuses(without_graph)
 def graph_depth(output: Tensor) -> int:
     """Count the operations on the longest path to `output` in autograd's graph.
 
@@ -35,10 +51,8 @@ def graph_depth(output: Tensor) -> int:
     Raises:
         ValueError: `output` was computed without gradients, so there is no graph.
     """
-    if output.grad_fn is None:
-        raise ValueError("output has no graph: no input required a gradient")
     depth: dict[object, int] = {}
-    stack = [output.grad_fn]
+    stack: list[Any] = [output.grad_fn]
     while stack:
         before = [node for node, _ in stack[-1].next_functions if node is not None]
         missing = [node for node in before if node not in depth]
