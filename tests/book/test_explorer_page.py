@@ -180,7 +180,7 @@ def test_law_a_plus_marks_what_continues_a_word(token: str, place: int, shown: s
     assert first_frame.plain(token, place) == shown
 
 
-@pytest.mark.parametrize("file", ["explorer/ui/words.js", "static/cover.js"])
+@pytest.mark.parametrize("file", ["explorer/ui/words.js", "site/static/cover.js"])
 def test_law_script_and_drawing_leave_out_the_same_weights(file: str):
     script = (bundle.HERE.parent / file).read_text(encoding="utf-8")
     found = re.search(r"const LEAST = ([\d.]+);", script)
