@@ -24,7 +24,9 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
         "print(*sorted(name for name in sys.modules if name.startswith('annotated_transformer')))"
     )
     found = subprocess.check_output([sys.executable, "-c", program], text=True).split()
-    assert found == [f"annotated_transformer{part}" for part in ("", ".model", ".model.attention", ".model.checks")]
+    assert found == [
+        f"annotated_transformer{part}" for part in ("", ".model", ".model.attention", ".model.checks")
+    ]
 
 
 @pytest.mark.message
