@@ -102,10 +102,7 @@ class Mutant:
         return path.is_file() and self.old in path.read_text(encoding="utf-8")
 
     def applied(self, source: str) -> str:
-        """Return the file's text with the mutation applied; it must still be valid Python.
-
-        A script's syntax is checked in a browser, by `test_explorer_engine.py` and `test_explorer_ui.py`.
-        """
+        """Return the file's text with the mutation applied; if it is Python, it must still be valid."""
         found = source.count(self.old)
         if found != 1:
             raise ValueError(f"the old text occurs {found} times in {self.file}, not once: {self.old!r}")
