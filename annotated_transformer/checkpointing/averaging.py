@@ -40,13 +40,16 @@ def _refuse_unlike(
     theirs: tuple[Transformer, Tokenizer],
 ) -> None:
     one, other = (dataclasses.asdict(model.config) for model, _ in (ours, theirs))
-    found = [f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]]
+    differences = [
+        f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]
+    ]
     types = [next(model.parameters()).dtype for model, _ in (ours, theirs)]
     if types[0] != types[1]:
-        found.append(f"weights of {types[1]} and not {types[0]}")
+        differences.append(f"weights of {types[1]} and not {types[0]}")
     if ours[1].to_json() != theirs[1].to_json():
-        found.append("another tokenizer")
-    if found:
+        differences.append("another tokenizer")
+    if differences:
         raise ValueError(
-            f"{folder} differs from {first}: {', '.join(found)}; average checkpoints of one training run"
+            f"{folder} differs from {first}: {', '.join(differences)}; "
+            f"average checkpoints of one training run"
         )

@@ -178,10 +178,10 @@ def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
 
 def _refuse_other_shapes(folder: Path, model: Transformer, tensors: dict[str, Tensor]) -> None:
     needed = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    for name in sorted(needed.keys() | found.keys()):
-        if needed.get(name) != found.get(name):
+    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(needed.keys() | shapes.keys()):
+        if needed.get(name) != shapes.get(name):
             raise ValueError(
-                f"{folder / WEIGHTS} has {name} of shape {found.get(name)}, and {CONFIG} makes it "
+                f"{folder / WEIGHTS} has {name} of shape {shapes.get(name)}, and {CONFIG} makes it "
                 f"{needed.get(name)}; give the two files of one model"
             )

@@ -50,8 +50,8 @@ def epoch_checkpoints(folder: Path) -> list[Path]:
     epochs = folder / EPOCHS
     if os.path.lexists(epochs) and not epochs.is_dir():
         raise ValueError(f"{epochs} is not a folder; move it away, or give another folder")
-    found = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and _holds_file(path)]
-    return sorted(found, key=lambda path: int(path.name))
+    folders = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and _holds_file(path)]
+    return sorted(folders, key=lambda path: int(path.name))
 
 
 def _holds_file(checkpoint_folder: Path) -> bool:

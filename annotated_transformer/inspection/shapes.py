@@ -86,10 +86,10 @@ def record_outputs(
 
     The model itself has the name "". Dropout is off.
     """
-    found: dict[str, list[Tensor]] = {}
+    outputs: dict[str, list[Tensor]] = {}
 
     def keep(name: str, output: Tensor) -> None:
-        found.setdefault(name, []).append(output.detach())
+        outputs.setdefault(name, []).append(output.detach())
 
     def watch(name: str, module: nn.Module) -> None:
         hook = module.register_forward_hook(lambda _, args, output: keep(name, output))
@@ -99,4 +99,4 @@ def record_outputs(
         for name, module in model.named_modules():
             watch(name, module)
         model(src, tgt)
-    return found
+    return outputs

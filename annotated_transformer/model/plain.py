@@ -16,9 +16,9 @@ def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str
     A subclass may override other methods than `methods`. Without `methods`, those count that the
     instance overrides.
     """
-    found = [f"overrides {method}" for method in overridden(module, kind, *methods)]
+    lost = [f"overrides {method}" for method in overridden(module, kind, *methods)]
     hooks = "forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"
-    return found + ["has hooks"] * any(getattr(module, f"_{name}") for name in hooks)
+    return lost + ["has hooks"] * any(getattr(module, f"_{name}") for name in hooks)
 
 
 def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
@@ -61,10 +61,10 @@ def _difference(ours: nn.Module | None, plain: nn.Module | None) -> str:
         return f"is {_kind(ours)}" + (f" and not {_kind(plain)}" if plain else "")
     for method in overridden(ours, type(ours)):
         return f"overrides {method}"
-    found, needed = _settings(ours), _settings(plain)
-    for name in dict.fromkeys(chain(needed, found)):
-        if not _equal(found.get(name), needed.get(name)):
-            shown, wanted = _show(found.get(name)), _show(needed.get(name))
+    actual, needed = _settings(ours), _settings(plain)
+    for name in dict.fromkeys(chain(needed, actual)):
+        if not _equal(actual.get(name), needed.get(name)):
+            shown, wanted = _show(actual.get(name)), _show(needed.get(name))
             if shown == wanted:
                 return f"has another {name}"
             return f"has {name}={shown} and not {wanted}"

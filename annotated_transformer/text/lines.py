@@ -56,9 +56,9 @@ def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
 
 def list_problems(problems: Iterable[str], way_out: str) -> str:
     """Return a message with one problem per line, at most `REPORTED`, and then the way out."""
-    found = list(problems)
-    more = len(found) - REPORTED
-    listed = found[:REPORTED] + ([f"and {more} more"] if more > 0 else [])
+    lines = list(problems)
+    more = len(lines) - REPORTED
+    listed = lines[:REPORTED] + ([f"and {more} more"] if more > 0 else [])
     return "\n".join(listed) + f"; {way_out}"
 
 

@@ -106,9 +106,9 @@ def refuse_other_files(name: str, paths: Iterable[Path]) -> None:
     for path in paths:
         if not path.is_file():  # a folder or a FIFO: `read_pairs` refuses it
             continue
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if found != SOURCES[name].files.get(path.name):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if digest != SOURCES[name].files.get(path.name):
             raise ValueError(
-                f"{path} is not a file of the published corpus {name} (its SHA-256 is {found}); "
+                f"{path} is not a file of the published corpus {name} (its SHA-256 is {digest}); "
                 f"download {name} again, or choose the corpus files for your own sentences"
             )

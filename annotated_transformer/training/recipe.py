@@ -157,12 +157,12 @@ def _start_model(
     return model, tokenizer
 
 
-def _refuse_another_shape(start: Path, found: TransformerConfig, asked: TransformerConfig) -> None:
+def _refuse_another_shape(start: Path, loaded: TransformerConfig, asked: TransformerConfig) -> None:
     differing = [
-        f"{field.name}={getattr(found, field.name)!r}, not {getattr(asked, field.name)!r}"
-        for field in dataclasses.fields(found)
+        f"{field.name}={getattr(loaded, field.name)!r}, not {getattr(asked, field.name)!r}"
+        for field in dataclasses.fields(loaded)
         if field.name not in ("vocab_size", "dropout")
-        and getattr(found, field.name) != getattr(asked, field.name)
+        and getattr(loaded, field.name) != getattr(asked, field.name)
     ]
     if differing:
         raise ValueError(
@@ -212,13 +212,13 @@ def _identity(
     recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer, start: Transformer | None
 ) -> dict[str, object]:
     """Return what two sessions of one run must have in common, besides what `train` adds."""
-    found: dict[str, object] = {
+    identity: dict[str, object] = {
         "corpus": fingerprint(corpus.splits["train"]),
         "tokenizer": fingerprint(tokenizer.to_json()),
         "bidirectional": recipe.bidirectional,
     }
     if recipe.compiled:
-        found["compile"] = "yes"  # it draws other dropout masks
+        identity["compile"] = "yes"  # it draws other dropout masks
     if start is not None:
-        found["start"] = digest_tensors(start.state_dict())
-    return found
+        identity["start"] = digest_tensors(start.state_dict())
+    return identity

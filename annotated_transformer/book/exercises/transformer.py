@@ -20,10 +20,10 @@ PREDICTED = {
 def check_pass_shapes(answer: Mapping[str, object]) -> str:
     """Judge the predicted shapes, exercise ex-predict-pass."""
     for name, wanted in PREDICTED.items():
-        found = answer.get(name, ...)
-        expect(found is not ..., f"{name!r} is still empty.")
+        prediction = answer.get(name, ...)
+        expect(prediction is not ..., f"{name!r} is still empty.")
         hint = "Rows are queries, columns are keys." if "weights" in name else "There is one row per token."
-        expect(found == wanted, f"{name!r} is not {found}. {hint}")
+        expect(prediction == wanted, f"{name!r} is not {prediction}. {hint}")
     return "the two lengths meet in the weights of cross-attention."
 
 
@@ -52,9 +52,9 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
             z = layer(z)
         for layer in decoder:
             y = layer(y, z)
-        found = answer(src, tgt, embed, encoder, decoder, table)
+        result = answer(src, tgt, embed, encoder, decoder, table)
         expect_close(
-            found, (y @ table.T).softmax(dim=-1), what=f"the result for m={m}, n={n}", tolerance=1e-9
+            result, (y @ table.T).softmax(dim=-1), what=f"the result for m={m}, n={n}", tolerance=1e-9
         )
     return "the encoder is finished before the decoder begins, and each decoder layer reads z."
 
@@ -72,8 +72,8 @@ def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
         ("two equal layers", nn.ModuleList([nn.Linear(3, 3, bias=False) for _ in range(2)]), 18),
     )
     for name, model, right in cases:
-        found = answer(model)
-        expect(found == right, f"{name} has {right} parameters, not {found}.")
+        count = answer(model)
+        expect(count == right, f"{name} has {right} parameters, not {count}.")
     return "each parameter counts once, and buffers do not count."
 
 
@@ -101,6 +101,9 @@ def check_decoder_only(answer: Callable[[int, int, int, int], int]) -> str:
             layer = nn.TransformerEncoderLayer(d, 1, 4 * d)
         each = sum(parameter.numel() for parameter in layer.parameters())
         right = (vocab + positions) * d + layers * each + 2 * d
-        found = answer(vocab, positions, layers, d)
-        expect(found == right, f"for {(vocab, positions, layers, d)} it should be {right:,}, not {found:,}.")
+        interval = answer(vocab, positions, layers, d)
+        expect(
+            interval == right,
+            f"for {(vocab, positions, layers, d)} it should be {right:,}, not {interval:,}.",
+        )
     return "with GPT-2's sizes it is 124,439,808."

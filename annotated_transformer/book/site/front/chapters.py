@@ -67,8 +67,8 @@ def _chapter(root: Path, entry: dict[str, Any]) -> Chapter:
 def defined_terms(source: str) -> dict[str, str]:
     """Return the terms that a chapter's front matter defines."""
     head = FRONT_MATTER.match(source)
-    found = yaml.safe_load(head[1]).get("terms") if head else None
-    return {str(term): " ".join(str(words).split()) for term, words in (found or {}).items()}
+    terms = yaml.safe_load(head[1]).get("terms") if head else None
+    return {str(term): " ".join(str(words).split()) for term, words in (terms or {}).items()}
 
 
 CARDS = Template(

@@ -25,12 +25,12 @@ def tags(title: str, site: str, metatags: str, base: str, address: str) -> str:
 
     Addresses must be absolute, so the picture and `og:url` come only with the book's own address, `base`.
     """
-    found = DESCRIPTION.search(metatags)
+    description = DESCRIPTION.search(metatags)
     properties = {
         "og:type": "website" if title == site else "article",
         "og:site_name": escape(site),
         "og:title": escape(title),
-        "og:description": found[1] if found else "",
+        "og:description": description[1] if description else "",
     }
     if base:
         properties |= {

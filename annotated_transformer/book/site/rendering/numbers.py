@@ -46,8 +46,8 @@ class NameExercises(SphinxPostTransform):
     def number_of(self, label: str) -> str:
         """Return the number of the exercise of a label, or nothing if it has none."""
         page = self.env.sphinx_exercise_registry.get(label, {}).get("docname", "")  # type: ignore[attr-defined]
-        found = self.env.toc_fignumbers.get(page, {}).get("exercise", {}).get(label, ())
-        return "".join(map(str, found))
+        parts = self.env.toc_fignumbers.get(page, {}).get("exercise", {}).get(label, ())
+        return "".join(map(str, parts))
 
     def run(self, **kwargs: Any) -> None:
         """Write the titles of one page and the references on it."""
