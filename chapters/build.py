@@ -30,12 +30,12 @@ WATCH = (
     "import sys; sys.addaudithook(lambda event, args, log=open({log!r}, 'a', encoding='utf-8', buffering=1): "
     "event == 'open' and isinstance(args[0], str) and print(args[0], file=log))"
 )
-SILENT = 40.0  # seconds in which a kernel that is executing a cell does nothing, if an answer was lost
+SILENT = 40.0  # seconds without processor time after which a message to or from the kernel counts as lost
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class KernelSilent(Exception):
-    """A kernel does nothing, although a cell is to be executed."""
+    """A kernel is idle although it should be executing a cell."""
 
 
 def processor_time(pid: int) -> float:

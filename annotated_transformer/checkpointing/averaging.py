@@ -10,10 +10,10 @@ from annotated_transformer.text.tokenizer import Tokenizer
 
 
 def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
-    """Return the model whose every weight is the mean over the models of `folders`.
+    """Return a model with the averaged weights of the models in `folders`.
 
     The paper translates with the mean of the last 5 checkpoints of one training run (section 6.1). The mean
-    of models from different runs is not worth using, but this function cannot detect that.
+    of models from different runs is useless, but this function cannot detect that.
 
     Raises:
         ValueError: If there is no folder, or the models differ in shape, type or tokenizer.

@@ -18,7 +18,7 @@ NAME = re.compile("[0-9]{5,}")
 def save_epoch(folder: Path, epoch: int, model: Transformer, tokenizer: Tokenizer, *, keep: int) -> None:
     """Save the model of an epoch below `folder`; delete all but those of the last `keep` epochs.
 
-    An epoch that is trained again, after a kill, replaces its checkpoint.
+    If an epoch is trained again after a kill, its checkpoint is replaced.
 
     Raises:
         ValueError: If `keep` is less than 1.

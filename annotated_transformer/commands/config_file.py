@@ -112,7 +112,7 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
 
 
 def _unique(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of a JSON file, which may have each key once."""
+    """Return an object of a JSON file, and refuse duplicate keys."""
     names = [name for name, _ in pairs]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise ValueError(f"--config {file} has {', '.join(map(repr, twice))} twice; leave one out")

@@ -145,7 +145,7 @@ def _read_texts(options: argparse.Namespace) -> list[str]:
 
 
 def _decode_argument(text: str) -> str:
-    """Decode an argument as UTF-8, as the lines of the standard input are, whatever the locale."""
+    """Decode an argument as UTF-8, like the lines of the standard input, regardless of the locale."""
     try:
         return os.fsencode(text).decode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a surrogate pair, which is reported later
@@ -228,6 +228,6 @@ def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":
 
 
 def _one_line(text: str) -> str:
-    """Escape control characters, which would control the terminal or end the line."""
+    """Escape control characters, which could control the terminal or break the line."""
     control = {c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp")}
     return text.translate({ord(c): c.encode("unicode_escape").decode() for c in control})

@@ -25,7 +25,7 @@ def probe_accuracy(
     *,
     ridge: float = 1e-3,
 ) -> float:
-    """Return how often a linear map, fitted to the other samples, finds the label of a held-out one.
+    """Return the accuracy on the held-out samples of a linear map that was fitted to the others.
 
     The map is ridge regression on the labels as one-hot vectors, solved in closed form.
     """

@@ -12,9 +12,9 @@ from annotated_transformer.model.transformer import Transformer
 
 
 class Station(NamedTuple):
-    """A place on the way through the model: which call of which module, and the axes of what it returns.
+    """A step of the forward pass: which call of which module, and the axes of its output.
 
-    The axes are names of `axis_sizes`; the axis of the batch, which stands before them, is left out.
+    The axes are keys of `axis_sizes`; the batch axis, which comes first, is left out.
     """
 
     what: str
@@ -82,7 +82,7 @@ def record_outputs(
     src: Int[Tensor, "batch src_tokens"],
     tgt: Int[Tensor, "batch tgt_tokens"],
 ) -> dict[str, list[Tensor]]:
-    """Return what each module returns in one pass, by its name in `model.named_modules()`, call by call.
+    """Return the output of each call of each module in one pass, by its name in `model.named_modules()`.
 
     The model itself has the name "". Dropout is off.
     """

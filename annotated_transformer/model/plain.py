@@ -1,6 +1,6 @@
-"""Is this model plain? Code asks that computes a module's result without calling it, or saves no code.
+"""Whether a model is plain: only then may code skip a module's `forward`, or save only the weights.
 
-A replacement, a module or a method, that has the attribute `same_in_evaluation` counts as plain.
+A replaced module or method with the attribute `same_in_evaluation` counts as plain.
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,9 @@ from torch import Tensor, nn
 
 
 def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
-    """Return, in words, what would be lost if a plain `kind` did the work of `module`.
+    """Describe what would be lost if a plain `kind` did the work of `module`.
 
-    A subclass may override other methods than `methods`. Without `methods`, those count that the
-    instance overrides.
+    Only overrides of `methods` count or, without `methods`, those on the instance itself.
     """
     lost = [f"overrides {method}" for method in overridden(module, kind, *methods)]
     hooks = "forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"
@@ -24,7 +23,7 @@ def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str
 def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
     """Return the names of the methods of `kind` that a subclass or the instance `module` overrides.
 
-    Without `methods`, return the names of all that the instance overrides.
+    Without `methods`, return all that are overridden on the instance itself.
     """
     own = {
         name
@@ -85,7 +84,7 @@ def _settings(module: nn.Module) -> dict[str, object]:
             name: value
             for name, value in vars(module).items()
             if isinstance(value, bool | int | float | str)
-            and name not in ("training", "p")  # without effect in evaluation
+            and name not in ("training", "p")  # no effect in evaluation mode
         },
     }
 

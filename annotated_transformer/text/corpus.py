@@ -260,7 +260,7 @@ def _find(folder: Path, *names: str, way_out: str = "") -> Path:
         if (folder / name).is_file():
             return folder / name
     for name in names:
-        if os.path.lexists(folder / name):  # a folder, a FIFO, or a link that leads to no file
+        if os.path.lexists(folder / name):  # a folder, a FIFO, or a broken link
             raise FileNotFoundError(f"{folder / name} is not a regular file; replace it by a text file")
     if not folder.is_dir():
         raise FileNotFoundError(

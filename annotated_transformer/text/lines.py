@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-REPORTED = 10  # bad lines that a message lists; of the others, it gives the number
+REPORTED = 10  # bad lines that a message lists; the others are only counted
 CONVERT = "convert the text to UTF-8"
 
 

@@ -59,7 +59,7 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
 
 
 def _table(calls: list[Tensor]) -> Decode:
-    """Return a decoder whose next word depends on the sum of all words so far; it ends from 20 on."""
+    """Return a decoder whose next word depends on the sum of all words so far; from 20 on, it is EOS."""
 
     def decode(ids: Tensor) -> Tensor:
         calls.append(ids.clone())

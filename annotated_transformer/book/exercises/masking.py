@@ -87,7 +87,7 @@ def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Te
         torch.randn(2, 3, n, d, generator=rng, dtype=torch.float64) for n, d in ((5, 4), (7, 4), (7, 6))
     )
     mask = torch.rand(2, 1, 5, 7, generator=rng) < 0.5  # a different one for each sentence
-    mask[..., 2] = True  # no query is blind yet
+    mask[..., 2] = True  # every query may attend to some key
     wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     result = answer(query, key, value, mask)
     expect_close(result, wanted, what="the output for ordinary inputs", tolerance=1e-9)

@@ -66,7 +66,7 @@ def check_pre_norm(answer: Callable[[Tensor, Function, Function, Function], Tens
     dropped = answer(x, torch.sin, norm, torch.zeros_like)
     expect_close(dropped, x, what="the output when dropout sets everything to 0 (it should be x)")
     wanted = x + norm(x).sin().square()
-    result = answer(x, torch.sin, norm, torch.square)  # not linear, so that its place shows
+    result = answer(x, torch.sin, norm, torch.square)  # not linear, so that the order matters
     expect_close(result, wanted, what="the output for an ordinary sub-layer", tolerance=1e-9)
     return "the stream passes unchanged, and dropout is applied to the sub-layer's output only."
 

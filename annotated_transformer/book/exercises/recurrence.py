@@ -100,7 +100,7 @@ def check_half_life(answer: Function) -> str:
 @judge
 def check_capacity(answer: Function) -> str:
     """Judge `answer(vocab, numbers, bits)`, the longest sentence in a state, exercise ex-capacity."""
-    near = (32, 5, 53), (2**50 + 1, 1000, 64)  # a rounded logarithm is one off, either way
+    near = (32, 5, 53), (2**50 + 1, 1000, 64)  # with a rounded logarithm, these are off by one, up or down
     for vocab, numbers, bits in ((2, 1, 8), (10, 1, 53), (8, 4, 16), (37000, 512, 32), (3, 1, 1), *near):
         length, wanted = answer(vocab, numbers, bits), 0
         while vocab ** (wanted + 1) <= 2 ** (numbers * bits):

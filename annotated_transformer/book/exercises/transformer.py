@@ -79,7 +79,7 @@ def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
 
 @judge
 def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
-    """Judge `answer(rest, d, millions)`, exercise ex-derive-interval, also where both ends divide evenly."""
+    """Judge `answer(rest, d, millions)`, exercise ex-derive-interval, also with ends that divide evenly."""
     for rest, d, millions in ((44_101_632, 512, 65), (7_357_440, 256, 28), (10, 3, 2), (10**6, 250, 2)):
         low, high = answer(rest, d, millions)
         for size, fits in ((low - 1, False), (low, True), (high, True), (high + 1, False)):

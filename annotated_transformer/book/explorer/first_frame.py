@@ -1,7 +1,7 @@
 """The explorer's first frame, shown before a model is loaded: one translation, computed in Python.
 
 `python -m annotated_transformer.book.explorer.first_frame` writes `first_frame.json`; a test recomputes it.
-The page shows it as HTML, without a script and in print. With a script, `ui/explorer.js` begins with it.
+The page shows it as HTML, without a script and in print. With a script, `ui/explorer.js` starts from it.
 """
 
 import json
@@ -31,7 +31,7 @@ def continues(token: str, place: int) -> bool:
 
 
 def plain(token: str, place: int) -> str:
-    """Return a token for readers: a plus marks that it continues the word before it (ui/words.js)."""
+    """Return a token as readers see it: a plus marks one that continues the word before it (ui/words.js)."""
     return SPECIAL.get(token) or (f"+{token}" if continues(token, place) else token.strip() or "space")
 
 

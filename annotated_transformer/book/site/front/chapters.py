@@ -19,7 +19,7 @@ FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: `file` is its page where it is written; `terms` those that it introduces, if defined."""
+    """A chapter: `file` is its page, if it is written; `terms` are those that it introduces."""
 
     number: int
     part: str
@@ -53,7 +53,7 @@ def read_chapters(root: Path) -> list[Chapter]:
 
 
 def source_of(root: Path, name: str) -> Path:
-    """Return where a chapter is written."""
+    """Return the path of a chapter's source."""
     return root / "chapters" / "src" / f"{name}.md"
 
 

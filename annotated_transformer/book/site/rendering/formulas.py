@@ -18,7 +18,7 @@ PRELUDE = """
 var MathJax = {_: {components: {package: {}, loader: {}, startup: {}}}, config: {}, version: "3.2.2"};
 var window = this, global = this, console = {log() {}, warn() {}, error() {}};
 """
-RECORD = "formulas.json"  # beside the doctrees: the formulas of each page, for builds that write only some
+RECORD = "formulas.json"  # beside the doctrees: the formulas of each page, for incremental builds
 
 
 @functools.cache
