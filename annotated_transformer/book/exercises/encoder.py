@@ -62,8 +62,8 @@ def check_mean_of_words(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     is_word = torch.arange(5) < torch.tensor(lengths)[:, None]
     wanted = torch.stack([z[i, :length].mean(dim=0) for i, length in enumerate(lengths)])
     expect_close(answer(z, is_word), wanted, what="the mean", tolerance=1e-9)
-    spoilt = z.masked_fill(~is_word[..., None], float("nan"))
-    expect_close(answer(spoilt, is_word), wanted, what="the mean with NaN in the padding", tolerance=1e-9)
+    corrupted = z.masked_fill(~is_word[..., None], float("nan"))
+    expect_close(answer(corrupted, is_word), wanted, what="the mean with NaN in the padding", tolerance=1e-9)
     return "padding has no influence, whatever stands there."
 
 
