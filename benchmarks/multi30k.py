@@ -150,12 +150,17 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
         translations, translating = zip(*done, strict=True)
     more = diversified(corpus, *translations)
     learn(STUDENT, more, student, seed=seed, start=teachers[0].folder)
-    shared, forward, backward = (trained(folder) for folder in (both, *(each.folder for each in teachers)))
+    shared, forward, backward = (
+        trained(folder) for folder in (both, *(teacher.folder for teacher in teachers))
+    )
     teaching = max(forward + translating[0], shared + backward + translating[1])  # in parallel
     return {
         "bidirectional": describe_training(BOTH_WAYS, corpus, both),
-        **{each.folder.name: describe_training(each.recipe, each.corpus, each.folder) for each in teachers},
-        "translating_minutes": [round(each, 1) for each in translating],
+        **{
+            teacher.folder.name: describe_training(teacher.recipe, teacher.corpus, teacher.folder)
+            for teacher in teachers
+        },
+        "translating_minutes": [round(minutes, 1) for minutes in translating],
         "student": describe_training(STUDENT, more, student),
         "minutes": round(teaching + trained(student), 1),
     }

@@ -41,8 +41,8 @@ class KernelSilent(Exception):
 def processor_time(pid: int) -> float:
     """Return the seconds of processor time that a process and its subprocesses have used."""
     try:
-        process = psutil.Process(pid)
-        return sum(sum(each.cpu_times()[:2]) for each in [process, *process.children(recursive=True)])
+        parent = psutil.Process(pid)
+        return sum(sum(process.cpu_times()[:2]) for process in [parent, *parent.children(recursive=True)])
     except psutil.Error:  # it has just ended
         return 0.0
 

@@ -64,16 +64,18 @@ def imported(notebook: bytes, files: Files) -> set[str]:
     """
     cells = ["".join(cell["source"]) for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
     waiting = [(name, True) for cell in cells for name in names(parse_cell(cell))]
-    found = set[tuple[str, bool]]()
+    reached = set[tuple[str, bool]]()
     while waiting:
         name, itself = waiting.pop()
         path = file_of(name, files)
-        if path and (path, itself) not in found:
-            found.add((path, itself))
+        if path and (path, itself) not in reached:
+            reached.add((path, itself))
             code = parse(path, files[path])
-            waiting += [(each, True) for each in (code.names if itself else code.names_at_once)]
+            waiting += [
+                (imported_name, True) for imported_name in (code.names if itself else code.names_at_once)
+            ]
             waiting.append((name.rpartition(".")[0], False))
-    return {path for path, _ in found}
+    return {path for path, _ in reached}
 
 
 def file_of(name: str, files: Files) -> str:

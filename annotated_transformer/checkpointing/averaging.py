@@ -35,18 +35,18 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
 
 def _refuse_unlike(
     first: str | Path,
-    ours: tuple[Transformer, Tokenizer],
+    reference: tuple[Transformer, Tokenizer],
     folder: str | Path,
-    theirs: tuple[Transformer, Tokenizer],
+    candidate: tuple[Transformer, Tokenizer],
 ) -> None:
-    one, other = (dataclasses.asdict(model.config) for model, _ in (ours, theirs))
+    one, other = (dataclasses.asdict(model.config) for model, _ in (reference, candidate))
     differences = [
         f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]
     ]
-    types = [next(model.parameters()).dtype for model, _ in (ours, theirs)]
+    types = [next(model.parameters()).dtype for model, _ in (reference, candidate)]
     if types[0] != types[1]:
         differences.append(f"weights of {types[1]} and not {types[0]}")
-    if ours[1].to_json() != theirs[1].to_json():
+    if reference[1].to_json() != candidate[1].to_json():
         differences.append("another tokenizer")
     if differences:
         raise ValueError(

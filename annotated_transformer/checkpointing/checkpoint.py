@@ -167,11 +167,12 @@ def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
     Raises:
         ValueError: If vocabulary size or special ids differ.
     """
-    theirs = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
-    ours = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
-    if theirs != ours:
+    of_model = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
+    of_tokenizer = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
+    if of_model != of_tokenizer:
         raise ValueError(
-            f"the model has vocab_size, pad_id, bos_id, eos_id = {theirs} and the tokenizer {ours}; "
+            f"the model has vocab_size, pad_id, bos_id, eos_id = {of_model} "
+            f"and the tokenizer {of_tokenizer}; "
             f"build the model with vocab_size=tokenizer.vocab_size, or give the tokenizer it was trained with"
         )
 

@@ -181,7 +181,9 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
         return lambda texts: [[_one_line(text)] for text in translator.translate(texts, **search)]
 
     def lines(ranked: list[RankedTranslation]) -> list[str]:
-        hypotheses = [f"{one.penalized_log_prob:.4f}\t{_one_line(one.text)}" for one in ranked]
+        hypotheses = [
+            f"{hypothesis.penalized_log_prob:.4f}\t{_one_line(hypothesis.text)}" for hypothesis in ranked
+        ]
         return hypotheses + [""] * (options.nbest - len(hypotheses))
 
     return lambda texts: [lines(ranked) for ranked in translator.nbest(texts, options.nbest, **search)]

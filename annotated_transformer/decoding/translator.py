@@ -151,7 +151,7 @@ class Translator:
             ranked = list(map(RankedTranslation, self.tokenizer.decode(best.ids.tolist()), *ranks))
             for row, i in enumerate(rows):
                 own = ranked[row * nbest : (row + 1) * nbest]
-                translations[i] = [one for one in own if one.log_prob > -math.inf]
+                translations[i] = [translation for translation in own if translation.log_prob > -math.inf]
         return [translations[i] for i in range(len(texts))]
 
     def sample(

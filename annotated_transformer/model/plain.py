@@ -43,24 +43,24 @@ def differences(model: nn.Module, plain: nn.Module) -> Iterator[tuple[str, str]]
 
     Hooks and the probability of dropout are not compared.
     """
-    ours, theirs = (
-        dict(each.named_modules(remove_duplicate=False)) for each in (model, plain)
+    modules, plain_modules = (
+        dict(root.named_modules(remove_duplicate=False)) for root in (model, plain)
     )
-    for name in dict.fromkeys(chain(theirs, ours)):
-        if difference := _difference(ours.get(name), theirs.get(name)):
+    for name in dict.fromkeys(chain(plain_modules, modules)):
+        if difference := _difference(modules.get(name), plain_modules.get(name)):
             yield name, difference
 
 
-def _difference(ours: nn.Module | None, plain: nn.Module | None) -> str:
-    if ours is None:
+def _difference(module: nn.Module | None, plain: nn.Module | None) -> str:
+    if module is None:
         return "is missing"
-    if getattr(ours, "same_in_evaluation", False):
+    if getattr(module, "same_in_evaluation", False):
         return ""
-    if type(ours) is not type(plain):
-        return f"is {_kind(ours)}" + (f" and not {_kind(plain)}" if plain else "")
-    for method in overridden(ours, type(ours)):
+    if type(module) is not type(plain):
+        return f"is {_kind(module)}" + (f" and not {_kind(plain)}" if plain else "")
+    for method in overridden(module, type(module)):
         return f"overrides {method}"
-    actual, needed = _settings(ours), _settings(plain)
+    actual, needed = _settings(module), _settings(plain)
     for name in dict.fromkeys(chain(needed, actual)):
         if not _equal(actual.get(name), needed.get(name)):
             shown, wanted = _show(actual.get(name)), _show(needed.get(name))

@@ -83,15 +83,15 @@ def check_soft_lookup(answer: Lookup) -> str:
 def check_additive(answer: Lookup) -> str:
     """Judge `answer(query, key, value, w_query, w_key, w_score)`, exercise ex-additive."""
     for n, m in ((3, 5), (4, 1), (1, 6)):
-        theirs = AdditiveAttention(7, 2, hidden=11).double().requires_grad_(False)
+        reference = AdditiveAttention(7, 2, hidden=11).double().requires_grad_(False)
         w_query, w_key, w_score = _draw(1, 7, 11), _draw(2, 2, 11), _draw(3, 11)
-        theirs.to_query.weight.copy_(w_query.T)
-        theirs.to_key.weight.copy_(w_key.T)
-        theirs.to_score.weight.copy_(w_score[None])
+        reference.to_query.weight.copy_(w_query.T)
+        reference.to_key.weight.copy_(w_key.T)
+        reference.to_score.weight.copy_(w_score[None])
         query, key, value = _draw(4, 2, n, 7), _draw(5, 2, m, 2), _draw(6, 2, m, 4)
         result = answer(query, key, value, w_query, w_key, w_score)
         what = f"the output for {n} queries and {m} keys"
-        expect_close(result, theirs(query, key, value), what=what, tolerance=1e-9)
+        expect_close(result, reference(query, key, value), what=what, tolerance=1e-9)
     return "it agrees with the package for queries of width 7 and keys of width 2."
 
 

@@ -43,14 +43,14 @@ def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
 def check_rnn(answer: Function) -> str:
     """Judge `answer(x, w, u, b)`, which returns the states of a recurrent network, exercise ex-rnn."""
     for tokens in (1, 2, 7):
-        theirs = nn.RNN(3, 5, batch_first=True).double().requires_grad_(False)
+        reference = nn.RNN(3, 5, batch_first=True).double().requires_grad_(False)
         w, u, b = _draw(1, 5, 3), _draw(2, 5, 5), _draw(3, 5)
-        theirs.load_state_dict(
+        reference.load_state_dict(
             {"weight_ih_l0": w, "weight_hh_l0": u, "bias_ih_l0": b, "bias_hh_l0": torch.zeros_like(b)}
         )
         x = _draw(4, 2, tokens, 3)
         states = answer(x, w, u, b)
-        expect_close(states, theirs(x)[0], what=f"the states of {tokens} words", tolerance=1e-9)
+        expect_close(states, reference(x)[0], what=f"the states of {tokens} words", tolerance=1e-9)
     return "it agrees with nn.RNN for sentences of 1, 2 and 7 words."
 
 

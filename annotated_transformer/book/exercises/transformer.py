@@ -99,11 +99,8 @@ def check_decoder_only(answer: Callable[[int, int, int, int], int]) -> str:
     for vocab, positions, layers, d in ((11, 5, 2, 4), (50_257, 1024, 12, 768), (7, 3, 1, 8)):
         with torch.device("meta"):
             layer = nn.TransformerEncoderLayer(d, 1, 4 * d)
-        each = sum(parameter.numel() for parameter in layer.parameters())
-        right = (vocab + positions) * d + layers * each + 2 * d
-        interval = answer(vocab, positions, layers, d)
-        expect(
-            interval == right,
-            f"for {(vocab, positions, layers, d)} it should be {right:,}, not {interval:,}.",
-        )
+        per_layer = sum(parameter.numel() for parameter in layer.parameters())
+        right = (vocab + positions) * d + layers * per_layer + 2 * d
+        count = answer(vocab, positions, layers, d)
+        expect(count == right, f"for {(vocab, positions, layers, d)} it should be {right:,}, not {count:,}.")
     return "with GPT-2's sizes it is 124,439,808."
