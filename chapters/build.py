@@ -108,9 +108,9 @@ def execute(source: Path, *, again: bool = True) -> str:
         for output in cell.get("outputs", []):
             if output.output_type == "error":  # expected, otherwise the execution would have stopped
                 output.traceback = [f"{output.ename}: {output.evalue}"]
-            found = MACHINE.search(json.dumps(output, ensure_ascii=False))
-            if found or output.get("name") == "stderr":
-                reason = f"prints {found[0]!r}, which changes" if found else f"warns: {output.text}"
+            match = MACHINE.search(json.dumps(output, ensure_ascii=False))
+            if match or output.get("name") == "stderr":
+                reason = f"prints {match[0]!r}, which changes" if match else f"warns: {output.text}"
                 sys.exit(f"{source.name}: a cell {reason}. The cell:\n{cell.source}")
     nbformat.validate(notebook)
     return nbformat.writes(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"

@@ -88,7 +88,9 @@ def digest(path: Path) -> str:
 def changed_data(notebook: NotebookNode) -> list[str]:
     """Return the data files of a notebook that have changed since it was built."""
     return [
-        name for name, found in notebook.metadata.get("made_of", {}).items() if digest(ROOT / name) != found
+        name
+        for name, recorded in notebook.metadata.get("made_of", {}).items()
+        if digest(ROOT / name) != recorded
     ]
 
 
@@ -96,7 +98,7 @@ def changed_listings(notebook: NotebookNode) -> list[str]:
     """Return the files that no longer contain a definition exactly as a notebook shows it."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     pages = [output.get("data", {}).get("text/markdown", "") for output in outputs]
-    shown = [(found["module"], found["source"]) for page in pages for found in LISTING.finditer(page)]
+    shown = [(listing["module"], listing["source"]) for page in pages for listing in LISTING.finditer(page)]
     listings = [(f"{module.replace('.', '/')}.py", source) for module, source in shown]
     return sorted({name for name, source in listings if source not in definitions(ROOT / name)})
 
