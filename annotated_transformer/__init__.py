@@ -21,7 +21,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # imported at first use: most users need only some of it
+if TYPE_CHECKING:  # imported on first use: most users need only part of it
     from annotated_transformer.checkpointing.checkpoint import load, save
     from annotated_transformer.config import BASE, BIG, TINY, TransformerConfig
     from annotated_transformer.decoding.translator import Translator
@@ -70,7 +70,7 @@ except PackageNotFoundError:  # imported from a checkout that is not installed
 
 
 def __getattr__(name: str) -> object:
-    """Import a name of the public API at its first use."""
+    """Import a name of the public API on first use."""
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
     return getattr(import_module(f"{__name__}.{MODULES[name]}"), name)

@@ -26,7 +26,7 @@ from annotated_transformer.commands.signals import Terminated, exit_status, hand
 from annotated_transformer.commands.train import add_train_options, train_command
 from annotated_transformer.commands.translate import add_translate_options, translate_command
 
-MOST_THREADS = 1024  # with far more, the process is aborted
+MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 # Translation takes many small steps, in which threads wait for each other. On two cores that other
 # processes kept busy, greedy decoding took 2.7 times as long with two threads as with one for 128
 # sentences, and 36 times as long for one sentence.
@@ -140,7 +140,7 @@ def _set_threads(threads: int) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help nobody has to read to the end; argparse of Python 3.11.2 raises an error then."""
+    """A parser whose help may be piped to `head`; without it, argparse in Python 3.11.2 raises an error."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         with suppress(BrokenPipeError):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Literal, get_args, get_origin
 
 LARGEST_SIZE = 2**31
-MOST_WEIGHTS = 10**11  # 400 GB in float32; the paper's largest model has 0.002 times as many
+MOST_WEIGHTS = 10**11  # 400 GB in float32; 500 times as many as the paper's largest model
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,9 +61,11 @@ def prepare(work: Work, make: Callable[[Work], Decode]) -> Round:
 
     def do_round() -> int:
         for src in batches:
-            found = decode(src)
-            if found.shape != (len(src), work.steps):
-                raise RuntimeError(f"decoded shape {tuple(found.shape)}, expected ({len(src)}, {work.steps})")
+            target = decode(src)
+            if target.shape != (len(src), work.steps):
+                raise RuntimeError(
+                    f"decoded shape {tuple(target.shape)}, expected ({len(src)}, {work.steps})"
+                )
         return work.batches * work.batch_size
 
     return do_round
@@ -135,8 +137,8 @@ def ctranslate2(work: Work) -> Decode:
 
     def decode(src: Tensor) -> Tensor:
         tokens = [[names[id_] for id_ in row if id_ != PAD_ID] for row in src.tolist()]
-        found = translator.translate_batch(tokens, beam_size=1, **forced)
-        return torch.tensor([[ids[token] for token in one.hypotheses[0]] for one in found])
+        results = translator.translate_batch(tokens, beam_size=1, **forced)
+        return torch.tensor([[ids[token] for token in one.hypotheses[0]] for one in results])
 
     return decode
 
@@ -169,9 +171,9 @@ def main() -> None:
     results = {}
     for size in chosen.batch_sizes:
         work = Work(chosen.size, size, max(chosen.sentences // size, 1), chosen.steps, chosen.seed)
-        found = take_turns(contestants(work), rounds=chosen.rounds)
-        ratios = compare(found)
-        results[f"batch {size}"] = {"work": dataclasses.asdict(work), "found": found, "ratios": ratios}
+        timings = take_turns(contestants(work), rounds=chosen.rounds)
+        ratios = compare(timings)
+        results[f"batch {size}"] = {"work": dataclasses.asdict(work), "found": timings, "ratios": ratios}
         lines = (f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items())
         print(f"batch {size}", *lines, sep="\n")
     write_result(chosen.out, seed=chosen.seed, results=results)

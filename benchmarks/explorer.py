@@ -47,15 +47,15 @@ def measure(page: Page, address: str, rounds: int, slowdowns: Sequence[int] = SL
     """Return the page's measurements; the first round of each case is not counted."""
     devtools = page.context.new_cdp_session(page)
     page.goto(f"{address}index.html")
-    found: dict[str, Any] = {"load_ms": page.evaluate(LOAD), "megabytes": megabytes(devtools), "ms": {}}
+    measured: dict[str, Any] = {"load_ms": page.evaluate(LOAD), "megabytes": megabytes(devtools), "ms": {}}
     for slowdown in slowdowns:
         devtools.send("Emulation.setCPUThrottlingRate", {"rate": slowdown})
         for method in ("greedy", "beam"):
             times = [
                 page.evaluate(TRANSLATE, [text, method]) for _ in range(rounds + 1) for text in SENTENCES
             ]
-            found["ms"][f"{method}, {slowdown} ×"] = times[len(SENTENCES) :]
-    return found
+            measured["ms"][f"{method}, {slowdown} ×"] = times[len(SENTENCES) :]
+    return measured
 
 
 def megabytes(devtools: CDPSession) -> float:
@@ -76,12 +76,12 @@ def main() -> None:
         Path(folder, "index.html").write_text(PAGE, encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         with serving(Path(folder)) as address:
-            found = {"browser": browser.version, **measure(browser.new_page(), address, rounds)}
+            measured = {"browser": browser.version, **measure(browser.new_page(), address, rounds)}
         browser.close()
-    write_result(result_file("explorer"), seed=0, results=found)
-    for case, times in found["ms"].items():
+    write_result(result_file("explorer"), seed=0, results=measured)
+    for case, times in measured["ms"].items():
         print(f"{case:12} {statistics.median(times):6.0f} ms")
-    print(f"load {found['load_ms']:.0f} ms, {found['megabytes']:.0f} MB")
+    print(f"load {measured['load_ms']:.0f} ms, {measured['megabytes']:.0f} MB")
 
 
 if __name__ == "__main__":

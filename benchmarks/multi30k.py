@@ -111,12 +111,12 @@ def teach(teacher: Teacher, *, seed: int) -> tuple[list[list[str]], float]:
     if (known.get("weights"), known.get("drawn")) != (weights, drawn):
         begun, sources = time.monotonic(), [source for source, _ in corpus.splits["train"]]
         translator, rng = Translator.from_folder(folder), torch.Generator().manual_seed(seed)
-        found = [translator.translate(sources, beam_size=5, length_penalty=PlainLength())]
-        found += [
+        translations = [translator.translate(sources, beam_size=5, length_penalty=PlainLength())]
+        translations += [
             translator.sample(sources, generator=rng, logits_processors=[SHARPER]) for _ in range(drawn)
         ]
         minutes = (time.monotonic() - begun) / 60
-        known = {"weights": weights, "drawn": drawn, "minutes": minutes, "translations": found}
+        known = {"weights": weights, "drawn": drawn, "minutes": minutes, "translations": translations}
         write_together(folder, {file.name: json.dumps(known, ensure_ascii=False).encode()})
     return known["translations"], known["minutes"]
 
@@ -129,8 +129,8 @@ def diversified(corpus: Corpus, forward: list[list[str]], backward: list[list[st
     """
     pairs = corpus.splits["train"]
     sources, targets = zip(*pairs, strict=True)
-    more = [pair for found in forward for pair in zip(sources, found, strict=True)]
-    more += [pair for found in backward for pair in zip(found, targets, strict=True)]
+    more = [pair for translations in forward for pair in zip(sources, translations, strict=True)]
+    more += [pair for translations in backward for pair in zip(translations, targets, strict=True)]
     there = set(pairs)
     usable, _ = keep_usable([pair for pair in dict.fromkeys(more) if pair not in there])
     return dataclasses.replace(corpus, splits=corpus.splits | {"train": pairs + usable})
@@ -150,12 +150,17 @@ def train(corpus: Corpus, out: Path, *, seed: int) -> dict[str, object]:
         translations, translating = zip(*done, strict=True)
     more = diversified(corpus, *translations)
     learn(STUDENT, more, student, seed=seed, start=teachers[0].folder)
-    shared, forward, backward = (trained(folder) for folder in (both, *(each.folder for each in teachers)))
+    shared, forward, backward = (
+        trained(folder) for folder in (both, *(teacher.folder for teacher in teachers))
+    )
     teaching = max(forward + translating[0], shared + backward + translating[1])  # in parallel
     return {
         "bidirectional": describe_training(BOTH_WAYS, corpus, both),
-        **{each.folder.name: describe_training(each.recipe, each.corpus, each.folder) for each in teachers},
-        "translating_minutes": [round(each, 1) for each in translating],
+        **{
+            teacher.folder.name: describe_training(teacher.recipe, teacher.corpus, teacher.folder)
+            for teacher in teachers
+        },
+        "translating_minutes": [round(minutes, 1) for minutes in translating],
         "student": describe_training(STUDENT, more, student),
         "minutes": round(teaching + trained(student), 1),
     }

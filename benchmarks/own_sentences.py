@@ -115,7 +115,7 @@ def main() -> None:
     describe_code()
     torch.set_num_threads(1)
     options.out.mkdir(parents=True, exist_ok=True)
-    found: dict[str, object] = {}
+    results: dict[str, object] = {}
     for case in CASES:
         whole = load_corpus(case.corpus, folder=options.data)
         corpus, folder = first_pairs(whole, case.pairs), options.out / case.name
@@ -123,11 +123,11 @@ def main() -> None:
         test = {"test": whole.splits["test" if "test" in whole.splits else "test_2016_flickr"][:TEXTS]}
         scores = beam_scores(Translator.from_folder(folder), test, {"cased 13a": sacrebleu_13a})
         training = describe_training(case.recipe(), corpus, folder) | {"cpu_minutes": round(minutes, 1)}
-        found[case.name] = {"training": training, "scores": scores["cased 13a"]}
+        results[case.name] = {"training": training, "scores": scores["cased 13a"]}
     captions = load_corpus("multi30k", folder=options.data).splits["test_2016_flickr"][:TEXTS]
     untouched = beam_scores(shipped(), {"test": captions}, {"cased 13a": sacrebleu_13a})
-    found["shipped, without fine-tuning"] = {"scores": untouched["cased 13a"]}
-    write_result(RESULTS / "own_sentences.json", seed=0, results=found)
+    results["shipped, without fine-tuning"] = {"scores": untouched["cased 13a"]}
+    write_result(RESULTS / "own_sentences.json", seed=0, results=results)
 
 
 if __name__ == "__main__":

@@ -107,11 +107,11 @@ def main() -> None:
     with serving(folder, Compressing) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in sys.argv[2:] or PAGES:
-            found = measure(browser, f"{address}{name}.html")
+            measured = measure(browser, f"{address}{name}.html")
             print(
-                f"{name:48} first paint {found['first paint']:5.2f} s  "
-                f"formulas {found['screen']:5.2f} s, all {found['formulas']:5.2f} s  "
-                f"shift {found['shift']:.3f}  {found['KB']:5.0f} KB  code {found['code']:.0%}",
+                f"{name:48} first paint {measured['first paint']:5.2f} s  "
+                f"formulas {measured['screen']:5.2f} s, all {measured['formulas']:5.2f} s  "
+                f"shift {measured['shift']:.3f}  {measured['KB']:5.0f} KB  code {measured['code']:.0%}",
                 flush=True,
             )
         browser.close()

@@ -51,9 +51,9 @@ def beam_scores(
     for split, pairs in splits.items():
         texts, references = map(list, zip(*pairs, strict=True))
         for beam_size in (1, 5):
-            found = translator.translate(texts, beam_size=beam_size, **options)
+            translations = translator.translate(texts, beam_size=beam_size, **options)
             for name, measure in measures.items():
-                result = score(found, references, measure)
+                result = score(translations, references, measure)
                 scores[name][f"{split}, beam {beam_size}"] = result
                 print(f"{name}, {split}, beam {beam_size}: {result['bleu']:.2f}", flush=True)
     return scores

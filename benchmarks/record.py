@@ -101,13 +101,13 @@ def result_file(name: str) -> Path:
 
 def describe_versions() -> dict[str, str | None]:
     """Return the version of each package in `PACKAGES`, or None if it is not installed."""
-    found: dict[str, str | None] = {}
+    versions: dict[str, str | None] = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = None
-    return found
+            versions[name] = None
+    return versions
 
 
 def _git(*arguments: str) -> str | None:

@@ -88,10 +88,10 @@ def ship(model: Path, corpus: Corpus, training: dict[str, Any], *, source: str, 
 
 def _refuse_another(model: Path, training: dict[str, Any]) -> None:
     """Refuse a model that is not from the training run of the result file."""
-    found, known = read_epochs(model), training["results"]["epochs"]
-    if found != known:
+    epochs, known = read_epochs(model), training["results"]["epochs"]
+    if epochs != known:
         raise ValueError(
-            f"the training run in {model} ended with {found[-1:]}, but that of the result file with "
+            f"the training run in {model} ended with {epochs[-1:]}, but that of the result file with "
             f"{known[-1:]}; give the folder of that run, and its --source and --target"
         )
 

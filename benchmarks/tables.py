@@ -20,10 +20,10 @@ Record = dict[str, Any]
 
 def speed_table(result: Record, unit: str) -> str:
     """Return a row for each contestant: its speed, its memory, and the speedup of ours over it."""
-    found, ratios = result["found"], result["ratios"]
+    timings, ratios = result["found"], result["ratios"]
     head = ["", f"{unit}, median", "lowest to highest", "peak MB", *(f"speedup of {ours}" for ours in ratios)]
     lines = [row(head), row(["---", *["--:"] * (len(head) - 1)])]
-    for name, line in found.items():
+    for name, line in timings.items():
         if "absent" in line:
             lines.append(row([name, f"absent: {line['absent']}", *[""] * (len(head) - 2)]))
             continue
@@ -69,10 +69,10 @@ def multi30k_table(records: list[Record]) -> str:
     lines.append(row(["---", *["--:"] * (len(seeds) + 3)]))
     for measure in records[0]["results"]["scores"]:
         for split in ("val", *PUBLISHED):
-            found = [record["results"]["scores"][measure][f"{split}, beam 5"]["bleu"] for record in records]
+            bleus = [record["results"]["scores"][measure][f"{split}, beam 5"]["bleu"] for record in records]
             known = f"{PUBLISHED[split]:.2f}" if measure == "multi30k" and split in PUBLISHED else ""
-            spread = f"{min(found):.2f} to {max(found):.2f}"
-            cells = [f"{statistics.mean(found):.2f}", spread, *(f"{bleu:.2f}" for bleu in found), known]
+            spread = f"{min(bleus):.2f} to {max(bleus):.2f}"
+            cells = [f"{statistics.mean(bleus):.2f}", spread, *(f"{bleu:.2f}" for bleu in bleus), known]
             lines.append(row([f"{measure}, {split}", *cells]))
     results = [record["results"] for record in records]
     sizes = {f"{result['student']['parameters']:,}" for result in results}
@@ -91,17 +91,17 @@ def explorer_table(records: list[Record]) -> str:
     """Return, for each processor, a table of the time per sentence in a browser and its origin."""
     parts = []
     for record in records:
-        found = record["results"]
+        results = record["results"]
         lines = [
             row(["milliseconds per sentence", "median", "lowest to highest"]),
             row(["---", "--:", "--:"]),
         ]
-        for case, times in found["ms"].items():
+        for case, times in results["ms"].items():
             spread = f"{min(times):,.0f} to {max(times):,.0f}"
             lines.append(row([case, f"{statistics.median(times):,.0f}", spread]))
         about = (
-            f"Chromium {found['browser']}. Loading the model takes {found['load_ms']:,.0f} ms; after that, "
-            f"the page's objects and arrays take {found['megabytes']:.0f} MB."
+            f"Chromium {results['browser']}. Loading the model takes {results['load_ms']:,.0f} ms; "
+            f"after that, the page's objects and arrays take {results['megabytes']:.0f} MB."
         )
         parts += ["\n".join(lines), about, origin(record)]
     return "\n\n".join(parts)

@@ -107,12 +107,12 @@ def contestants(work: Work) -> list[Contestant]:
         "ours, fast, float32": partial(prepare_ours, work, fast=True, bf16=False),
         "ours, fast, bfloat16": partial(prepare_ours, work, fast=True, bf16=True),
     }
-    found = [Contestant(name, prepare) for name, prepare in ours.items()]
+    all_contestants = [Contestant(name, prepare) for name, prepare in ours.items()]
     for name, (kind, needs) in PEERS.items():
         for precision, bf16 in (("float32", False), ("bfloat16", True)):
             prepare = partial(prepare_peer, work, kind, bf16=bf16)
-            found.append(Contestant(f"{name}, {precision}", prepare, needs))
-    return found
+            all_contestants.append(Contestant(f"{name}, {precision}", prepare, needs))
+    return all_contestants
 
 
 def main() -> None:
@@ -129,10 +129,10 @@ def main() -> None:
     describe_code()
     torch.set_num_threads(1)  # as in each contestant's process
     work = Work(chosen.size, chosen.batches, chosen.batch_tokens, chosen.pairs, chosen.seed)
-    found = take_turns(contestants(work), rounds=chosen.rounds)
-    ratios = compare(found)
+    timings = take_turns(contestants(work), rounds=chosen.rounds)
+    ratios = compare(timings)
     print(*(f"{ours} / {peer}: {x}" for ours, line in ratios.items() for peer, x in line.items()), sep="\n")
-    results = {"work": dataclasses.asdict(work), "found": found, "ratios": ratios}
+    results = {"work": dataclasses.asdict(work), "found": timings, "ratios": ratios}
     write_result(chosen.out, seed=chosen.seed, results=results)
 
 

@@ -21,7 +21,7 @@ from tqdm import tqdm
 
 PROCESSES = multiprocessing.get_context("spawn")  # a fork's peak memory would not include shared memory
 Round = Callable[[], int]  # does the work once and returns the number of units
-Found = dict[str, dict[str, Any]]  # by contestant
+Timings = dict[str, dict[str, Any]]  # by contestant
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Contestant:
         return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
-def take_turns(contestants: Iterable[Contestant], *, rounds: int) -> Found:
+def take_turns(contestants: Iterable[Contestant], *, rounds: int) -> Timings:
     """Return each contestant's units per second in every round, and its peak memory.
 
     For an absent contestant, return which packages are missing. An untimed warm-up round comes first.
@@ -51,25 +51,25 @@ def take_turns(contestants: Iterable[Contestant], *, rounds: int) -> Found:
     Raises:
         RuntimeError: If a contestant's process ends early.
     """
-    found: Found = {}
+    timings: Timings = {}
     present = {}
     for contestant in contestants:
         if missing := contestant.missing():
-            found[contestant.name] = {"absent": f"without {', '.join(missing)}"}
+            timings[contestant.name] = {"absent": f"without {', '.join(missing)}"}
         else:
-            found[contestant.name] = {"per_second": []}
+            timings[contestant.name] = {"per_second": []}
             present[contestant.name] = _start(contestant)
     for _ in tqdm(range(rounds), unit=" rounds", disable=None):
         for name, pipe in present.items():
-            found[name]["per_second"].append(round(_ask(name, pipe, "round"), 1))
+            timings[name]["per_second"].append(round(_ask(name, pipe, "round"), 1))
     for name, pipe in present.items():
-        found[name]["peak_mb"] = round(_ask(name, pipe, "memory"))
-    return found
+        timings[name]["peak_mb"] = round(_ask(name, pipe, "memory"))
+    return timings
 
 
-def compare(found: Found) -> dict[str, dict[str, float]]:
+def compare(timings: Timings) -> dict[str, dict[str, float]]:
     """Return the speedup of each of ours over each peer: the median over the rounds."""
-    speeds = {name: line["per_second"] for name, line in found.items() if "per_second" in line}
+    speeds = {name: line["per_second"] for name, line in timings.items() if "per_second" in line}
     return {
         ours: {
             peer: round(statistics.median(a / b for a, b in zip(speeds[ours], speeds[peer], strict=True)), 2)

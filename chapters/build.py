@@ -30,19 +30,19 @@ WATCH = (
     "import sys; sys.addaudithook(lambda event, args, log=open({log!r}, 'a', encoding='utf-8', buffering=1): "
     "event == 'open' and isinstance(args[0], str) and print(args[0], file=log))"
 )
-SILENT = 40.0  # seconds in which a kernel that is executing a cell does nothing, if an answer was lost
+SILENT = 40.0  # seconds without processor time after which a message to or from the kernel counts as lost
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class KernelSilent(Exception):
-    """A kernel does nothing, although a cell is to be executed."""
+    """A kernel is idle although it should be executing a cell."""
 
 
 def processor_time(pid: int) -> float:
     """Return the seconds of processor time that a process and its subprocesses have used."""
     try:
-        process = psutil.Process(pid)
-        return sum(sum(each.cpu_times()[:2]) for each in [process, *process.children(recursive=True)])
+        parent = psutil.Process(pid)
+        return sum(sum(process.cpu_times()[:2]) for process in [parent, *parent.children(recursive=True)])
     except psutil.Error:  # it has just ended
         return 0.0
 
@@ -108,9 +108,9 @@ def execute(source: Path, *, again: bool = True) -> str:
         for output in cell.get("outputs", []):
             if output.output_type == "error":  # expected, otherwise the execution would have stopped
                 output.traceback = [f"{output.ename}: {output.evalue}"]
-            found = MACHINE.search(json.dumps(output, ensure_ascii=False))
-            if found or output.get("name") == "stderr":
-                reason = f"prints {found[0]!r}, which changes" if found else f"warns: {output.text}"
+            match = MACHINE.search(json.dumps(output, ensure_ascii=False))
+            if match or output.get("name") == "stderr":
+                reason = f"prints {match[0]!r}, which changes" if match else f"warns: {output.text}"
                 sys.exit(f"{source.name}: a cell {reason}. The cell:\n{cell.source}")
     nbformat.validate(notebook)
     return nbformat.writes(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"

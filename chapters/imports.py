@@ -1,8 +1,8 @@
 """Find the code that a chapter runs, and whether it has changed.
 
-Code is the syntax tree without docstrings and comments. A chapter runs the code of its cells and of those
-modules of this project to which import statements lead from there, also statements inside functions. That can
-be told without a kernel, so also for the commit of a new clone.
+Code is the syntax tree without docstrings and comments. A chapter runs the code of its cells, and of this
+project's modules that these import, directly or through other modules, at the top or inside functions. Import
+statements can be followed without a kernel, so this also works for the last commit of a new clone.
 """
 
 import ast
@@ -50,7 +50,7 @@ def fingerprint(notebook: str, files: Files) -> str:
 
 
 def overlooked(opened: Iterable[str], notebook: bytes, files: Files) -> list[str]:
-    """Return the code among the files that a notebook's kernel opened to which no import statement leads."""
+    """Return the code files that a notebook's kernel opened although no import statement leads to them."""
     paths = {str((HERE / name).resolve()) for name in opened}
     rest = files.keys() - imported(notebook, files)
     return sorted(name for name in rest if paths & {str(ROOT / name), cache_from_source(str(ROOT / name))})
@@ -59,25 +59,27 @@ def overlooked(opened: Iterable[str], notebook: bytes, files: Files) -> list[str
 def imported(notebook: bytes, files: Files) -> set[str]:
     """Return the files to which import statements lead from a notebook's cells.
 
-    A package imports what is under its `if TYPE_CHECKING` when it is first used, if at all: so that counts
-    where the package itself is imported, not where only a module in it is.
+    A package imports the names under its `if TYPE_CHECKING` on first use. So they count only if the package
+    itself is imported, not if only one of its modules is.
     """
     cells = ["".join(cell["source"]) for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
     waiting = [(name, True) for cell in cells for name in names(parse_cell(cell))]
-    found = set[tuple[str, bool]]()
+    reached = set[tuple[str, bool]]()
     while waiting:
         name, itself = waiting.pop()
         path = file_of(name, files)
-        if path and (path, itself) not in found:
-            found.add((path, itself))
+        if path and (path, itself) not in reached:
+            reached.add((path, itself))
             code = parse(path, files[path])
-            waiting += [(each, True) for each in (code.names if itself else code.names_at_once)]
+            waiting += [
+                (imported_name, True) for imported_name in (code.names if itself else code.names_at_once)
+            ]
             waiting.append((name.rpartition(".")[0], False))
-    return {path for path, _ in found}
+    return {path for path, _ in reached}
 
 
 def file_of(name: str, files: Files) -> str:
-    """Return the file of a module or a script of this project; an empty string if it is of another."""
+    """Return the file of a module or a script of this project; an empty string for other modules."""
     if name.endswith(".js"):
         return next((path for path in files if path.endswith(f"/{name}")), "")
     stems = [place + name.replace(".", "/") for place in ("", "chapters/")]  # a kernel runs in chapters
@@ -87,7 +89,7 @@ def file_of(name: str, files: Files) -> str:
 
 
 class Code(NamedTuple):
-    """The code of a file, the names that it imports, and which of them it imports even if none is used."""
+    """The code of a file, the names that it imports, and those that it imports even if it uses none."""
 
     text: str
     names: frozenset[str]
@@ -104,7 +106,7 @@ def parse(path: str, content: bytes) -> Code:
 
 
 def parse_cell(cell: str) -> ast.Module:
-    """Parse a cell; a magic command or an error on purpose imports nothing."""
+    """Parse a cell; a magic command or a deliberate error imports nothing."""
     try:
         return ast.parse(cell)
     except SyntaxError:

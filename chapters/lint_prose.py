@@ -35,8 +35,8 @@ def report(source: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    found = {source.stem: source for source in sorted((HERE / "src").glob("*.md"))}
-    if unknown := sorted(set(sys.argv[1:]) - set(found)):
-        sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(found)}")
-    for name in sys.argv[1:] or found:
-        print("\n".join(report(found[name])))
+    sources = {source.stem: source for source in sorted((HERE / "src").glob("*.md"))}
+    if unknown := sorted(set(sys.argv[1:]) - set(sources)):
+        sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
+    for name in sys.argv[1:] or sources:
+        print("\n".join(report(sources[name])))

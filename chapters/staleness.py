@@ -1,8 +1,8 @@
 """Say why a notebook is out of date, as far as the notebook itself shows.
 
 It shows whether its cells differ from its source, whether what `show_source` printed is no longer our source,
-and whether a data file has changed: its metadata has a digest of each that it was `made_of`, as its kernel
-reported. Whether the code that it runs has changed since is found by `imports`.
+and whether a data file has changed: its metadata has a digest of each file that it was `made_of`, as its
+kernel reported. Whether the code that it runs has changed since is found by `imports`.
 """
 
 import ast
@@ -88,15 +88,17 @@ def digest(path: Path) -> str:
 def changed_data(notebook: NotebookNode) -> list[str]:
     """Return the data files of a notebook that have changed since it was built."""
     return [
-        name for name, found in notebook.metadata.get("made_of", {}).items() if digest(ROOT / name) != found
+        name
+        for name, recorded in notebook.metadata.get("made_of", {}).items()
+        if digest(ROOT / name) != recorded
     ]
 
 
 def changed_listings(notebook: NotebookNode) -> list[str]:
-    """Return the files of which a notebook shows a definition that is no longer there in these words."""
+    """Return the files that no longer contain a definition exactly as a notebook shows it."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     pages = [output.get("data", {}).get("text/markdown", "") for output in outputs]
-    shown = [(found["module"], found["source"]) for page in pages for found in LISTING.finditer(page)]
+    shown = [(listing["module"], listing["source"]) for page in pages for listing in LISTING.finditer(page)]
     listings = [(f"{module.replace('.', '/')}.py", source) for module, source in shown]
     return sorted({name for name, source in listings if source not in definitions(ROOT / name)})
 

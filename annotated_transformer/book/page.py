@@ -19,5 +19,5 @@ class Page:
 
 
 def say(text: str) -> Page:
-    """Show `text` as Markdown prose, so that a sentence can hold numbers which its cell has computed."""
+    """Show `text` as Markdown prose, so that a sentence can contain numbers computed in its cell."""
     return Page(text)

@@ -10,10 +10,10 @@ from annotated_transformer.text.tokenizer import Tokenizer
 
 
 def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
-    """Return the model whose every weight is the mean over the models of `folders`.
+    """Return a model with the averaged weights of the models in `folders`.
 
     The paper translates with the mean of the last 5 checkpoints of one training run (section 6.1). The mean
-    of models from different runs is not worth using, but this function cannot detect that.
+    of models from different runs is useless, but this function cannot detect that.
 
     Raises:
         ValueError: If there is no folder, or the models differ in shape, type or tokenizer.
@@ -35,18 +35,21 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
 
 def _refuse_unlike(
     first: str | Path,
-    ours: tuple[Transformer, Tokenizer],
+    reference: tuple[Transformer, Tokenizer],
     folder: str | Path,
-    theirs: tuple[Transformer, Tokenizer],
+    candidate: tuple[Transformer, Tokenizer],
 ) -> None:
-    one, other = (dataclasses.asdict(model.config) for model, _ in (ours, theirs))
-    found = [f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]]
-    types = [next(model.parameters()).dtype for model, _ in (ours, theirs)]
+    one, other = (dataclasses.asdict(model.config) for model, _ in (reference, candidate))
+    differences = [
+        f"{name}={other[name]!r} and not {one[name]!r}" for name in one if one[name] != other[name]
+    ]
+    types = [next(model.parameters()).dtype for model, _ in (reference, candidate)]
     if types[0] != types[1]:
-        found.append(f"weights of {types[1]} and not {types[0]}")
-    if ours[1].to_json() != theirs[1].to_json():
-        found.append("another tokenizer")
-    if found:
+        differences.append(f"weights of {types[1]} and not {types[0]}")
+    if reference[1].to_json() != candidate[1].to_json():
+        differences.append("another tokenizer")
+    if differences:
         raise ValueError(
-            f"{folder} differs from {first}: {', '.join(found)}; average checkpoints of one training run"
+            f"{folder} differs from {first}: {', '.join(differences)}; "
+            f"average checkpoints of one training run"
         )

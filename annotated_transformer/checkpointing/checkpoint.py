@@ -1,7 +1,7 @@
 """Saving a trained model to a folder and loading it, as safetensors and JSON: the chapter on training.
 
 The folder holds `config.json`, `tokenizer.json` and `model.safetensors`. The weights carry the
-digests of all three, so files of different models, or damaged ones, are refused and not mixed.
+digests of all three, so damaged files, and files of different models, are refused.
 """
 
 import dataclasses
@@ -50,7 +50,7 @@ def save(
     `load` refuses.
 
     Raises:
-        TypeError: If the model is not a `Transformer`, such as one that `torch.compile` wrapped.
+        TypeError: If the model is not a `Transformer`, for example because `torch.compile` wrapped it.
         ValueError: If a part of the model was changed in a way that the config does not describe, if model
             and tokenizer do not belong together, or if `stored` is not a floating-point type or cannot hold
             a weight.
@@ -114,7 +114,7 @@ def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def _read_dtype(path: Path, metadata: dict[str, str], model: Transformer) -> torch.dtype:
-    """Return the type that the model had before it was stored, which the first files did not record."""
+    """Return the type that the model had before it was stored; early versions did not record it."""
     name = metadata.get("dtype", str(next(model.parameters()).dtype))
     if name not in DTYPES:
         raise ValueError(
@@ -162,26 +162,27 @@ def _refuse_missing(folder: Path) -> None:
 
 
 def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer whose ids mean something else to the model.
+    """Refuse a tokenizer whose ids do not match the model's.
 
     Raises:
         ValueError: If vocabulary size or special ids differ.
     """
-    theirs = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
-    ours = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
-    if theirs != ours:
+    of_model = (config.vocab_size, config.pad_id, config.bos_id, config.eos_id)
+    of_tokenizer = (tokenizer.vocab_size, PAD_ID, BOS_ID, EOS_ID)
+    if of_model != of_tokenizer:
         raise ValueError(
-            f"the model has vocab_size, pad_id, bos_id, eos_id = {theirs} and the tokenizer {ours}; "
+            f"the model has vocab_size, pad_id, bos_id, eos_id = {of_model} "
+            f"and the tokenizer {of_tokenizer}; "
             f"build the model with vocab_size=tokenizer.vocab_size, or give the tokenizer it was trained with"
         )
 
 
 def _refuse_other_shapes(folder: Path, model: Transformer, tensors: dict[str, Tensor]) -> None:
     needed = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-    for name in sorted(needed.keys() | found.keys()):
-        if needed.get(name) != found.get(name):
+    shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+    for name in sorted(needed.keys() | shapes.keys()):
+        if needed.get(name) != shapes.get(name):
             raise ValueError(
-                f"{folder / WEIGHTS} has {name} of shape {found.get(name)}, and {CONFIG} makes it "
+                f"{folder / WEIGHTS} has {name} of shape {shapes.get(name)}, and {CONFIG} makes it "
                 f"{needed.get(name)}; give the two files of one model"
             )

@@ -9,7 +9,7 @@ from annotated_transformer.model.transformer import Transformer
 
 
 def new_model(config: TransformerConfig) -> Transformer:
-    """Return a new model, without drawing random numbers that the caller could notice."""
+    """Return a new model without changing the state of PyTorch's random generator."""
     with torch.random.fork_rng(devices=[]):
         return Transformer(config)
 
@@ -18,7 +18,7 @@ def refuse_custom_model(model: nn.Module) -> None:
     """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
 
     Raises:
-        TypeError: If the model is not a `Transformer`, such as one that `torch.compile` wrapped.
+        TypeError: If the model is not a `Transformer`, for example because `torch.compile` wrapped it.
         ValueError: If a module is of a different class, has a different setting, such as the number of
             heads, or has a method that was replaced on the instance.
     """

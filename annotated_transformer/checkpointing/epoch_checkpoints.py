@@ -18,7 +18,7 @@ NAME = re.compile("[0-9]{5,}")
 def save_epoch(folder: Path, epoch: int, model: Transformer, tokenizer: Tokenizer, *, keep: int) -> None:
     """Save the model of an epoch below `folder`; delete all but those of the last `keep` epochs.
 
-    An epoch that is trained again, after a kill, replaces its checkpoint.
+    If an epoch is trained again after a kill, its checkpoint is replaced.
 
     Raises:
         ValueError: If `keep` is less than 1.
@@ -50,8 +50,8 @@ def epoch_checkpoints(folder: Path) -> list[Path]:
     epochs = folder / EPOCHS
     if os.path.lexists(epochs) and not epochs.is_dir():
         raise ValueError(f"{epochs} is not a folder; move it away, or give another folder")
-    found = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and _holds_file(path)]
-    return sorted(found, key=lambda path: int(path.name))
+    folders = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and _holds_file(path)]
+    return sorted(folders, key=lambda path: int(path.name))
 
 
 def _holds_file(checkpoint_folder: Path) -> bool:

@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-DRAFT = ".tmp"  # ending of a file that is not yet complete
+DRAFT = ".tmp"  # suffix of an incomplete file
 
 
 def write_together(folder: Path, contents: dict[str, bytes]) -> None:
@@ -60,7 +60,7 @@ def _sync_names(folder: Path) -> None:
 def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> bytes:
     """Return a safetensors file, the same bytes for the same content.
 
-    The library writes the keys of its header in an order that changes with each call.
+    The library writes the keys of its header in a different order on each call.
     """
     data = save(tensors, metadata)
     end = 8 + int.from_bytes(data[:8], "little")
@@ -94,7 +94,7 @@ def refuse_special_file(path: Path) -> None:
 def read_metadata(path: Path, *, way_out: str) -> dict[str, str]:
     """Return the metadata of a safetensors file, without reading its tensors.
 
-    `refuse_special_file` must have passed: opening a FIFO would block.
+    Call `refuse_special_file` first: opening a FIFO would block.
 
     Raises:
         ValueError: If it is damaged; the message ends with `way_out`.

@@ -13,7 +13,7 @@ WAY_OUT = "give another folder, or move it away"
 
 
 def refuse_foreign_model(folder: Path) -> None:
-    """Refuse a folder with a model that a training run there did not write but would overwrite.
+    """Refuse a folder with a model that a training run there would overwrite but did not write.
 
     Raises:
         ValueError: If the folder holds a model of unknown origin, or a damaged one, or if something other

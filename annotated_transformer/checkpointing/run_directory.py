@@ -41,7 +41,7 @@ LOCK = "training.lock"
 
 
 class RunDirectory:
-    """Keep the state of one training run in a folder, so that an interrupted run resumes.
+    """Keep the state of one training run in a folder, so that an interrupted run can resume.
 
     The weights at each step are those of an uninterrupted run, bit for bit, on the same machine with the
     same number of threads.
@@ -52,7 +52,7 @@ class RunDirectory:
             such as a fingerprint of the corpus.
         seconds: Longest time between two saves; the state is also saved after each epoch.
         writes: Whether this process writes files; in a process group only rank 0 does.
-        progress: That of the last state that was saved or found.
+        progress: Progress of the last state that was saved or loaded.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class RunDirectory:
         identity: Mapping[str, object] | None = None,
         seconds: float = 180.0,
     ) -> None:
-        """Write nothing yet; entering the context does.
+        """Write nothing yet; the folder is created when the context is entered.
 
         Raises:
             ValueError: If `seconds` is negative or NaN.
@@ -113,7 +113,7 @@ class RunDirectory:
         refuse_foreign_model(self.folder)
         metrics = self.folder / METRICS
         if metrics.is_file() and metrics.stat().st_size and not (self.folder / STATE).exists():
-            self._read_metrics()  # if they are damaged, that comes first
+            self._read_metrics()  # report damaged metrics first
             raise ValueError(
                 f"{metrics} has no {STATE} beside it, so this training run would overwrite it; move it "
                 f"away, or give another folder"
@@ -133,7 +133,7 @@ class RunDirectory:
         return run_id(self.identity)
 
     def is_due(self) -> bool:
-        """Return whether the last save is at least `seconds` ago."""
+        """Return whether the last save was at least `seconds` ago."""
         return time.monotonic() - self._saved >= self.seconds
 
     def save(self, state: SavedState) -> None:
@@ -190,7 +190,7 @@ def _take(folder: Path) -> int:
     refuse_special_file(folder / LOCK)
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        if sys.platform != "win32":  # which has no such lock
+        if sys.platform != "win32":  # Windows has no such lock
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         process = os.read(handle, 20).decode().strip()

@@ -56,18 +56,18 @@ def model_config(options: argparse.Namespace, start: Path | None) -> Transformer
     given = _given(options, "model")
     if start is None:
         return dataclasses.replace(DEFAULT_SHAPE, **given)
-    found = checkpoint.load(start)[0].config
+    loaded = checkpoint.load(start)[0].config
     differing = [
-        f"{name}={getattr(found, name)!r}, not {value!r}"
+        f"{name}={getattr(loaded, name)!r}, not {value!r}"
         for name, value in given.items()
-        if name != "dropout" and getattr(found, name) != value
+        if name != "dropout" and getattr(loaded, name) != value
     ]
     if differing:
         raise ValueError(
             f"the model in {start} has {' and '.join(differing)}; leave these settings out, or train "
             f"without --start"
         )
-    return dataclasses.replace(found, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
+    return dataclasses.replace(loaded, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
 
 
 def training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConfig:
@@ -111,20 +111,20 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
     return sections
 
 
-def _unique(file: Path, found: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of a JSON file, which may have each key once."""
-    names = [name for name, _ in found]
+def _unique(file: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of a JSON file, and refuse duplicate keys."""
+    names = [name for name, _ in pairs]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise ValueError(f"--config {file} has {', '.join(map(repr, twice))} twice; leave one out")
-    return dict(found)
+    return dict(pairs)
 
 
-def _refuse_unknown(file: Path, place: str, found: object, known: Mapping[str, object]) -> None:
-    if not isinstance(found, dict):
+def _refuse_unknown(file: Path, place: str, value: object, known: Mapping[str, object]) -> None:
+    if not isinstance(value, dict):
         raise ValueError(
             f"--config {file} has no object{place}; give one with any of {', '.join(map(repr, known))}"
         )
-    if unknown := [name for name in found if name not in known]:
+    if unknown := [name for name in value if name not in known]:
         raise ValueError(
             f"--config {file} has {', '.join(map(repr, unknown))}{place}, which is unknown; "
             f"choose from {', '.join(map(repr, known))}"

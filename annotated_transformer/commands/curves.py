@@ -44,6 +44,6 @@ def curves_command(options: argparse.Namespace) -> None:
         if ending == "svg":
             drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
             options.to.write_text(drawing, encoding="utf-8")
-        else:  # without format=, it may add an ending
+        else:  # without format=, Matplotlib may add a suffix
             figure.savefig(options.to, format=ending, facecolor=PAPER)
     print_line(words)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from annotated_transformer.evaluation.bleu import BleuScore
 
 PROTOCOLS = ("sacrebleu", "multi30k")
-TOGETHER = 4  # batches of texts that are sorted by length and translated between two updates of the bar
+TOGETHER = 4  # batches of texts sorted by length and translated per update of the progress bar
 
 
 def add_evaluate_options(command: argparse.ArgumentParser) -> None:

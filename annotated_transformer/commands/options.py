@@ -16,7 +16,7 @@ from annotated_transformer.text.published_corpora import DATA_VARIABLE
 from annotated_transformer.training.config import TrainingConfig
 
 LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
-OTHER_NAMES = {  # fields whose option is called otherwise
+OTHER_NAMES = {  # fields whose option has a different name
     "beam_size": "beam",
     "compiled": "compile",
     "folder": "data",

@@ -33,7 +33,7 @@ def print_line(line: str) -> None:
 
 @contextmanager
 def name_target(target: str) -> Iterator[None]:
-    """Say where writing failed, such as "to the standard output", in the message of an `OSError`."""
+    """Add where writing failed, such as "to the standard output", to the message of an `OSError`."""
     try:
         yield
     except BrokenPipeError:

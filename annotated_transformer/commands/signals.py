@@ -9,7 +9,7 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PATIENCE = 1.0  # seconds within which a repeated signal is the same request: `timeout` sends each twice
+PATIENCE = 1.0  # seconds in which a repeated signal counts as one: `timeout` sends each twice
 
 
 class Terminated(BaseException):

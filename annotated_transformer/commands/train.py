@@ -124,7 +124,7 @@ def train_command(options: argparse.Namespace) -> None:
 
 
 def _warn_of_other_languages(options: argparse.Namespace) -> None:
-    """Log a warning if `--start` is the name of a model between other languages."""
+    """Log a warning if `--start` names a model for other languages."""
     start, wanted = options.start, f"{options.source}-{options.target}"
     if start is not None and start_folder(start) != start and str(start) != wanted:
         log(
@@ -136,7 +136,7 @@ def _warn_of_other_languages(options: argparse.Namespace) -> None:
 def _train(
     options: argparse.Namespace, recipe: Recipe, corpus: Corpus, device: torch.device, group: ProcessGroup
 ) -> int:
-    """Return the step at the end; after a signal, save the state, and raise the signal's exception."""
+    """Return the last step; after a signal, save the state, and raise the signal's exception."""
     try:
         with StopRequest() as stop:
             return train_from_recipe(
@@ -182,7 +182,7 @@ def _log_result(folder: Path, step: int, average: int) -> None:
 
 
 def _refuse_unwritable(folder: Path) -> None:
-    """Refuse a folder that cannot be written to before training, not after it."""
+    """Check that the folder can be written to before training, not after."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:

@@ -145,7 +145,7 @@ def _read_texts(options: argparse.Namespace) -> list[str]:
 
 
 def _decode_argument(text: str) -> str:
-    """Decode an argument as UTF-8, as the lines of the standard input are, whatever the locale."""
+    """Decode an argument as UTF-8, like the lines of the standard input, regardless of the locale."""
     try:
         return os.fsencode(text).decode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half of a surrogate pair, which is reported later
@@ -159,7 +159,7 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
     whole = options.no_split or options.nbest is not None
     of_texts = [[text] if whole else split_sentences(text, language) for text in texts]
     sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
-    found, problems, first = [], {}, 0
+    translatable, problems, first = [], {}, 0
     for index, sentences in enumerate(of_texts):
         places = range(first, first + len(sentences))
         first += len(sentences)
@@ -167,8 +167,8 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
         if wrong:
             problems[index] = wrong[0]
         usable = zip(places, sentences, strict=True)
-        found.append([] if wrong else [text for place, text in usable if place not in sources.blank])
-    return _Sentences(found, problems)
+        translatable.append([] if wrong else [text for place, text in usable if place not in sources.blank])
+    return _Sentences(translatable, problems)
 
 
 def _translate(options: argparse.Namespace, translator: Translator) -> Translate:
@@ -181,8 +181,10 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
         return lambda texts: [[_one_line(text)] for text in translator.translate(texts, **search)]
 
     def lines(ranked: list[RankedTranslation]) -> list[str]:
-        found = [f"{one.penalized_log_prob:.4f}\t{_one_line(one.text)}" for one in ranked]
-        return found + [""] * (options.nbest - len(found))
+        hypotheses = [
+            f"{hypothesis.penalized_log_prob:.4f}\t{_one_line(hypothesis.text)}" for hypothesis in ranked
+        ]
+        return hypotheses + [""] * (options.nbest - len(hypotheses))
 
     return lambda texts: [lines(ranked) for ranked in translator.nbest(texts, options.nbest, **search)]
 
@@ -191,9 +193,9 @@ def _translations(translate: Translate, of_texts: list[list[str]], together: int
     """Yield the lines of each text, `together` texts at a time; a text without sentences has none."""
     for start in range(0, len(of_texts), together):
         group = of_texts[start : start + together]
-        found = iter(translate([sentence for sentences in group for sentence in sentences]))
+        translated = iter(translate([sentence for sentences in group for sentence in sentences]))
         for sentences in group:
-            lines = [next(found) for _ in sentences]
+            lines = [next(translated) for _ in sentences]
             if len(lines) > 1:  # one line each: with --nbest, texts are not split
                 lines = [[" ".join(line for (line,) in lines)]]
             yield lines[0] if lines else []
@@ -228,6 +230,6 @@ def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":
 
 
 def _one_line(text: str) -> str:
-    """Escape control characters, which would control the terminal or end the line."""
+    """Escape control characters, which could control the terminal or break the line."""
     control = {c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp")}
     return text.translate({ord(c): c.encode("unicode_escape").decode() for c in control})

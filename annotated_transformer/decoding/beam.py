@@ -119,7 +119,7 @@ class _Beams:
     ) -> None:
         beam_size, self.nbest = sizes
         self.config, self.limit, self.length_penalty = config, limit, length_penalty
-        self.width = torch.full_like(limit, beam_size)  # of the beam of each source
+        self.width = torch.full_like(limit, beam_size)  # of each source's beam
         self.slots = torch.arange(beam_size, device=limit.device)
         # One row per hypothesis: its source, its slot in the beam, its tokens, its log-probability.
         self.source, self.slot = torch.arange(len(limit), device=limit.device), limit * 0
@@ -149,7 +149,7 @@ class _Beams:
         return row[growing]
 
     def result(self) -> Hypotheses:
-        """Return the best hypotheses, without the padding of longer ones that lost."""
+        """Return the best hypotheses, cut to the length of the longest one."""
         if self.penalized[:, 0].isneginf().any():
             raise FloatingPointError(
                 "the model gives every continuation of a target the probability 0 or NaN; "
@@ -157,7 +157,7 @@ class _Beams:
             )
         ids, log_probs, penalized = (x.flatten(0, 1) for x in (self.ids, self.log_probs, self.penalized))
         longest = int((ids != self.config.pad_id).sum(dim=1).max())
-        # Copies, because autograd cannot use the tensors of inference mode.
+        # Copies, because autograd cannot use tensors from inference mode.
         return Hypotheses(ids[:, :longest].clone(), log_probs.clone(), penalized.clone())
 
     def _continuations(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -181,7 +181,7 @@ class _Beams:
         log_probs = torch.cat([self.log_probs, log_prob], dim=1)
         ids = torch.cat([F.pad(self.ids, (0, 1), value=self.config.pad_id), tgt], dim=1)
         penalized = penalized.masked_fill(penalized.isnan(), -math.inf)
-        # Stable: of equal ones, the first to end stays, and rows without a hypothesis keep their padding.
+        # Stable: among equals, the first to end stays, and rows without a hypothesis keep their padding.
         rank = penalized.argsort(dim=1, descending=True, stable=True)[:, : self.nbest]
         self.penalized, self.log_probs = penalized.gather(1, rank), log_probs.gather(1, rank)
         self.ids = ids.gather(1, rank[:, :, None].expand(-1, -1, ids.size(2)))

@@ -45,7 +45,7 @@ def generate(
         FloatingPointError: If the model's logits are NaN.
     """
     config, limit = model.config, length_limits(model, src)
-    found = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
+    ids = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
     rows, tokens = torch.arange(len(src), device=src.device), first_tokens(src, model.config)
     length = 0
     with evaluating(model), torch.inference_mode():
@@ -53,14 +53,14 @@ def generate(
         while len(rows):
             logits = suppress_tokens(targets.step(tokens), config)
             tokens = choose(logits)
-            found[rows, length] = tokens
+            ids[rows, length] = tokens
             length += 1
             running = (tokens != config.eos_id) & (length < limit[rows])
             if not running.all():
                 refuse_nan(logits.gather(1, tokens[:, None]))  # once NaN, the logits of a target stay NaN
                 rows, tokens = rows[running], tokens[running]
                 targets.select(running.nonzero().flatten())
-    return found[:, :length]
+    return ids[:, :length]
 
 
 def refuse_nan(values: Tensor) -> None:

@@ -24,7 +24,7 @@ class Temperature:
     tau: float
 
     def __post_init__(self) -> None:
-        """Refuse a temperature that is not positive, or that no logit can be divided by in float32."""
+        """Refuse a temperature that is not positive, or too extreme for float32."""
         if not 0 < self.tau < math.inf:
             raise ValueError(
                 f"tau={self.tau} is not a temperature, which is a positive number; as tau → 0, sampling "

@@ -26,14 +26,14 @@ def encode_source_texts(tokenizer: Tokenizer, texts: list[str], *, max_length: i
     """Return the ids of `texts`, each with at most `max_length` ids."""
     problems = {index: problem for index, text in enumerate(texts) if (problem := _encoding_problem(text))}
     ids = tokenizer.encode_source(["" if i in problems else text for i, text in enumerate(texts)])
-    blank = frozenset(i for i, found in enumerate(ids) if found == [EOS_ID] and i not in problems)
-    for index, found in enumerate(ids):
-        if len(found) > max_length:
+    blank = frozenset(i for i, own in enumerate(ids) if own == [EOS_ID] and i not in problems)
+    for index, own in enumerate(ids):
+        if len(own) > max_length:
             problems[index] = (
-                f"({texts[index][:40]!r}…) has {len(found)} tokens with EOS, and this model has "
+                f"({texts[index][:40]!r}…) has {len(own)} tokens with EOS, and this model has "
                 f"positions for {max_length}; split it into shorter sentences"
             )
-    usable = [[] if i in problems or i in blank else found for i, found in enumerate(ids)]
+    usable = [[] if i in problems or i in blank else own for i, own in enumerate(ids)]
     return Sources(usable, blank, problems)
 
 

@@ -136,7 +136,7 @@ class Translator:
         `nbest` must not exceed `beam_size`. There may be fewer if the vocabulary is tiny. Two of them
         can be the same text in different tokens. The other errors are those of `translate`.
         """
-        found: dict[int, list[RankedTranslation]] = {}
+        translations: dict[int, list[RankedTranslation]] = {}
         search = partial(
             beam_search,
             self.model,
@@ -151,8 +151,8 @@ class Translator:
             ranked = list(map(RankedTranslation, self.tokenizer.decode(best.ids.tolist()), *ranks))
             for row, i in enumerate(rows):
                 own = ranked[row * nbest : (row + 1) * nbest]
-                found[i] = [one for one in own if one.log_prob > -math.inf]
-        return [found[i] for i in range(len(texts))]
+                translations[i] = [translation for translation in own if translation.log_prob > -math.inf]
+        return [translations[i] for i in range(len(texts))]
 
     def sample(
         self,
@@ -188,7 +188,7 @@ class Translator:
         length_penalty: LengthPenalty | None = None,
     ) -> list[Translation]:
         """Return what `translate` returns, each with its log-probability, tokens and attention."""
-        found: dict[int, Translation] = {}
+        translations: dict[int, Translation] = {}
         search = self._beam(beam_size, length_penalty)
         for rows, src in self._batches(texts, batch_size):
             tgt = search(src)
@@ -196,14 +196,14 @@ class Translator:
             lengths = [(ids != self.model.config.pad_id).sum(dim=1) for ids in (tgt, src)]
             for row, i in enumerate(rows):
                 tgt_length, src_length = (int(length[row]) for length in lengths)
-                found[i] = Translation(
+                translations[i] = Translation(
                     self.tokenizer.decode([tgt[row].tolist()])[0],
                     float(observed.log_probs[row]),
                     self.tokenizer.tokens(src[row, :src_length].tolist()),
                     self.tokenizer.tokens(tgt[row, :tgt_length].tolist()),
                     observed.attention[row, :, :, :tgt_length, :src_length],
                 )
-        return [found[i] for i in range(len(texts))]
+        return [translations[i] for i in range(len(texts))]
 
     def encode(self, texts: list[str]) -> Sources:
         """Return the ids of `texts`, and the reasons for which `translate` would refuse some of them."""

@@ -1,4 +1,4 @@
-"""English and German words that translate each other, and the map that turns one language into the other."""
+"""English–German word pairs, and the orthogonal map from one language to the other."""
 
 import torch
 from jaxtyping import Float
@@ -49,7 +49,7 @@ WORD_PAIRS: tuple[tuple[str, str], ...] = tuple(
 
 
 def token_ids(translator: Translator) -> dict[str, int]:
-    """Return the id of each token that begins a word, without the space in front of it."""
+    """Return the id of each token that begins a word, by its text without the leading space."""
     size = translator.tokenizer.vocab_size
     tokens = translator.tokenizer.tokens(list(range(size)))
     begins = {token[1:]: id_ for id_, token in reversed(list(enumerate(tokens))) if token[:1] == " "}

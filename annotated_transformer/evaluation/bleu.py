@@ -50,7 +50,7 @@ def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = 
 def multi30k_bleu_of_prepared(
     hypotheses: list[str], references: list[str], language: str = "de"
 ) -> BleuScore:
-    """Return the same for hypotheses that are processed already; the references are plain.
+    """Return `multi30k_bleu` for hypotheses that are already processed; the references are plain.
 
     A model that was trained on text from `moses_lowercase` generates such hypotheses.
 

@@ -119,9 +119,9 @@ def _widths(attention: MultiHeadAttention) -> tuple[int, int]:
 
 
 def _refuse_shape(name: str, attention: MultiHeadAttention, needed: tuple[int, int, int]) -> None:
-    found = (attention.num_heads, *_widths(attention))
-    if found != needed:
+    actual = (attention.num_heads, *_widths(attention))
+    if actual != needed:
         raise ValueError(
-            f"{name} has num_heads, d_k, d_v = {found}, and FastKeyValueCache needs {needed}, "
+            f"{name} has num_heads, d_k, d_v = {actual}, and FastKeyValueCache needs {needed}, "
             f"the same in both attentions of a layer; {PLAIN_CACHE}"
         )

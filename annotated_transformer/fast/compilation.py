@@ -15,7 +15,7 @@ def compile_stacks(model: Transformer) -> None:
     """Compile the encoder and the decoder of `model` for training, in place.
 
     The first updates take longer, because they compile. Parameters keep their names; dropout draws
-    other masks. In evaluation mode, the plain modules run, because compiled ones would ignore the
+    different masks. In evaluation mode, the plain modules run, because compiled ones would ignore the
     hooks that observe a model.
 
     Raises:

@@ -127,7 +127,7 @@ def _linear(linear: nn.Linear) -> Map:
 
 
 def _by_head(heads: int, *linears: nn.Linear) -> Map:
-    """Return one matrix product for several, with their results side by side in each head."""
+    """Return several linear maps as one matrix product; each head has their results side by side."""
     weights = [linear.weight.unflatten(0, (heads, -1)) for linear in linears]
     weight = torch.cat(weights, dim=1).flatten(0, 1)
     if all(linear.bias is None for linear in linears):

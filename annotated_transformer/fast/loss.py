@@ -126,14 +126,14 @@ class FastLoss(nn.Module):
 
 
 def _refuse_other_logits(model: Transformer) -> None:
-    found = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
+    changed = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
     embedding: nn.Module = model.embedding
     if not isinstance(embedding, TokenEmbedding):
-        found.append(f"embedding is another module: {type(embedding).__name__}")
+        changed.append(f"embedding is another module: {type(embedding).__name__}")
     elif overridden(embedding, TokenEmbedding, "logits"):
-        found.append("embedding overrides logits")
-    if found:
+        changed.append("embedding overrides logits")
+    if changed:
         raise ValueError(
-            f"{' and '.join(found)}, and the fast loss, which multiplies hidden states by "
+            f"{' and '.join(changed)}, and the fast loss, which multiplies hidden states by "
             f"embedding.weight, would not call that; train with fast=False"
         )

@@ -45,16 +45,16 @@ def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Flo
     Raises:
         ValueError: If there are no batches, or the model's attention does not compute weights.
     """
-    found: dict[Kind, list[Tensor]] = {kind: [] for kind in KINDS}
+    entropies: dict[Kind, list[Tensor]] = {kind: [] for kind in KINDS}
     for batch in batches:
         for kind, weights in attention_maps(model, batch).items():
             real = (batch.src if kind == "encoder" else batch.labels) != model.config.pad_id
             entropy = -weights.xlogy(weights).sum(dim=-1)
             by_head = entropy.movedim(0, 2)  # layers × heads × batch × queries
-            found[kind].append(by_head[..., real.to(by_head.device)])
-    if not found["cross"]:
+            entropies[kind].append(by_head[..., real.to(by_head.device)])
+    if not entropies["cross"]:
         raise ValueError("there are no batches to observe the heads on; give at least one")
-    return {kind: torch.cat(tokens, dim=-1).mean(dim=-1) for kind, tokens in found.items()}
+    return {kind: torch.cat(tokens, dim=-1).mean(dim=-1) for kind, tokens in entropies.items()}
 
 
 @contextmanager

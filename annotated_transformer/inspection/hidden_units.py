@@ -18,16 +18,16 @@ def hidden_units(
     encoder: Encoder, x: Float[Tensor, "batch tokens d_model"]
 ) -> Float[Tensor, "layers batch tokens d_ff"]:
     """Return the hidden units of each layer of an encoder, after the activation, bottom up."""
-    found: list[Tensor] = []
+    layers: list[Tensor] = []
 
     def keep(_: nn.Module, __: tuple[Tensor], hidden: Tensor) -> None:
-        found.append(hidden)
+        layers.append(hidden)
 
     with ExitStack() as stack:
         for network in feed_forward_networks(encoder):
             stack.callback(network.activation.register_forward_hook(keep).remove)
         encoder(x)
-    return torch.stack(found)
+    return torch.stack(layers)
 
 
 def feed_forward_networks(module: nn.Module) -> list[FeedForward]:

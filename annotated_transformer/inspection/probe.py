@@ -25,7 +25,7 @@ def probe_accuracy(
     *,
     ridge: float = 1e-3,
 ) -> float:
-    """Return how often a linear map, fitted to the other samples, finds the label of a held-out one.
+    """Return the accuracy on the held-out samples of a linear map that was fitted to the others.
 
     The map is ridge regression on the labels as one-hot vectors, solved in closed form.
     """
@@ -35,5 +35,5 @@ def probe_accuracy(
     fitted = vectors[~held_out]
     penalty = ridge * len(fitted) * fitted.var() * torch.eye(vectors.size(1), dtype=vectors.dtype)
     weight = torch.linalg.solve(fitted.T @ fitted + penalty, fitted.T @ targets[~held_out])
-    found = classes[(vectors[held_out] @ weight).argmax(dim=1)]
-    return (found == labels[held_out]).double().mean().item()
+    predicted = classes[(vectors[held_out] @ weight).argmax(dim=1)]
+    return (predicted == labels[held_out]).double().mean().item()

@@ -16,8 +16,8 @@ def split_stream(
 ) -> Float[Tensor, "parts batch tokens d_model"]:
     """Return the parts whose sum is `encoder(x)`: the input's, each sub-layer's in order, and the biases'.
 
-    A norm subtracts a mean and divides by a deviation. With that deviation as it was measured on the whole
-    sum, a norm is linear, so it acts on each part by itself; its bias is a separate part.
+    A norm subtracts a mean and divides by a deviation. If this is the deviation of
+    the whole sum, the norm is linear, so it can be applied to each part; its bias is a separate part.
     """
     added: list[Tensor] = []
     sums: dict[LayerNorm, Tensor] = {}

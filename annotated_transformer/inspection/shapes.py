@@ -12,9 +12,9 @@ from annotated_transformer.model.transformer import Transformer
 
 
 class Station(NamedTuple):
-    """A place on the way through the model: which call of which module, and the axes of what it returns.
+    """A step of the forward pass: which call of which module, and the axes of its output.
 
-    The axes are names of `axis_sizes`; the axis of the batch, which stands before them, is left out.
+    The axes are keys of `axis_sizes`; the batch axis, which comes first, is left out.
     """
 
     what: str
@@ -82,14 +82,14 @@ def record_outputs(
     src: Int[Tensor, "batch src_tokens"],
     tgt: Int[Tensor, "batch tgt_tokens"],
 ) -> dict[str, list[Tensor]]:
-    """Return what each module returns in one pass, by its name in `model.named_modules()`, call by call.
+    """Return the output of each call of each module in one pass, by its name in `model.named_modules()`.
 
     The model itself has the name "". Dropout is off.
     """
-    found: dict[str, list[Tensor]] = {}
+    outputs: dict[str, list[Tensor]] = {}
 
     def keep(name: str, output: Tensor) -> None:
-        found.setdefault(name, []).append(output.detach())
+        outputs.setdefault(name, []).append(output.detach())
 
     def watch(name: str, module: nn.Module) -> None:
         hook = module.register_forward_hook(lambda _, args, output: keep(name, output))
@@ -99,4 +99,4 @@ def record_outputs(
         for name, module in model.named_modules():
             watch(name, module)
         model(src, tgt)
-    return found
+    return outputs

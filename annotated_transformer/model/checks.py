@@ -1,8 +1,8 @@
-"""Every check of the model's arguments, with its message, so that the formulas stand alone.
+"""Every check of the model's arguments, with its message, to keep them out of the formulas.
 
 `@refuses(unequal_widths)` above a function runs that check before the function. A check receives
-those of the function's arguments that it names. Programs that are traced (`torch.export`,
-`torch.compile`) have shapes but no values, so checks of values do not run in them.
+those of the function's arguments that it names. In a traced program (`torch.export`,
+`torch.compile`), tensors have shapes but no values, so checks of values are skipped.
 """
 
 import functools
@@ -35,7 +35,7 @@ def refuses(
         def checked(*inputs: P.args, **options: P.kwargs) -> T:
             given = defaults | dict(zip(parameters, inputs, strict=False)) | options
             for check, names in named:
-                if given.keys() >= set(names):  # else Python names what is missing
+                if given.keys() >= set(names):  # otherwise Python names what is missing
                     check(*(given[name] for name in names))
             return function(*inputs, **options)
 
@@ -120,7 +120,7 @@ def flat_kernel(width: float) -> None:
 def uneven_heads(
     d_model: int, num_heads: int, d_k: int | None, d_v: int | None
 ) -> None:
-    """Raise ValueError if heads have no width: it is given, or d_model / num_heads."""
+    """Raise ValueError if there is no head, or its width is not given and not a whole number."""
     if num_heads < 1 or (None in (d_k, d_v) and d_model % num_heads != 0):
         choices = [h for h in range(1, d_model + 1) if d_model % h == 0]
         raise ValueError(

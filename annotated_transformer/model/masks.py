@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-# For all sentences and heads, or with axes that broadcast to these; never three axes.
+# One mask for all sentences and heads, or axes that broadcast to them; never three axes.
 Mask = Bool[Tensor, "_queries _keys"] | Bool[Tensor, "_batch _heads _queries _keys"]
 
 

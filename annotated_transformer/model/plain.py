@@ -1,6 +1,6 @@
-"""Is this model plain? Code asks that computes a module's result without calling it, or saves no code.
+"""Whether a model is plain: only then may code skip a module's `forward`, or save only the weights.
 
-A replacement, a module or a method, that has the attribute `same_in_evaluation` counts as plain.
+A replaced module or method with the attribute `same_in_evaluation` counts as plain.
 """
 
 from collections.abc import Iterator
@@ -11,20 +11,19 @@ from torch import Tensor, nn
 
 
 def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
-    """Return, in words, what would be lost if a plain `kind` did the work of `module`.
+    """Describe what would be lost if a plain `kind` did the work of `module`.
 
-    A subclass may override other methods than `methods`. Without `methods`, those count that the
-    instance overrides.
+    Only overrides of `methods` count or, without `methods`, those on the instance itself.
     """
-    found = [f"overrides {method}" for method in overridden(module, kind, *methods)]
+    lost = [f"overrides {method}" for method in overridden(module, kind, *methods)]
     hooks = "forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"
-    return found + ["has hooks"] * any(getattr(module, f"_{name}") for name in hooks)
+    return lost + ["has hooks"] * any(getattr(module, f"_{name}") for name in hooks)
 
 
 def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
     """Return the names of the methods of `kind` that a subclass or the instance `module` overrides.
 
-    Without `methods`, return the names of all that the instance overrides.
+    Without `methods`, return all that are overridden on the instance itself.
     """
     own = {
         name
@@ -44,27 +43,27 @@ def differences(model: nn.Module, plain: nn.Module) -> Iterator[tuple[str, str]]
 
     Hooks and the probability of dropout are not compared.
     """
-    ours, theirs = (
-        dict(each.named_modules(remove_duplicate=False)) for each in (model, plain)
+    modules, plain_modules = (
+        dict(root.named_modules(remove_duplicate=False)) for root in (model, plain)
     )
-    for name in dict.fromkeys(chain(theirs, ours)):
-        if difference := _difference(ours.get(name), theirs.get(name)):
+    for name in dict.fromkeys(chain(plain_modules, modules)):
+        if difference := _difference(modules.get(name), plain_modules.get(name)):
             yield name, difference
 
 
-def _difference(ours: nn.Module | None, plain: nn.Module | None) -> str:
-    if ours is None:
+def _difference(module: nn.Module | None, plain: nn.Module | None) -> str:
+    if module is None:
         return "is missing"
-    if getattr(ours, "same_in_evaluation", False):
+    if getattr(module, "same_in_evaluation", False):
         return ""
-    if type(ours) is not type(plain):
-        return f"is {_kind(ours)}" + (f" and not {_kind(plain)}" if plain else "")
-    for method in overridden(ours, type(ours)):
+    if type(module) is not type(plain):
+        return f"is {_kind(module)}" + (f" and not {_kind(plain)}" if plain else "")
+    for method in overridden(module, type(module)):
         return f"overrides {method}"
-    found, needed = _settings(ours), _settings(plain)
-    for name in dict.fromkeys(chain(needed, found)):
-        if not _equal(found.get(name), needed.get(name)):
-            shown, wanted = _show(found.get(name)), _show(needed.get(name))
+    actual, needed = _settings(module), _settings(plain)
+    for name in dict.fromkeys(chain(needed, actual)):
+        if not _equal(actual.get(name), needed.get(name)):
+            shown, wanted = _show(actual.get(name)), _show(needed.get(name))
             if shown == wanted:
                 return f"has another {name}"
             return f"has {name}={shown} and not {wanted}"
@@ -85,7 +84,7 @@ def _settings(module: nn.Module) -> dict[str, object]:
             name: value
             for name, value in vars(module).items()
             if isinstance(value, bool | int | float | str)
-            and name not in ("training", "p")  # without effect in evaluation
+            and name not in ("training", "p")  # no effect in evaluation mode
         },
     }
 

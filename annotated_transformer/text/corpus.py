@@ -219,8 +219,8 @@ def _own_files(folder: Path, source: str, target: str) -> _Reading:
     if not has_only_train(folder, source=source, target=target):
         return _parallel_files(folder, source, target)
     one, other = sorted((source, target))  # the splits of both directions are the same
-    found = _parallel_files(folder, one, other)
-    pairs = found.splits["train"]
+    reading = _parallel_files(folder, one, other)
+    pairs = reading.splits["train"]
     try:
         splits = split_by_sentence(pairs, share=min(OWN_SHARE, OWN_PAIRS / max(len(pairs), 1)))
         note = (
@@ -230,11 +230,11 @@ def _own_files(folder: Path, source: str, target: str) -> _Reading:
     except ValueError:  # an empty split
         splits = {"train": pairs}
         note = "There are only train files, with too few different sentences to split off val and test."
-    files = found.files
+    files = reading.files
     if one != source:
         splits = {split: [(tgt, src) for src, tgt in pairs] for split, pairs in splits.items()}
         files = tuple((target_file, source_file) for source_file, target_file in files)
-    return _Reading(splits, found.skipped, note, files)
+    return _Reading(splits, reading.skipped, note, files)
 
 
 def _split_files(folder: Path, *languages: str) -> list[Path]:
@@ -260,7 +260,7 @@ def _find(folder: Path, *names: str, way_out: str = "") -> Path:
         if (folder / name).is_file():
             return folder / name
     for name in names:
-        if os.path.lexists(folder / name):  # a folder, a FIFO, or a link that leads to no file
+        if os.path.lexists(folder / name):  # a folder, a FIFO, or a broken link
             raise FileNotFoundError(f"{folder / name} is not a regular file; replace it by a text file")
     if not folder.is_dir():
         raise FileNotFoundError(

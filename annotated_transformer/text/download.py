@@ -123,6 +123,6 @@ def _save(blocks: Iterator[bytes], part: Path, begun: int, length: int | None) -
 
 def _refuse_other(path: Path, sha256: str, way_out: str) -> None:
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != sha256:
-        raise ValueError(f"{path} has the SHA-256 {found} instead of {sha256}; {way_out}")
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != sha256:
+        raise ValueError(f"{path} has the SHA-256 {digest} instead of {sha256}; {way_out}")

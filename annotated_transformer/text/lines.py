@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
-REPORTED = 10  # bad lines that a message lists; of the others, it gives the number
+REPORTED = 10  # bad lines that a message lists; the others are only counted
 CONVERT = "convert the text to UTF-8"
 
 
@@ -56,9 +56,9 @@ def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
 
 def list_problems(problems: Iterable[str], way_out: str) -> str:
     """Return a message with one problem per line, at most `REPORTED`, and then the way out."""
-    found = list(problems)
-    more = len(found) - REPORTED
-    listed = found[:REPORTED] + ([f"and {more} more"] if more > 0 else [])
+    lines = list(problems)
+    more = len(lines) - REPORTED
+    listed = lines[:REPORTED] + ([f"and {more} more"] if more > 0 else [])
     return "\n".join(listed) + f"; {way_out}"
 
 

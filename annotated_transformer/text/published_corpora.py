@@ -51,7 +51,7 @@ ef4f4844037d4c5dea75c9a8ed5fd78905967a26f67c255e230cc9780032654d  test_2018_flic
 """,
     terms="""\
 Multi30K, https://github.com/multi30k/dataset
-Terms: no licence is stated for the text. Its README speaks of the images: "They are
+Terms: no license is stated for the text. Its README speaks of the images: "They are
 solely provided for researchers and educators who wish to use the dataset for non-commercial
 research and/or educational purposes." Our reading: use the text so, too; do not pass it on.
 Please cite: Elliott, Frank, Sima'an, Specia: Multi30K: Multilingual English-German Image
@@ -70,7 +70,7 @@ b7688f84f99fa33c17397c14d8bd9cef1fdeb2ee0bf50074767023aee8926e28  deu-eng.zip
 """,
     terms="""\
 Attribution: www.manythings.org/anki and tatoeba.org
-Licence: CC BY 2.0, https://creativecommons.org/licenses/by/2.0
+License: CC BY 2.0, https://creativecommons.org/licenses/by/2.0
 Changed: white space and quotation marks were normalized, unsuitable pairs left out, the rest split in three.
 If you share a copy or a part of it, keep this attribution and say that it was changed.""",
 )
@@ -106,9 +106,9 @@ def refuse_other_files(name: str, paths: Iterable[Path]) -> None:
     for path in paths:
         if not path.is_file():  # a folder or a FIFO: `read_pairs` refuses it
             continue
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if found != SOURCES[name].files.get(path.name):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if digest != SOURCES[name].files.get(path.name):
             raise ValueError(
-                f"{path} is not a file of the published corpus {name} (its SHA-256 is {found}); "
+                f"{path} is not a file of the published corpus {name} (its SHA-256 is {digest}); "
                 f"download {name} again, or choose the corpus files for your own sentences"
             )

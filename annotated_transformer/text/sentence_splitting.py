@@ -13,5 +13,5 @@ def split_sentences(text: str, language: str) -> list[str]:
         sentences = [sentence.strip() for sentence in segment(language.lower(), text)]
     except UnicodeEncodeError:  # half of a surrogate pair
         return [text]
-    found = [sentence for sentence in sentences if sentence]
-    return found if len(found) > 1 else [text]
+    nonblank = [sentence for sentence in sentences if sentence]
+    return nonblank if len(nonblank) > 1 else [text]

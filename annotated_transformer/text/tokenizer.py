@@ -206,8 +206,8 @@ class Tokenizer:
     def _refuse_unknown(self, ids: list[int]) -> None:
         kinds = {type(id_).__name__ for id_ in ids} - {"int"} if isinstance(ids, list) else set()
         if kinds or not isinstance(ids, list):
-            found = f"list of {kinds.pop()}" if kinds else type(ids).__name__
-            raise TypeError(f"ids are of type {found}, not a list of int; give tensor.tolist()")
+            actual = f"list of {kinds.pop()}" if kinds else type(ids).__name__
+            raise TypeError(f"ids are of type {actual}, not a list of int; give tensor.tolist()")
         if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
             raise ValueError(
                 f"ids {min(ids)} to {max(ids)} do not fit a vocabulary of {self.vocab_size}, 0 to "

@@ -33,7 +33,7 @@ class Recipe:
 
     Attributes:
         shape: The shape of the model. The tokenizer is trained for this `vocab_size`; if the corpus yields
-            fewer tokens, the model's vocabulary is as small.
+            fewer tokens, so does the model's vocabulary.
         training: Length, batch size, learning rate and precision.
         bpe_dropout: Probability of leaving out a merge of the tokenizer, drawn anew in each epoch: p of
             `BPEDropout`.
@@ -157,12 +157,12 @@ def _start_model(
     return model, tokenizer
 
 
-def _refuse_another_shape(start: Path, found: TransformerConfig, asked: TransformerConfig) -> None:
+def _refuse_another_shape(start: Path, loaded: TransformerConfig, asked: TransformerConfig) -> None:
     differing = [
-        f"{field.name}={getattr(found, field.name)!r}, not {getattr(asked, field.name)!r}"
-        for field in dataclasses.fields(found)
+        f"{field.name}={getattr(loaded, field.name)!r}, not {getattr(asked, field.name)!r}"
+        for field in dataclasses.fields(loaded)
         if field.name not in ("vocab_size", "dropout")
-        and getattr(found, field.name) != getattr(asked, field.name)
+        and getattr(loaded, field.name) != getattr(asked, field.name)
     ]
     if differing:
         raise ValueError(
@@ -211,14 +211,14 @@ def _training_pairs(
 def _identity(
     recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer, start: Transformer | None
 ) -> dict[str, object]:
-    """Return what two sessions of one run must have in common, besides what `train` adds."""
-    found: dict[str, object] = {
+    """Return what the sessions of one run must have in common, besides what `train` adds."""
+    identity: dict[str, object] = {
         "corpus": fingerprint(corpus.splits["train"]),
         "tokenizer": fingerprint(tokenizer.to_json()),
         "bidirectional": recipe.bidirectional,
     }
     if recipe.compiled:
-        found["compile"] = "yes"  # it draws other dropout masks
+        identity["compile"] = "yes"  # it draws different dropout masks
     if start is not None:
-        found["start"] = digest_tensors(start.state_dict())
-    return found
+        identity["start"] = digest_tensors(start.state_dict())
+    return identity

@@ -55,16 +55,16 @@ class TrainingState:
     def tensors(self) -> dict[str, Tensor]:
         """Return weights, moments and the generators of every rank by name."""
         names = [name for name, _ in self.model.named_parameters()]
-        found = {f"model.{name}": x for name, x in self.model.state_dict().items()}
+        tensors = {f"model.{name}": x for name, x in self.model.state_dict().items()}
         for index, moments in self.optimizer.state_dict()["state"].items():
-            found |= {f"adam.{key}.{names[index]}": x for key, x in moments.items()}
-        found["random.order"] = self.order
+            tensors |= {f"adam.{key}.{names[index]}": x for key, x in moments.items()}
+        tensors["random.order"] = self.order
         for rank, generator in enumerate(self.group.all_gather(torch.get_rng_state())):
-            found[f"random.cpu.{rank}"] = generator
+            tensors[f"random.cpu.{rank}"] = generator
         if torch.cuda.is_available():
             for rank, generator in enumerate(self.group.all_gather(torch.cuda.get_rng_state())):
-                found[f"random.cuda.{rank}"] = generator
-        return {name: tensor.cpu().contiguous() for name, tensor in found.items()}
+                tensors[f"random.cuda.{rank}"] = generator
+        return {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
         model = {name: tensors[f"model.{name}"] for name in self.model.state_dict()}

@@ -58,10 +58,10 @@ def named(chapter: Chapter) -> Iterator[str]:
 
 def checks(chapter: Chapter) -> Iterator[str]:
     """Look for asserts that are visible, cannot fail, or have been deleted."""
-    found = 0
+    count = 0
     for part in _own(chapter):
         here = list(asserts(part.text))
-        found += len(here)
+        count += len(here)
         for line in here if part.visible else []:
             yield f"a visible assert: {line[:60]}; make it a claim, or move it to a # checks cell"
         for line in here:
@@ -70,8 +70,8 @@ def checks(chapter: Chapter) -> Iterator[str]:
         if part.checks and not here:
             yield f"a cell of checks without an assert: {part.text.strip().splitlines()[-1]}"
     said = chapter.header.get("checks", 0)
-    if said != found:
-        yield f"the front matter says checks: {said}, and there are {found}; which were added or deleted?"
+    if said != count:
+        yield f"the front matter says checks: {said}, and there are {count}; which were added or deleted?"
 
 
 def asserts(code: str) -> Iterator[str]:
@@ -84,12 +84,12 @@ def asserts(code: str) -> Iterator[str]:
 
 def shown(cells: list[dict[str, Any]]) -> Counter[str]:
     """Count how often each claim is displayed in an executed notebook."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for cell in cells:
         for output in cell.get("outputs", []):
             texts = output.get("data", {}).get("text/markdown", "")
-            found.update(re.findall(r'class="at-claim" id="claim-([\w-]+)"', "".join(texts)))
-    return found
+            counts.update(re.findall(r'class="at-claim" id="claim-([\w-]+)"', "".join(texts)))
+    return counts
 
 
 def _own(chapter: Chapter) -> list[Part]:

@@ -87,14 +87,14 @@ def numbers(chapter: Chapter, cells: list[dict[str, Any]]) -> Iterator[Typed]:
         quoted = table and bool(QUOTED.search(above))
         above = above if table and not quoted else paragraph.text if not table else above
         typed = {Decimal(n) for said in TYPED.findall(paragraph.text) for n in re.findall(r"\d+\.?\d*", said)}
-        text = PLACE.sub(lambda found: " " * len(found[0]), blank(paragraph.text, math=False))
+        text = PLACE.sub(lambda match: " " * len(match[0]), blank(paragraph.text, math=False))
         for sentence, start in sentences(text):
             source = paragraph.text[start : start + len(sentence)]
-            for found in NUMBER.finditer(sentence):
-                line = paragraph.line + text.count("\n", 0, start + found.start())
+            for match in NUMBER.finditer(sentence):
+                line = paragraph.line + text.count("\n", 0, start + match.start())
                 quote = quoted or bool(QUOTED.search(paragraph.text if table else source))
-                why = _why(found[0], known, quoted=quote, typed=typed)
-                yield Typed(found[0], line, " ".join(source.split()), why)
+                why = _why(match[0], known, quoted=quote, typed=typed)
+                yield Typed(match[0], line, " ".join(source.split()), why)
     yield from _in_words(chapter, known)
 
 
@@ -104,18 +104,18 @@ def ungrouped(chapter: Chapter) -> list[str]:
     texts += _words(chapter, "say", "claim")
     texts += [(str(meaning), 1) for meaning in chapter.header.get("terms", {}).values()]
     return [
-        f"line {line + text.count(chr(10), 0, found.start())}: {found[0]} has no commas"
+        f"line {line + text.count(chr(10), 0, match.start())}: {match[0]} has no commas"
         for text, line in texts
-        for found in UNGROUPED.finditer(ID.sub(lambda number: " " * len(number[0]), blank(text, math=True)))
+        for match in UNGROUPED.finditer(ID.sub(lambda number: " " * len(number[0]), blank(text, math=True)))
     ]
 
 
 def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Typed]:
     """Return the numbers typed into figures' words and the arguments of `say`."""
     for text, line in _words(chapter, "say"):
-        for found in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
-            why = _why(found[0], known, quoted=bool(QUOTED.search(text)), typed=set())
-            yield Typed(found[0], line, " ".join(text.split()), why)
+        for match in NUMBER.finditer(PLACE.sub("", blank(text, math=False))):
+            why = _why(match[0], known, quoted=bool(QUOTED.search(text)), typed=set())
+            yield Typed(match[0], line, " ".join(text.split()), why)
 
 
 def _words(chapter: Chapter, *calls: str) -> Iterator[tuple[str, int]]:
@@ -152,7 +152,7 @@ def _rounds(other: Decimal, value: Decimal) -> bool:
 
 def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
     """Return the numbers in a notebook's outputs; for figures, only those that code has computed."""
-    found: set[Decimal] = set()
+    values: set[Decimal] = set()
     for cell in cells:
         for output in cell.get("outputs", []):
             data = output.get("data", {})
@@ -161,8 +161,8 @@ def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
             if "text/html" in data:
                 for words in _literals(parse("".join(cell["source"]))):
                     text = text.replace(words, " ") if re.search(r"\d", words) else text
-            found |= {Decimal(number.replace(",", "")) for number in DATA.findall(text)}
-    return found
+            values |= {Decimal(number.replace(",", "")) for number in DATA.findall(text)}
+    return values
 
 
 def in_code(chapter: Chapter) -> set[Decimal]:

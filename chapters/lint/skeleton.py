@@ -98,8 +98,8 @@ def links(chapter: Chapter) -> Iterator[str]:
     """Look for links that insert a chapter's whole title into a sentence."""
     for line in chapter.prose.splitlines():
         if not line.startswith(("|", "Next: ")):
-            for found in re.findall(r"\{doc\}`(\d\w+)`", line):
-                yield f"a link without its own text: write {{doc}}`chapter {int(found[:2])} <{found}>`"
+            for name in re.findall(r"\{doc\}`(\d\w+)`", line):
+                yield f"a link without its own text: write {{doc}}`chapter {int(name[:2])} <{name}>`"
 
 
 def figures(chapter: Chapter) -> Iterator[str]:
@@ -108,15 +108,15 @@ def figures(chapter: Chapter) -> Iterator[str]:
     ways = r"plt\.\w+|pyplot|\bImage\(|\bHTML\(|!\[[^\]]*\]\(|<img|\.savefig"
     for way in re.findall(ways, f"{chapter.prose}\n{code}"):
         yield f"{way} bypasses show_figure and show_slider"
-    found = list(numbers(chapter))
-    letter = found[0].partition(".")[0] if found else ""
+    numbered = list(numbers(chapter))
+    letter = numbered[0].partition(".")[0] if numbered else ""
     before = letter if chapter.number is None else str(chapter.number)
-    wanted = [f"{before}.{place}" for place in range(1, len(found) + 1)]
-    if found != wanted:
-        yield f"figures are numbered {', '.join(found)}; in reading order they are {', '.join(wanted)}"
+    wanted = [f"{before}.{place}" for place in range(1, len(numbered) + 1)]
+    if numbered != wanted:
+        yield f"figures are numbered {', '.join(numbered)}; in reading order they are {', '.join(wanted)}"
     for words, anchor in re.findall(r"\[([^\]]*)\]\(#figure-([\w-]+)\)", chapter.prose):
         number = anchor.replace("-", ".")
-        if number not in found:
+        if number not in numbered:
             yield f"there is no figure {number}, but {words!r} links to it"
         elif re.search(r"\d", words) and number not in words:
             yield f"{words!r} links to figure {number}"
@@ -145,8 +145,8 @@ def exercises(chapter: Chapter) -> Iterator[str]:
     """Check the number, kinds, and stars of the exercises."""
     kinds = []
     block = r"\{exercise(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
-    found = re.findall(block, chapter.prose)
-    for title, options in found:
+    directives = re.findall(block, chapter.prose)
+    for title, options in directives:
         label = re.search(r"^:label: (ex-\S+)", options, re.MULTILINE)
         name = label[1] if label else title.strip() or "an exercise"
         kind = re.search(r"^:class: (\w+) stars-([123])$", options, re.MULTILINE)
@@ -158,29 +158,29 @@ def exercises(chapter: Chapter) -> Iterator[str]:
             yield f"{name}: no class such as `implement stars-2`, one of {', '.join(sorted(KINDS))}"
         else:
             kinds.append(kind[1])
-    if len(found) not in EXERCISES:
-        yield f"{len(found)} exercises, not {EXERCISES[0]} to {EXERCISES[-1]}"
+    if len(directives) not in EXERCISES:
+        yield f"{len(directives)} exercises, not {EXERCISES[0]} to {EXERCISES[-1]}"
     if missing := NEEDED_KINDS - set(kinds):
         yield f"no exercise of the kind {', '.join(sorted(missing))}"
 
 
 def terms(chapter: Chapter) -> Iterator[str]:
     """Check the terms that the chapter introduces."""
-    found = chapter.header.get("terms")
-    if not isinstance(found, dict) or not found:
+    introduced = chapter.header.get("terms")
+    if not isinstance(introduced, dict) or not introduced:
         yield "the front matter has no terms: a mapping of each new term to one sentence"
         return
-    for term, meaning in found.items():
+    for term, meaning in introduced.items():
         if not isinstance(meaning, str) or len(meaning.split()) < 4 or not meaning.rstrip().endswith("."):
             yield f"terms: {term} is not explained by a sentence"
 
 
 def _by_section(chapter: Chapter, *, code: bool) -> dict[str, str]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for part in chapter.parts:
         if part.code is code:
-            found[part.section] = found.get(part.section, "") + part.text + "\n"
-    return found
+            texts[part.section] = texts.get(part.section, "") + part.text + "\n"
+    return texts
 
 
 def _calls(code: str) -> list[ast.Call]:

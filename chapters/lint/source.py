@@ -98,8 +98,8 @@ def parse(code: str) -> ast.Module:
 def blank(text: str, *, math: bool) -> str:
     """Replace everything but prose with spaces, also formulas if `math`; the length stays the same."""
 
-    def spaces(found: re.Match[str]) -> str:
-        return re.sub(r"[^\n]", " ", found[0])
+    def spaces(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", match[0])
 
     text = NOT_PROSE.sub(spaces, text)
     return MATH.sub(spaces, text) if math else text
@@ -117,8 +117,8 @@ def sentences(text: str) -> Iterator[tuple[str, int]]:
 def _parts(text: str, cells: list[Any]) -> Iterator[Part]:
     section, place = "", text.find("\n---", 3) + 4
     for cell in cells:
-        found = text.find(cell.source, place)
-        place = found if found >= 0 else place
+        start = text.find(cell.source, place)
+        place = start if start >= 0 else place
         line, tags = text.count("\n", 0, place) + 1, frozenset(cell.metadata.get("tags", []))
         if cell.cell_type == "code":
             yield Part(section, cell.source, line, True, tags)

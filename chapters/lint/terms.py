@@ -38,17 +38,17 @@ class Home(NamedTuple):
 
 def homes(chapters: Path) -> dict[str, Home]:
     """Return which chapter introduces each term of the book, by planned.yml and the front matter."""
-    found: dict[str, Home] = {}
+    by_term: dict[str, Home] = {}
     for entry in yaml.safe_load((chapters / "planned.yml").read_text("utf-8")):
         stem = entry.get("file", "").rpartition("/")[2]
         terms = entry.get("terms", [])
         if stem:
             terms = read_file(chapters / "src" / f"{stem}.md").header.get("terms") or {}
         for term in terms:
-            first = found.setdefault(key(term), Home(entry["number"], stem))
+            first = by_term.setdefault(key(term), Home(entry["number"], stem))
             if first.number != entry["number"]:
                 raise ValueError(f"chapters {first.number} and {entry['number']} both introduce {term!r}")
-    return found
+    return by_term
 
 
 def key(term: str) -> str:
@@ -97,15 +97,15 @@ def uses(chapter: Chapter, homes: dict[str, Home]) -> Iterator[Use]:
         text = paragraph.text
         italic = [s.span() for s in ITALIC.finditer(text) if len(s[0].split()) <= LONGEST_ITALIC]
         named = {key(term) for comment in AHEAD.findall(text) for term in comment.split(",")}
-        for found in finder.finditer(blank(text, math=True)):
-            term = next((term for term, name in names.items() if name.fullmatch(found[0])), None)
+        for match in finder.finditer(blank(text, math=True)):
+            term = next((term for term, name in names.items() if name.fullmatch(match[0])), None)
             if term is None or term in seen:
                 continue
             seen.add(term)
             home = later[term]
-            marked = any(start <= found.start() and found.end() <= end for start, end in italic)
+            marked = any(start <= match.start() and match.end() <= end for start, end in italic)
             marked = marked or term in named or bool(home.stem and home.stem in text)
-            line = paragraph.line + text.count("\n", 0, found.start())
+            line = paragraph.line + text.count("\n", 0, match.start())
             yield Use(term, home, line, " ".join(text.split()), marked)
 
 

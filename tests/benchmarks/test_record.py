@@ -44,7 +44,7 @@ def test_law_the_code_is_described_by_its_commit_and_whether_it_is_dirty(project
     (project / "benchmarks" / "results").mkdir(parents=True)
     (project / "benchmarks" / "results" / "train.json").write_text("{}", encoding="utf-8")
     (project / "benchmarks" / "README.md").write_text("", encoding="utf-8")
-    assert describe_code() == {"commit": asked.stdout.strip(), "dirty": False}  # results are no code
+    assert describe_code() == {"commit": asked.stdout.strip(), "dirty": False}  # results are not code
     (project / "new.py").write_text("", encoding="utf-8")
     assert not describe_code()["dirty"]  # as of the first call: a long run has read its files by now
     describe_code.cache_clear()

@@ -24,8 +24,8 @@ def test_law_the_prediction_is_the_mean_over_the_words_of_a_linear_map(draw, ran
 
 def test_law_padding_has_no_influence_not_even_nan(draw):
     z = draw(BATCH, TOKENS, D_MODEL)
-    spoilt = z.masked_fill(~IS_WORD[..., None], torch.nan)
-    torch.testing.assert_close(mean_pool(spoilt, IS_WORD), mean_pool(z, IS_WORD), **EXACT)
+    corrupted = z.masked_fill(~IS_WORD[..., None], torch.nan)
+    torch.testing.assert_close(mean_pool(corrupted, IS_WORD), mean_pool(z, IS_WORD), **EXACT)
     assert (mean_pool(z, IS_WORD)[1] - z[1].mean(dim=0)).abs().max() > 0.1
 
 

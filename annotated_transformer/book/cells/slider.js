@@ -12,7 +12,7 @@ document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure)
   input.setAttribute("list", list.id);
   input.setAttribute("aria-label", name); // the label around it belongs to the output, its first labelable element
   const output = document.createElement("output");
-  output.setAttribute("aria-hidden", "true"); // the slider itself says its value
+  output.setAttribute("aria-hidden", "true"); // the slider itself announces its value
   const play = make("button", { type: "button", className: "at-play", textContent: "▶" });
   play.setAttribute("aria-label", `Play: ${name}`);
   const label = document.createElement("label");

@@ -58,10 +58,10 @@ def check_softmax(answer: Callable[[list[float]], list[float]]) -> str:
         [-1000.0, 5.0],
         [1000.0, 0.0, 0.0, 0.0],
     ):
-        found = answer(list(scores))
-        expect(isinstance(found, list), f"the result for {scores} is a {type(found).__name__}, not a list.")
+        result = answer(list(scores))
+        expect(isinstance(result, list), f"the result for {scores} is a {type(result).__name__}, not a list.")
         wanted = torch.tensor(scores, dtype=torch.float64).softmax(0)
-        expect_close(torch.tensor(found), wanted, what=f"the result for {scores}")
+        expect_close(torch.tensor(result), wanted, what=f"the result for {scores}")
     return "subtracting the largest score leaves each weight as it is, and no exponential overflows."
 
 
@@ -89,12 +89,12 @@ def _expect_attention(answer: Attention, what: str) -> None:
         )
         wanted = F.scaled_dot_product_attention(query, key, value)
         sizes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
-        found = answer(query.clone(), key.clone(), value.clone())
-        expect_close(found, wanted, what=f"{what} for {sizes}")
+        result = answer(query.clone(), key.clone(), value.clone())
+        expect_close(result, wanted, what=f"{what} for {sizes}")
     query, key, value = 1e3 * _random(3, 4), _random(5, 4, seed=1), _random(5, 6, seed=2)
-    found = answer(query, key, value)
-    expect(bool(torch.as_tensor(found).isfinite().all()), "scores in the thousands give NaN or infinity.")
-    expect_close(found, F.scaled_dot_product_attention(query, key, value), what=f"{what} for large scores")
+    result = answer(query, key, value)
+    expect(bool(torch.as_tensor(result).isfinite().all()), "scores in the thousands give NaN or infinity.")
+    expect_close(result, F.scaled_dot_product_attention(query, key, value), what=f"{what} for large scores")
 
 
 @judge
@@ -130,8 +130,8 @@ def check_temperature(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor])
         query, key = _random(2, 3, width), _random(2, 5, width, seed=1)
         scores = query @ key.mT / math.sqrt(width) / temperature
         wanted = torch.einsum("bqk,bkd->bqd", scores.softmax(dim=-1), value)
-        found = answer(query, key, value, temperature)
-        expect_close(found, wanted, what=f"the output at temperature {temperature:g}")
+        result = answer(query, key, value, temperature)
+        expect_close(result, wanted, what=f"the output at temperature {temperature:g}")
     cold = answer(query, key, value, 1e-5)
     best = (query @ key.mT).argmax(dim=-1, keepdim=True).expand(-1, -1, 6)
     expect_close(

@@ -38,14 +38,14 @@ def _draw(seed: int, *shape: int) -> Tensor:
 def check_rectangle(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes, exercise ex-predict-rectangle."""
     for name, right in SHAPES.items():
-        found = answer.get(name)
+        shape = answer.get(name)
         expect(
-            found is not None and found is not ...,
+            shape is not None and shape is not ...,
             f"{name} is still empty; put a tuple of whole numbers there.",
         )
         expect(
-            isinstance(found, Sequence) and tuple(found) == right,
-            f"the shape of {name} is not {found}. Which axis counts target tokens, and which source tokens?",
+            isinstance(shape, Sequence) and tuple(shape) == right,
+            f"the shape of {name} is not {shape}. Which axis counts target tokens, and which source tokens?",
         )
     return "four rows, one for each target token, and seven columns, one for each source token."
 
@@ -59,9 +59,9 @@ def check_cross_attention(answer: Read) -> str:
         is_word = torch.arange(m) < torch.tensor([[m], [max(1, m - 2)]])
         query, key, value = x @ matrices[0], z @ matrices[1], z @ matrices[2]
         wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=is_word[:, None])
-        found = answer(x, z, *matrices, is_word)
+        result = answer(x, z, *matrices, is_word)
         what = f"the output for {n} target and {m} source tokens"
-        expect_close(found, wanted, what=what, tolerance=1e-9)
+        expect_close(result, wanted, what=what, tolerance=1e-9)
     return "it agrees with PyTorch for more, fewer and as many target as source tokens."
 
 
@@ -74,9 +74,9 @@ def check_read_source(answer: Read) -> str:
         src = (torch.arange(m) < torch.tensor([[m], [m - 2]])).long() * 7
         tgt = (torch.arange(n) < torch.tensor([[n - 1], [n]])).long() * 7
         wanted = attend(x, memory, memory, padding_mask(src, 0))
-        found = answer(attend, x, memory, src, tgt)
+        result = answer(attend, x, memory, src, tgt)
         what = f"the output for {n} target and {m} source tokens"
-        expect_close(found, wanted, what=what, tolerance=1e-9)
+        expect_close(result, wanted, what=what, tolerance=1e-9)
     return "the target asks, the source answers, and the source's padding stays hidden."
 
 
@@ -93,10 +93,10 @@ def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
         for linear in (attend.to_key, attend.to_value)
     ]
     prepared = prepare(attend, memory)
-    found = torch.cat([step(attend, x[:, t : t + 1], prepared, mask) for t in range(4)], dim=1)
+    result = torch.cat([step(attend, x[:, t : t + 1], prepared, mask) for t in range(4)], dim=1)
     for hook in hooks:
         hook.remove()
-    expect_close(found, wanted, what="the output, step by step,", tolerance=1e-9)
+    expect_close(result, wanted, what="the output, step by step,", tolerance=1e-9)
     expect(
         sum(rows) == 14,
         f"over four steps, {sum(rows)} rows passed to_key and to_value; 7 source tokens need 14 in all.",
@@ -116,11 +116,11 @@ def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
                 for t in range(n):
                     pair = prepared or attend.project_memory(memory, memory)
                     attend.attend(attend.project_query(x[:, t : t + 1]), *pair)
-            right, found = counter.get_total_flops() // 2, answer(n, m, d_model, once)  # 2 flops each
+            right, count = counter.get_total_flops() // 2, answer(n, m, d_model, once)  # 2 flops each
             expect(
-                found == right,
+                count == right,
                 f"for n={n}, m={m}, d_model={d_model}, once={once} the layer multiplies {right:,} times, "
-                f"not {found:,}.",
+                f"not {count:,}.",
             )
     return "the formula agrees with a count of the multiplications."
 
@@ -141,6 +141,6 @@ def check_two_sources(answer: Read) -> str:
     total = sum(part.sum(dim=-1, keepdim=True) for part in raised)
     mixed = (raised[0] @ v1 + raised[1] @ v2) / total
     wanted = attend.to_output(mixed.transpose(1, 2).flatten(2))
-    found = answer(attend, x, first, second, *masks)
-    expect_close(found, wanted, what="the output", tolerance=1e-9)
+    result = answer(attend, x, first, second, *masks)
+    expect_close(result, wanted, what="the output", tolerance=1e-9)
     return "one softmax divides the attention among both sources."

@@ -20,9 +20,11 @@ SHIFTED = {
 def check_shifted(answer: Mapping[str, object]) -> str:
     """Judge the inputs, labels and number of labels in the loss, exercise ex-predict-shift."""
     for name, wanted in SHIFTED.items():
-        found = answer.get(name, ...)
-        expect(found is not ..., f"{name!r} is still empty.")
-        expect(found == wanted, f"{name!r} is not {found}. Write each slot's input below its label.")
+        prediction = answer.get(name, ...)
+        expect(prediction is not ..., f"{name!r} is still empty.")
+        expect(
+            prediction == wanted, f"{name!r} is not {prediction}. Write each slot's input below its label."
+        )
     return "each label is the input of the next slot, and padding is not counted."
 
 
@@ -57,7 +59,7 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
 
 
 def _table(calls: list[Tensor]) -> Decode:
-    """Return a decoder whose next word depends on the sum of all words so far; it ends from 20 on."""
+    """Return a decoder whose next word depends on the sum of all words so far; from 20 on, it is EOS."""
 
     def decode(ids: Tensor) -> Tensor:
         calls.append(ids.clone())
@@ -79,12 +81,12 @@ def check_write(answer: Callable[[Decode, int], Sequence[int]]) -> str:
         total += wanted[-1]
     for limit, right in ((20, [*wanted, EOS]), (2, wanted[:2])):
         calls.clear()
-        found = [int(token) for token in answer(decode, limit)]
+        written = [int(token) for token in answer(decode, limit)]
         expect(bool(calls), "the decoder was not called.")
         expect(
             calls[0].tolist() == [[BOS]], f"the first input is {calls[0].tolist()}, it should be [[{BOS}]]."
         )
-        expect(found == right, f"with limit {limit} you wrote {found}, it should be {right}.")
+        expect(written == right, f"with limit {limit} you wrote {written}, it should be {right}.")
         expect(len(calls) == len(right), f"the decoder ran {len(calls)} times for {len(right)} words.")
     return "each step reads all words so far, and writing ends with </s> or at the limit."
 
@@ -123,9 +125,9 @@ def check_allowed(answer: Callable[[int, bool], int]) -> str:
         for whole in (True, False):
             lengths = [n] if whole else range(1, n + 1)
             right = sum(i >= j for length in lengths for i in range(length) for j in range(length))
-            found = answer(n, whole)
+            count = answer(n, whole)
             how = "in one pass" if whole else "step by step"
-            expect(found == right, f"for n={n} {how} there are {right:,} pairs, not {found:,}.")
+            expect(count == right, f"for n={n} {how} there are {right:,} pairs, not {count:,}.")
     return "one pass needs about n/3 times fewer."
 
 

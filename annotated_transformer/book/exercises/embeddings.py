@@ -34,14 +34,14 @@ def check_gradient_rows(answer: Mapping[str, Any]) -> str:
     """Judge the predicted numbers of rows, exercise ex-predict-rows."""
     right = _moved_rows()
     for name in MATRICES:
-        found = answer.get(name)
+        prediction = answer.get(name)
         expect(
-            found is not None and found is not ...,
+            prediction is not None and prediction is not ...,
             f"{name} is still empty; put a whole number there.",
         )
         expect(
-            found == right[name],
-            f"{found} is not the number of rows with a gradient in the {name} matrix. "
+            prediction == right[name],
+            f"{prediction} is not the number of rows with a gradient in the {name} matrix. "
             "Which tokens are read from it, and which get their logits from it?",
         )
     return (
@@ -77,8 +77,8 @@ def check_lookup_gradient(answer: Callable[[Tensor, Tensor, int], Tensor]) -> st
     }.items():
         gradient, table = _draw(len(case), 3, 4), _draw(0, 7, 4).requires_grad_()
         (wanted,) = torch.autograd.grad(table[torch.tensor(ids)], table, gradient)
-        found = answer(torch.tensor(ids), gradient.clone(), 7)
-        expect_close(found, wanted, what=f"the gradient, {case},", tolerance=1e-9)
+        result = answer(torch.tensor(ids), gradient.clone(), 7)
+        expect_close(result, wanted, what=f"the gradient, {case},", tolerance=1e-9)
     return "it agrees with automatic differentiation, also where a token is read more than once."
 
 
@@ -113,11 +113,11 @@ def check_rms_ratio(answer: Callable[[float, int, bool], float]) -> str:
         for factor in (True, False):
             words = std * _draw(2, 2000, d_model) * (math.sqrt(d_model) if factor else 1)
             right = (words.square().mean() / positions.square().mean()).sqrt().item()
-            found = answer(std, d_model, factor)
+            ratio = answer(std, d_model, factor)
             expect(
-                abs(found / right - 1) < 0.02,
+                abs(ratio / right - 1) < 0.02,
                 f"for std={std:g}, d_model={d_model}, factor={factor}, random draws give {right:.2f}, "
-                f"your formula gives {found:.2f}.",
+                f"your formula gives {ratio:.2f}.",
             )
     return "the formula agrees with randomly drawn words and positions."
 

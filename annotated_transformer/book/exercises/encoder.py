@@ -23,8 +23,8 @@ def check_change(answer: Sequence[Sequence[bool]] | None) -> str:
     expect(answer is not None, "your answer is still empty; put three rows of four in its place.")
     rows = [tuple(map(bool, row)) for row in answer or ()]
     expect([len(row) for row in rows] == [4] * 3, "give three rows of four, one for each stack.")
-    for (name, wanted), found in zip(STACKS.items(), rows, strict=True):
-        for place, (got, right) in enumerate(zip(found, wanted, strict=True)):
+    for (name, wanted), row in zip(STACKS.items(), rows, strict=True):
+        for place, (got, right) in enumerate(zip(row, wanted, strict=True)):
             expect(got == right, f"for {name}, position {place} is wrong. May it attend to word 2?")
     return "words exchange information in attention, as far as the mask allows."
 
@@ -62,8 +62,8 @@ def check_mean_of_words(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     is_word = torch.arange(5) < torch.tensor(lengths)[:, None]
     wanted = torch.stack([z[i, :length].mean(dim=0) for i, length in enumerate(lengths)])
     expect_close(answer(z, is_word), wanted, what="the mean", tolerance=1e-9)
-    spoilt = z.masked_fill(~is_word[..., None], float("nan"))
-    expect_close(answer(spoilt, is_word), wanted, what="the mean with NaN in the padding", tolerance=1e-9)
+    corrupted = z.masked_fill(~is_word[..., None], float("nan"))
+    expect_close(answer(corrupted, is_word), wanted, what="the mean with NaN in the padding", tolerance=1e-9)
     return "padding has no influence, whatever stands there."
 
 
@@ -80,8 +80,8 @@ def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> 
 
         return apply
 
-    found = answer(x, [layer(2.0), layer(3.0), layer(5.0)], mask)
-    expect_close(found, 5 * (3 * (2 * x + 1) + 1) + 1, what="the output of three layers", tolerance=1e-9)
+    result = answer(x, [layer(2.0), layer(3.0), layer(5.0)], mask)
+    expect_close(result, 5 * (3 * (2 * x + 1) + 1) + 1, what="the output of three layers", tolerance=1e-9)
     expect(len(seen) == 3, f"three layers were called {len(seen)} times; call each once.")
     expect(all(given is mask for given in seen), "a layer did not get the mask.")
     return "each layer reads the one below, and each gets the mask."
@@ -98,9 +98,9 @@ def check_count(answer: Callable[[int, int, int, int, int, int], int]) -> str:
         wanted = sum(parameter.numel() for parameter in encoder.parameters())
         split = c.d_model // c.num_heads
         sizes = c.num_layers, c.d_model, c.d_ff, c.num_heads, c.d_k or split, c.d_v or split
-        found = answer(*sizes)
+        count = answer(*sizes)
         names = "N={}, d_model={}, d_ff={}, h={}, d_k={}, d_v={}".format(*sizes)
-        expect(found == wanted, f"for {names} your answer is {found:,}, but there are {wanted:,}.")
+        expect(count == wanted, f"for {names} your answer is {count:,}, but there are {wanted:,}.")
     return "it agrees with three models, one of them the paper's."
 
 
@@ -114,9 +114,9 @@ def check_best_accuracy(answer: Callable[[Sequence[Sequence[str]], Sequence[obje
         ("a, b", ["x", "x"], 1.0),
     )
     for texts, labels, wanted in cases:
-        found = answer([text.split() for text in texts.split(", ")], labels)
+        accuracy = answer([text.split() for text in texts.split(", ")], labels)
         expect(
-            abs(found - wanted) < 1e-9,
-            f"for the texts {texts} with labels {labels} your answer is {found:.4f}, not {wanted:.4f}.",
+            abs(accuracy - wanted) < 1e-9,
+            f"for the texts {texts} with labels {labels} your answer is {accuracy:.4f}, not {wanted:.4f}.",
         )
     return "no classifier of bags does better, and one does as well."

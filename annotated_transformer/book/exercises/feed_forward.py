@@ -27,8 +27,8 @@ def _draw(seed: int) -> Draw:
 def check_identities(answer: Sequence[bool] | None) -> str:
     """Judge which identities are predicted to hold, exercise ex-predict-identities."""
     expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
-    found = [bool(entry) for entry in answer or ()]
-    expect(len(found) == len(IDENTITIES), "give four answers, one for each identity.")
+    predictions = [bool(entry) for entry in answer or ()]
+    expect(len(predictions) == len(IDENTITIES), "give four answers, one for each identity.")
     draw, turned = _draw(0), torch.arange(5).flip(0)
     w1, w2, x, y = draw(4, 9), draw(9, 4), draw(5, 4), draw(5, 4)
 
@@ -41,7 +41,7 @@ def check_identities(answer: Sequence[bool] | None) -> str:
         (network(x + y), network(x) + network(y)),
         (network(x[turned]), network(x)[turned]),
     )
-    for got, (left, right), (name, hint) in zip(found, pairs, IDENTITIES.items(), strict=True):
+    for got, (left, right), (name, hint) in zip(predictions, pairs, IDENTITIES.items(), strict=True):
         expect(got == torch.allclose(left, right), f"your prediction for {name} is wrong: {hint}")
     return "random weights agree with all four predictions."
 
@@ -57,8 +57,8 @@ def check_feed_forward(answer: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor]
         for i in range(d_ff):
             strength = ((x * w1[:, i]).sum(dim=-1, keepdim=True) + b1[i]).clamp(min=0)
             wanted += strength * w2[i]
-        found = answer(x, w1, b1, w2, b2)
-        expect_close(found, wanted, what=f"the output for x of shape {shape}", tolerance=1e-9)
+        result = answer(x, w1, b1, w2, b2)
+        expect_close(result, wanted, what=f"the output for x of shape {shape}", tolerance=1e-9)
     return "it is the sum of its units, for any leading axes."
 
 
@@ -75,13 +75,15 @@ def check_convolutions(answer: Convolutions) -> str:
             x = draw(*shape)
             wanted, moved = (x @ w1.T + b1).relu() @ w2.T + b2, x.clone()
             moved[:, -1] += 1
-            found, then = answer(x, expand, contract), answer(moved, expand, contract)
-            right = tuple(found.shape) == shape
-            expect(right, f"for x of shape {shape} the output has shape {tuple(found.shape)}, not that of x.")
-            apart = torch.allclose(found[:, :-1], then[:, :-1])
+            result, then = answer(x, expand, contract), answer(moved, expand, contract)
+            right = tuple(result.shape) == shape
+            expect(
+                right, f"for x of shape {shape} the output has shape {tuple(result.shape)}, not that of x."
+            )
+            apart = torch.allclose(result[:, :-1], then[:, :-1])
             expect(apart, "another word of the sentence changed, and the first word's output with it.")
-            expect(bool((found < 0).any()), "no output is negative; where does the ReLU belong?")
-            expect_close(found, wanted, what=f"the output for x of shape {shape}", tolerance=1e-9)
+            expect(bool((result < 0).any()), "no output is negative; where does the ReLU belong?")
+            expect_close(result, wanted, what=f"the output for x of shape {shape}", tolerance=1e-9)
     return "each word is by itself, and it agrees with the matrix products."
 
 
@@ -91,10 +93,10 @@ def check_width(answer: Callable[[float, int], float]) -> str:
     for d_model, d_ff, attentions in ((512, 2048, 1), (512, 2048, 2), (6, 9, 3), (5, 5, 1)):
         weights = attentions * 4 * d_model**2 + 2 * d_model * d_ff
         share = 2 * d_model * d_ff / weights
-        found = answer(share, attentions)
+        ratio = answer(share, attentions)
         expect(
-            abs(found - d_ff / d_model) < 1e-9,
-            f"for a share of {share:.4f} with {attentions} attention(s) your answer is {found:.4f}, but a "
+            abs(ratio - d_ff / d_model) < 1e-9,
+            f"for a share of {share:.4f} with {attentions} attention(s) your answer is {ratio:.4f}, but a "
             f"layer with d_model={d_model} and d_ff={d_ff} has this share.",
         )
     return "it agrees with four layers whose weights we counted."
@@ -108,10 +110,10 @@ def check_maximum(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
     shapes = f"{tuple(w1.shape)} and {tuple(w2.shape)}"
     expect(right, f"the weights have shapes {shapes}, they should have (2, d_ff) and (d_ff, 2).")
     for pair in ((2.0, 1.0), (1.0, 2.0), (-1.0, -3.0), (-3.0, -1.0), (2.0, -1.0), (-1.0, 2.0), (-2.0, 0.0)):
-        for found in ((torch.tensor(pair, dtype=torch.float64) @ w1).relu() @ w2).tolist():
+        for output in ((torch.tensor(pair, dtype=torch.float64) @ w1).relu() @ w2).tolist():
             expect(
-                abs(found - max(pair)) < 1e-9,
-                f"for x = ({pair[0]:g}, {pair[1]:g}) an output is {found:.4f}, it should be {max(pair):g}.",
+                abs(output - max(pair)) < 1e-9,
+                f"for x = ({pair[0]:g}, {pair[1]:g}) an output is {output:.4f}, it should be {max(pair):g}.",
             )
     return f"it is the maximum, with {w1.size(1)} hidden units."
 
@@ -128,6 +130,6 @@ def check_largest_value(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tenso
             x = x - x.mean(dim=1, keepdim=True)
             x = x * (math.sqrt(width) / x.norm(dim=1, keepdim=True))
         reached = torch.stack([(gain * x[i] + bias) @ w1[:, i] + b1[i] for i in range(d_ff)])
-        found = answer(w1, b1, gain, bias)
-        expect_close(found, reached, what=f"the largest values for d_model = {width}", tolerance=1e-4)
+        values = answer(w1, b1, gain, bias)
+        expect_close(values, reached, what=f"the largest values for d_model = {width}", tolerance=1e-4)
     return "we looked for the largest values step by step, and found the same."

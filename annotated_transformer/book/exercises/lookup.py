@@ -43,10 +43,13 @@ def _draw(seed: int, *shape: int) -> Tensor:
 def check_answers(answer: Mapping[str, Any]) -> str:
     """Judge the predicted answers of a soft dictionary, exercise ex-predict-width."""
     for case, right in ANSWERS.items():
-        found = answer.get(case)
-        expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number there.")
-        close = abs(float(found or 0.0) - right) < 0.02
-        expect(close, f"for {case!r} the answer is not {found}. {TRAPS[case]}")
+        prediction = answer.get(case)
+        expect(
+            isinstance(prediction, int | float),
+            f"the answer for {case!r} is still empty; put a number there.",
+        )
+        close = abs(float(prediction or 0.0) - right) < 0.02
+        expect(close, f"for {case!r} the answer is not {prediction}. {TRAPS[case]}")
     return "a narrow kernel is a lookup of the nearest key, a wide one the mean of all values."
 
 
@@ -65,12 +68,14 @@ def check_soft_lookup(answer: Lookup) -> str:
         wanted = gaussian_average(q, k, v, width=width).item()
         what = f"for query {query:g}, keys {keys} and width {width:g}"
         try:
-            found = answer(query, list(keys), list(values), width)
+            result = answer(query, list(keys), list(values), width)
         except ZeroDivisionError:
             expect(False, f"{what}, all exponentials round to 0 and so does their sum; see the hint.")
-        expect(isinstance(found, int | float), f"{what}, the answer is {type(found).__name__}, not a number.")
-        close = math.isfinite(found) and abs(found - wanted) < 1e-6
-        expect(close, f"{what}, the answer is {wanted:.4f}, not {found:.4f}.")
+        expect(
+            isinstance(result, int | float), f"{what}, the answer is {type(result).__name__}, not a number."
+        )
+        close = math.isfinite(result) and abs(result - wanted) < 1e-6
+        expect(close, f"{what}, the answer is {wanted:.4f}, not {result:.4f}.")
     return "it agrees with the package, even for a query that is far from all keys."
 
 
@@ -78,15 +83,15 @@ def check_soft_lookup(answer: Lookup) -> str:
 def check_additive(answer: Lookup) -> str:
     """Judge `answer(query, key, value, w_query, w_key, w_score)`, exercise ex-additive."""
     for n, m in ((3, 5), (4, 1), (1, 6)):
-        theirs = AdditiveAttention(7, 2, hidden=11).double().requires_grad_(False)
+        reference = AdditiveAttention(7, 2, hidden=11).double().requires_grad_(False)
         w_query, w_key, w_score = _draw(1, 7, 11), _draw(2, 2, 11), _draw(3, 11)
-        theirs.to_query.weight.copy_(w_query.T)
-        theirs.to_key.weight.copy_(w_key.T)
-        theirs.to_score.weight.copy_(w_score[None])
+        reference.to_query.weight.copy_(w_query.T)
+        reference.to_key.weight.copy_(w_key.T)
+        reference.to_score.weight.copy_(w_score[None])
         query, key, value = _draw(4, 2, n, 7), _draw(5, 2, m, 2), _draw(6, 2, m, 4)
-        found = answer(query, key, value, w_query, w_key, w_score)
+        result = answer(query, key, value, w_query, w_key, w_score)
         what = f"the output for {n} queries and {m} keys"
-        expect_close(found, theirs(query, key, value), what=what, tolerance=1e-9)
+        expect_close(result, reference(query, key, value), what=what, tolerance=1e-9)
     return "it agrees with the package for queries of width 7 and keys of width 2."
 
 
@@ -100,10 +105,10 @@ def check_writer(answer: Lookup) -> str:
     cells = _draw(1, 6, 7, 5)
     for start, length in ((0, 3), (2, 5)):
         wanted = captioner.write(cells, start=start, length=length)
-        found = answer(captioner, cells, start, length)
+        result = answer(captioner, cells, start, length)
         what = f"the caption of {length} words after start {start}"
-        expect(isinstance(found, Tensor), f"{what} should be a tensor of ids, not {type(found).__name__}.")
-        expect_close(found.double(), wanted.double(), what=what, tolerance=0.0)
+        expect(isinstance(result, Tensor), f"{what} should be a tensor of ids, not {type(result).__name__}.")
+        expect_close(result.double(), wanted.double(), what=what, tolerance=0.0)
     return "each word becomes the next query."
 
 
@@ -121,9 +126,9 @@ def check_extended(answer: Lookup) -> str:
         expect(
             shapes == ((3, 5), (5, 5)), f"with one more feature, (3, 4) and (5, 4) do not become {shapes}."
         )
-        found = (longer_query @ longer_key.T).softmax(dim=-1)
+        weights = (longer_query @ longer_key.T).softmax(dim=-1)
         wanted = gaussian_average(query, key, value, width=width)
-        expect_close(found, wanted, what=f"the matrix of weights for width {width:g}", tolerance=1e-9)
+        expect_close(weights, wanted, what=f"the matrix of weights for width {width:g}", tolerance=1e-9)
     return "one more feature makes dot products give the weights of the Gaussian kernel."
 
 
@@ -151,13 +156,13 @@ def check_matrices(answer: Lookup) -> str:
         linear.weight.copy_(matrix.T)
     captioner.to_words.bias.zero_()
     cells = scenes.features().to(lookup.to_query.weight.dtype)
-    found, wanted = captioner.write(cells, start=START, length=3), scenes.captions()
-    wrong = (found != wanted).any(dim=1).nonzero().flatten().tolist()
+    captions, wanted = captioner.write(cells, start=START, length=3), scenes.captions()
+    wrong = (captions != wanted).any(dim=1).nonzero().flatten().tolist()
     if wrong:
         one = wrong[0]
         expect(
             False,
-            f"{len(wrong)} of 300 captions are wrong, such as {caption_text(found[one])!r} "
+            f"{len(wrong)} of 300 captions are wrong, such as {caption_text(captions[one])!r} "
             f"instead of {caption_text(wanted[one])!r}.",
         )
     return "300 captions are right, and nothing was trained."

@@ -34,10 +34,10 @@ def influence(layer: Layer, x: Tensor) -> Tensor:
     return jacobian.abs().sum(dim=(0, 2, 3, 5))  # from (1, n, features, 1, n, features)
 
 
-def expect_mask(found: object, wanted: Tensor, *, what: str) -> None:
-    """Stop the check unless `found` is the boolean mask `wanted`; name one pair where they differ."""
-    expect(isinstance(found, Tensor), f"{what} should be a tensor, not {type(found).__name__}.")
-    mask = torch.as_tensor(found)
+def expect_mask(result: object, wanted: Tensor, *, what: str) -> None:
+    """Stop the check unless `result` is the boolean mask `wanted`; name one pair where they differ."""
+    expect(isinstance(result, Tensor), f"{what} should be a tensor, not {type(result).__name__}.")
+    mask = torch.as_tensor(result)
     expect(mask.dtype == torch.bool, f"{what} has dtype {mask.dtype}, it should be torch.bool.")
     shape, right = tuple(mask.shape), tuple(wanted.shape)
     expect(shape == right, f"{what} has shape {shape}, it should have {right}.")
@@ -52,13 +52,15 @@ def expect_mask(found: object, wanted: Tensor, *, what: str) -> None:
 def check_weights(answer: Sequence[Sequence[float | int]] | None) -> str:
     """Judge the predicted 4 × 4 weights, exercise ex-predict-weights."""
     expect(answer is not None, "your answer is still empty; put four rows of four weights in its place.")
-    found = torch.as_tensor(answer, dtype=torch.float64)
-    expect(found.shape == (4, 4), f"your weights have shape {tuple(found.shape)}, they should have (4, 4).")
+    weights = torch.as_tensor(answer, dtype=torch.float64)
+    expect(
+        weights.shape == (4, 4), f"your weights have shape {tuple(weights.shape)}, they should have (4, 4)."
+    )
     for query in range(4):
         readable = list(range(min(query + 1, 3)))  # key 3 is padding
         for key in range(4):
             wanted = 1 / len(readable) if key in readable else 0.0
-            got = found[query, key].item()
+            got = weights[query, key].item()
             expect(
                 abs(got - wanted) <= 0.005,
                 f"query {query} gives key {key} a weight other than your {got:g} (both counted from 0). "
@@ -85,16 +87,16 @@ def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Te
         torch.randn(2, 3, n, d, generator=rng, dtype=torch.float64) for n, d in ((5, 4), (7, 4), (7, 6))
     )
     mask = torch.rand(2, 1, 5, 7, generator=rng) < 0.5  # a different one for each sentence
-    mask[..., 2] = True  # no query is blind yet
+    mask[..., 2] = True  # every query may attend to some key
     wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-    found = answer(query, key, value, mask)
-    expect_close(found, wanted, what="the output for ordinary inputs", tolerance=1e-9)
+    result = answer(query, key, value, mask)
+    expect_close(result, wanted, what="the output for ordinary inputs", tolerance=1e-9)
     square = mask[0, 0]
     for inputs in ((query, key, value), (query[0], key[0], value[0])):
         wanted = F.scaled_dot_product_attention(*inputs, attn_mask=square)
-        found = answer(*inputs, square)
+        result = answer(*inputs, square)
         axes = inputs[0].ndim
-        expect_close(found, wanted, what=f"the output for {axes} axes and a mask of two", tolerance=1e-9)
+        expect_close(result, wanted, what=f"the output for {axes} axes and a mask of two", tolerance=1e-9)
 
     low_query, low_key, two = torch.tensor([[-4e9]]), torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [2]])
     low = answer(low_query, low_key, two, torch.tensor([[True, False]]))
@@ -126,8 +128,8 @@ def check_decoder_mask(answer: Callable[[Tensor, int], Tensor]) -> str:
     ):
         size = len(ids[0])
         wanted = [[[[j <= i and row[j] != pad_id for j in range(size)] for i in range(size)]] for row in ids]
-        found = answer(torch.tensor(ids), pad_id)
-        expect_mask(found, torch.tensor(wanted), what=f"the mask for ids={ids}, pad_id={pad_id}")
+        mask = answer(torch.tensor(ids), pad_id)
+        expect_mask(mask, torch.tensor(wanted), what=f"the mask for ids={ids}, pad_id={pad_id}")
     return "both bugs are gone: no later key, and no padding."
 
 

@@ -62,22 +62,22 @@ def check_split_heads(answer: Callable[[Tensor, int], Tensor]) -> str:
     for batch, tokens, heads, width in ((2, 5, 3, 7), (1, 4, 1, 6), (3, 1, 2, 5)):
         projected = torch.arange(batch * tokens * heads * width, dtype=torch.float64)
         projected = projected.view(batch, tokens, heads * width)
-        found = answer(projected.clone(), heads)
+        result = answer(projected.clone(), heads)
         wanted = torch.stack(projected.chunk(heads, dim=-1), dim=1)
         what = f"the result for shape {tuple(projected.shape)} and {heads} heads"
-        if isinstance(found, Tensor) and found.numel() == projected.numel() and not _same(found, wanted):
-            mixed = _same(found, projected.view(batch, heads, tokens, width))
+        if isinstance(result, Tensor) and result.numel() == projected.numel() and not _same(result, wanted):
+            mixed = _same(result, projected.view(batch, heads, tokens, width))
             expect(not mixed, f"in {what}, a head mixes the columns of several heads; cut the columns first.")
-            strided = _same(found, projected.view(batch, tokens, width, heads).permute(0, 3, 1, 2))
+            strided = _same(result, projected.view(batch, tokens, width, heads).permute(0, 3, 1, 2))
             expect(not strided, f"in {what}, a head takes every {heads}rd column; its columns are adjacent.")
-            swapped = found.shape == wanted.transpose(1, 2).shape
+            swapped = result.shape == wanted.transpose(1, 2).shape
             expect(not swapped, f"{what} has the axes (batch, tokens, heads, d_k); heads come before tokens.")
-        expect_close(found, wanted, what=what, tolerance=0.0)
+        expect_close(result, wanted, what=what, tolerance=0.0)
     return "each head has its own columns of every token."
 
 
-def _same(found: Tensor, other: Tensor) -> bool:
-    return found.shape == other.shape and torch.equal(found.to(other.dtype), other)
+def _same(result: Tensor, other: Tensor) -> bool:
+    return result.shape == other.shape and torch.equal(result.to(other.dtype), other)
 
 
 @judge
@@ -109,16 +109,16 @@ def _expect_multi_head(answer: MultiHead, name: str) -> None:
         else:
             wanted = _by_kernel(query, key, value, matrices, heads)
         inputs = [x.clone() for x in (query, key, value, *matrices)]
-        found = answer(*inputs, heads)  # type: ignore[call-arg, arg-type]
+        result = answer(*inputs, heads)  # type: ignore[call-arg, arg-type]
         what = f"{name}, for {heads} heads with d_k={d_k} and d_v={d_v}, 4 queries and 7 keys:"
-        if isinstance(found, Tensor) and found.shape == wanted.shape:
+        if isinstance(result, Tensor) and result.shape == wanted.shape:
             alone = answer(*[x[:1] if x.ndim == 3 else x for x in inputs], heads)  # type: ignore[call-arg, arg-type]
-            expect(torch.allclose(alone, found[:1]), f"{what} one sentence depends on the other.")
+            expect(torch.allclose(alone, result[:1]), f"{what} one sentence depends on the other.")
             shifted = torch.cat([inputs[0][:, :-1], inputs[0][:, -1:] + 1], dim=1)
             moved = answer(shifted, *inputs[1:], heads)  # type: ignore[call-arg, arg-type]
-            kept = torch.allclose(moved[:, :-1], found[:, :-1])
+            kept = torch.allclose(moved[:, :-1], result[:, :-1])
             expect(kept, f"{what} a change of the last query changes the output of another one.")
-        expect_close(found, wanted, what=f"{what} the output", tolerance=1e-8)
+        expect_close(result, wanted, what=f"{what} the output", tolerance=1e-8)
 
 
 def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, matrices: list[Tensor], heads: int) -> Tensor:
@@ -162,20 +162,20 @@ def check_contributions(answer: Callable[[MultiHeadAttention, Tensor], Tensor]) 
         layer = _layer(6, 3, d_k=5, d_v=2, bias=bias)
         before, x = copy.deepcopy(layer), _random(2, 4, 6, seed=9)
         with torch.no_grad():
-            found = answer(layer, x)
+            result = answer(layer, x)
             wanted = torch.stack([_only_head(before, head, x) for head in range(3)])
         pairs = zip(layer.parameters(), before.parameters(), strict=True)
         same = all(torch.equal(new, old) for new, old in pairs)
         expect(same, "your code changed the layer's parameters; leave it as it was.")
         what = f"the result for a layer {'with' if bias else 'without'} biases"
-        if bias and isinstance(found, Tensor) and found.shape == wanted.shape:
-            extra, given = found - wanted, before.to_output.bias.detach()
+        if bias and isinstance(result, Tensor) and result.shape == wanted.shape:
+            extra, given = result - wanted, before.to_output.bias.detach()
             for share in (given, given / 3):
                 shared = torch.allclose(extra, share.expand_as(extra))
                 expect(
                     not shared, f"{what} has the bias of the output map in each term; it belongs to no head."
                 )
-        expect_close(found, wanted, what=what, tolerance=1e-8)
+        expect_close(result, wanted, what=what, tolerance=1e-8)
     return "each head adds a term of its own; with the bias of the output map they sum to the output."
 
 

@@ -18,10 +18,13 @@ TOKENS = {"10x + 100": (190, 110, 130, 130), "-x": (-9, -1, -3, -3), "equal feat
 def check_scales(answer: Sequence[Sequence[float | int]] | None) -> str:
     """Judge the predictions for three tokens, exercise ex-predict-scale."""
     expect(answer is not None, "your answer is still empty; put three rows of four numbers in its place.")
-    found = torch.as_tensor(np.asarray(answer, dtype=float))
-    expect(found.shape == (3, 4), f"your answer has shape {tuple(found.shape)}, it should have (3, 4).")
+    predictions = torch.as_tensor(np.asarray(answer, dtype=float))
+    expect(
+        predictions.shape == (3, 4),
+        f"your answer has shape {tuple(predictions.shape)}, it should have (3, 4).",
+    )
     wanted = F.layer_norm(torch.tensor(list(TOKENS.values()), dtype=torch.float64), (4,))
-    for name, got, right in zip(TOKENS, found, wanted, strict=True):
+    for name, got, right in zip(TOKENS, predictions, wanted, strict=True):
         place = int((got - right).abs().argmax())
         expect(
             bool((got - right).abs().max() <= 0.01),
@@ -45,8 +48,8 @@ def check_add_and_norm(answer: Callable[[Tensor, Function, Tensor, Tensor, float
         x = torch.randn(*shape, generator=rng, dtype=torch.float64)
         gain, bias = torch.randn(2, shape[-1], generator=rng, dtype=torch.float64)
         wanted = F.layer_norm(x + sublayer(x), shape[-1:], gain, bias, eps)
-        found = answer(x, sublayer, gain, bias, eps)
-        expect_close(found, wanted, what=f"the output for shape {shape}, eps={eps:g}", tolerance=1e-9)
+        result = answer(x, sublayer, gain, bias, eps)
+        expect_close(result, wanted, what=f"the output for shape {shape}, eps={eps:g}", tolerance=1e-9)
     ones, zeros = torch.ones(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64)
     flat = answer(3 * ones[None], torch.zeros_like, ones, zeros, 1e-5)
     expect_close(flat, zeros[None], what="the output for a token with equal features")
@@ -63,8 +66,8 @@ def check_pre_norm(answer: Callable[[Tensor, Function, Function, Function], Tens
     dropped = answer(x, torch.sin, norm, torch.zeros_like)
     expect_close(dropped, x, what="the output when dropout sets everything to 0 (it should be x)")
     wanted = x + norm(x).sin().square()
-    found = answer(x, torch.sin, norm, torch.square)  # not linear, so that its place shows
-    expect_close(found, wanted, what="the output for an ordinary sub-layer", tolerance=1e-9)
+    result = answer(x, torch.sin, norm, torch.square)  # not linear, so that the order matters
+    expect_close(result, wanted, what="the output for an ordinary sub-layer", tolerance=1e-9)
     return "the stream passes unchanged, and dropout is applied to the sub-layer's output only."
 
 
@@ -75,8 +78,8 @@ def check_norm_derivative(answer: Function) -> str:
     for d, shift in ((4, 0.0), (7, 5.0), (2, 1.0)):
         x = 3 * torch.randn(d, generator=rng, dtype=torch.float64) + shift
         wanted = torch.autograd.functional.jacobian(lambda x, d=d: F.layer_norm(x, (d,), eps=0.0), x)
-        found = answer(x)
-        expect_close(found, wanted, what=f"the derivative for a token of {d} features", tolerance=1e-9)
+        derivative = answer(x)
+        expect_close(derivative, wanted, what=f"the derivative for a token of {d} features", tolerance=1e-9)
     return "it agrees with automatic differentiation."
 
 
@@ -87,9 +90,9 @@ def check_last_token(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
         rng = torch.Generator().manual_seed(seed)
         sentence = 2 * torch.randn(tokens, 5, generator=rng, dtype=torch.float64) + 1
         outputs = F.batch_norm(sentence, None, None, training=True)
-        found = answer(sentence[:-1], outputs[:-1])
+        token = answer(sentence[:-1], outputs[:-1])
         what = f"the last token of a sentence of {tokens}"
-        expect_close(found, sentence[-1], what=what, tolerance=1e-6)
+        expect_close(token, sentence[-1], what=what, tolerance=1e-6)
     return "the outputs of the earlier tokens gave the last one away."
 
 
@@ -105,6 +108,6 @@ def check_folded(answer: Callable[[LayerNorm, nn.Linear], tuple[Tensor, Tensor]]
         wanted = linear(norm(x)).detach()
         weight, bias = answer(norm, linear)
         what = f"the folded layer for {d_in} features in and {d_out} out"
-        found = F.linear(F.layer_norm(x, (d_in,)), weight, bias).detach()
-        expect_close(found, wanted, what=what, tolerance=1e-9)
+        result = F.linear(F.layer_norm(x, (d_in,)), weight, bias).detach()
+        expect_close(result, wanted, what=what, tolerance=1e-9)
     return "the folded layer does the work of gain and bias."

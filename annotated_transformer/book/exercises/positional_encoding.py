@@ -36,10 +36,10 @@ def _by_loops(length: int, d_model: int, first: int = 0) -> Tensor:
 def check_origin(answer: Mapping[str, Any]) -> str:
     """Judge the predictions about a table of width 6, exercise ex-predict-origin."""
     for name, wanted in EXPECTED.items():
-        found = answer.get(name, ...)
-        expect(found is not ..., EMPTY)
-        right = np.array_equal(found, np.asarray(wanted))
-        expect(right, f"{name!r} is not {found}; {HINTS[name]}")
+        prediction = answer.get(name, ...)
+        expect(prediction is not ..., EMPTY)
+        right = np.array_equal(prediction, np.asarray(wanted))
+        expect(right, f"{name!r} is not {prediction}; {HINTS[name]}")
     return "position 0 is a row of clocks that all stand at twelve."
 
 
@@ -47,21 +47,21 @@ def check_origin(answer: Mapping[str, Any]) -> str:
 def check_sinusoids(answer: Callable[[int, int], Tensor]) -> str:
     """Judge `answer(length, d_model)`, exercise ex-sinusoids."""
     for length, d_model in ((3, 2), (7, 6), (101, 64)):
-        found, wanted = answer(length, d_model), _by_loops(length, d_model)
+        table, wanted = answer(length, d_model), _by_loops(length, d_model)
         what = f"the table of {length} positions, width {d_model},"
         if (
-            isinstance(found, Tensor)
-            and found.shape == wanted.shape
-            and not torch.allclose(found.double(), wanted, rtol=0, atol=1e-4)
+            isinstance(table, Tensor)
+            and table.shape == wanted.shape
+            and not torch.allclose(table.double(), wanted, rtol=0, atol=1e-4)
         ):
-            place = (found.double() - wanted).abs() > 1e-4
+            place = (table.double() - wanted).abs() > 1e-4
             row, column = place.nonzero()[0].tolist()
             expect(
                 False,
-                f"{what} is {found[row, column]:.4f} at position {row}, feature {column} (both counted from "
+                f"{what} is {table[row, column]:.4f} at position {row}, feature {column} (both counted from "
                 f"0), and should be {wanted[row, column]:.4f}.",
             )
-        expect_close(found, wanted, what=what, tolerance=1e-4)
+        expect_close(table, wanted, what=what, tolerance=1e-4)
     return "it is the paper's table, entry by entry."
 
 
@@ -124,8 +124,8 @@ def check_halves(answer: Callable[[nn.Linear], nn.Linear]) -> str:
         interleaved = _by_loops(11, d_model)
         halves = torch.cat([interleaved[:, 0::2], interleaved[:, 1::2]], dim=1)
         wanted = (interleaved @ weight.T + layer.bias).detach()
-        found = answer(layer)(halves)
+        result = answer(layer)(halves)
         what = f"the output of your layer for d_model={d_model}"
-        expect_close(found.detach(), wanted, what=what, tolerance=1e-9)
+        expect_close(result.detach(), wanted, what=what, tolerance=1e-9)
         expect(torch.equal(layer.weight, weight), "the layer that you were given was changed; copy it first.")
     return "the new layer reads the other order and returns the same numbers."

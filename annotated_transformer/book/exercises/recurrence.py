@@ -32,10 +32,10 @@ def _draw(seed: int, *shape: int) -> Tensor:
 def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
     """Judge the predicted gradients of a memory of one number, exercise ex-predict-gradient."""
     for case, right in PREDICTIONS.items():
-        found = answer.get(case)
-        expect(isinstance(found, int | float), f"the answer for {case!r} is still empty; put a number.")
-        close = abs(float(found or 0.0) - right) <= 0.05 * right  # 0.001 and 1000 are right, too
-        expect(close, f"for {case!r} the gradient is not {found}. {TRAPS[case]}")
+        prediction = answer.get(case)
+        expect(isinstance(prediction, int | float), f"the answer for {case!r} is still empty; put a number.")
+        close = abs(float(prediction or 0.0) - right) <= 0.05 * right  # 0.001 and 1000 are right, too
+        expect(close, f"for {case!r} the gradient is not {prediction}. {TRAPS[case]}")
     return "a chain multiplies the gradient by the same weight at each step, an average does not."
 
 
@@ -43,14 +43,14 @@ def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
 def check_rnn(answer: Function) -> str:
     """Judge `answer(x, w, u, b)`, which returns the states of a recurrent network, exercise ex-rnn."""
     for tokens in (1, 2, 7):
-        theirs = nn.RNN(3, 5, batch_first=True).double().requires_grad_(False)
+        reference = nn.RNN(3, 5, batch_first=True).double().requires_grad_(False)
         w, u, b = _draw(1, 5, 3), _draw(2, 5, 5), _draw(3, 5)
-        theirs.load_state_dict(
+        reference.load_state_dict(
             {"weight_ih_l0": w, "weight_hh_l0": u, "bias_ih_l0": b, "bias_hh_l0": torch.zeros_like(b)}
         )
         x = _draw(4, 2, tokens, 3)
-        found = answer(x, w, u, b)
-        expect_close(found, theirs(x)[0], what=f"the states of {tokens} words", tolerance=1e-9)
+        states = answer(x, w, u, b)
+        expect_close(states, reference(x)[0], what=f"the states of {tokens} words", tolerance=1e-9)
     return "it agrees with nn.RNN for sentences of 1, 2 and 7 words."
 
 
@@ -87,12 +87,12 @@ def check_last_state(answer: Function) -> str:
 def check_half_life(answer: Function) -> str:
     """Judge `answer(distance)`, the weight that halves a gradient, exercise ex-derive-weight."""
     for distance in (1, 2, 10, 60):
-        found = answer(distance)
-        expect(isinstance(found, int | float), f"the weight is a number, not {type(found).__name__}.")
-        left = float(found) ** distance
+        weight = answer(distance)
+        expect(isinstance(weight, int | float), f"the weight is a number, not {type(weight).__name__}.")
+        left = float(weight) ** distance
         expect(
-            0 < found < 1 and abs(left - 0.5) < 1e-6,
-            f"your weight {found:.4f} leaves a share of {left:.4f} after {distance} steps, not one half.",
+            0 < weight < 1 and abs(left - 0.5) < 1e-6,
+            f"your weight {weight:.4f} leaves a share of {left:.4f} after {distance} steps, not one half.",
         )
     return "the weight approaches 1 as the distance grows."
 
@@ -100,15 +100,15 @@ def check_half_life(answer: Function) -> str:
 @judge
 def check_capacity(answer: Function) -> str:
     """Judge `answer(vocab, numbers, bits)`, the longest sentence in a state, exercise ex-capacity."""
-    near = (32, 5, 53), (2**50 + 1, 1000, 64)  # a rounded logarithm is one off, either way
+    near = (32, 5, 53), (2**50 + 1, 1000, 64)  # with a rounded logarithm, these are off by one, up or down
     for vocab, numbers, bits in ((2, 1, 8), (10, 1, 53), (8, 4, 16), (37000, 512, 32), (3, 1, 1), *near):
-        found, wanted = answer(vocab, numbers, bits), 0
+        length, wanted = answer(vocab, numbers, bits), 0
         while vocab ** (wanted + 1) <= 2 ** (numbers * bits):
             wanted += 1
-        expect(isinstance(found, int), f"the length is a whole number, not {type(found).__name__}.")
+        expect(isinstance(length, int), f"the length is a whole number, not {type(length).__name__}.")
         expect(
-            found == wanted,
-            f"{numbers} numbers of {bits} bits hold {wanted} words of {vocab}, not {found}: compare the "
+            length == wanted,
+            f"{numbers} numbers of {bits} bits hold {wanted} words of {vocab}, not {length}: compare the "
             "number of sentences with the number of states.",
         )
     return "no code can do better: with one more word, there are more sentences than states."

@@ -30,12 +30,15 @@ def _draw(seed: int, *shape: int) -> Tensor:
 def check_sizes(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes and counts, exercise ex-predict-sizes."""
     for name, right in SIZES.items():
-        found = answer.get(name)
-        expect(found is not None and found is not ..., f"{name} is still empty; put your prediction there.")
-        found = tuple(found) if isinstance(found, Sequence) else found
+        prediction = answer.get(name)
         expect(
-            found == right,
-            f"{name} is not {found}. Which sizes belong to the sentence, and which to the matrices?",
+            prediction is not None and prediction is not ...,
+            f"{name} is still empty; put your prediction there.",
+        )
+        prediction = tuple(prediction) if isinstance(prediction, Sequence) else prediction
+        expect(
+            prediction == right,
+            f"{name} is not {prediction}. Which sizes belong to the sentence, and which to the matrices?",
         )
     return "the weights grow with the sentence; the number of parameters does not."
 
@@ -71,10 +74,10 @@ def check_weight_ratio(answer: Callable[..., Any]) -> str:
         x, w_query, w_key = _draw(seed, tokens, 6), _draw(seed + 10, 6, d_k), _draw(seed + 20, 6, d_k)
         weights = attention_weights(x @ w_query, x @ w_key)
         right = (weights[2, 0] / weights[2, 1]).item()
-        found = float(answer(x[2], x[0], x[1], w_query, w_key))
+        ratio = float(answer(x[2], x[0], x[1], w_query, w_key))
         expect(
-            abs(found - right) <= 1e-9 * right,
-            f"in a sentence of {tokens} words with d_k={d_k}, the ratio is {right:.4g}, not {found:.4g}.",
+            abs(ratio - right) <= 1e-9 * right,
+            f"in a sentence of {tokens} words with d_k={d_k}, the ratio is {right:.4g}, not {ratio:.4g}.",
         )
     return "three vectors give the ratio, whatever else stands in the sentence."
 
@@ -88,10 +91,10 @@ def check_circle(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
     expect(tuple(weights.shape) == (3, 3), f"the weights are {tuple(weights.shape)}, not (3, 3).")
     for row, name in enumerate(names):
         beaten = (row + 1) % 3
-        found = weights[row, beaten].item()
+        weight = weights[row, beaten].item()
         expect(
-            found > 0.9,
-            f"{name} gives {names[beaten]} a weight of {found:.2f}; it should be more than 0.9.",
+            weight > 0.9,
+            f"{name} gives {names[beaten]} a weight of {weight:.2f}; it should be more than 0.9.",
         )
     return "rock reads scissors, scissors read paper, and paper reads rock."
 
@@ -106,8 +109,8 @@ def check_pronouns(answer: Callable[[], tuple[SelfAttention, SelfAttention]]) ->
     with torch.no_grad():
         for layer in layers:
             x = x + layer(x)
-    found = x[:, IT, : len(NOUNS)]
-    for sentence, row in zip(sentences, found, strict=True):
+    answers = x[:, IT, : len(NOUNS)]
+    for sentence, row in zip(sentences, answers, strict=True):
         best = row.argmax().item()
         ahead = row[best] - row.sort().values[-2]
         expect(ahead.item() > 0.1, f'in "{sentence}", no noun is clearly ahead in the vector of "it".')

@@ -20,10 +20,10 @@ PREDICTED = {
 def check_pass_shapes(answer: Mapping[str, object]) -> str:
     """Judge the predicted shapes, exercise ex-predict-pass."""
     for name, wanted in PREDICTED.items():
-        found = answer.get(name, ...)
-        expect(found is not ..., f"{name!r} is still empty.")
+        prediction = answer.get(name, ...)
+        expect(prediction is not ..., f"{name!r} is still empty.")
         hint = "Rows are queries, columns are keys." if "weights" in name else "There is one row per token."
-        expect(found == wanted, f"{name!r} is not {found}. {hint}")
+        expect(prediction == wanted, f"{name!r} is not {prediction}. {hint}")
     return "the two lengths meet in the weights of cross-attention."
 
 
@@ -52,9 +52,9 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
             z = layer(z)
         for layer in decoder:
             y = layer(y, z)
-        found = answer(src, tgt, embed, encoder, decoder, table)
+        result = answer(src, tgt, embed, encoder, decoder, table)
         expect_close(
-            found, (y @ table.T).softmax(dim=-1), what=f"the result for m={m}, n={n}", tolerance=1e-9
+            result, (y @ table.T).softmax(dim=-1), what=f"the result for m={m}, n={n}", tolerance=1e-9
         )
     return "the encoder is finished before the decoder begins, and each decoder layer reads z."
 
@@ -72,14 +72,14 @@ def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
         ("two equal layers", nn.ModuleList([nn.Linear(3, 3, bias=False) for _ in range(2)]), 18),
     )
     for name, model, right in cases:
-        found = answer(model)
-        expect(found == right, f"{name} has {right} parameters, not {found}.")
+        count = answer(model)
+        expect(count == right, f"{name} has {right} parameters, not {count}.")
     return "each parameter counts once, and buffers do not count."
 
 
 @judge
 def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
-    """Judge `answer(rest, d, millions)`, exercise ex-derive-interval, also where both ends divide evenly."""
+    """Judge `answer(rest, d, millions)`, exercise ex-derive-interval, also with ends that divide evenly."""
     for rest, d, millions in ((44_101_632, 512, 65), (7_357_440, 256, 28), (10, 3, 2), (10**6, 250, 2)):
         low, high = answer(rest, d, millions)
         for size, fits in ((low - 1, False), (low, True), (high, True), (high + 1, False)):
@@ -99,8 +99,8 @@ def check_decoder_only(answer: Callable[[int, int, int, int], int]) -> str:
     for vocab, positions, layers, d in ((11, 5, 2, 4), (50_257, 1024, 12, 768), (7, 3, 1, 8)):
         with torch.device("meta"):
             layer = nn.TransformerEncoderLayer(d, 1, 4 * d)
-        each = sum(parameter.numel() for parameter in layer.parameters())
-        right = (vocab + positions) * d + layers * each + 2 * d
-        found = answer(vocab, positions, layers, d)
-        expect(found == right, f"for {(vocab, positions, layers, d)} it should be {right:,}, not {found:,}.")
+        per_layer = sum(parameter.numel() for parameter in layer.parameters())
+        right = (vocab + positions) * d + layers * per_layer + 2 * d
+        count = answer(vocab, positions, layers, d)
+        expect(count == right, f"for {(vocab, positions, layers, d)} it should be {right:,}, not {count:,}.")
     return "with GPT-2's sizes it is 124,439,808."

@@ -35,10 +35,10 @@ def expect(condition: bool, message: str) -> None:
         raise Unmet(message)
 
 
-def expect_close(found: object, wanted: Tensor, *, what: str, tolerance: float = 1e-5) -> None:
-    """Stop the check unless `found` is a tensor of the shape and the numbers of `wanted`."""
-    expect(isinstance(found, Tensor), f"{what} should be a tensor, not {type(found).__name__}.")
-    tensor = torch.as_tensor(found)
+def expect_close(result: object, wanted: Tensor, *, what: str, tolerance: float = 1e-5) -> None:
+    """Stop the check unless `result` is a tensor of the shape and the numbers of `wanted`."""
+    expect(isinstance(result, Tensor), f"{what} should be a tensor, not {type(result).__name__}.")
+    tensor = torch.as_tensor(result)
     shape, right = tuple(tensor.shape), tuple(wanted.shape)
     expect(shape == right, f"{what} has shape {shape}, it should have {right}.")
     gap = (tensor.to(wanted.dtype) - wanted).abs().nan_to_num(nan=float("inf")).max().item()

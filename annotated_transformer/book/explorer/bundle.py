@@ -11,7 +11,7 @@ from annotated_transformer.book.site.front.chapters import Chapter
 from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
 
 HERE = Path(__file__).parent
-UI = (  # in the order in which the files use each other
+UI = (  # each file uses only those before it
     "dom",
     "words",
     "state",

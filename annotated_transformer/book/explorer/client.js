@@ -1,8 +1,8 @@
-// What the script of a model calls, by direction.
+// Receivers of the models' scripts, by direction.
 const receivers = new Map();
 window.receiveTransformer = (model) => {
   const receive = receivers.get(model.direction);
-  receivers.delete(model.direction); // or the model's text would stay in memory
+  receivers.delete(model.direction); // otherwise the model's text would stay in memory
   receive(model);
 };
 
@@ -29,7 +29,7 @@ class EngineClient {
     return this.models.get(direction);
   }
 
-  // Translates; `report` hears of each token: { tokens }. See worker.js for what it returns.
+  // Translates; `report` is called after each token with { tokens }. See worker.js for what it returns.
   async translate(options, report) {
     await this.load(options.direction);
     return this.ask("translate", options, report);
@@ -55,20 +55,20 @@ class EngineClient {
 
   answer({ id, partial, result, error }) {
     const { resolve, reject, report } = this.waiting.get(id) ?? {};
-    if (!resolve) return; // it was given up
+    if (!resolve) return; // already rejected
     if (partial) return report?.(partial);
     this.waiting.delete(id);
     return error === undefined ? resolve(result) : reject(new Error(error));
   }
 
-  // Nothing more will come, so nobody shall wait for it.
+  // No more answers will come, so all pending promises are rejected.
   fail(reason) {
     for (const { reject } of this.waiting.values()) reject(new Error(reason));
     this.waiting.clear();
   }
 }
 
-// A script is what a page that is opened from a file can load.
+// A page that is opened from a file can load scripts, but it cannot fetch.
 function fetchModel(folder, direction) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");
@@ -77,7 +77,7 @@ function fetchModel(folder, direction) {
     script.onerror = () => reject(new Error(`the model could not be loaded from ${script.src}; try again`));
     script.onload = () => {
       script.remove();
-      reject(new Error(`${script.src} holds no model; try again`)); // where it did, this changes nothing
+      reject(new Error(`${script.src} holds no model; try again`)); // no effect if it has resolved
     };
     document.head.append(script);
   });

@@ -43,12 +43,12 @@ TITLES = {
     "cross-attention": "Each word of the translation reads the sentence",
     "decoder": "The decoder writes one token at a time",
 }
-DRAWN = 3  # curves of each query: a fixed number, because the weights above a limit may differ by processor
+DRAWN = 3  # curves per query: fixed, because which weights exceed a limit may depend on the processor
 ROW = 0.82
 
 
 class Reading(NamedTuple):
-    """The attention to draw: keys, queries, a row of weights for each query, the lit query, and languages."""
+    """The attention to draw: keys, queries, weights (a row per query), the highlighted query, languages."""
 
     keys: list[str]
     queries: list[str]
@@ -71,8 +71,8 @@ def show_explorer(
 ) -> Page:
     """Show what a shipped model reads while it translates `sentence`; in the book, a button runs the model.
 
-    `view` is "encoder", "cross-attention" or "decoder". `step` counts the tokens from 0: the one that is lit,
-    of the source in the view of the encoder, of the translation in the others. `layer` and `head` count from
+    `view` is "encoder", "cross-attention" or "decoder". `step` is the index of the highlighted token: of the
+    source in the view "encoder", of the translation in the others. `layer` and `head` count from
     0, too; unless given, the weights are those of the last layer, averaged over its heads. `number`, `title`
     and `caption` are those of `show_figure`.
 
@@ -184,7 +184,7 @@ def draw_attention_curves(reading: Reading, *, below: int = 0) -> Figure:
 
 
 def _draw_plate(ax: Axes, word: str, x: float, y: float) -> None:
-    """Lay a plate in the color of queries under the lit word."""
+    """Draw a plate in the color of queries behind the highlighted word."""
     plate = FancyBboxPatch(
         (x - 0.1, y - 0.28),
         0.34 * len(word) + 0.3,

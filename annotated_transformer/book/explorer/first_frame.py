@@ -1,7 +1,7 @@
 """The explorer's first frame, shown before a model is loaded: one translation, computed in Python.
 
 `python -m annotated_transformer.book.explorer.first_frame` writes `first_frame.json`; a test recomputes it.
-The page shows it as HTML, without a script and in print. With a script, `ui/explorer.js` begins with it.
+The page shows it as HTML, without a script and in print. With a script, `ui/explorer.js` starts from it.
 """
 
 import json
@@ -31,7 +31,7 @@ def continues(token: str, place: int) -> bool:
 
 
 def plain(token: str, place: int) -> str:
-    """Return a token for readers: a plus marks that it continues the word before it (ui/words.js)."""
+    """Return a token as readers see it: a plus marks one that continues the word before it (ui/words.js)."""
     return SPECIAL.get(token) or (f"+{token}" if continues(token, place) else token.strip() or "space")
 
 
@@ -45,8 +45,8 @@ def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int 
     ids, shares, tokens = likeliest_tokens(translator, sentence)
     src = translator.encode([sentence]).ids[0]
     with torch.no_grad():
-        found = observe(translator.model, torch.tensor([src]), torch.tensor([ids]))
-    attention = found.attention[0, -1].mean(dim=0)
+        observation = observe(translator.model, torch.tensor([src]), torch.tensor([ids]))
+    attention = observation.attention[0, -1].mean(dim=0)
     tokenizer = translator.tokenizer
     return {
         "direction": direction,
@@ -56,7 +56,7 @@ def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int 
         "layer": translator.model.config.num_layers - 1,
         "source": {"tokens": tokenizer.tokens(src)},
         "target": {"ids": ids, "tokens": tokenizer.tokens(ids)},
-        "logProb": round(float(found.log_probs[0]), 2),
+        "logProb": round(float(observation.log_probs[0]), 2),
         "logProbs": [round(math.log(row[0]), 4) for row in shares],
         "attention": [[round(float(weight), 4) for weight in row] for row in attention],
         "top": [

@@ -24,7 +24,7 @@ LOOKED = "Attention shows where the model looked, not why it chose."
 
 
 def explorer_page() -> str:
-    """Return the element that the explorer's script takes over, with the first frame in it."""
+    """Return the element that the explorer's script takes over, with the first frame inside it."""
     frame = json.loads(FILE.read_text(encoding="utf-8"))
     language = frame["direction"].split("-")[0]
     options = escape(json.dumps({"view": "all"}))

@@ -1,8 +1,8 @@
 """Scripts that the explorer loads: the engine as one file, and each shipped model as text.
 
 A page that is opened from a file can load scripts, but it cannot fetch files or start a worker from
-one. So the engine is the source of a function, from which the page makes its worker, and the weights
-are a string in a script.
+one. So the engine is a function, from whose source the page creates its worker, and the weights are
+a string in a script.
 """
 
 import base64
@@ -13,7 +13,7 @@ from pathlib import Path
 from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
 
 HERE = Path(__file__).parent
-ENGINE = (  # in the order in which the files use each other
+ENGINE = (  # each file uses only those before it
     "tensors",
     "module",
     "attention",
@@ -32,7 +32,7 @@ ENGINE = (  # in the order in which the files use each other
     "worker",
 )
 
-EXPORTED = (  # the page needs the first two; the tests look at the others
+EXPORTED = (  # the page needs the first two, the tests the others
     "serve",
     "Tokenizer",
     "Translator",

@@ -1,1 +1,1 @@
-"""What makes the site out of the executed chapters; `extension` is its one Sphinx extension."""
+"""Builds the site from the executed chapters; `extension` is its only Sphinx extension."""

@@ -24,7 +24,7 @@ SEARCH_NEEDS = {"doctools.js", "sphinx_highlight.js"}
 
 
 def read_list(app: Sphinx, config: Any) -> None:
-    """Read the list of chapters once, and give Sphinx's search page our script."""
+    """Read the list of chapters once, and add our script to Sphinx's search page."""
     config.at_chapters = read_chapters(Path(app.srcdir))
     config.html_search_scorer = str(STATIC / "cover_search.js")
 

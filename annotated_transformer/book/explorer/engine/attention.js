@@ -1,6 +1,6 @@
 // Scaled dot-product attention: equation 1 of the paper, annotated_transformer/model/attention.py.
 
-// q k^T / sqrt(d_k), the softmax of which are the weights; mask[i][j] is true where query i may attend to key j.
+// q k^T / sqrt(d_k), whose softmax gives the weights; mask[i][j] is true where query i may attend to key j.
 function attentionScores(query, key, mask) {
   const scale = Math.sqrt(query[0].length);
   return query.map((q, i) =>

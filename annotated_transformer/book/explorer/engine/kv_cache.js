@@ -27,7 +27,7 @@ class KeyValueCache {
     return this.model.logits(x)[0];
   }
 
-  // A copy that can go on with another token: beam search continues one hypothesis in several ways.
+  // A copy to be continued with another token: beam search continues one hypothesis in several ways.
   fork() {
     const copy = Object.create(KeyValueCache.prototype);
     const layers = this.layers.map(({ memory, past }) => ({ memory, past: past.map((rows) => [...rows]) }));

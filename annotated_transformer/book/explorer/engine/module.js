@@ -11,7 +11,7 @@ class Module {
     return found;
   }
 
-  // Shows a value to whoever watches the model, under its name, and returns it.
+  // Reports a value, under its name, to an observer of the model, and returns it.
   see(name, value) {
     this.model.watch?.(name ? `${this.path}.${name}` : this.path, value);
     return value;

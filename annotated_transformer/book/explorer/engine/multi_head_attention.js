@@ -17,7 +17,7 @@ class MultiHeadAttention extends Module {
     return [this.to_key.forward(memory), this.to_value.forward(memory)];
   }
 
-  // Attend in every head, lay the heads side by side, mix them by to_output.
+  // Attends in every head, concatenates the heads, and mixes them by to_output.
   attend(query, key, value, mask) {
     const [queries, keys, values] = [query, key, value].map((x) => this.split(x));
     const heads = Array.from({ length: this.numHeads }, (_, head) => head);

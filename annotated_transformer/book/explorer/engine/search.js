@@ -5,7 +5,7 @@ const EXTRA_TOKENS = 50; // "the maximum output length during inference [is] inp
 
 const lengthLimit = (model, src) => Math.min(src.length + EXTRA_TOKENS, model.config.max_length);
 
-// Yields the tokens one by one: first those of `prefix`, then what `choose` makes of the logits.
+// Yields the tokens one by one: first those of `prefix`, then those that `choose` chooses from the logits.
 function* generate(model, src, choose, prefix = []) {
   const cache = new KeyValueCache(model, src);
   const target = [];
@@ -39,7 +39,7 @@ function sampler(temperature, seed) {
       rest -= probabilities[token];
       if (rest < 0) return token;
     }
-    return greedy(logits); // only rounding leads here
+    return greedy(logits); // reached only through rounding
   };
 }
 

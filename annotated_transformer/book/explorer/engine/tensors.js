@@ -1,7 +1,7 @@
 // Numbers as the model keeps them: a vector is a Float32Array, a matrix a list of vectors, one per token.
 // Sums are taken in double precision and stored in single precision.
 
-// Four sums take turns, because a processor need not wait for one addition before it starts another.
+// Four partial sums: the processor need not wait for one addition before it starts another.
 function dot(a, b) {
   let s0 = 0;
   let s1 = 0;
@@ -18,7 +18,7 @@ function dot(a, b) {
   return s0 + s1 + s2 + s3;
 }
 
-// W x: the dot product of each row of W with x. Nearly all the time of a translation is spent here.
+// W x: the dot product of each row of W with x. A translation spends nearly all of its time here.
 function times(W, x) {
   const product = new Float32Array(W.length);
   const wide = new Float64Array(x); // once, rather than once for each row
@@ -30,7 +30,7 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 
 const add = (a, b) => a.map((value, i) => value + b[i]);
 
-// Vectors side by side, as one.
+// The concatenation of vectors.
 function concatenate(vectors) {
   const whole = new Float32Array(vectors.reduce((length, vector) => length + vector.length, 0));
   let start = 0;
@@ -71,7 +71,7 @@ function topk(values, k) {
   return best;
 }
 
-// A number of 16 bits (IEEE 754 binary16) as JavaScript's number.
+// A 16-bit float (IEEE 754 binary16) as a JavaScript number.
 function halfToNumber(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;

@@ -1,5 +1,5 @@
 // Byte-pair encoding shared by both languages: annotated_transformer/text/tokenizer.py, cleaning.py.
-// It reads what the tokenizers library wrote, and computes the same.
+// It reads the files of the tokenizers library, and computes the same ids.
 
 // White space as Python's str.split has it; JavaScript's \s lacks U+0085 and U+001C to U+001F.
 const WHITE_SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
@@ -33,7 +33,7 @@ class Tokenizer {
     return [...words.flatMap((word) => this.encodeWord(word)), this.eosId];
   }
 
-  // Merges the pair of the lowest rank, the leftmost of several, until none is left.
+  // Merges the leftmost pair of the lowest rank until no pair can be merged.
   encodeWord(word) {
     const parts = Array.from(new TextEncoder().encode(word), (byte) => this.characters[byte]);
     for (;;) {

@@ -18,7 +18,7 @@ class Transformer {
     this.decoder = new Decoder(this, config);
   }
 
-  // The memory: what the decoder may read of the source.
+  // The memory: all that the decoder can read of the source.
   encode(src) {
     return this.encoder.forward(this.embed(src, 0, "encoder"));
   }
@@ -39,7 +39,7 @@ class Transformer {
     return embedded;
   }
 
-  // The score of every token of the vocabulary as the next one; PAD and BOS occur in no target.
+  // The logit of each token of the vocabulary as the next one; PAD and BOS occur in no target.
   logits(hidden) {
     const logits = this.embedding.logits(hidden);
     for (const row of logits) row[this.config.pad_id] = row[this.config.bos_id] = -Infinity;
@@ -52,7 +52,7 @@ class Transformer {
     return stack.layers[layer][kind === "cross" ? "cross_attention" : "self_attention"];
   }
 
-  // Replaces the output of these heads by zeros, and lets all others speak: a list of [kind, layer, head].
+  // Replaces the output of these heads by zeros, and restores all others: a list of [kind, layer, head].
   ablate(heads) {
     for (const { self_attention, cross_attention } of [...this.encoder.layers, ...this.decoder.layers]) {
       self_attention.ablated.clear();

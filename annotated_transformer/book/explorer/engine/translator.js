@@ -5,7 +5,7 @@ class Translator {
     this.tokenizer = new Tokenizer(tokenizer);
   }
 
-  // The ids of a text, or an error that says in Python's words why it cannot be translated.
+  // The ids of a text, or an error with Python's message about why it cannot be translated.
   encode(text) {
     const shown = pythonRepr([...text].slice(0, 40).join(""));
     if (/\p{Cs}/u.test(text)) {

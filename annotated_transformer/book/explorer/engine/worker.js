@@ -1,4 +1,4 @@
-// The engine's door: answers messages { id, call, argument } with { id, partial }, { id, result } or { id, error }.
+// The engine's message handler: answers { id, call, argument } with { id, partial }, { id, result } or { id, error }.
 function serve(scope) {
   const translators = new Map(); // by direction
   let current = null; // what was translated last: { translator, observation }

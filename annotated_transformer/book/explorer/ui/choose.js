@@ -1,4 +1,4 @@
-// Which attention is drawn: of which kind, layer and head.
+// The controls that choose which attention is drawn: kind, layer and head.
 class Choose {
   constructor(explorer) {
     this.explorer = explorer;

@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-// h("button", { class: "x", onclick }, "words", child): an element; what is null or false is left out.
+// h("button", { class: "x", onclick }, "words", child): an element; null and false are left out.
 function h(tag, attributes = {}, ...children) {
   const element = ["svg", "path"].includes(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -14,7 +14,7 @@ function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-// Replaces what an element holds. Whoever had the focus keeps it, if its `data-key` is still there.
+// Replaces an element's children. The focus stays on the child with the same `data-key`, if there still is one.
 function fill(host, ...children) {
   const focused = host.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
   host.replaceChildren(...children.flat(Infinity).filter(Boolean));
@@ -23,7 +23,7 @@ function fill(host, ...children) {
 
 const focusOn = (host, key) => host.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 
-// Radio buttons in a row. `options` are pairs of a value and its words.
+// Radio buttons in a row. `options` are pairs of a value and a label.
 let groups = 0;
 function choices({ key, legend, options, value, pick }) {
   const name = `at-x-group-${(groups += 1)}`;
@@ -42,7 +42,7 @@ function choices({ key, legend, options, value, pick }) {
   );
 }
 
-// A button that cannot be pressed now stays in the order of Tab, so that it keeps the focus.
+// A disabled button stays in the tab order, so that it keeps the focus.
 function button(words, onclick, { disabled, ...attributes } = {}) {
   const press = (event) => !idle(event.currentTarget) && onclick(event);
   return h("button", { type: "button", onclick: press, "aria-disabled": disabled ? "true" : null, ...attributes }, words);

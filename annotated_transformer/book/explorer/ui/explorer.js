@@ -1,13 +1,13 @@
 // The explorer: its state, its parts, and what happens when something is chosen.
 
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
-const PACE = 45; // milliseconds between two tokens, so that one can see them arrive
-const LONG = 250; // characters of a sentence that is said to take long before it does
-const PATIENCE = 1500; // milliseconds after which any other is
-let session = null; // one engine for a page
+const PACE = 45; // milliseconds between two tokens, so that readers see them arrive
+const LONG = 250; // characters; for a longer sentence, the page says at once that it may take a while
+const PATIENCE = 1500; // milliseconds after which it says so for any other sentence
+let session = null; // one engine per page
 
 class Explorer {
-  // `whole` is the page of the explorer, not a part of it in a chapter.
+  // `whole`: on the explorer's own page, not a part of it in a chapter.
   constructor(host, { state, result, whole }) {
     this.session = session;
     this.host = host;
@@ -15,7 +15,7 @@ class Explorer {
     this.state = state;
     this.result = result;
     this.linked = whole ? fromFragment(location.hash) : null;
-    this.turn = 0; // counts what was asked for: only the last is shown
+    this.turn = 0; // counts requests: only the result of the last one is shown
     this.live = h("p", { class: "at-hidden", role: "status" });
     this.stage = new Stage(this);
     this.notices = new Notices(this);
@@ -31,14 +31,14 @@ class Explorer {
     if (this.whole) addEventListener("hashchange", () => this.follow());
   }
 
-  // With a link: another token of the frame is shown at once, all else waits for the model.
+  // Opens a link: another token of the first frame is shown at once, everything else waits for the model.
   begin(linked) {
     if (toFragment({ ...linked, step: 0 }) !== toFragment({ ...this.state, step: 0 })) return this.sentence.show(linked);
     this.state = this.fitted(linked);
     this.linked = null;
   }
 
-  // What only the page of the explorer has, not its parts in chapters.
+  // Adds what only the explorer's own page has, not its parts in chapters.
   addInstruments() {
     this.heat = new Heat(this);
     this.number = new NumberPanel(this);
@@ -77,8 +77,8 @@ class Explorer {
     this.dim();
   }
 
-  // What is shown belongs to another sentence, direction or link until that in the field is translated. An empty field
-  // claims nothing.
+  // Dims what is shown if it belongs to another sentence, direction or link than the field, until that is translated.
+  // An empty field does not count.
   dim() {
     const { direction, input } = this.sentence;
     const text = input.value.trim();
@@ -92,20 +92,20 @@ class Explorer {
     }
   }
 
-  // Where the focus is: called later, brings it back if what had it is gone.
+  // Remembers the focus: the returned function restores it if the focused element is gone.
   holdFocus() {
     const { activeElement } = document;
     if (!this.host.contains(activeElement)) return () => {};
     const { key } = activeElement.dataset;
     const home = this.sections?.heads.contains(activeElement) ? this.heads.element : this.stage.element;
     return () => {
-      if (document.activeElement !== document.body) return; // it stayed, or the reader moved it
+      if (document.activeElement !== document.body) return; // the focus stayed, or the reader moved it
       if (key) focusOn(this.host, key);
       if (document.activeElement === document.body) home.querySelector("[data-key][tabindex='0']")?.focus({ preventScroll: true });
     };
   }
 
-  // What is asked for, or else what is shown.
+  // The requested state, or, if there is no request, the shown one.
   get wanted() {
     return this.asked ?? this.state;
   }
@@ -124,7 +124,7 @@ class Explorer {
     return this.result.tensors?.find((tensor) => tensor.name === name)?.shape;
   }
 
-  // The number to begin with: that of the token in focus, and of the key that it attends to most.
+  // The number to show first: that of the token in focus, and of the key that it attends to most.
   firstIndex(name) {
     const { state, result } = this;
     const { stack, kind, layer, module } = parsed(name);
@@ -136,13 +136,13 @@ class Explorer {
     return [head, row, weights.indexOf(Math.max(...weights))];
   }
 
-  // An index that the tensor has.
+  // The index, limited to the shape of the tensor.
   fitting(name, index) {
     const shape = this.shapeOf(name);
     return shape.map((count, axis) => Math.min(index.at(axis - shape.length) ?? 0, count - 1));
   }
 
-  // Brings a part of the page into sight, once it is drawn.
+  // Scrolls a part of the page into view once it is drawn.
   async reveal(part, wanted = () => true, bring = show) {
     const places = { stage: this.main, choose: this.choose.element, why: this.why.element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
     if (this.sections && part in this.sections) this.sections[part].open = true;
@@ -159,13 +159,13 @@ class Explorer {
     return reads(keys.tokens, rows[active]) || "all words a little";
   }
 
-  // "it attended to “tomorrow” 88 % (layer 4, mean of its heads)"; of heads that are off, that nothing reached it.
+  // "it attended to “tomorrow” 88 % (layer 4, mean of its heads)"; if the heads are off, that nothing reached it.
   readSentence(who, verb = "attended to") {
     if (this.isSilent()) return `nothing reached ${who} through ${silenceWords(this.state)}`;
     return `${who} ${verb} ${this.readWords()} (${placeWords(this.state)})`;
   }
 
-  // Whether all heads whose attention is meant are off: then what they would read reaches nobody.
+  // Whether all heads of the chosen attention are off: then nothing that they read has an effect.
   isSilent() {
     return headsMeant(this.state).on.length === 0;
   }
@@ -176,7 +176,7 @@ class Explorer {
 
   // Shows another part of the same translation.
   change(patch, aloud = false) {
-    this.state = this.fitted({ ...this.state, ...patch }); // what was pressed may belong to a translation before
+    this.state = this.fitted({ ...this.state, ...patch }); // the pressed control may belong to an earlier translation
     if (this.asked) this.asked = { ...this.asked, ...patch };
     this.render();
     this.keepAddress();
@@ -187,7 +187,7 @@ class Explorer {
     this.say(`${capital(this.isSilent() ? `${who} received nothing: ${this.readSentence("it")}` : this.readSentence(who, "attends to"))}.`);
   }
 
-  // Scrolls to a new translation that is out of sight, as on a phone.
+  // Scrolls to a new translation that is out of view, as on a phone.
   bringTranslation() {
     const { top, bottom } = this.translation.getBoundingClientRect();
     if (top < 0 || bottom > innerHeight) show(this.main);
@@ -202,7 +202,7 @@ class Explorer {
     return this.compute({ ...START, view, layer, head, ablated, direction, text, step: sameSentence(wanted, { direction, text }) ? step : 0 });
   }
 
-  // False where a tensor is shown instead of the translation.
+  // Returns false if a tensor is shown instead of the translation.
   async openLink(linked) {
     const { tensor } = linked;
     const shown = await this.compute(linked);
@@ -213,13 +213,13 @@ class Explorer {
   // Forces a token at a step, unless the model would choose it itself.
   force(step, id) {
     const { result, state, wanted } = this;
-    if (!sameSentence(wanted, state)) return; // another sentence is on its way
+    if (!sameSentence(wanted, state)) return; // another sentence is being translated
     const own = result.top[step][0].id === id;
     const forced = [...state.forced.filter((other) => other < step), ...(own ? [] : [step])];
     this.compute({ ...wanted, step, ...forcing([...result.target.ids.slice(0, step), id], forced) });
   }
 
-  // What was shown before the tour.
+  // Shows again what was shown before the tour.
   restore({ state, result, linked, field }) {
     Object.assign(this, { state, result, linked });
     this.sentence.show(field);
@@ -227,7 +227,7 @@ class Explorer {
     this.keepAddress();
   }
 
-  // The model chooses again, from a step on.
+  // Lets the model choose again from a step on.
   free(step = 0) {
     const { prefix, forced } = this.wanted;
     return this.compute({ ...this.wanted, ...forcing(prefix, forced.filter((other) => other < step)) });
@@ -242,7 +242,7 @@ class Explorer {
     focusOn(this.sections.heads, "summary");
   }
 
-  // Translates what a state asks for, and shows it; false where that did not happen.
+  // Translates the sentence of a state, and shows the result; returns false if it could not or was superseded.
   async compute(state) {
     const { linked } = this;
     const turn = (this.turn += 1);
@@ -265,9 +265,9 @@ class Explorer {
         this.sentence.render();
       }, PATIENCE);
       const result = await this.watch({ direction, text, prefix, ablated }, prefix.length, turn);
-      if (turn !== this.turn) return false; // something else was asked for meanwhile
+      if (turn !== this.turn) return false; // superseded by another request
       this.result = { ...result, direction };
-      this.state = this.fitted(this.asked); // with what was chosen meanwhile
+      this.state = this.fitted(this.asked); // with what the reader chose meanwhile
       if (this.linked === linked) this.linked = null;
       this.sentence.refuse("");
       this.say([`Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`, ...warnings(result)].join(" "));
@@ -288,7 +288,7 @@ class Explorer {
     return shown;
   }
 
-  // What is beside or below a change of the same sentence stays under the pointer.
+  // Keeps what is beside and below the translation in place when the same sentence changes.
   holdPlace(render) {
     const place = () => this.why.element.getBoundingClientRect().top;
     const before = place();
@@ -296,14 +296,14 @@ class Explorer {
     scrollBy({ top: place() - before, behavior: "instant" });
   }
 
-  // What was asked for is shown no more, even if the engine still computes it.
+  // Drops the pending request: its result will not be shown, even if the engine still computes it.
   abandon() {
     this.turn += 1;
     this.busy = false;
     this.asked = null;
   }
 
-  // Stops a translation that takes long. The engine cannot be interrupted, so another is started.
+  // Stops a slow translation. The engine cannot be interrupted, so a new one is started.
   async cancel() {
     this.abandon();
     const { direction } = this.sentence;
@@ -352,7 +352,7 @@ class Explorer {
     try {
       history.replaceState(history.state, "", toFragment(this.state));
     } catch {
-      // Safari allows a hundred in half a minute; the address is then that of a moment ago.
+      // Safari allows 100 changes in 30 seconds; beyond that, the address lags behind.
     }
   }
 
@@ -364,14 +364,14 @@ class Explorer {
     this.say(words);
   }
 
-  // A tensor is opened as a page is: one can go back to where one was.
+  // Opening a tensor adds an entry to the browser's history, so that the reader can go back.
   leaveTrace() {
     const { tensor, at } = this.state;
     const from = tensor ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` } : { words: TRANSLATION };
     try {
       history.pushState({ from }, "", toFragment(this.state));
     } catch {
-      // as above; then there is no way back
+      // as above; then the reader cannot go back
     }
   }
 
@@ -400,7 +400,7 @@ class Explorer {
     if (this.session.loaded.has(linked.direction)) this.open(linked.direction, linked.text);
   }
 
-  // To another place of the same translation.
+  // Goes to another place in the same translation.
   goBack(linked) {
     const opened = this.state.tensor;
     this.sentence.refuse("");
@@ -416,12 +416,12 @@ class Explorer {
 
 const TRANSLATION = "the translation";
 
-// Directions whose model the reader has loaded in this session: a page that follows needs no second button.
+// Directions whose model the reader has loaded in this session: later pages load it without a button.
 const AGREED = "at-x-loaded";
 const agreed = (direction) => remembered().includes(direction);
 const agree = (direction) => agreed(direction) || attempt(() => sessionStorage.setItem(AGREED, [...remembered(), direction].join(" ")));
 const remembered = () => (attempt(() => sessionStorage.getItem(AGREED)) ?? "").split(" ");
-// What a browser may forbid on a page from a file.
+// Calls what a browser may forbid on a page from a file.
 const attempt = (call) => {
   try {
     return call();
@@ -430,7 +430,7 @@ const attempt = (call) => {
   }
 };
 
-// The engine's sentence, for someone who typed one sentence.
+// The engine's error message, reworded for someone who typed one sentence.
 const sentenceOf = (message) => (message.startsWith("text 0 of 1 is empty") ? EMPTY : message.replace(/^text 0 of 1/, "The sentence"));
 const EMPTY = "Type a sentence first.";
 
@@ -438,14 +438,14 @@ const section = (title, ...children) => h("details", { class: "at-x-section" }, 
 
 const FOLDER = document.currentScript.src.replace(/\/[^/]*$/, "");
 const ROOT = FOLDER.replace(/_static\/explorer$/, "");
-// The page of the explorer begins with a frame that was computed when the book was built.
+// The explorer's own page begins with a frame that was computed when the book was built.
 function beginFrame(host, whole) {
   const { frame } = BOOK;
   const { direction, sentence: text, step, layer } = frame;
   return new Explorer(host, { state: { ...START, direction, text, step, layer }, result: { ...frame, frame: true }, whole });
 }
 
-// The cover's button brings this script. The explorer takes the place of the picture, and computes the translation again.
+// The cover's button loads this script. The explorer replaces the picture, and computes the translation again.
 function beginCover(figure) {
   const live = h("div", { class: "at-x" });
   figure.replaceChildren(live);
@@ -454,7 +454,7 @@ function beginCover(figure) {
   explorer.compute(explorer.state);
 }
 
-// A figure of a chapter gets a button; the explorer takes the place of the drawing when the model has translated.
+// A figure of a chapter gets a button; the explorer replaces the drawing once the model has translated.
 function beginFigure(figure, options) {
   const state = { ...START, ...options };
   const { direction, text } = state;

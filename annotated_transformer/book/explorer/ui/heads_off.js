@@ -1,4 +1,4 @@
-// Heads that are switched off: which, and what becomes of the translation.
+// Switching heads off, and how the translation changes.
 class HeadsOff {
   constructor(explorer) {
     this.explorer = explorer;
@@ -54,9 +54,9 @@ class HeadsOff {
     );
   }
 
-  // One Tab stop for each kind; the arrow keys go on from there.
+  // One Tab stop for each kind; the arrow keys move on from there.
   arrow(event, kind, row, column) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
     const { layers, heads } = BOOK.shape;
     const to = { ArrowRight: [row, column + 1], ArrowLeft: [row, column - 1], ArrowDown: [row + 1, column], ArrowUp: [row - 1, column], Home: [row, 0], End: [row, heads] }[event.key];
     if (!to) return;
@@ -71,15 +71,15 @@ class HeadsOff {
     stop(0);
   }
 
-  // All off, unless they are already: then all on.
+  // Switches all of these heads off or, if they are off already, on.
   toggle(heads) {
-    const { wanted } = this.explorer; // one may press faster than the model translates
+    const { wanted } = this.explorer; // readers may press faster than the model translates
     const rest = wanted.ablated.filter((other) => !holdsHead(heads, other));
     const off = wanted.ablated.length - rest.length === heads.length ? rest : [...rest, ...heads];
     this.explorer.compute({ ...wanted, ablated: off });
   }
 
-  // What the heads do for the token that one looks at, after the same tokens: “morgen”: 96.6 % → 41.2 %.
+  // The effect of the heads on the token in focus, after the same tokens: “morgen”: 96.6 % → 41.2 %.
   effect({ whole, kept, target, direction }, { step }) {
     const at = Math.min(step, whole.target.ids.length - 1);
     const name = whyName(whole.target.tokens[at], at, languages(direction)[1]);
@@ -113,15 +113,15 @@ class HeadsOff {
   }
 }
 
-// The first button of a row is that of the whole layer.
+// The first button of a row switches the whole layer.
 const headKey = (kind, layer, column) => (column === 0 ? `layer ${kind} ${layer}` : `head ${kind} ${layer} ${column - 1}`);
 
 const KINDS_OF_ATTENTION = { encoder: "encoder self-attention", decoder: "decoder self-attention", cross: "cross-attention" };
 
-// The words of `after`; those that are not of `before`, in order, are marked.
+// The words of `after`, with those marked that are not in the longest common subsequence with `before`.
 function marked(before, after) {
   const [a, b] = [before.split(" "), after.split(" ")];
-  const common = Array.from({ length: a.length + 1 }, () => Array(b.length + 1).fill(0)); // of the words from here on
+  const common = Array.from({ length: a.length + 1 }, () => Array(b.length + 1).fill(0)); // its length from here on
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) common[i][j] = a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
   }

@@ -1,4 +1,4 @@
-// A tensor as a heat map of numbers. Only the cells in sight exist, so a tensor may have thousands of columns.
+// A tensor as a heat map of numbers. Only the cells in view exist, so a tensor may have thousands of columns.
 
 const CELL = { width: 62, height: 34, side: 116 }; // as in explorer.css
 const AROUND = 3; // cells beyond the edge, for quick scrolling
@@ -25,14 +25,14 @@ class Heat {
     if (!state.tensor) return;
     if (this.name !== state.tensor || this.result !== result) {
       const tensor = await session.tensor(result, state.tensor).catch((error) => ({ error }));
-      if (this.explorer.result !== result || this.explorer.state.tensor !== state.tensor) return; // overtaken
+      if (this.explorer.result !== result || this.explorer.state.tensor !== state.tensor) return; // superseded
       if (tensor.error) return this.refuse(tensor.error);
       Object.assign(this, { tensor, name: state.tensor, result, slice: null });
     }
     this.draw();
   }
 
-  // The engine's sentence instead of numbers; the next time, it is asked again.
+  // The engine's error message instead of numbers; the next call asks the engine again.
   refuse({ message }) {
     this.name = null;
     fill(this.head, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(message)));
@@ -95,7 +95,7 @@ class Heat {
     return `Violet is positive, amber negative; full color is ±${number(this.scale, 3)}.`;
   }
 
-  // Scrolls until the chosen cell is in sight, in the middle if the map is new.
+  // Scrolls until the chosen cell is in view, in the middle if the map is new.
   bring(fresh) {
     const { row, column } = this.cell;
     const { grid } = this;
@@ -170,7 +170,7 @@ class Heat {
     return h("span", { title: `token ${column}` }, tokenElement(token, 1, rows.language)); // 1: "in" and " in" differ
   }
 
-  // The names of a place in a tensor of the translation, which need not be the tensor that is drawn.
+  // The names of a position in a tensor of the translation, not necessarily the one that is drawn.
   placeWords(tensor, index) {
     const own = axes(tensor, this.explorer.result);
     const [row, column] = index.slice(-2);
@@ -187,7 +187,7 @@ class Heat {
   }
 
   arrow(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
     const { row, column } = this.cell;
     const [lastRow, lastColumn] = [this.slice.length - 1, this.slice[0].length - 1];
     const page = Math.max(1, Math.floor((this.grid.clientWidth - CELL.side) / CELL.width) - 1);
@@ -206,7 +206,7 @@ class Heat {
     this.go(Math.min(Math.max(to[0], 0), lastRow), Math.min(Math.max(to[1], 0), lastColumn));
   }
 
-  // The whole slice in little; of the numbers that share a point, the largest is drawn.
+  // The whole slice in miniature; of the numbers that share a pixel, the largest is drawn.
   drawOverview() {
     if (!this.slice) return;
     const { overview, slice, scale } = this;

@@ -1,4 +1,4 @@
-// The model in the reading order of figure 1, with every tensor of the translation: a press opens one.
+// The model in the reading order of figure 1, with every tensor of the translation: pressing one opens it.
 class ModelMap {
   constructor(explorer) {
     this.explorer = explorer;

@@ -26,7 +26,7 @@ function tensorTitle(name) {
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-// Who stands at the rows and columns of a tensor: { name, tokens } where they are tokens, else { name }.
+// What the rows and columns of a tensor stand for: { name, tokens } if it is tokens, otherwise { name }.
 // A row of the decoder comes after one token and predicts the `next`.
 function axes(name, result) {
   const { kind, stack, module } = parsed(name);
@@ -40,7 +40,7 @@ function axes(name, result) {
   return { rows: ["key", "value"].includes(kind) ? memory : own, columns: { name: "features" } };
 }
 
-// The chapter that explains something, as a link where it is written.
+// The chapter that explains something, as a link if it is written.
 function chapterLink(number) {
   const { title, page } = BOOK.chapters[number];
   const words = `Chapter ${number}: ${title}`;

@@ -1,4 +1,4 @@
-// What stands beside the translation as long as the reader has changed something: tokens forced, heads switched off.
+// What is shown beside the translation as long as it has the reader's changes: forced tokens, heads switched off.
 class Notices {
   constructor(explorer) {
     this.explorer = explorer;
@@ -30,7 +30,7 @@ class Notices {
   }
 }
 
-// What may make a translation nonsense, where it can be known.
+// Reasons why a translation may be nonsense, as far as they can be detected.
 function warnings({ source, target }) {
   const { eos } = BOOK.shape.special;
   return [
@@ -49,7 +49,7 @@ function changes({ ablated, forced }) {
 // "a, b and c", of lists of words and elements.
 const joined = (parts) => parts.map((part, i) => [i > 0 && (i + 1 < parts.length ? ", " : " and "), part]);
 
-const NAMED = 4; // layers that are named; more would be a paragraph
+const NAMED = 4; // layers that are named; more would make a paragraph
 
 // "encoder layer 2, heads 1 and 3; cross-attention layer 4, all heads"
 function headsWords(ablated) {

@@ -9,21 +9,21 @@ class NumberPanel {
   async render() {
     const { state, result, session, heat } = this.explorer;
     this.element.hidden = !state.tensor;
-    if (!state.tensor) return (this.wanted = null); // an answer that is still to come is too late
-    fill(this.back, this.explorer.wayBack("back")); // anew: one can come to the same number from elsewhere
+    if (!state.tensor) return (this.wanted = null); // an answer that is still pending comes too late
+    fill(this.back, this.explorer.wayBack("back")); // again, since readers can come to the same number from elsewhere
     const wanted = `${state.tensor} ${state.at}`;
-    if (this.wanted === wanted && this.result === result) return this.drawn; // it may still be on its way
+    if (this.wanted === wanted && this.result === result) return this.drawn; // it may still be pending
     Object.assign(this, { wanted, result });
     this.element.setAttribute("aria-busy", "true"); // it still shows another number
     const found = await session.provenance(result, state.tensor, state.at).catch((error) => ({ error }));
-    if (this.wanted !== wanted || this.result !== result) return; // overtaken
+    if (this.wanted !== wanted || this.result !== result) return; // superseded
     this.element.setAttribute("aria-busy", "false");
     if (found.error) {
-      this.wanted = null; // the next time, it is asked again
+      this.wanted = null; // the next call asks the engine again
       return fill(this.element, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.error.message)));
     }
     const info = BOOK.kinds[found.kind];
-    const suppressed = "forbidden" in (found.aside ?? {}); // its formula is not what gives it
+    const suppressed = "forbidden" in (found.aside ?? {}); // its formula does not give its value
     const formula = !suppressed && document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
     fill(
       this.element,
@@ -69,7 +69,7 @@ class NumberPanel {
     return kind === "heads" ? axes(name.replace(/heads$/, "weights"), this.result).columns.tokens : null;
   }
 
-  // A number that has a place in a tensor leads there.
+  // A number that is an entry of a tensor links to it.
   operand({ value, name, index }) {
     if (!name) return number(value);
     return button(number(value), () => this.explorer.openTensor(name, index, "number"), {
@@ -79,7 +79,7 @@ class NumberPanel {
     });
   }
 
-  // Both are the same up to rounding, which is small beside the largest term.
+  // Both are equal up to rounding, which is small compared with the largest term.
   verdict({ value, result, terms }) {
     const scale = Math.max(Math.abs(value), ...terms.map((term) => Math.abs(term.value)));
     const same = value === result || (Number.isFinite(scale) && Math.abs(value - result) <= 1e-6 * scale);
@@ -91,7 +91,7 @@ class NumberPanel {
 
 const SHOWN = 5; // products written out; the others are added up
 
-// `tokens` are those of the keys, where the terms are theirs.
+// `tokens` are the keys, if there is a term for each of them.
 function sumLines(found, tokens) {
   const { terms, aside = {} } = found;
   const order = terms.map((term, i) => ({ ...term, i })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
@@ -110,11 +110,11 @@ function sumLines(found, tokens) {
   return lines;
 }
 
-// A word that occurs twice is told apart by its place.
+// A word that occurs more than once is distinguished by its position.
 const tokenName = (tokens, i) => `“${plain(tokens[i], i)}”${tokens.filter((token) => token === tokens[i]).length > 1 ? ` (token ${i + 1})` : ""}`;
 const termName = ({ kind }, i, tokens) => (kind === "heads" ? tokenName(tokens, i) : kind === "embedding" ? "entry × scale" : `feature ${i}`);
 
-// Where a factor stands: of the first factors those that a tensor holds, of the second those of keys and values.
+// The tensor and index of a factor: of a first factor if it is in a tensor, of a second one if it is in a key or value.
 function address({ kind, name, from, index }, place, i, own) {
   const parent = name.split(".").slice(0, -1).join(".");
   const [row, column] = index.slice(-2);
@@ -127,7 +127,7 @@ function address({ kind, name, from, index }, place, i, own) {
   return kind === "output" ? { name: from, index: [Math.floor(i / each), row, i % each] } : { name: from, index: [row, i] };
 }
 
-// The kinds that are no sum of products.
+// The kinds that are not sums of products.
 function plainLines({ kind, from, index, result, aside }) {
   const factor = (value) => [{ value, name: from, index }];
   if ("later" in aside) return [{ words: "The key comes later than the query, so the causal mask makes the score −∞." }];

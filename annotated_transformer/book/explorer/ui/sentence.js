@@ -22,7 +22,7 @@ class Sentence {
     this.render();
   }
 
-  // Takes over another sentence, from a link or an example.
+  // Puts another sentence, from a link or an example, into the field.
   show({ direction, text }) {
     this.direction = direction;
     this.input.value = text;
@@ -59,8 +59,8 @@ class Sentence {
     fill(this.note, slow || waiting + (once ? `${once} ${trained}` : trained.replace("It", "The model")));
   }
 
-  // A sentence of the other language would be nonsense, so it is exchanged too: an example for the like example, what
-  // the reader typed for its translation, if that is shown. What was exchanged comes back with its direction.
+  // A sentence in the other language would give nonsense, so it is exchanged, too: an example for the corresponding one,
+  // what the reader typed for its translation, if that is shown. Changing the direction back restores it.
   turn(direction) {
     if (direction === this.direction) return;
     const [text, from] = [this.input.value, this.direction];
@@ -98,7 +98,7 @@ class Sentence {
     if (await this.explorer.open(this.direction, this.input.value)) this.explorer.bringTranslation();
   }
 
-  // Says what went wrong; `invalid` where the sentence is at fault.
+  // Says what went wrong; `invalid` if the sentence is at fault.
   refuse(message, invalid = message !== "") {
     fill(this.error, message);
     this.input.setAttribute("aria-invalid", String(invalid));

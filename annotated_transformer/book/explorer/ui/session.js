@@ -35,7 +35,7 @@ class Session {
     this.loaded.clear();
   }
 
-  // Ends the engine, whatever it does; who waits for it gets an error.
+  // Stops the engine, whatever it is doing; all pending calls get an error.
   stop() {
     this.client?.then((client) => {
       client.worker.terminate();
@@ -66,8 +66,8 @@ class Session {
     return done;
   }
 
-  // The translation, and what it is compared with where heads are off: the one with all heads, and how likely
-  // that one still is without them. Null if it is no longer `wanted` when its turn comes.
+  // The translation, and what it is compared with if heads are off: the one with all heads, and how likely that one
+  // is without them. Null if the translation is no longer `wanted` when its turn comes.
   translate(options, report, wanted = () => true) {
     return this.inTurn(async () => {
       if (!wanted()) return null;
@@ -85,7 +85,7 @@ class Session {
     });
   }
 
-  // The same for each choice of heads, so it is kept.
+  // It does not depend on which heads are off, so it is cached.
   async withAllHeads(client, options) {
     const key = JSON.stringify([options.direction, options.text, options.prefix]);
     if (this.whole.key !== key) this.whole = { key, result: await client.translate({ ...options, ablated: [] }) };

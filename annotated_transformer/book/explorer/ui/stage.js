@@ -23,7 +23,7 @@ class Stage {
     const lines = Math.max(keys.tokens.length, queries.tokens.length);
     this.element.style.setProperty("--rows", lines);
     this.rows = rows;
-    const silent = explorer.isSilent(); // what a head that is off would read reaches nobody
+    const silent = explorer.isSilent(); // nothing that a switched-off head reads has an effect
     this.element.classList.toggle("at-x-silent", silent);
     const off = headsMeant(explorer.state).meant.length > 1 ? "these heads are off" : "this head is off";
     const readWords = (row) => (silent ? `receives nothing: ${off}` : `attends to ${reads(keys.tokens, row)}`);
@@ -71,7 +71,7 @@ class Stage {
     return h("path", { d: `M0 ${left}C50 ${left} 50 ${right} 100 ${right}`, "stroke-width": (1 + 7 * weight).toFixed(1) });
   }
 
-  // Lights what one query reads.
+  // Highlights what one query reads.
   light(query) {
     const silent = this.explorer.isSilent();
     this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
@@ -90,7 +90,7 @@ class Stage {
   }
 
   arrow(event, place, now, count) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return; // the browser's own
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
     const step = { ArrowDown: now + 1, ArrowRight: now + 1, ArrowUp: now - 1, ArrowLeft: now - 1, Home: 0, End: count - 1 };
     if (!(event.key in step)) return;
     event.preventDefault();
@@ -111,7 +111,7 @@ class Stage {
   }
 }
 
-// The heads that a choice of kind, layer and head means, and those of them that are on.
+// The heads that the chosen kind, layer and head include, and those of them that are on.
 function headsMeant({ view, layer, head, ablated }) {
   const { layers, heads } = BOOK.shape;
   const all = (chosen, count) => (chosen === null ? Array.from({ length: count }, (_, i) => i) : [chosen]);
@@ -119,7 +119,7 @@ function headsMeant({ view, layer, head, ablated }) {
   return { meant, on: meant.filter((one) => !holdsHead(ablated, one)) };
 }
 
-// Whose attention is drawn: "layer 4, mean of its heads". Heads that are off do not count.
+// The words for the attention that is drawn: "layer 4, mean of its heads". Heads that are off do not count.
 function placeWords(state) {
   const { layer, head } = state;
   const { meant, on } = headsMeant(state);
@@ -130,7 +130,7 @@ function placeWords(state) {
   return `mean over all layers ${some ? `of the ${on.length} heads that are on` : "and heads"}`;
 }
 
-// Where nothing came through, and why.
+// The words for heads that are all off, and for what that means.
 function silenceWords({ view, layer, head }) {
   const attention = `the ${KINDS_OF_ATTENTION[view]}${layer === null ? "" : ` in layer ${layer + 1}`}`;
   if (head === null) return `${attention}: all its heads are off, so their output is zero`;
@@ -138,7 +138,7 @@ function silenceWords({ view, layer, head }) {
 }
 
 // The weights of the chosen layer and head, or their mean: a row for each query. Heads that are off do not count,
-// unless all are: then these are the weights that reach nobody.
+// unless all are: then these are weights without effect.
 function meanWeights({ frame, attention }, state) {
   if (frame) return attention;
   const { meant, on } = headsMeant(state);

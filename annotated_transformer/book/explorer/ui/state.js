@@ -1,4 +1,4 @@
-// What the explorer shows, and the same as the fragment of an address.
+// The explorer's state: what it shows, also as the fragment of an address.
 
 const START = {
   direction: "en-de",
@@ -10,15 +10,15 @@ const START = {
   layer: 3, // null: the mean of all
   head: null, // null: the mean of all
   step: 0, // the target token in focus
-  word: 0, // the source token in focus, where the encoder is drawn
+  word: 0, // the source token in focus, if the encoder is drawn
   tensor: "", // the tensor that is open
   at: [], // the number in it
 };
 
-// The prefix that holds forced tokens, of the ids of a target: what comes after the last needs none.
+// The prefix of a target's ids that ends with the last forced token: the tokens after it need not be fixed.
 const forcing = (ids, forced) => ({ prefix: ids.slice(0, (forced.at(-1) ?? -1) + 1), forced });
 
-// Whether two states, or other things with both, are of the same sentence in the same direction.
+// Whether two objects, such as states, have the same sentence and the same direction.
 const sameSentence = (one, other) => one.text === other.text && one.direction === other.direction;
 
 // Whether a head is among these: [kind, layer, head].
@@ -54,13 +54,13 @@ function toFragment(state) {
   return `#${new URLSearchParams(told.map((name) => [name, text(name, state)]))}`;
 }
 
-// The state that a fragment holds, or null where it holds none, or one that cannot be.
+// The state in a fragment, or null if there is none or if it is invalid.
 function fromFragment(fragment) {
   const fields = Object.fromEntries(new URLSearchParams(fragment.slice(1)));
   if (!fields.text || !fields.direction) return null;
   const state = { ...START };
   for (const name of Object.keys(START)) if (name in fields) state[name] = (READ[name] ?? String)(fields[name]);
-  if (!("forced" in fields)) state.forced = [...state.prefix.keys()].slice(-1); // an old link: only the last is sure
+  if (!("forced" in fields)) state.forced = [...state.prefix.keys()].slice(-1); // an old link: only the last one is certain
   return possible(state) ? state : null;
 }
 

@@ -45,9 +45,9 @@ class Tour {
     this.saved ??= this.remember();
     const same = !result.frame && !asked && sameSentence(state, wanted) && !state.prefix.length && !state.ablated.length;
     this.now = to;
-    attempt(() => history.replaceState(null, "")); // what a step opens was opened from nowhere
+    attempt(() => history.replaceState(null, "")); // a tensor that a step opens has no place to go back to
     explorer.sentence.show(wanted);
-    const left = () => this.now !== to; // the reader has gone on, or ended the tour
+    const left = () => this.now !== to; // the reader has moved on, or ended the tour
     if (same) explorer.change(wanted);
     else if (!(await explorer.compute(wanted))) {
       const more = this.saved && explorer.asked; // the reader switches a head off, or forces a token
@@ -62,7 +62,7 @@ class Tour {
     explorer.say(`${to + 1} of ${steps.length}: ${step.title}. ${step.words}`);
   }
 
-  // What a step speaks of, above the card: its cell and the calculation below it, or the curves, the choices or the bars.
+  // Scrolls what a step is about above the card: its cell and the calculation below it, or the curves, the choices or the bars.
   bring(part, element) {
     const { main, stage, choose, heat, number } = this.explorer;
     const cell = () => [heat.grid, heat.grid.querySelector("[aria-selected=true]"), number.element.querySelector(".at-x-sum")];
@@ -71,13 +71,13 @@ class Tour {
     if (!first || !last) return show(element); // the engine refused: there are no numbers
     const edge = parseFloat(getComputedStyle(main).scrollMarginTop); // the page's own bar is above it
     const place = (part) => part.getBoundingClientRect();
-    const begin = Math.min(place(element).top, place(top).top) - edge; // then the whole part is in sight, as far as it fits
+    const begin = Math.min(place(element).top, place(top).top) - edge; // then as much of the part as fits is in view
     const hidden = place(last).bottom + GAP - begin - place(this.element).top;
-    const room = Math.max(place(first).top - begin - edge, 0); // so far the page may go on without hiding the first
+    const room = Math.max(place(first).top - begin - edge, 0); // how far the page may scroll without hiding the first
     scrollBy({ top: begin + Math.min(Math.max(hidden, 0), room), behavior: STILL.matches ? "auto" : "smooth" });
   }
 
-  // The reader's sentence, state and place in the page.
+  // The reader's sentence, state and scroll position.
   remember() {
     const { explorer } = this;
     const { state, result, asked, sentence, linked } = explorer;
@@ -85,7 +85,7 @@ class Tour {
     return { state, result, asked, linked, open, trace: history.state, field: { direction: sentence.direction, text: sentence.input.value }, scroll: scrollY };
   }
 
-  // Something else was asked for meanwhile: that stays.
+  // The reader has asked for something else, which stays.
   forget() {
     this.saved = null;
   }
@@ -107,7 +107,7 @@ class Tour {
   }
 }
 
-// An Escape that ends the input of a character, or closes a dialog of the page.
+// Whether an Escape ends the input of a character, or closes a dialog of the page.
 const ofSomethingElse = (event) => event.isComposing || event.defaultPrevented || Boolean(event.target.closest?.("dialog"));
 
-const GAP = 8; // pixels around what is brought into sight
+const GAP = 8; // pixels around what is scrolled into view

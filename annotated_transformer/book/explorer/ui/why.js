@@ -22,7 +22,7 @@ class Why {
       this.steps("step", step, result.target.tokens.length),
       h("h3", {}, "Why ", name.cloneNode(true), "?"),
       h("p", { class: "at-x-label" }, "The five likeliest next tokens", !result.frame && h("span", { class: "at-x-action" }, ": choose one to go on from there")),
-      h("ol", { class: "at-x-top", role: "list" }, top.map((entry) => h("li", {}, this.bar(entry, step, chosen, language)))), // stays where it is when one is chosen
+      h("ol", { class: "at-x-top", role: "list" }, top.map((entry) => h("li", {}, this.bar(entry, step, chosen, language)))), // stays in place when one is chosen
       h(
         "p",
         {},
@@ -52,7 +52,7 @@ class Why {
     );
   }
 
-  // What was forced before this token stays; what comes after it was chosen because of it.
+  // Tokens forced before this one stay; those after it depend on it.
   freedom(step, forced) {
     const { explorer } = this;
     const words = forced.at(-1) > step ? "Let the model choose again from here" : "Let the model choose this one again";
@@ -83,7 +83,7 @@ class Why {
     return h("div", { class: "at-x-steps" }, go(step - 1, "One token back", "◀"), h("span", {}, `Token ${step + 1} of ${count}`), go(step + 1, "One token on", "▶"));
   }
 
-  // Where this panel stays in sight beside the columns, the lit token does so too.
+  // If this panel stays in view beside the columns, the highlighted token has to as well.
   step(place, to) {
     const { explorer } = this;
     explorer.change({ [place]: to }, true);
@@ -116,7 +116,7 @@ class Why {
 const LEFT_OUT = `Attention weights below ${percent(LEAST)} are left out.`;
 const LOOKED = "Attention shows where the model looked, not why it chose.";
 
-// The name of a token as a part of a sentence: one that is no word has no quotation marks.
+// The name of a token within a sentence: a special token has no quotation marks.
 const whyName = (token, place, language) => (token in SPECIAL ? h("span", {}, `the ${SIGNS[token]}`) : h("q", { lang: language }, plain(token, place)));
 
 // How likely the token at a step was: the number of its bar, if it has one.

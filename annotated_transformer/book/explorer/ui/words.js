@@ -1,4 +1,4 @@
-// How numbers and tokens are written and said.
+// How numbers and tokens are written and read out.
 
 // Tables without a prototype: a token may be "constructor".
 const LANGUAGES = { __proto__: null, en: "English", de: "German" };
@@ -12,7 +12,7 @@ const SIGNS = { __proto__: null, ".": "period", ",": "comma", "?": "question mar
 const continues = (token, place) => place > 0 && /^[\p{L}\p{N}]/u.test(token);
 const plain = (token, place = 0) => SPECIAL[token] ?? (continues(token, place) ? `+${token}` : token.trim() || "space");
 const spoken = (token) => SIGNS[token.trim()] ?? (token.trim() || "space");
-// A token as a part of a sentence: what is a sign is called by its name, all else is quoted.
+// A token within a sentence: punctuation and special tokens have names, all others are quoted.
 const quoted = (token, place) => SIGNS[token.trim()] ?? `“${plain(token, place)}”`;
 
 // A token as an element, in its language.
@@ -22,7 +22,7 @@ function tokenElement(token, place, language) {
   return h("span", { lang: language }, mark, token.trim() || "␣");
 }
 
-// Each term is explained in one line, where it first stands. frame_page.py has these lines as well, up to the keys.
+// Each term is explained in one line, where it first appears. frame_page.py has the same lines, without how to choose a word.
 const HELP = {
   logProb: "The log-probability adds up the logarithms of the probabilities of all tokens; in parentheses, the probability of the whole sentence.",
   token: "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, attends to the keys, on the left: the wider the curve, the larger the attention weight. Choose a word on the right, or use the arrow keys.",

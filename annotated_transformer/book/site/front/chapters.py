@@ -19,7 +19,7 @@ FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: `file` is its page where it is written; `terms` those that it introduces, if defined."""
+    """A chapter: `file` is its page, if it is written; `terms` are those that it introduces."""
 
     number: int
     part: str
@@ -53,7 +53,7 @@ def read_chapters(root: Path) -> list[Chapter]:
 
 
 def source_of(root: Path, name: str) -> Path:
-    """Return where a chapter is written."""
+    """Return the path of a chapter's source."""
     return root / "chapters" / "src" / f"{name}.md"
 
 
@@ -67,8 +67,8 @@ def _chapter(root: Path, entry: dict[str, Any]) -> Chapter:
 def defined_terms(source: str) -> dict[str, str]:
     """Return the terms that a chapter's front matter defines."""
     head = FRONT_MATTER.match(source)
-    found = yaml.safe_load(head[1]).get("terms") if head else None
-    return {str(term): " ".join(str(words).split()) for term, words in (found or {}).items()}
+    terms = yaml.safe_load(head[1]).get("terms") if head else None
+    return {str(term): " ".join(str(words).split()) for term, words in (terms or {}).items()}
 
 
 CARDS = Template(

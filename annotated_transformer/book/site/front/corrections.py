@@ -33,8 +33,8 @@ class Correction:
 def read_corrections(root: Path) -> list[Correction]:
     """Return the rows of the book in `root`, in the order of their numbers."""
     rows = yaml.safe_load((root / DATA).read_text(encoding="utf-8"))
-    found = [Correction(**{**row, "shown": read_targets(row.get("shown", ()))}) for row in rows]
-    return sorted(found, key=lambda row: row.number)
+    corrections = [Correction(**{**row, "shown": read_targets(row.get("shown", ()))}) for row in rows]
+    return sorted(corrections, key=lambda row: row.number)
 
 
 def correction_table(rows: Sequence[Correction], chapters: dict[int, Chapter], root: Path) -> str:

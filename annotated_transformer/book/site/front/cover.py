@@ -21,17 +21,17 @@ def alignment() -> dict[str, Any]:
     A row of `weights` belongs to a target token, a column to a source token, and a row sums to 1 before
     rounding. The row of the target's end-of-sentence token is left out; the source's column is kept.
     """
-    found = Translator.from_pretrained(MODEL).explain([SENTENCE])[0]
-    layers, heads = found.attention.shape[:2]
-    weights = found.attention[-1].mean(dim=0)[:-1]
+    translation = Translator.from_pretrained(MODEL).explain([SENTENCE])[0]
+    layers, heads = translation.attention.shape[:2]
+    weights = translation.attention[-1].mean(dim=0)[:-1]
     return {
         "model": MODEL,
         "sentence": SENTENCE,
-        "translation": found.text,
+        "translation": translation.text,
         "layer": layers,
         "heads": heads,
-        "source": [token.strip() for token in found.source_tokens],
-        "target": [token.strip() for token in found.target_tokens[:-1]],
+        "source": [token.strip() for token in translation.source_tokens],
+        "target": [token.strip() for token in translation.target_tokens[:-1]],
         "weights": [[round(float(weight), DIGITS) for weight in row] for row in weights],
     }
 

@@ -59,14 +59,14 @@ class Terms(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a list of definitions, or a sentence where there are none."""
-        found = []
+        terms = []
         for chapter in self.config.at_chapters:
             if chapter.file:
                 self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
-                found += [(term, words, chapter) for term, words in chapter.terms.items()]
-        if not found:
+                terms += [(term, words, chapter) for term, words in chapter.terms.items()]
+        if not terms:
             return [nodes.paragraph("", NO_TERMS)]
-        items = [self._item(*entry) for entry in sorted(found, key=lambda entry: entry[0].lower())]
+        items = [self._item(*entry) for entry in sorted(terms, key=lambda entry: entry[0].lower())]
         return [nodes.definition_list("", *items, classes=["at-glossary"])]
 
     def _item(self, term: str, words: str, chapter: Chapter) -> nodes.definition_list_item:

@@ -54,22 +54,22 @@ def equations_of(notebook: Path, tests: dict[str, list[tuple[str, str]]]) -> lis
 
 def marked_tests(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """Return, for the label of each equation, the tests that are marked with it: file and name."""
-    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    tests: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for path in sorted(folder.rglob("test_*.py")):
         for label, name in marks(path.read_text(encoding="utf-8")):
-            found[label].append((path.relative_to(folder.parent).as_posix(), name))
-    return found
+            tests[label].append((path.relative_to(folder.parent).as_posix(), name))
+    return tests
 
 
 def marks(code: str) -> list[tuple[str, str]]:
     """Return the labels that the tests of a file are marked with, each with the name of its test."""
-    found = []
+    labels = []
     for node in ast.walk(ast.parse(code)) if MARK in code else ():
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             for mark in node.decorator_list:
                 if isinstance(mark, ast.Call) and ast.unparse(mark.func) == MARK:
-                    found += [(ast.literal_eval(argument), node.name) for argument in mark.args]
-    return found
+                    labels += [(ast.literal_eval(argument), node.name) for argument in mark.args]
+    return labels
 
 
 def _plain(text: str) -> str:
@@ -107,8 +107,8 @@ class EquationIndex(TargetTable):
         tests = marked_tests(root / "tests")
         lines = [_row(["", "Equation and tests"]), _row(["---", "---"])]
         for chapter in chapters.values():
-            for found in equations_of(root / f"{chapter.file}.ipynb", tests) if chapter.file else ():
-                formula = found.formula.replace("\n", " ").replace("|", r"\vert ")
-                names = "".join(f"<br>`{name}` in `{file}`" for file, name in found.tests)
-                lines.append(_row([f"{{eq}}`{found.label}`", f"$\\displaystyle {formula}$ {names}"]))
+            for equation in equations_of(root / f"{chapter.file}.ipynb", tests) if chapter.file else ():
+                formula = equation.formula.replace("\n", " ").replace("|", r"\vert ")
+                names = "".join(f"<br>`{name}` in `{file}`" for file, name in equation.tests)
+                lines.append(_row([f"{{eq}}`{equation.label}`", f"$\\displaystyle {formula}$ {names}"]))
         return "".join(lines)

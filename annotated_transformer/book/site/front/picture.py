@@ -53,7 +53,7 @@ def reads(source: list[str], row: list[float]) -> str:
 
 
 def aside(token: str) -> str:
-    """Return the name of a sign in brackets, "(comma) ", and nothing for a word."""
+    """Return the name of a punctuation mark, "(comma) ", or an empty string for a word."""
     return f"({SIGNS[token]}) " if token in SIGNS else ""
 
 

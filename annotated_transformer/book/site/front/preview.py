@@ -23,14 +23,14 @@ WIDTH, HEIGHT = 1200, 630
 def tags(title: str, site: str, metatags: str, base: str, address: str) -> str:
     """Return a page's OpenGraph and Twitter tags; `metatags` has its description.
 
-    Addresses must be absolute, so the picture and `og:url` come only with the book's own address, `base`.
+    Addresses must be absolute, so the picture and `og:url` need the book's own address, `base`.
     """
-    found = DESCRIPTION.search(metatags)
+    description = DESCRIPTION.search(metatags)
     properties = {
         "og:type": "website" if title == site else "article",
         "og:site_name": escape(site),
         "og:title": escape(title),
-        "og:description": found[1] if found else "",
+        "og:description": description[1] if description else "",
     }
     if base:
         properties |= {
@@ -60,7 +60,7 @@ def draw(file: Path, title: str) -> None:
         above = _words(fig, source, top, KEY_TEXT, "bottom")
         below = _words(fig, data["target"], bottom, QUERY_TEXT, "top")
         for at, row in zip(below, data["weights"], strict=True):
-            for to, weight in zip(above, row, strict=False):  # not to the end of the sentence
+            for to, weight in zip(above, row, strict=False):  # not to the end-of-sentence token
                 if weight >= 0.03:
                     points = [(to, top + 14), (to, 410), (at, 410), (at, bottom - 14)]
                     curve = Curve(points, [Curve.MOVETO, *[Curve.CURVE4] * 3])

@@ -18,7 +18,7 @@ def add_planned(navigation: BeautifulSoup, chapters: list[Chapter]) -> None:
         elif last is not None:
             lines = _new_part(navigation, part, last)
         else:
-            return  # the table of contents has no part of the list
+            return  # none of the parts so far is in the table of contents
         existing = iter(lines.find_all("li", recursive=False))
         at = 0
         for chapter in members:

@@ -36,15 +36,15 @@ def read_targets(texts: Sequence[str]) -> tuple[Target, ...]:
     Raises:
         ExtensionError: A text is not a target.
     """
-    found = []
+    targets = []
     for text in texts:
         match = TARGET.fullmatch(text)
         if match is None:
             raise ExtensionError(
                 f"{text!r} is not a target; write CHAPTER#ANCHOR, and the link's text after it if you like"
             )
-        found.append(Target(int(match[1]), match[2], match[3] or ""))
-    return tuple(found)
+        targets.append(Target(int(match[1]), match[2], match[3] or ""))
+    return tuple(targets)
 
 
 def link_all(targets: Sequence[Target], chapters: dict[int, Chapter], root: Path, *, planned: int = 0) -> str:
@@ -55,9 +55,9 @@ def link_all(targets: Sequence[Target], chapters: dict[int, Chapter], root: Path
     parts = []
     for number in dict.fromkeys(target.chapter for target in targets):
         if chapters[number].file:
-            found = [link(target, chapters[number], root) for target in targets if target.chapter == number]
-            stop = "" if found[-1].partition("](")[0].endswith("?") else "."
-            parts.append(f"Chapter {number}: {'; '.join(found)}{stop}")
+            links = [link(target, chapters[number], root) for target in targets if target.chapter == number]
+            stop = "" if links[-1].partition("](")[0].endswith("?") else "."
+            parts.append(f"Chapter {number}: {'; '.join(links)}{stop}")
         else:
             parts.append(_announced(chapters[number]))
     return " ".join([*parts, _announced(chapters[planned])] if planned else parts)

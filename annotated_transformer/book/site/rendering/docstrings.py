@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 
 
 def keep_colons(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Put back what napoleon took for a type: a constant's description before its first colon."""
+    """Restore what napoleon mistook for a type: a constant's description before its first colon."""
     for index, line in enumerate(lines):
         if what in {"attribute", "data", "property"} and line.startswith(":type: "):
             del lines[index]

@@ -18,7 +18,7 @@ PRELUDE = """
 var MathJax = {_: {components: {package: {}, loader: {}, startup: {}}}, config: {}, version: "3.2.2"};
 var window = this, global = this, console = {log() {}, warn() {}, error() {}};
 """
-RECORD = "formulas.json"  # beside the doctrees: the formulas of each page, for builds that write only some
+RECORD = "formulas.json"  # beside the doctrees: the formulas of each page, for incremental builds
 
 
 @functools.cache
@@ -75,13 +75,13 @@ def write_formula(writer: Any, node: nodes.Element, tex: str, display: bool) -> 
 
 def record(app: Sphinx) -> dict[str, list[Any]]:
     """Return the formulas of each page, those of earlier builds included."""
-    found: dict[str, list[Any]] | None = getattr(app, "at_formulas", None)
-    if found is None:
+    formulas: dict[str, list[Any]] | None = getattr(app, "at_formulas", None)
+    if formulas is None:
         file = Path(app.doctreedir, RECORD)
-        found = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-        app.at_formulas = found  # type: ignore[attr-defined]
-    found.setdefault(app.builder.current_docname, [])  # type: ignore[attr-defined]
-    return found
+        formulas = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        app.at_formulas = formulas  # type: ignore[attr-defined]
+    formulas.setdefault(app.builder.current_docname, [])  # type: ignore[attr-defined]
+    return formulas
 
 
 def forget_page(app: Sphinx, doctree: nodes.document, page: str) -> None:
@@ -115,9 +115,9 @@ def write_style_sheet(app: Sphinx, exception: Exception | None) -> None:
     """Write the style sheet and the fonts that the book's formulas need."""
     if exception or app.builder.format != "html":
         return
-    pages = {page: found for page, found in record(app).items() if page in app.env.all_docs}
+    pages = {page: page_formulas for page, page_formulas in record(app).items() if page in app.env.all_docs}
     Path(app.doctreedir, RECORD).write_text(json.dumps(pages, sort_keys=True), encoding="utf-8")
-    formulas = {(tex, display) for found in pages.values() for tex, display in found}
+    formulas = {(tex, display) for page_formulas in pages.values() for tex, display in page_formulas}
     html = "".join(set_formula(*formula) for formula in sorted(formulas))
     target = Path(app.outdir, "_static", "formulas")
     target.mkdir(parents=True, exist_ok=True)

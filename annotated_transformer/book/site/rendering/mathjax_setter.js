@@ -16,7 +16,7 @@ const newDocument = () => {
 const page = newDocument();
 const size = { em: 16, ex: 16 * 0.442, containerWidth: 16 * 42 }; // so that MathJax writes no size of its own
 
-// Return one formula as HTML, or why it cannot be set.
+// Returns one formula as HTML, or why it cannot be typeset.
 const setFormula = (tex, display, target = page) => {
   try {
     return JSON.stringify({ html: adaptor.outerHTML(target.convert(tex, { display, ...size })) });
@@ -25,7 +25,7 @@ const setFormula = (tex, display, target = page) => {
   }
 };
 
-// Return the style sheet that these formulas need, whatever was set before.
+// Returns the style sheet that these formulas need, whatever was typeset before.
 const styleSheet = (formulas) => {
   const fresh = newDocument();
   formulas.forEach(([tex, display]) => setFormula(tex, display, fresh));

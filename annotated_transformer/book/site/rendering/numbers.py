@@ -1,4 +1,4 @@
-"""Numbers by chapter: equation (3.1), exercise 3.1. A page whose file has no number counts 1, 2, 3."""
+"""Numbers by chapter: equation (3.1), exercise 3.1. On pages without a number: 1, 2, 3."""
 
 import re
 from typing import Any, cast
@@ -16,7 +16,7 @@ STARS = 3
 
 
 def number(page: str, place: int) -> str:
-    """Return the number of the page's `place`th thing: 3.1 in chapters/03_name, else 1."""
+    """Return the number of an item by its place on the page: 3.1 in chapters/03_name, 1 on other pages."""
     chapter = re.match(r"(?:.*/)?(\d\d)_", page)
     return f"{int(chapter[1])}.{place}" if chapter else str(place)
 
@@ -31,7 +31,7 @@ def number_equations(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def number_exercises(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Number the exercises of each page, where Sphinx keeps the numbers of figures."""
+    """Number the exercises of each page; Sphinx stores these numbers with those of figures."""
     for page, kinds in env.toc_fignumbers.items():
         for place, name in enumerate(kinds.get("exercise", {}), start=1):
             kinds["exercise"][name] = (number(page, place),)  # type: ignore[assignment]
@@ -44,10 +44,10 @@ class NameExercises(SphinxPostTransform):
     default_priority = 4  # before sphinx-exercise and before references are resolved
 
     def number_of(self, label: str) -> str:
-        """Return the number of the exercise of a label, or nothing if it has none."""
+        """Return the number of the exercise with this label, or an empty string."""
         page = self.env.sphinx_exercise_registry.get(label, {}).get("docname", "")  # type: ignore[attr-defined]
-        found = self.env.toc_fignumbers.get(page, {}).get("exercise", {}).get(label, ())
-        return "".join(map(str, found))
+        parts = self.env.toc_fignumbers.get(page, {}).get("exercise", {}).get(label, ())
+        return "".join(map(str, parts))
 
     def run(self, **kwargs: Any) -> None:
         """Write the titles of one page and the references on it."""

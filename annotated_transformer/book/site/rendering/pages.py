@@ -53,7 +53,7 @@ def first_paragraph(doctree: nodes.document | None) -> str:
 
 
 def describe_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Give every page a description, for search engines and for those who share a link."""
+    """Give every page a description, for search engines and link previews."""
     content = html.escape(first_paragraph(doctree), quote=True)
     context["metatags"] = context.get("metatags", "") + f'<meta name="description" content="{content}" />\n'
 
@@ -75,7 +75,7 @@ def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], d
 
 
 def keep_punctuation(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Keep a formula in one line with the bracket before it and the punctuation behind it."""
+    """Keep a formula on one line with the bracket before it and the punctuation behind it."""
     context["body"] = TOUCHING.sub(r'<span class="at-kept">\g<0></span>', context.get("body", ""))
 
 
@@ -121,7 +121,7 @@ def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doct
 def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Leave out the scripts that a page does not need, and defer those that can wait."""
     body, kept, seen = context.get("body", ""), [], set()
-    context["has_formulas"] = "<mjx-container" in body  # the layout then asks for their fonts early
+    context["has_formulas"] = "<mjx-container" in body  # the layout then preloads their fonts
     for script in context.get("script_files", []):
         name = Path(str(script.filename or "")).name.split("?")[0]
         key = (name, script.attributes.get("body"))

@@ -1,4 +1,4 @@
-"""The questions that readers ask are folded, each above its answer: they are looked up, not read through."""
+"""Fold the answers to readers' questions: they are looked up, not read from beginning to end."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ TITLE = "Questions readers ask"
 
 
 class question(nodes.Element):  # type: ignore[misc]
-    """A question with its answer: the visible line, and what unfolds."""
+    """A question with its answer: the visible line, and the folded content."""
 
 
 class question_title(nodes.TextElement):  # type: ignore[misc]
@@ -18,7 +18,7 @@ class question_title(nodes.TextElement):  # type: ignore[misc]
 
 
 class FoldQuestions(SphinxPostTransform):
-    """In that section, a paragraph that begins in bold opens a fold, and what follows is its answer."""
+    """Turn each question of that section, a paragraph that begins in bold, into a fold with its answer."""
 
     default_priority = 900  # when all references are resolved
     formats = ("html",)
@@ -34,7 +34,7 @@ def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
     """Return the blocks of a section, each question in a fold together with all blocks of its answer."""
     shown: list[nodes.Node] = []
     for block in blocks:
-        words = [node for node in block.children if node.astext()]  # MyST begins with an empty one
+        words = [node for node in block.children if node.astext()]  # the first one from MyST is empty
         if isinstance(block, nodes.paragraph) and words and isinstance(words[0], nodes.strong):
             title, *answer = words
             if answer and isinstance(answer[0], nodes.Text):

@@ -23,17 +23,17 @@ def rules(css: str) -> Iterator[tuple[str, str]]:
     """Yield selector and declarations of each rule at the top level; rules within @media are left out."""
     css = re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
     start, depth, opened = 0, 0, 0
-    for found in re.finditer(r"[{}]", css):
-        if found[0] == "{":
+    for brace in re.finditer(r"[{}]", css):
+        if brace[0] == "{":
             if depth == 0:
-                opened = found.start()
+                opened = brace.start()
             depth += 1
         else:
             depth -= 1
             if depth == 0:
                 if not css[start:opened].strip().startswith("@"):
-                    yield css[start:opened].strip(), css[opened + 1 : found.start()].strip()
-                start = found.end()
+                    yield css[start:opened].strip(), css[opened + 1 : brace.start()].strip()
+                start = brace.end()
 
 
 def without_script(css: str) -> str:
@@ -43,9 +43,9 @@ def without_script(css: str) -> str:
     for selectors, declarations in rules(css):
         for theme, chosen in (("light", light), ("dark", dark)):
             named = [(part, THEMED.search(part)) for part in COMMA.split(selectors)]
-            found = [part for part, name in named if name and name[1] == theme]
-            if found:
-                names = THEMED.sub('html[data-theme="auto"]', ",".join(found))
+            parts = [part for part, name in named if name and name[1] == theme]
+            if parts:
+                names = THEMED.sub('html[data-theme="auto"]', ",".join(parts))
                 chosen.append(f"{names.strip()}{{{declarations}}}")
     return "\n".join([*light, "@media screen and (prefers-color-scheme: dark){", *dark, "}", ""])
 

@@ -25,10 +25,10 @@ def verified_files(manifest: dict[str, Any], root: Path) -> Iterator[tuple[str, 
         path = root / name
         if not path.is_file():
             raise ExtensionError(f"the book needs {name} of {source}, which is not at {path}; {way_out}")
-        found = hashlib.sha256(path.read_bytes()).hexdigest()
-        if found != expected:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        if digest != expected:
             raise ExtensionError(
-                f"{path} has SHA-256 {found}, but vendored.json expects {expected} ({source}); {way_out}"
+                f"{path} has SHA-256 {digest}, but vendored.json expects {expected} ({source}); {way_out}"
             )
         yield name, path
 

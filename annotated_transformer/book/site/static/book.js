@@ -1,4 +1,4 @@
-/* Five small services; the page can be read without them. */
+/* Five small improvements; the page can be read without them. */
 (() => {
   "use strict";
 
@@ -39,7 +39,7 @@
     scrolling.forEach(([box, scrolls]) => (scrolls ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
   };
 
-  // 3. Some buttons of the theme are named otherwise than they are labeled; let the words that one sees be the name.
+  // 3. Some of the theme's buttons have accessible names that differ from their visible labels; use the labels.
   const named = () => {
     document.querySelectorAll(".search-button-field").forEach((button) => button.removeAttribute("aria-label"));
     document.querySelectorAll(".theme-switch-button").forEach((button) => {
@@ -47,7 +47,7 @@
     });
   };
 
-  // 4. Paper is light, whatever the screen is.
+  // 4. Print with the light theme, whatever the theme of the screen.
   const page = document.documentElement;
   let screen = null;
   const print = (printing) => {

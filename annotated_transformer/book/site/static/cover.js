@@ -73,7 +73,7 @@
       document.head.append(element);
     });
 
-  // The button brings the explorer, which replaces all of the figure. Nothing of it is loaded before.
+  // The button loads the explorer, which replaces the whole figure. Nothing of it is loaded before.
   const offer = (figure) => {
     const [run, error] = figure.querySelector(".at-alignment-run").children;
     const words = run.textContent;

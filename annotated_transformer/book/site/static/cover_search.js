@@ -34,7 +34,7 @@ var Scorer = {
     page.querySelectorAll("div.math").forEach((formula) => formula.replaceWith(" … "));
     page.querySelectorAll(".math").forEach((formula) => formula.replaceWith(plainTeX(formula.textContent)));
     const main = page.querySelector("article") ?? page.querySelector('[role="main"]') ?? page.body;
-    if (!anchor) main.querySelector("h1")?.remove(); // the result's title says it
+    if (!anchor) main.querySelector("h1")?.remove(); // the same as the result's title
     const part = (anchor && main.querySelector(`#${CSS.escape(anchor.slice(1))}`)) || main;
     return part.textContent.replace(/[\\$]/g, "").replace(/\s+/g, " ");
   };
@@ -43,7 +43,7 @@ var Scorer = {
   Search.setIndex = (index) => {
     index.titles = index.titles.map(plainTeX);
     index.alltitles = Object.fromEntries(Object.entries(index.alltitles).map(([title, places]) => [plainTeX(title), places]));
-    // A chapter that a term leads to stands once in the list, by its page.
+    // A chapter that a term leads to is listed once, by its page.
     Object.values(index.indexentries).flat().forEach((place) => (place[1] = place[2] ? "" : place[1]));
     setIndex(index);
   };
