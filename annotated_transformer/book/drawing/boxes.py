@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from annotated_transformer.book.drawing.palette import INK, MUTED, NEUTRAL, PAPER
 
@@ -105,10 +105,10 @@ def draw_arrow(ax: Axes, start: Point | Box, end: Point | Box, label: str = "", 
         _beside(ax, label, middle, (6.0, 0.0), ha="left", va="center")
 
 
-def draw_plus(ax: Axes, spot: Point) -> None:
-    """Draw the circle with a plus in which a residual connection ends."""
-    ax.add_patch(Circle(spot, 0.42, facecolor=PAPER, edgecolor=INK, lw=1.5, zorder=3))
-    ax.text(*spot, "+", ha="center", va="center", zorder=4)
+def draw_line(ax: Axes, *points: Point, color: str = INK) -> None:
+    """Draw a thin line through all points, behind what stands on it."""
+    across, up = zip(*points, strict=True)
+    ax.plot(across, up, color=color, lw=1.5, ls="-", marker="", zorder=1)
 
 
 def _side(place: Point | Box, other: Point | Box) -> Point:

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_plus
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, row
 from annotated_transformer.book.drawing.palette import (
@@ -20,10 +20,18 @@ from annotated_transformer.book.drawing.palette import (
     MUTED,
     NEUTRAL,
     OUTPUT,
-    PAPER,
     QUERY,
     SECOND,
     VALUE,
+)
+from annotated_transformer.book.drawing.residual import (
+    draw_add,
+    draw_fork,
+    draw_layers,
+    draw_over,
+    draw_plus,
+    draw_stream,
+    write_shape,
 )
 
 WIDE = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"
@@ -74,22 +82,17 @@ def draw_decoder_block() -> Figure:
     """Draw the decoder from its input to the probabilities, one layer in full, beside the encoder's z."""
     fig, ax = new_canvas(14.0, 26.4)
     x, low, high = 10.1, 4.9, 21.5
-    for offset in (0.4, 0.2):  # the layers behind
-        edge = to_rgba(DECODER, 0.6)
-        ax.add_patch(Rectangle((3.4 + offset, low + offset), 10.0, high - low, fc=PAPER, ec=edge, lw=1))
-    ax.add_patch(Rectangle((3.4, low), 10.0, high - low, facecolor=PAPER, lw=0))
-    face = to_rgba(DECODER, 0.14)
-    ax.add_patch(Rectangle((3.4, low), 10.0, high - low, facecolor=face, edgecolor=DECODER, lw=1.5))
+    draw_layers(ax, Box(3.4, low, 10.0, high - low), DECODER, step=0.2)
     ax.text(3.7, high - 0.6, r"$N\,\times$", ha="left", va="center", fontsize=15)
     ids = draw_box(ax, x - 5.0, 0.15, 8.4, 0.95, "target ids, shifted right", color=NEUTRAL)
     table = draw_box(ax, x - 2.1, 1.95, 4.2, 0.95, "embedding", color=NEUTRAL)
     draw_arrow(ax, (x, ids.top[1]), table.bottom)
-    _beside(ax, x, 1.5, r"$n_\mathrm{tgt}$")
-    ax.plot([x, x], [table.top[1], high + 1.25], color=FIRST, lw=5, ls="-", marker="", zorder=1)
+    write_shape(ax, x, 1.5, r"$n_\mathrm{tgt}$")
+    draw_stream(ax, x, table.top[1], high + 1.25)
     places = draw_box(ax, 3.9, 3.3, 3.9, 0.95, "positions", color=NEUTRAL)
     draw_arrow(ax, places.right, (x - 0.45, places.right[1]))
     draw_plus(ax, (x, places.right[1]))
-    _beside(ax, x, 4.4, WIDE)
+    write_shape(ax, x, 4.4, WIDE)
     encoder = draw_box(ax, 0.15, low + 0.6, 2.6, 3.2, "encoder", color=ENCODER)
     y = low + 0.2
     for label, inside, color, inputs in (
@@ -97,12 +100,12 @@ def draw_decoder_block() -> Figure:
             "self-attention",
             r"masked, $h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$",
             VALUE,
-            "$V$ $K$ $Q$",
+            ["$V$", "$K$", "$Q$"],
         ),
-        ("cross-attention", r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$", VALUE, "$Q$"),
-        ("feed-forward", r"inside $n_\mathrm{tgt} \times d_\mathrm{ff}$", QUERY, ""),
+        ("cross-attention", r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$", VALUE, ["$Q$"]),
+        ("feed-forward", r"inside $n_\mathrm{tgt} \times d_\mathrm{ff}$", QUERY, [""]),
     ):
-        box = _draw_sublayer(ax, x, y, label, inside, color, inputs.split())
+        box = _draw_sublayer(ax, x, y, label, inside, color, inputs)
         if label == "cross-attention":
             z = draw_box(ax, 0.3, box.y + 0.2, 2.3, 1.3, "$z$", color=KEY)
             ax.text(0.1, z.y + 2.0, SOURCE, ha="left", va="center", color=MUTED)
@@ -111,11 +114,11 @@ def draw_decoder_block() -> Figure:
                 draw_arrow(ax, (2.6, z.left[1] + shift), (box.x, z.left[1] + shift), color=KEY)
                 ax.text(2.98, z.left[1] + 2.2 * shift, name, ha="center", va="center")
         y += 5.35
-    _beside(ax, x, high + 0.83, WIDE)
+    write_shape(ax, x, high + 0.83, WIDE)
     linear = draw_box(ax, x - 3.5, high + 1.25, 5.5, 0.95, "linear, softmax", color=OUTPUT)
     out = draw_box(ax, x - 7.1, high + 3.6, 9.9, 1.1, "probabilities of the next word", color=OUTPUT)
     draw_arrow(ax, (x, linear.top[1]), (x, out.y))
-    _beside(ax, x, high + 2.9, r"$n_\mathrm{tgt} \times$ vocab")
+    write_shape(ax, x, high + 2.9, r"$n_\mathrm{tgt} \times$ vocab")
     return fig
 
 
@@ -123,31 +126,16 @@ def _draw_sublayer(
     ax: Axes, x: float, y: float, label: str, inside: str, color: str, inputs: Sequence[str]
 ) -> Box:
     """Draw a sub-layer at the left of the stream at `x`, with its Add & Norm, and return its box."""
-    line = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
-    fork, box = y + 0.55, draw_box(ax, 3.65, y + 1.15, 5.8, 1.7, "", color=color)
+    box = draw_box(ax, 3.65, y + 1.15, 5.8, 1.7, "", color=color)
     middle, end = box.center[0], y + 3.5
     ax.text(middle, box.y + 1.2, label, ha="center", va="center", weight="bold")
     ax.text(middle, box.y + 0.5, inside, ha="center", va="center", color=INK)
-    shifts = [-1.6, 0.0, 1.6] if len(inputs) == 3 else [0.0]
-    for shift, name in zip(shifts, inputs or [""], strict=True):
-        draw_arrow(ax, (middle + shift, fork), (middle + shift, box.y))
-        ax.text(middle + shift + 0.15, fork + 0.27, name, ha="left", va="center")
-    ax.plot([middle + shifts[0], x], [fork, fork], **line)  # type: ignore[arg-type]
-    ax.plot([middle, middle], [box.top[1], end], **line)  # type: ignore[arg-type]
-    draw_arrow(ax, (middle, end), (x - 0.42, end))
+    draw_fork(ax, x, box, inputs, below=0.33)
     ax.text(middle + 0.3, end + 0.1, WIDE, ha="left", va="bottom", color=MUTED)
-    draw_plus(ax, (x, end))
-    ax.add_patch(Rectangle((x - 1.65, end + 0.75), 3.3, 0.95, facecolor=PAPER, lw=0, zorder=2))
-    norm = draw_box(ax, x - 1.65, end + 0.75, 3.3, 0.95, "", color=SECOND)
-    ax.patches[-1].set_zorder(3)
-    ax.text(*norm.center, "LayerNorm", ha="center", va="center", zorder=4)
-    _beside(ax, x, y + 2.0, WIDE)
+    draw_add(ax, box, (x, end))
+    draw_over(ax, Box(x - 1.65, end + 0.75, 3.3, 0.95), "LayerNorm")
+    write_shape(ax, x, y + 2.0, WIDE)
     return box
-
-
-def _beside(ax: Axes, x: float, y: float, shape: str) -> None:
-    """Write a shape at the right of the stream."""
-    ax.text(x + 0.3, y, shape, ha="left", va="center", color=MUTED)
 
 
 def draw_inputs_and_labels(targets: Sequence[Sequence[str]]) -> Figure:

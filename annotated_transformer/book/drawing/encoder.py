@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_plus
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator, row
 from annotated_transformer.book.drawing.palette import (
@@ -20,14 +20,23 @@ from annotated_transformer.book.drawing.palette import (
     MUTED,
     NEUTRAL,
     OUTPUT,
-    PAPER,
     QUERY,
     SECOND,
     VALUE,
 )
+from annotated_transformer.book.drawing.residual import (
+    draw_add,
+    draw_fork,
+    draw_layers,
+    draw_over,
+    draw_plus,
+    draw_stream,
+    write_shape,
+)
 
 LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"))
 WIDE = r"$n \times d_\mathrm{model}$"
+LEFT = -0.35  # where a shape stands beside the stream
 STATIONS = ("x", "attention", "add 1", "norm 1", "feed-forward", "add 2", "norm 2")
 
 
@@ -67,29 +76,22 @@ def draw_encoder_block() -> Figure:
     """Draw the encoder from the words to z, one layer in full with the shape at each place."""
     fig, ax = new_canvas(14.0, 21.8)
     x, low, high = 3.9, 5.15, 17.4
-    for offset in (0.5, 0.25):  # the layers behind
-        corner = 0.35 + offset, low + offset
-        ax.add_patch(
-            Rectangle(corner, 11.6, high - low, facecolor=PAPER, edgecolor=to_rgba(ENCODER, 0.6), lw=1)
-        )
-    ax.add_patch(Rectangle((0.35, low), 11.6, high - low, facecolor=PAPER, lw=0))
-    face = to_rgba(ENCODER, 0.14)
-    ax.add_patch(Rectangle((0.35, low), 11.6, high - low, facecolor=face, edgecolor=ENCODER, lw=1.5))
+    draw_layers(ax, Box(0.35, low, 11.6, high - low), ENCODER, step=0.25)
     ax.text(13.2, (low + high) / 2, r"$N\,\times$", ha="center", va="center", fontsize=15)
     words = draw_box(ax, x - 1.6, 0.15, 3.2, 0.95, "word ids", color=NEUTRAL)
     table = draw_box(ax, x - 2.1, 2.05, 4.2, 1.0, "embedding", color=NEUTRAL)
     places = draw_box(ax, 7.5, 3.45, 3.9, 0.95, "positions", color=NEUTRAL)
     draw_arrow(ax, words, table)
-    _beside(ax, x, 1.55, "$n$")
+    write_shape(ax, x, 1.55, "$n$", LEFT)
     draw_arrow(ax, table.top, (x, 3.5))
-    _draw_stream(ax, (x, 4.35), (x, high + 0.9))
+    draw_stream(ax, x, 4.35, high + 0.9)
     draw_arrow(ax, places.left, (x + 0.45, places.left[1]))
     draw_plus(ax, (x, places.left[1]))
-    _beside(ax, x, 4.72, WIDE)
+    write_shape(ax, x, 4.72, WIDE, LEFT)
     _draw_sublayers(ax, x, low + 0.35, width=6.2, detail=True)
     draw_arrow(ax, (x, high + 0.8), (x, high + 1.75), color=FIRST)
     ax.text(x, high + 2.2, "$z$", ha="center", va="center", fontsize=16)
-    _beside(ax, x, high + 1.1, WIDE)
+    write_shape(ax, x, high + 1.1, WIDE, LEFT)
     heads = draw_box(ax, 6.6, high + 1.0, 6.6, 1.0, "a class or a rating", color=OUTPUT)
     memory = draw_box(ax, 6.6, high + 2.7, 6.6, 1.0, "memory for a decoder", color=NEUTRAL)
     draw_arrow(ax, (x + 0.5, high + 2.1), heads.left)
@@ -120,7 +122,7 @@ def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> F
     fig, ax = new_canvas(14.0, 14.2)
     x, low = 1.1, 0.6
     ax.add_patch(Rectangle((0.15, low), 5.75, 12.7, facecolor=to_rgba(ENCODER, 0.14), lw=0))
-    _draw_stream(ax, (x, 0.5), (x, 13.4))
+    draw_stream(ax, x, 0.5, 13.4)
     lit = _draw_sublayers(ax, x, low + 0.05, width=3.45, detail=False)
     lit["x"] = Box(x - 0.4, 0.1, 0.8, 0.5)
     draw_arrow(ax, (x, 13.3), (x, 14.05), color=FIRST)
@@ -157,31 +159,21 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
         ("feed-forward", "feed-forward", r"inside $n \times d_\mathrm{ff}$", QUERY),
     )
     for number, (station, label, inside, color) in enumerate(parts, start=1):
-        fork, height = y + 0.6, 1.9 if detail else 1.2
-        box = draw_box(ax, x + 1.15, y + 1.2, width, height, "", color=color)
-        middle = box.center[0]
+        box = draw_box(ax, x + 1.15, y + 1.2, width, 1.9 if detail else 1.2, "", color=color)
+        middle, end = box.center[0], box.top[1] + 0.75
         if detail:
             ax.text(middle, box.y + 1.33, label, ha="center", va="center", weight="bold")
             ax.text(middle, box.y + 0.58, inside, ha="center", va="center", color=INK)
         else:
             ax.text(*box.center, label, ha="center", va="center")
-        end = box.y + height + 0.75
-        line = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
-        if station == "attention" and detail:  # queries, keys and values, all from x
-            for shift, name in ((-1.6, "$Q$"), (0.0, "$K$"), (1.6, "$V$")):
-                draw_arrow(ax, (middle + shift, fork), (middle + shift, box.y))
-                ax.text(middle + shift + 0.15, fork + 0.3, name, ha="left", va="center")
-            ax.plot([x, middle + 1.6], [fork, fork], **line)  # type: ignore[arg-type]
-        else:
-            draw_arrow(ax, (middle, fork), box.bottom)
-            ax.plot([x, middle], [fork, fork], **line)  # type: ignore[arg-type]
-        ax.plot([middle, middle], [box.top[1], end], **line)  # type: ignore[arg-type]
-        draw_arrow(ax, (middle, end), (x + 0.42, end))
-        draw_plus(ax, (x, end))
-        norm = _draw_norm_on(ax, x, end + 0.85, "LayerNorm" if detail else "norm")
+        draw_fork(ax, x, box, ["$Q$", "$K$", "$V$"] if station == "attention" and detail else [""])
+        draw_add(ax, box, (x, end))
+        left, long = (1.65, 3.3) if detail else (0.8, 1.7)
+        norm = Box(x - left, end + 0.85, long, 1.0)
+        draw_over(ax, norm, "LayerNorm" if detail else "norm")
         if detail:
-            ax.text(middle + 0.15, end + 0.3, WIDE, ha="left", va="center", color=MUTED)
-            _beside(ax, x, y + 1.9, WIDE)
+            write_shape(ax, middle, end + 0.3, WIDE, 0.15)
+            write_shape(ax, x, y + 1.9, WIDE, LEFT)
         found |= {
             station: box,
             f"add {number}": Box(x - 0.42, end - 0.42, 0.84, 0.84),
@@ -189,26 +181,6 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
         }
         y = norm.top[1]
     return found
-
-
-def _draw_norm_on(ax: Axes, x: float, y: float, label: str) -> Box:
-    """Draw a norm that the stream has to pass, over its line."""
-    width = 3.3 if label == "LayerNorm" else 1.7
-    left = x - width / 2 if label == "LayerNorm" else x - 0.8
-    ax.add_patch(Rectangle((left, y), width, 1.0, facecolor=PAPER, lw=0, zorder=2))
-    box = draw_box(ax, left, y, width, 1.0, "", color=SECOND)
-    ax.patches[-1].set_zorder(3)
-    ax.text(*box.center, label, ha="center", va="center", zorder=4)
-    return box
-
-
-def _draw_stream(ax: Axes, start: Point, end: Point) -> None:
-    ax.plot([start[0], end[0]], [start[1], end[1]], color=FIRST, lw=5, ls="-", marker="", zorder=1)
-
-
-def _beside(ax: Axes, x: float, y: float, shape: str) -> None:
-    """Write a shape at the left of the stream."""
-    ax.text(x - 0.35, y, shape, ha="right", va="center", color=MUTED)
 
 
 def draw_results(

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_plus
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
 from annotated_transformer.book.drawing.palette import (
@@ -20,11 +20,11 @@ from annotated_transformer.book.drawing.palette import (
     MUTED,
     NEUTRAL,
     OUTPUT,
-    PAPER,
     QUERY,
     SECOND,
     VALUE,
 )
+from annotated_transformer.book.drawing.residual import draw_add, draw_over, draw_stream
 
 Cosines = Float[Tensor, "words words"]
 ADDED = SECOND  # what a sub-layer adds to the stream
@@ -90,64 +90,34 @@ def draw_wiring() -> Figure:
         ax.text(x, 0.35, "$x$", ha="center", va="center", fontsize=14)
         bottom = 0.75
         for name in ("attention", "feed-forward"):
-            bottom = (_draw_post if post else _draw_pre)(ax, x, bottom, name)
+            draw_stream(ax, x, bottom, bottom + 6.6)
+            _draw_sublayer(ax, x, bottom, name, post=post)
+            bottom += 6.6
         top = 16.6
-        _draw_stream(ax, (x, bottom), (x, top))
+        draw_stream(ax, x, bottom, top)
         if not post:
-            _draw_norm(ax, x, 15.05, "final norm")
+            draw_over(ax, Box(x - 1.1, 15.05, 3.4, 1.0), "final norm")
         draw_arrow(ax, (x, top - 0.1), (x, 17.4), color=FIRST)
     return fig
 
 
-def _draw_post(ax: Axes, x: float, y: float, name: str) -> float:
-    """Draw a sub-layer whose norm stands on the stream; return where the stream continues."""
-    _draw_stream(ax, (x, y), (x, y + 6.6))
-    branch = [_draw_part(ax, x, y + 1.1, name, VALUE), _draw_part(ax, x, y + 2.55, "dropout", NEUTRAL)]
-    _draw_branch(ax, x, y + 0.5, branch, y + 4.3)
-    _draw_norm(ax, x, y + 5.2, "norm")
-    return y + 6.6
-
-
-def _draw_pre(ax: Axes, x: float, y: float, name: str) -> float:
-    """Draw a sub-layer whose norm stands on its branch; return where the stream continues."""
-    _draw_stream(ax, (x, y), (x, y + 6.6))
-    branch = [
-        _draw_part(ax, x, y + 1.1, "norm", SECOND),
-        _draw_part(ax, x, y + 2.55, name, VALUE),
-        _draw_part(ax, x, y + 4.0, "dropout", NEUTRAL),
+def _draw_sublayer(ax: Axes, x: float, y: float, name: str, *, post: bool) -> None:
+    """Draw a sub-layer at the right of the stream at `x`; its norm stands on the stream or on the branch."""
+    parts = [(name, VALUE), ("dropout", NEUTRAL)]
+    if not post:
+        parts.insert(0, ("norm", SECOND))
+    boxes = [
+        draw_box(ax, x + 1.15, y + 1.1 + 1.45 * place, 3.9, 1.0, label, color=color)
+        for place, (label, color) in enumerate(parts)
     ]
-    _draw_branch(ax, x, y + 0.5, branch, y + 5.75)
-    return y + 6.6
-
-
-def _draw_stream(ax: Axes, start: Point, end: Point) -> None:
-    ax.plot([start[0], end[0]], [start[1], end[1]], color=FIRST, lw=5, ls="-", marker="", zorder=1)
-
-
-def _draw_part(ax: Axes, x: float, y: float, name: str, color: str) -> Box:
-    return draw_box(ax, x + 1.15, y, 3.9, 1.0, name, color=color)
-
-
-def _draw_norm(ax: Axes, x: float, y: float, name: str) -> None:
-    """Draw a norm that the stream has to pass, over its line."""
-    width = 2.2 if name == "norm" else 3.4
-    ax.add_patch(Rectangle((x - 1.1, y), width, 1.0, facecolor=PAPER, lw=0, zorder=2))
-    draw_box(ax, x - 1.1, y, width, 1.0, "", color=SECOND)
-    ax.patches[-1].set_zorder(3)
-    ax.text(x - 1.1 + width / 2, y + 0.5, name, ha="center", va="center", zorder=4)
-
-
-def _draw_branch(ax: Axes, x: float, start: float, boxes: Sequence[Box], end: float) -> None:
-    """Draw the path from the stream through the boxes, and back to the stream, where it is added."""
-    line = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
-    middle = boxes[0].center[0]
-    ax.plot([x, middle], [start, start], **line)  # type: ignore[arg-type]
-    draw_arrow(ax, (middle, start), boxes[0].bottom)
+    fork = boxes[0].bottom[0], y + 0.5
+    draw_line(ax, (x, y + 0.5), fork)
+    draw_arrow(ax, fork, boxes[0].bottom)
     for lower, upper in pairwise(boxes):
         draw_arrow(ax, lower, upper)
-    ax.plot([middle, middle], [boxes[-1].top[1], end], **line)  # type: ignore[arg-type]
-    draw_arrow(ax, (middle, end), (x + 0.42, end))
-    draw_plus(ax, (x, end))
+    draw_add(ax, boxes[-1], (x, boxes[-1].top[1] + 0.75))
+    if post:
+        draw_over(ax, Box(x - 1.1, y + 5.2, 2.2, 1.0), "norm")
 
 
 def draw_depth(

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.attention_map import draw_attention
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_plus
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
 from annotated_transformer.book.drawing.palette import (
@@ -27,8 +27,8 @@ from annotated_transformer.book.drawing.palette import (
     SECOND,
     VALUE,
 )
+from annotated_transformer.book.drawing.residual import draw_over, draw_plus, write_shape
 
-LINE = {"color": INK, "lw": 1.5, "ls": "-", "marker": "", "zorder": 1}
 SOURCE_SHAPE, TARGET_SHAPE = (
     r"$n_\mathrm{src} \times d_\mathrm{model}$",
     r"$n_\mathrm{tgt} \times d_\mathrm{model}$",
@@ -64,7 +64,7 @@ def draw_transformer() -> Figure:
     )
     z = draw_box(ax, 2.05, top + 1.5, 3.4, 1.0, "$z$", color=KEY)
     draw_arrow(ax, (3.75, top), z.bottom)
-    ax.text(3.45, top + 0.75, SOURCE_SHAPE, ha="right", va="center", color=MUTED)
+    write_shape(ax, 3.75, top + 0.75, SOURCE_SHAPE, -0.3)
     top = _draw_stack(
         ax,
         7.3,
@@ -77,17 +77,15 @@ def draw_transformer() -> Figure:
         mirrored=True,  # so that K and V arrive without crossing a residual connection
     )
     cross = low + 4.05 + 2.2
-    ax.plot([z.right[0], 6.95, 6.95], [z.right[1], z.right[1], cross], **{**LINE, "color": KEY})  # type: ignore[arg-type]
+    draw_line(ax, z.right, (6.95, z.right[1]), (6.95, cross), color=KEY)
     draw_arrow(ax, (6.95, cross), (7.5, cross), color=KEY)
     ax.text(6.2, z.right[1] + 0.15, "$K$ $V$", ha="center", va="bottom")
     linear = draw_box(ax, 7.3, top + 1.4, 5.0, 1.0, r"linear, $E^\top$", color=FIRST)
     softmax = draw_box(ax, 7.3, top + 3.9, 5.0, 1.0, "softmax", color=OUTPUT)
     draw_arrow(ax, (9.8, top), linear.bottom)
-    ax.text(10.1, top + 0.75, TARGET_SHAPE, ha="left", va="center", color=MUTED)
+    write_shape(ax, 9.8, top + 0.75, TARGET_SHAPE)
     draw_arrow(ax, linear, softmax)
-    ax.text(
-        10.1, top + 3.15, r"$n_\mathrm{tgt} \times n_\mathrm{vocab}$", ha="left", va="center", color=MUTED
-    )
+    write_shape(ax, 9.8, top + 3.15, r"$n_\mathrm{tgt} \times n_\mathrm{vocab}$")
     draw_arrow(ax, softmax.top, (softmax.top[0], softmax.top[1] + 0.9))
     ax.text(softmax.top[0], softmax.top[1] + 1.0, "probabilities", ha="center", va="bottom", weight="bold")
     matrix = draw_box(ax, 0.15, softmax.y, 2.2, 1.0, "$E$", color=FIRST)
@@ -125,14 +123,14 @@ def _draw_stack(
     words = draw_box(ax, middle - 2.6, 0.15, 5.2, 0.95, ids, color=NEUTRAL)
     table = draw_box(ax, middle - 2.6, 2.05, 5.2, 0.95, r"embedding $E$", color=FIRST)
     draw_arrow(ax, words, table)
-    _write_shape(ax, middle, 1.57, shapes[0])
-    ax.plot([middle, middle], [table.top[1], top], **LINE)  # type: ignore[arg-type]
+    write_shape(ax, middle, 1.57, shapes[0])
+    draw_line(ax, table.top, (middle, top))
     draw_plus(ax, (middle, 3.75))
     ax.text(middle - 0.6, 3.75, "positions", ha="right", va="center")
-    _write_shape(ax, middle, 4.85, shapes[1])
+    write_shape(ax, middle, 4.85, shapes[1])
     for place, part in enumerate(parts):
         y = low + pitch * place
-        ax.plot([middle, side, side], [y + 0.6, y + 0.6, y + 3.75], **LINE)  # type: ignore[arg-type]
+        draw_line(ax, (middle, y + 0.6), (side, y + 0.6), (side, y + 3.75))
         draw_arrow(ax, (side, y + 3.75), (edge, y + 3.75))
         inputs = "$Q$" if part.source else "$Q$ $K$ $V$"
         if part.color == VALUE:
@@ -140,20 +138,12 @@ def _draw_stack(
             ax.text(middle + gap, y + 1.0, inputs, ha=align, va="center")
             if mirrored and not part.source:
                 ax.text(middle - gap, y + 1.0, "masked", ha="left", va="center")
-        ax.add_patch(Rectangle((left, y + 1.4), 4.9, 1.6, facecolor=PAPER, lw=0, zorder=1.5))
-        box = draw_box(ax, left, y + 1.4, 4.9, 1.6, "", color=part.color)
-        ax.patches[-1].set_zorder(2)
+        box = Box(left, y + 1.4, 4.9, 1.6)
+        draw_over(ax, box, "", color=part.color, zorder=2.0)
         ax.text(box.center[0], box.y + 1.1, part.label, ha="center", va="center", weight="bold", zorder=3)
         ax.text(box.center[0], box.y + 0.45, part.inside, ha="center", va="center", zorder=3)
-        ax.add_patch(Rectangle((left, y + 3.3), 4.9, 0.9, facecolor=PAPER, lw=0, zorder=1.5))
-        norm = draw_box(ax, left, y + 3.3, 4.9, 0.9, "", color=SECOND)
-        ax.patches[-1].set_zorder(2)
-        ax.text(*norm.center, "Add & Norm", ha="center", va="center", zorder=3)
+        draw_over(ax, Box(left, y + 3.3, 4.9, 0.9), "Add & Norm", zorder=2.0)
     return top
-
-
-def _write_shape(ax: Axes, x: float, y: float, shape: str) -> None:
-    ax.text(x + 0.3, y, shape, ha="left", va="center", color=MUTED)
 
 
 def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figure:
@@ -171,9 +161,9 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
     draw_arrow(ax, words, encoder)
     z = draw_box(ax, 0.15, pitch * steps - 1.15, 3.9, 1.0, "$z$", color=KEY)
     draw_arrow(ax, encoder, z)
-    ax.plot([z.right[0], 4.6, 4.6], [z.right[1], z.right[1], 0.625], **{**LINE, "color": KEY})  # type: ignore[arg-type]
+    draw_line(ax, z.right, (4.6, z.right[1]), (4.6, 0.625), color=KEY)
     start = draw_box(ax, 11.2, height - 0.95, 2.65, 0.95, "<s>", color=NEUTRAL)
-    ax.plot([start.left[0], 10.2], [start.left[1]] * 2, **LINE)  # type: ignore[arg-type]
+    draw_line(ax, start.left, (10.2, start.left[1]))
     draw_arrow(ax, (10.2, start.left[1]), (10.2, pitch * (steps - 1) + 1.1))
     for step, word in enumerate(target):
         y = pitch * (steps - 1 - step) + 0.15
@@ -182,8 +172,8 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
         out = draw_box(ax, 11.2, y, 2.65, 0.95, word, color=OUTPUT)
         draw_arrow(ax, decoder, out)
         if step + 1 < steps:  # each output becomes an input
-            ax.plot([out.bottom[0]] * 2, [y, y - 0.4], **LINE)  # type: ignore[arg-type]
-            ax.plot([out.bottom[0], 10.2], [y - 0.4, y - 0.4], **LINE)  # type: ignore[arg-type]
+            draw_line(ax, out.bottom, (out.bottom[0], y - 0.4))
+            draw_line(ax, (out.bottom[0], y - 0.4), (10.2, y - 0.4))
             draw_arrow(ax, (10.2, y - 0.4), (10.2, y - 0.8))
     return fig
 
