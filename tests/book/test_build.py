@@ -228,6 +228,7 @@ def test_message_a_chapter_without_a_notebook_and_a_notebook_without_a_source(co
         builder.build(["03_three"])
 
 
+@pytest.mark.slow
 def test_law_a_kernel_that_stops_answering_is_noticed_and_replaced_once(copy, builder, monkeypatch, capsys):
     """A kernel that sleeps uses no processor time, as one whose answer was lost."""
     monkeypatch.setattr(builder, "SILENT", 4.0)
@@ -241,8 +242,9 @@ def test_law_a_kernel_that_stops_answering_is_noticed_and_replaced_once(copy, bu
         builder.execute(source, again=False)
 
 
+@pytest.mark.slow
 def test_law_a_kernel_that_works_is_left_alone_even_if_a_subprocess_does_the_work(copy, builder, monkeypatch):
-    monkeypatch.setattr(builder, "SILENT", 2.0)
-    busy = "import time\nend = time.process_time() + 4\nwhile time.process_time() < end: pass\n"
+    monkeypatch.setattr(builder, "SILENT", 4.0)
+    busy = "import time\nend = time.process_time() + 6\nwhile time.process_time() < end: pass\n"
     chapter(copy, f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}]).returncode")
     builder.execute(copy / "chapters" / "src" / "01_one.md", again=False)  # exits if the kernel is replaced

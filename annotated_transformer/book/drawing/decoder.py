@@ -27,9 +27,9 @@ from annotated_transformer.book.drawing.palette import (
 from annotated_transformer.book.drawing.residual import (
     draw_add,
     draw_fork,
-    draw_layers,
     draw_over,
     draw_plus,
+    draw_stack_panel,
     draw_stream,
     write_shape,
 )
@@ -82,7 +82,7 @@ def draw_decoder_block() -> Figure:
     """Draw the decoder from its input to the probabilities, one layer in full, beside the encoder's z."""
     fig, ax = new_canvas(14.0, 26.4)
     x, low, high = 10.1, 4.9, 21.5
-    draw_layers(ax, Box(3.4, low, 10.0, high - low), DECODER, step=0.2)
+    draw_stack_panel(ax, Box(3.4, low, 10.0, high - low), DECODER, step=0.2)
     ax.text(3.7, high - 0.6, r"$N\,\times$", ha="left", va="center", fontsize=15)
     ids = draw_box(ax, x - 5.0, 0.15, 8.4, 0.95, "target ids, shifted right", color=NEUTRAL)
     table = draw_box(ax, x - 2.1, 1.95, 4.2, 0.95, "embedding", color=NEUTRAL)

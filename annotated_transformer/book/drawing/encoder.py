@@ -27,9 +27,9 @@ from annotated_transformer.book.drawing.palette import (
 from annotated_transformer.book.drawing.residual import (
     draw_add,
     draw_fork,
-    draw_layers,
     draw_over,
     draw_plus,
+    draw_stack_panel,
     draw_stream,
     write_shape,
 )
@@ -76,7 +76,7 @@ def draw_encoder_block() -> Figure:
     """Draw the encoder from the words to z, one layer in full with the shape at each place."""
     fig, ax = new_canvas(14.0, 21.8)
     x, low, high = 3.9, 5.15, 17.4
-    draw_layers(ax, Box(0.35, low, 11.6, high - low), ENCODER, step=0.25)
+    draw_stack_panel(ax, Box(0.35, low, 11.6, high - low), ENCODER, step=0.25)
     ax.text(13.2, (low + high) / 2, r"$N\,\times$", ha="center", va="center", fontsize=15)
     words = draw_box(ax, x - 1.6, 0.15, 3.2, 0.95, "word ids", color=NEUTRAL)
     table = draw_box(ax, x - 2.1, 2.05, 4.2, 1.0, "embedding", color=NEUTRAL)

@@ -49,7 +49,7 @@ def draw_over(ax: Axes, box: Box, label: str, *, color: str = SECOND, zorder: fl
     ax.text(*box.center, label, ha="center", va="center", zorder=zorder + 1)
 
 
-def draw_layers(ax: Axes, panel: Box, color: str, *, step: float) -> None:
+def draw_stack_panel(ax: Axes, panel: Box, color: str, *, step: float) -> None:
     """Draw the panel on which a layer stands, and two more layers behind it, each `step` farther away."""
     x, y, width, height = panel
     for offset in (2 * step, step):
