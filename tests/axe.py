@@ -8,8 +8,8 @@ from playwright.sync_api import Page
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 
 # Axe spends most of its time on contrast, which depends on the colors and the size of a text and on what is
-# behind it: so it judges the first and the last visible text of each such look. Its other rules see all texts,
-# except `region`, whose violations are never serious.
+# behind it, so it judges only the first and the last visible text of each such look. Violations of
+# `region` are never serious.
 RUN = """async ([place, all, known]) => {
   const boxes = new Map();
   const boxed = (box) => { // what is drawn behind a text of this box, and whether the box hides it

@@ -27,26 +27,8 @@ CHARACTERS = "".join(
     )
 )
 PIECES = (
-    "'s",
-    "'t",
-    "'re",
-    "'ve",
-    "'m",
-    "'ll",
-    "'d",
-    "'S",
-    "<eos>",
-    "<pad>",
-    "<unk>",
-    "  ",
-    "don't",
-    "I'd",
-    "sss",
-    "eeeee",
-    "...",
-    "!!!!!",
-    "ooo",
-    "lll",
+    *("'s", "'t", "'re", "'ve", "'m", "'ll", "'d", "'S", "<eos>", "<pad>", "<unk>", "  ", "don't", "I'd"),
+    *("sss", "eeeee", "...", "!!!!!", "ooo", "lll"),
 )
 
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Page
 
-from annotated_transformer.book.explorer import pack
+from annotated_transformer.book.explorer import bundle, pack
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import generate, greedy_search
 from annotated_transformer.decoding.sampling import Temperature
@@ -23,12 +23,10 @@ from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.text.batching import Batch, pad
 from annotated_transformer.text.tokenizer import BOS_ID
 from benchmarks.serving import serving
-from tests.deliberate_bugs import wrong_scripts
 from tests.explorer_sentences import sentences, strings
 
 DIRECTIONS = ("de-en", "en-de")
-EACH, FEW = 75, 5  # sentences per direction; the first few are tested separately
-PARTS = {"few": slice(FEW), "many": slice(FEW, EACH)}
+EACH = 13  # sentences per direction
 LOGITS, ATTENTION = 1e-4, 1e-5  # tolerances for single precision
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>engine</title>
@@ -115,7 +113,7 @@ def sources(translator: Translator, texts: list[str]) -> Iterator[torch.Tensor]:
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_oracle_the_tokenizer_matches_python(page, translators, direction):
-    tokenizer, texts = translators[direction].tokenizer, strings(2000)
+    tokenizer, texts = translators[direction].tokenizer, strings(400)
     found = page.evaluate(
         """([direction, texts]) => {
           const { tokenizer } = models[direction];
@@ -135,7 +133,7 @@ def test_oracle_the_tokenizer_matches_python(page, translators, direction):
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_oracle_any_ids_decode_as_in_python(page, translators, direction):
     tokenizer = translators[direction].tokenizer
-    rows = torch.randint(tokenizer.vocab_size, (300, 7), generator=torch.Generator().manual_seed(0)).tolist()
+    rows = torch.randint(tokenizer.vocab_size, (100, 7), generator=torch.Generator().manual_seed(0)).tolist()
     rows.append([*map(tokenizer._backend.token_to_id, "ï»¿"), 70])  # the three bytes of a byte order mark
     decode = "([direction, rows]) => rows.map((ids) => models[direction].tokenizer.decode(ids))"
     assert page.evaluate(decode, [direction, rows]) == tokenizer.decode(rows)
@@ -143,9 +141,8 @@ def test_oracle_any_ids_decode_as_in_python(page, translators, direction):
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("part", PARTS)
-def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, translators, part, direction):
-    translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
+def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
     model, ids = translator.model, translator.encode(texts).ids
     found_ids = real(greedy_search(model, pad(ids)))
     batch = Batch(list(range(len(ids))), pad(ids), pad([[BOS_ID, *tgt] for tgt in found_ids]))
@@ -183,19 +180,17 @@ def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, tr
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("part", PARTS)
-def test_oracle_beam_search_matches_python(page, translators, part, direction):
-    translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
+def test_oracle_beam_search_matches_python(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
     expected = real(beam_search(translator.model, pad(translator.encode(texts).ids), beam_size=4).ids)
     assert translated(page, direction, texts, '{ method: "beam", beamSize: 4 }') == expected
 
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("direction", DIRECTIONS)
-@pytest.mark.parametrize("part", PARTS)
-def test_oracle_decoding_continues_from_forced_tokens_as_in_python(page, translators, part, direction):
-    translator, texts = translators[direction], sentences(direction, EACH)[PARTS[part]]
-    prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)][PARTS[part]]
+def test_oracle_decoding_continues_from_forced_tokens_as_in_python(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
+    prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)]
     expected: list[list[int]] = [[] for _ in texts]
     for length in (1, 2):  # sources with prefixes of the same length are decoded as a batch
         rows = [i for i, prefix in enumerate(prefixes) if len(prefix) == length]
@@ -206,7 +201,7 @@ def test_oracle_decoding_continues_from_forced_tokens_as_in_python(page, transla
             expected[i] = ids
     assert translated(page, direction, texts, f"{{ prefix: {json.dumps(prefixes)}[i] }}") == expected
     narrow = f'{{ method: "beam", beamSize: 1, prefix: {json.dumps(prefixes)}[i] }}'
-    assert translated(page, direction, texts[:FEW], narrow) == expected[:FEW]
+    assert translated(page, direction, texts[:5], narrow) == expected[:5]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -262,49 +257,7 @@ def test_law_each_number_can_be_recomputed_from_its_stated_operands(page):
         "decoder.layers.2.self_attention.heads",
         "decoder.layers.1.cross_attention.heads",
     }
-    kinds = {one["kind"] for one in found}
-    assert {
-        "embedding",
-        "positions",
-        "scores",
-        "weights",
-        "heads",
-        "add_norm",
-        "logits",
-        "probabilities",
-    } <= kinds
-    assert len(kinds) == 17
-
-
-def test_law_a_products_terms_add_up(page):
-    ask = """async (text) => {
-      await client.translate({ direction: "de-en", text });
-      return client.provenance("encoder.layers.0.feed_forward.expand", [1, 7]);
-    }"""
-    found = page.evaluate(ask, "Ein Mädchen sucht es!")
-    assert len(found["terms"]) == 160
-    assert all(
-        term["value"] == pytest.approx(term["factors"][0] * term["factors"][1]) for term in found["terms"]
-    )
-    total = sum(term["value"] for term in found["terms"]) + found["aside"]["bias"]
-    assert found["value"] == pytest.approx(total, abs=1e-6)
-    assert found["factors"] == ["encoder.layers.0.add_norm_1", "encoder.layers.0.feed_forward.expand.weight"]
-
-
-def test_law_cached_decoding_agrees_with_a_full_pass(page):
-    apart = page.evaluate(
-        """() => {
-          const translator = models["de-en"];
-          const src = translator.encode("Der alte Mann sieht zwei Bücher.");
-          const steps = [];
-          const keep = (logits) => steps.push(logits) && parts.greedy(logits);
-          const target = [...parts.generate(translator.model, src, keep)];
-          const whole = translator.observe(src, target).tensors.get("logits");
-          const apart = (row, t) => Array.from(row, (x, i) => (i < 2 ? 0 : Math.abs(x - whole[t][i])));
-          return Math.max(...steps.flatMap(apart));
-        }"""
-    )
-    assert apart < 1e-5
+    assert {one["kind"] for one in found} == set(bundle.kinds())
 
 
 def test_law_sampling_follows_the_distribution_and_the_seed(page):
@@ -320,14 +273,10 @@ def test_law_sampling_follows_the_distribution_and_the_seed(page):
     assert page.evaluate(draw, [1, 7, 50]) == page.evaluate(draw, [1, 7, 50])
     assert page.evaluate(draw, [1, 7, 50]) != page.evaluate(draw, [1, 8, 50])
     assert set(page.evaluate(draw, [0.01, 1, 50])) == {0}
-
-
-def test_law_seeded_samples_are_reproducible_and_end_with_eos(page):
-    options = '{ method: "sample", temperature: 0.7, seed: i }'
-    found = translated(page, "en-de", ["The dog sees the city."] * 5, options)
-    assert found == translated(page, "en-de", ["The dog sees the city."] * 5, options)
+    options = '{ method: "sample", temperature: 0.7, seed: i % 5 }'
+    found = translated(page, "en-de", ["The dog sees the city."] * 10, options)
+    assert found[:5] == found[5:]
     assert len({tuple(ids) for ids in found}) > 1
-    assert all(ids[-1] == 2 for ids in found)
 
 
 def test_law_the_beam_becomes_narrower_with_each_hypothesis_that_ends(page):
@@ -497,12 +446,6 @@ def test_message_an_engine_that_stops(page):
     assert page.evaluate(attempt) == "the engine stopped: out of memory"
 
 
-def test_law_a_word_of_many_letters_is_refused_like_any_long_text(page):
-    attempt = """() => client.translate({ direction: "de-en", text: "Donaudampfschiff".repeat(150) })
-      .then(() => null, (error) => error.message)"""
-    assert "tokens with EOS, and this model has positions for 256" in page.evaluate(attempt)
-
-
 def test_law_the_engine_also_runs_from_a_server(browser, folder, translators):
     with serving(folder) as address:
         page = browser.new_page()
@@ -522,19 +465,6 @@ def test_law_the_engine_also_runs_from_a_server(browser, folder, translators):
         *translators["en-de"].translate(["The dog sees the city."]),
         *translators["de-en"].translate(["Der Hund sieht die Stadt."]),
     ]
-
-
-def test_law_the_script_has_each_file_of_the_engine_once():
-    names = {path.stem for path in (pack.HERE / "engine").glob("*.js")}
-    assert set(pack.ENGINE) == names
-    assert len(pack.ENGINE) == len(names)
-
-
-def test_law_each_wrong_engine_is_still_a_program(page):
-    scripts = wrong_scripts("explorer/engine/")
-    assert len(scripts) >= 15
-    for script in scripts:
-        page.evaluate("(source) => { new Function(source); }", script)
 
 
 def test_law_a_model_is_packed_without_loss(translators):

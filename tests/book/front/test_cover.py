@@ -25,7 +25,7 @@ from annotated_transformer.book.front.sidebar import add_planned
 from annotated_transformer.book.front.thumbnail import safe, thumbnail
 from benchmarks.serving import Quiet, serving
 from tests.axe import violations
-from tests.explorer_pages import eventually
+from tests.explorer_pages import eventually, resize
 
 ROOT = Path(__file__).resolve().parents[3]
 HTML = ROOT / "_build" / "html"
@@ -51,13 +51,6 @@ def test_oracle_the_committed_weights_are_those_of_the_model():
     for row, wanted in zip(weights, committed.pop("weights"), strict=True):
         assert row == pytest.approx(wanted, abs=2e-3)
     assert found == committed
-
-
-def test_law_a_row_of_weights_sums_to_one():
-    assert len(DATA["weights"]) == len(DATA["target"])
-    for row in DATA["weights"]:
-        assert len(row) == len(DATA["source"])
-        assert sum(row) == pytest.approx(1, abs=0.01)
 
 
 def test_law_the_caption_says_what_the_weights_show():
@@ -107,18 +100,6 @@ def test_law_the_picture_states_its_weights_without_javascript():
 
 
 # Chapters, cards, and sidebar.
-
-
-def test_law_the_list_has_every_chapter_once_and_in_order():
-    assert [chapter.number for chapter in CHAPTERS] == list(range(1, 23))
-    parts = [chapter.part for chapter in CHAPTERS]
-    assert parts == sorted(parts, key=lambda part: ["I", "II", "III", "IV"].index(part.split()[1][:-1]))
-    for chapter in CHAPTERS:
-        assert chapter.question.endswith("?"), chapter
-        assert len(chapter.question) <= 100, chapter
-        if chapter.file:
-            assert chapter.name.startswith(f"{chapter.number:02d}_")
-            assert (ROOT / f"{chapter.file}.ipynb").is_file()
 
 
 def test_law_the_list_and_the_table_of_contents_agree():
@@ -260,12 +241,6 @@ def test_law_a_sidebar_of_another_book_stays_as_it_is():
     before = str(made)
     add_planned(made, CHAPTERS)
     assert str(made) == before
-
-
-def test_law_a_theme_without_this_sidebar_is_left_alone():
-    context: dict[str, object] = {}
-    sphinx_cover.show_planned(Mock(spec=Sphinx), "x", "page.html", context, None)
-    assert context == {}
 
 
 # Link previews, and everything else that depends on the base URL.
@@ -410,17 +385,13 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         assert lit(page) == {}
         words.nth(5).tap()
         eventually(lambda: lit(page), MORGEN)
-
-
-@pytest.mark.page
-def test_law_a_laptop_shows_picture_and_text_in_one_screen(page: Page, site: str):
-    page.goto(f"{site}index.html")
-    ends = (
-        "[...document.querySelectorAll('.at-alignment, .at-cover-text')].map(e => e.getBoundingClientRect())"
-    )
-    boxes = page.evaluate(f"{ends}.map(e => [e.left, e.right, e.bottom])")
-    assert all(bottom <= 800 for _, _, bottom in boxes)
-    assert boxes[0][1] <= boxes[1][0]  # side by side
+        resize(page, width=1280, height=800)
+        ends = (
+            "['.at-alignment', '.at-cover-text'].map(e => document.querySelector(e).getBoundingClientRect())"
+        )
+        boxes = page.evaluate(f"{ends}.map(e => [e.left, e.right, e.bottom])")
+        assert all(bottom <= 800 for _, _, bottom in boxes)  # a laptop shows both in one screen
+        assert boxes[0][1] <= boxes[1][0]  # side by side
 
 
 @pytest.mark.page
@@ -435,28 +406,25 @@ def test_law_the_cover_can_be_read_without_a_script(browser: Browser, site: str)
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["index.html", "404.html", "chapters/glossary.html", "search.html?q=mask"])
-def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(
-    browser: Browser, site: str, name: str, theme: str
-):
-    context = browser.new_context(
-        viewport={"width": 360, "height": 780}, color_scheme=theme, reduced_motion="reduce"
-    )
-    with contextlib.closing(context):
-        page = context.new_page()
-        page.goto(site + name)
-        page.wait_for_load_state("load")
-        if name == "index.html":
-            page.locator("button.at-alignment-word").nth(5).focus()  # highlighted: the least legible state
-        elif "search" in name:
-            page.wait_for_selector("ul.search li")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
-        assert violations(page) == []
+@pytest.mark.parametrize("name", ["index.html", "404.html", "search.html?q=mask"])
+def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(page: Page, site: str, name: str):
+    resize(page, width=360, height=780)
+    page.emulate_media(reduced_motion="reduce", color_scheme="light")
+    page.goto(site + name)
+    page.wait_for_load_state("load")
+    if name == "index.html":
+        page.locator("button.at-alignment-word").nth(5).focus()  # highlighted: the least legible state
+    elif "search" in name:
+        page.wait_for_selector("ul.search li")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert violations(page) == []
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("[undefined, 'dark'].includes(document.documentElement.dataset.theme)")
+    assert violations(page, contrast_only=True) == []
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("name", ["index", "chapters/06_masking", "search", "chapters/api/model"])
+@pytest.mark.parametrize("name", ["index", "chapters/06_masking"])
 def test_law_the_sidebar_of_each_page_lists_all_chapters_in_order(name: str):
     page = soup((HTML / f"{name}.html").read_text(encoding="utf-8"))
     lines = [line.get_text().strip() for line in page.select(".bd-sidebar-primary li.toctree-l1")]
@@ -476,7 +444,7 @@ def test_law_every_page_has_link_preview_metadata():
     for file in sorted(HTML.rglob("*.html")):
         if file.name == "404.html" or "_static" in file.parts:
             continue
-        page = soup(file.read_text(encoding="utf-8"))
+        page = soup(file.read_text(encoding="utf-8").partition("</head>")[0])
         said = {tag["property"]: tag["content"] for tag in page.select("meta[property]")}
         assert set(said) == {"og:type", "og:site_name", "og:title", "og:description"}, file  # no base URL yet
         assert said["og:description"] == page.select_one("meta[name=description]")["content"], file
@@ -488,31 +456,15 @@ def test_law_every_page_has_link_preview_metadata():
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("lost", ["nowhere.html", "chapters/nowhere.html", "chapters/06_masks/old/?x=1"])
-def test_law_the_404_page_leads_to_the_cover_and_the_search(page: Page, site: str, lost: str):
-    page.goto(site + lost)
-    page.wait_for_function("document.querySelector('form').action.includes('/project/')")
-    assert page.locator("main a").evaluate("link => link.href") == f"{site}index.html"
+def test_law_the_404_page_leads_to_the_cover_and_the_search(page: Page, site: str):
+    for lost in ("nowhere.html", "chapters/06_masks/old/?x=1", "chapters/06_causal_masks.html"):
+        page.goto(site + lost)
+        page.wait_for_function("document.querySelector('form').action.includes('/project/')")
+        assert page.locator("main a").evaluate("link => link.href") == f"{site}index.html"
+    assert page.locator("input").input_value() == "causal masks"
     page.locator("input").fill("mask")
     page.get_by_role("button").click()
     page.wait_for_url(f"{site}search.html?q=mask")
-
-
-@pytest.mark.page
-def test_law_the_404_page_prefills_the_search_from_the_url(page: Page, site: str):
-    page.goto(f"{site}chapters/06_causal_masks.html")
-    assert page.locator("input").input_value() == "causal masks"
-
-
-def results(page: Page, site: str, query: str) -> list[tuple[str, str]]:
-    """Search, and return the link and the whole text of each result."""
-    page.goto(f"{site}search.html?q={query}")
-    page.wait_for_function("/finished/i.test(document.querySelector('.search-summary')?.textContent)")
-    found = "[...document.querySelectorAll('ul.search > li')]"
-    page.wait_for_function(
-        f"{found}.every(r => r.children.length > 1)"
-    )  # the link, then what is fetched of its page
-    return page.evaluate(f"{found}.map(r => [r.querySelector('a').getAttribute('href'), r.textContent])")
 
 
 LEADING = {
@@ -522,23 +474,31 @@ LEADING = {
     "scaled dot-product attention": "03_scaled_dot_product_attention",
     **{term: chapter.name for chapter in FINISHED for term in list(chapter.terms)[:2]},
 }
+RANKED = """queries => queries.map(query => {
+  const places = Search._performSearch(...Search._parseQuery(query)).toReversed().map(([page]) => page);
+  return [query, places[0], places.filter(page => page === places[0]).length];
+})"""
 
 
 @pytest.mark.page
-@pytest.mark.parametrize(("query", "name"), LEADING.items(), ids=list(LEADING))
-def test_law_search_ranks_the_chapter_of_the_term_first(page: Page, site: str, query: str, name: str):
-    found = results(page, site, query)
-    assert found[0][0] == f"chapters/{name}.html"
-    assert [place for place, _ in found].count(found[0][0]) == 1
+def test_law_search_ranks_the_chapter_of_the_term_first(page: Page, site: str):
+    page.goto(f"{site}search.html?q=mask")
+    page.wait_for_selector("ul.search > li a[href='chapters/06_masking.html']")  # the index is there
+    assert page.evaluate(RANKED, [*LEADING]) == [
+        [query, f"chapters/{name}", 1] for query, name in LEADING.items()
+    ]
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("query", ["mask", "softmax", "attention", "sqrt", "gradient"])
-def test_law_no_result_shows_raw_formulas(page: Page, site: str, query: str):
-    found = results(page, site, query)
-    assert len(found) > 3 or query == "sqrt"
-    assert [text for _, text in found if re.search(r"[\\$]", text)] == []
-    assert any(len(text) > 150 for _, text in found) or query == "sqrt"  # snippets have loaded
+def test_law_no_result_shows_raw_formulas(page: Page, site: str):
+    page.goto(f"{site}search.html?q=softmax")
+    page.wait_for_function("/finished/i.test(document.querySelector('.search-summary')?.textContent)")
+    found = "[...document.querySelectorAll('ul.search > li')]"  # a link, then what is fetched of its page
+    page.wait_for_function(f"{found}.every(r => r.children.length > 1)")
+    texts = page.evaluate(f"{found}.map(r => r.textContent)")
+    assert len(texts) > 3
+    assert [text for text in texts if re.search(r"[\\$]", text)] == []
+    assert any(len(text) > 150 for text in texts)  # snippets have loaded
 
 
 TEX = (
