@@ -28,14 +28,6 @@ from tests.explorer_pages import (
 STATUS = "document.querySelector('.at-x [role=status]').textContent"
 
 
-def number_opens(page: Page, name: str) -> None:
-    """Open a tensor of layer 1 or one without a layer, and check that its number is explained."""
-    if not page.locator("details.at-x-section").last.get_attribute("open") == "":
-        page.locator("summary", has_text="Open any tensor").click()
-    page.click(f"[data-key='{name}']")
-    page.wait_for_selector(".at-x-number:not([aria-busy=true]) dl")
-
-
 OPENED = {  # a tensor of each kind, and an index in it
     "encoder.embedding": "3.7",
     "encoder.positions": "3.7",
@@ -57,26 +49,25 @@ OPENED = {  # a tensor of each kind, and an index in it
 
 
 @pages
-@pytest.mark.parametrize("name", OPENED)
-def test_law_a_number_is_the_result_of_its_formula(fresh: Page, name: str):
-    index = OPENED[name]
-    go(fresh, f"{LINK}&tensor={name}&at={index}")
-    fresh.wait_for_selector(EXPLAINED)
-    shown = fresh.inner_text(".at-x-number h4 b")
-    assert fresh.inner_text(".at-x-same b") == shown
-    cell = fresh.locator(".at-x-grid [aria-selected=true]")
-    assert cell.count() == 1
-    written = cell.inner_text()
-    assert written == shown or as_number(written) == pytest.approx(as_number(shown), rel=1e-2, abs=1e-3)
-    lines = fresh.eval_on_selector_all(
-        ".at-x-sum tr:not(.at-x-total)", "all => all.map(x => x.lastChild.textContent)"
-    )
-    kind = name.split(".")[-1]
-    if re.fullmatch("sum|embedded|query|heads|output|expand|contract|logits|embedding", kind):
-        total = sum(as_number(line) for line in lines)
-        assert total == pytest.approx(as_number(shown), rel=1e-2, abs=5e-3)
-    assert fresh.locator(".at-x-number .at-x-formula mjx-container").count() == 1
-    fresh.locator(".at-x-number dl a").first.wait_for()
+def test_law_a_number_is_the_result_of_its_formula(fresh: Page):
+    for name, index in OPENED.items():
+        go(fresh, f"{LINK}&tensor={name}&at={index}")
+        fresh.wait_for_function("name => location.hash.includes(`tensor=${name}&`)", arg=name)
+        fresh.wait_for_selector(EXPLAINED)
+        shown = fresh.inner_text(".at-x-number h4 b")
+        assert fresh.inner_text(".at-x-same b") == shown, name
+        written = fresh.locator(".at-x-grid [aria-selected=true]").inner_text()
+        same = written == shown or as_number(written) == pytest.approx(as_number(shown), rel=1e-2, abs=1e-3)
+        assert same, name
+        lines = fresh.eval_on_selector_all(
+            ".at-x-sum tr:not(.at-x-total)", "all => all.map(x => x.lastChild.textContent)"
+        )
+        kind = name.split(".")[-1]
+        if re.fullmatch("sum|embedded|query|heads|output|expand|contract|logits|embedding", kind):
+            total = sum(as_number(line) for line in lines)
+            assert total == pytest.approx(as_number(shown), rel=1e-2, abs=5e-3), name
+        assert fresh.locator(".at-x-number .at-x-formula mjx-container").count() == 1, name
+        fresh.locator(".at-x-number dl a").first.wait_for()
 
 
 def as_number(text: str) -> float:
@@ -120,37 +111,16 @@ def test_law_vocabulary_columns_have_distinguishable_names(fresh: Page):
 
 
 @pages
-def test_law_numbers_can_be_traced_to_their_operands_by_keyboard(fresh: Page):
-    fresh.click("[data-key='why number']")
+def test_law_large_tensors_render_only_the_visible_cells_and_can_be_crossed_by_keyboard(fresh: Page):
+    go(fresh, f"{LINK}&tensor=logits&at=5.1248")
     fresh.wait_for_selector(EXPLAINED)
-    assert fresh.inner_text(".at-x-number h4 b").startswith("0.96")
-    fresh.focus(".at-x-grid [aria-selected=true]")
-    fresh.keyboard.press("ArrowRight")
-    fresh.wait_for_function(
-        "document.querySelector('.at-x-number .at-x-label').textContent.includes('row “after du')"
-    )
-    assert fresh.evaluate("document.activeElement.getAttribute('aria-selected')") == "true"
-    assert fresh.evaluate("location.hash").endswith("at=5.1249")
-    fresh.keyboard.press("Home")
-    fresh.wait_for_function("location.hash.endsWith('at=5.0')")
-    fresh.keyboard.press("End")
-    fresh.wait_for_function("location.hash.endsWith('at=5.5999')")
-    fresh.keyboard.press("ArrowUp")
-    fresh.wait_for_function("location.hash.endsWith('at=4.5999')")
-    fresh.wait_for_selector(EXPLAINED)
-    for tensor in ("logits", "add_norm_3"):
-        operand = fresh.locator(".at-x-sum button").first
-        operand.focus()
-        fresh.keyboard.press("Enter")
-        fresh.wait_for_function(f"location.hash.includes('{tensor}')")
-        fresh.wait_for_function(f"{FOCUSED} === 'number'")  # its number is explained
-
-
-@pages
-def test_law_large_tensors_render_only_the_visible_cells(fresh: Page):
-    number_opens(fresh, "logits")
-    fresh.wait_for_function("document.querySelector('.at-x-grid').getAttribute('aria-colcount') === '6001'")
+    assert fresh.get_attribute(".at-x-grid", "aria-colcount") == "6001"
     assert fresh.locator(".at-x-grid [role=gridcell]").count() < 600
+    fresh.focus(".at-x-grid [aria-selected=true]")
+    for key, place in (("End", "5.5999"), ("ArrowUp", "4.5999"), ("Home", "4.0"), ("ArrowRight", "4.1")):
+        fresh.keyboard.press(key)
+        fresh.wait_for_function("place => location.hash.endsWith(`at=${place}`)", arg=place)
+        assert fresh.evaluate("document.activeElement.getAttribute('aria-selected')") == "true"
     fresh.evaluate("document.querySelector('.at-x-grid').scrollLeft = 200000")
     column = 200000 // 62 + 2
     fresh.wait_for_selector(f".at-x-grid [role=gridcell][aria-colindex='{column}']")
@@ -159,8 +129,9 @@ def test_law_large_tensors_render_only_the_visible_cells(fresh: Page):
     assert min(shown) < column < max(shown)
     assert fresh.locator(".at-x-overview-words + .at-x-overview").is_visible()
     fresh.locator("[data-key='map decoder 0']").check(force=True)
-    number_opens(fresh, "decoder.layers.0.cross_attention.weights")
-    fresh.wait_for_function("document.querySelector('.at-x-grid').getAttribute('aria-colcount') === '10'")
+    fresh.locator(".at-x-section").last.evaluate("part => { part.open = true; }")
+    fresh.click("[data-key='decoder.layers.0.cross_attention.weights']")
+    eventually(lambda: fresh.get_attribute(".at-x-grid", "aria-colcount"), "10")
     row = fresh.locator(".at-x-grid [role=row]", has=fresh.locator("[aria-selected=true]"))
     weights = [float(weight) for weight in row.locator("[role=gridcell]").all_inner_texts()]
     assert float(row.locator("[aria-selected=true]").inner_text()) == max(weights)  # not simply the first
@@ -185,23 +156,6 @@ def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, fau
     ready(moving)
     moving.wait_for_function("document.querySelector('.at-x-number h4 b').textContent === '0'")
     assert faults == []
-
-
-@pages
-def test_law_the_tour_leads_from_the_whole_model_to_one_number(fresh: Page):
-    fresh.click("[data-key=tour]")
-    for number, step in enumerate(TOUR["steps"], start=1):
-        fresh.wait_for_function(f"{STATUS}.startsWith('{number} of ')")  # said last, when all is drawn
-        assert fresh.inner_text(".at-x-tour h3").startswith(f"{number} of ")
-        if "tensor" in step["state"]:
-            assert step["state"]["tensor"] in fresh.evaluate("location.hash")
-            assert fresh.locator(EXPLAINED).is_visible()
-        assert fresh.evaluate("document.activeElement.closest('.at-x-tour') !== null")
-        if number < len(TOUR["steps"]):
-            fresh.keyboard.press("Enter")  # the focus is on "Next"
-    assert fresh.inner_text(".at-x-number h4").startswith("Where does 1.6")
-    fresh.click("[data-key=end]")
-    assert fresh.locator(".at-x-tour").is_hidden()
 
 
 @pages
@@ -281,7 +235,9 @@ def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page,
             assert card["height"] < 0.3 * size[1]
             if size[0] == 360:
                 assert card["y"] + card["height"] == size[1]  # docked
-            fresh.evaluate(PRESS, ["Next"])
+            if number < len(TOUR["steps"]):
+                fresh.keyboard.press("Enter")  # the focus is on "Next"
+        assert fresh.inner_text(".at-x-number h4").startswith("Where does 1.6")
     finally:
         fresh.keyboard.press("Escape")
         resize(fresh, width=1280, height=900)
@@ -512,15 +468,6 @@ def test_law_a_tensor_named_in_a_link_is_scrolled_into_view(fresh: Page):
     go(fresh, "#direction=en-de&text=No.&tensor=encoder.positions&at=1.3")
     fresh.wait_for_selector(EXPLAINED)
     fresh.wait_for_function("document.querySelector('.at-x-heat').getBoundingClientRect().top < 200")
-
-
-@pages
-def test_law_keys_are_named_by_their_words(fresh: Page):
-    go(fresh, f"{LINK}&tensor=decoder.layers.3.cross_attention.heads&at=2.7.0")
-    fresh.wait_for_selector(EXPLAINED)
-    names = fresh.locator(".at-x-sum th").all_inner_texts()
-    assert "“can”" in names
-    assert not [name for name in names if name.startswith("key ")]
 
 
 REFUSE = """call => {

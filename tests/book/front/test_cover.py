@@ -387,7 +387,7 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         eventually(lambda: lit(page), MORGEN)
         resize(page, width=1280, height=800)
         ends = (
-            "['.at-alignment', '.at-cover-text'].map(e => document.querySelector(e).getBoundingClientRect())"
+            "['.at-cover-text', '.at-alignment'].map(e => document.querySelector(e).getBoundingClientRect())"
         )
         boxes = page.evaluate(f"{ends}.map(e => [e.left, e.right, e.bottom])")
         assert all(bottom <= 800 for _, _, bottom in boxes)  # a laptop shows both in one screen
