@@ -98,53 +98,40 @@ ONE = picture("one", 'The first of two lines, which is "straight" & short.')
 TWO = picture("two", "The second of two lines, which is < straight and long.")
 
 
-def test_law_an_unmodified_picture_has_no_faults():
+def test_law_swapping_a_part_between_two_pictures_is_detected():
     assert faults(ONE) == faults(TWO) == []
-
-
-@pytest.mark.parametrize("name", ["src", "alt", "data-drawn", "data-words"])
-def test_law_swapping_a_part_between_two_pictures_is_detected(name):
-    part = re.compile(rf'(?<= {name}=")[^"]*')
-    one, two = part.search(ONE)[0], part.search(TWO)[0]
-    assert one != two
-    assert faults(ONE.replace(one, two))
-    assert faults(TWO.replace(two, one))
+    for name in ("src", "alt", "data-drawn", "data-words"):
+        part = re.compile(rf'(?<= {name}=")[^"]*')
+        one, two = part.search(ONE)[0], part.search(TWO)[0]
+        assert one != two, name
+        assert faults(ONE.replace(one, two)), name
+        assert faults(TWO.replace(two, one)), name
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ("The first of", "The last of"),
-        ("&amp; short", "&amp; long"),
         ("&quot;straight&quot;", "&quot;crooked&quot;"),
-        ("short.&quot;", "short.&#39;"),
         ('data-words="', 'data-words="0'),
         ("<figcaption>Look", "<figcaption>Listen"),
         ("Figure 1.1</a>", "Figure 1.2</a>"),
         ("</a> A line", "</a> Two lines"),
+        (
+            re.search(r"<img[^>]*>", ONE)[0],
+            re.search(r"<img[^>]*>", TWO)[0],
+        ),  # which `faults` does not notice
     ],
 )
-def test_law_nbval_compares_everything_around_a_picture(old, new):
-    page = picture("one", 'The first of two <lines>, "straight" & short."')
-    changed = page.replace(old, new)
-    assert faults(page) == []
-    assert changed != page
-    assert sanitized(changed) != sanitized(page)
-
-
-def test_law_nbval_compares_no_bytes_of_a_picture():
-    change = re.sub(r"base64,\w{100}", "base64," + "A" * 100, ONE)
-    change = re.sub(r'data-drawn="\w+', 'data-drawn="01234567', change)
-    assert change != ONE
-    assert sanitized(change) == sanitized(ONE)
-    assert faults(change) != []
-
-
-def test_law_swapping_whole_pictures_is_detected_by_nbval():
-    image = re.compile(r"<img[^>]*>")
-    exchanged = image.sub(lambda _: image.search(TWO)[0], ONE)
-    assert faults(exchanged) == []  # not detected here,
-    assert sanitized(exchanged) != sanitized(ONE)  # but detected by nbval
+def test_law_nbval_compares_everything_around_a_picture_but_not_its_bytes(old, new):
+    changed = ONE.replace(old, new)
+    assert changed != ONE
+    assert sanitized(changed) != sanitized(ONE)
+    bytes_changed = re.sub(r"base64,\w{100}", "base64," + "A" * 100, ONE)
+    bytes_changed = re.sub(r'data-drawn="\w+', 'data-drawn="01234567', bytes_changed)
+    assert bytes_changed != ONE
+    assert sanitized(bytes_changed) == sanitized(ONE)
+    assert faults(bytes_changed) != []
 
 
 def slider():
@@ -166,9 +153,3 @@ def test_law_swapping_a_part_between_two_slider_frames_is_detected():
         one, two = data["frames"]
         one[part], two[part] = two[part], one[part]
         assert len(faults(page.replace(text, json.dumps(data)))) == 2
-
-
-def test_law_a_stored_picture_that_was_edited_by_hand_is_detected():
-    source = re.search(r"base64,([^\"]+)", ONE)[1]
-    other = base64.b64encode(base64.b64decode(source).replace(b"one", b"won")).decode()
-    assert len(faults(ONE.replace(source, other))) == 2

@@ -47,7 +47,7 @@ BOXES = """[...document.querySelectorAll('.at-x-formulas tbody tr')].map(row => 
 
 
 @pages
-def test_law_a_row_of_the_table_is_a_block_on_a_phone(phone: Page):
+def test_law_the_table_of_formulas_fits_a_phone_and_stays_a_table(phone: Page):
     for row in phone.evaluate(BOXES):
         for above, below in itertools.pairwise(row):
             assert above[3] <= below[2]
@@ -58,23 +58,11 @@ def test_law_a_row_of_the_table_is_a_block_on_a_phone(phone: Page):
         f".filter(part => part.getBoundingClientRect().right > {PHONE['width']}).map(part => part.outerHTML)"
     )
     assert cut == []
-    resize(phone, **WIDE)
-    for row in phone.evaluate(BOXES):
-        for left, right in itertools.pairwise(row):
-            assert left[1] <= right[0]
-
-
-@pages
-def test_law_the_table_on_a_phone_is_still_a_table(phone: Page):
     table = phone.locator(".at-x-formulas")
     for role, count in (("row", ROWS + 1), ("columnheader", 4), ("cell", 4 * ROWS), ("rowgroup", 2)):
         assert table.get_by_role(role).count() == table.locator(f"[role={role}]").count() == count
     assert table.get_by_role("columnheader").all_inner_texts()[1] == "Formula"
     assert violations(phone, ".at-x-formulas") == []
-
-
-@pages
-def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
     assert phone.locator(".at-x-formulas .at-wide").count() == 0
     resize(phone, width=170, height=PHONE["height"])  # as wide as a phone whose text is enlarged
     formula = phone.locator(".at-x-formulas .at-wide[tabindex='0']").first
@@ -89,6 +77,10 @@ def test_law_a_wide_formula_scrolls_in_its_own_line(phone: Page):
         phone.keyboard.press("ArrowRight")
     phone.wait_for_function(f"({hidden})(document.activeElement) < 2")
     assert formula.evaluate("x => getComputedStyle(x).overflowY") == "hidden"
+    resize(phone, **WIDE)
+    for row in phone.evaluate(BOXES):
+        for left, right in itertools.pairwise(row):
+            assert left[1] <= right[0]
 
 
 @pages

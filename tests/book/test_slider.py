@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Error as PlaywrightError
 
 from annotated_transformer.book import new_canvas, show_slider
 from annotated_transformer.book.figures import svg
@@ -130,59 +129,16 @@ PATH = [(value,) * 3 for value in ("2", "4", "8", "4", "2", "8")]
 @pytest.mark.page
 def test_law_the_keyboard_moves_the_slider_without_a_kernel(tab):
     tab.set_content(slider()._repr_html_() + slider(name="height", number="3.3", start=8)._repr_html_())
+    assert tab.get_by_role("slider", name="width", exact=True).count() == 1
+    assert tab.locator("output").first.get_attribute("aria-hidden") == "true"
+    assert not re.search(
+        r"\b2\b", tab.locator(".at-controls").first.aria_snapshot()
+    )  # only the slider says it
+    assert tab.evaluate("[...document.querySelector('input').list.options].map(o => +o.value)") == [0, 1, 2]
     assert keyboard_path(tab) == PATH
     assert shown(tab, 1) == ("8", "8", "8")
     tab.get_by_role("slider", name="height").press("Home")
     assert (shown(tab, 0), shown(tab, 1)) == (("8", "8", "8"), ("2", "2", "2"))  # sliders move independently
-
-
-@pytest.mark.page
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("output.textContent = value;", "output.textContent = input.value;"),
-        (
-            'input.setAttribute("aria-valuetext", value);',
-            'input.setAttribute("aria-valuetext", input.value);',
-        ),
-        ("value: start }", "value: 0 }"),
-        ("frames[input.value]", "frames[frames.length - 1 - input.value]"),
-        ("stage.innerHTML =", "const unused ="),
-    ],
-)
-def test_law_a_slider_that_shows_the_wrong_value_or_frame_is_detected(tab, old, new):
-    """One of these bugs, showing the index instead of the value, once passed every test."""
-    page = slider(start=4)._repr_html_()
-    assert page.count(old) == 1
-    path = [("4", "4", "4"), *PATH[2:3], *PATH[2:]]
-    tab.set_content(page)
-    assert keyboard_path(tab) == path
-    tab.set_content(page.replace(old, new))
-    try:
-        assert keyboard_path(tab) != path
-    except (AssertionError, TypeError, PlaywrightError):
-        pass  # no drawing, or the wrong alt text
-
-
-@pytest.mark.page
-def test_law_the_slider_announces_its_value_once_and_under_its_name(tab):
-    tab.set_content(slider()._repr_html_())
-    control = tab.get_by_role("slider", name="width", exact=True)
-    assert control.count() == 1, "the slider has no name of its own"
-    assert control.get_attribute("aria-valuetext") == "2"
-    assert tab.get_by_role("button", name="Play: width").count() == 1
-    assert tab.locator("output").get_attribute("aria-hidden") == "true"
-    assert not re.search(r"\b2\b", tab.locator(".at-controls").aria_snapshot())  # only the slider says it
-
-
-@pytest.mark.page
-def test_law_the_slider_has_a_tick_for_each_value(tab):
-    tab.set_content(slider()._repr_html_())
-    assert tab.evaluate("[...document.querySelector('input').list.options].map(o => o.value)") == [
-        "0",
-        "1",
-        "2",
-    ]
 
 
 @pytest.mark.page
@@ -212,10 +168,8 @@ def test_law_the_slider_never_autoplays_and_play_runs_to_the_end(tab):
 
 
 @pytest.mark.page
-@pytest.mark.parametrize("width", [360, 1280])
-def test_law_the_controls_are_large_enough_for_touch(tab, width):
-    tab.set_viewport_size({"width": width, "height": 780})
-    tab.wait_for_function("width => innerWidth === width", arg=width)
+def test_law_the_controls_are_large_enough_for_touch(tab):
+    tab.set_viewport_size({"width": 360, "height": 780})
     tab.set_content(f"<style>{CSS}</style>{slider()._repr_html_()}")
     for control in ("input", "button"):
         box = tab.locator(control).bounding_box()
@@ -224,7 +178,7 @@ def test_law_the_controls_are_large_enough_for_touch(tab, width):
         tab.locator(f".at-controls {tag}").first.bounding_box() for tag in ("label span", "output")
     )
     assert abs(name["y"] - value["y"]) < 8  # on one line
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 @pytest.mark.page
