@@ -8,6 +8,15 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from annotated_transformer.book.drawing.add_and_norm import (
+    draw_add,
+    draw_fork,
+    draw_over,
+    draw_plus,
+    draw_stack_panel,
+    draw_stream,
+    write_shape,
+)
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, row
@@ -23,15 +32,6 @@ from annotated_transformer.book.drawing.palette import (
     QUERY,
     SECOND,
     VALUE,
-)
-from annotated_transformer.book.drawing.residual import (
-    draw_add,
-    draw_fork,
-    draw_over,
-    draw_plus,
-    draw_stack_panel,
-    draw_stream,
-    write_shape,
 )
 
 WIDE = r"$n_\mathrm{tgt} \times d_\mathrm{model}$"

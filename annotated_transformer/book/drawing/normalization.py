@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from annotated_transformer.book.drawing.add_and_norm import draw_add, draw_over, draw_stream
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
@@ -24,7 +25,6 @@ from annotated_transformer.book.drawing.palette import (
     SECOND,
     VALUE,
 )
-from annotated_transformer.book.drawing.residual import draw_add, draw_over, draw_stream
 
 Cosines = Float[Tensor, "words words"]
 ADDED = SECOND  # what a sub-layer adds to the stream

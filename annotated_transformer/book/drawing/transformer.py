@@ -9,6 +9,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from annotated_transformer.book.drawing.add_and_norm import draw_over, draw_plus, write_shape
 from annotated_transformer.book.drawing.attention_map import draw_attention
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
@@ -27,7 +28,6 @@ from annotated_transformer.book.drawing.palette import (
     SECOND,
     VALUE,
 )
-from annotated_transformer.book.drawing.residual import draw_over, draw_plus, write_shape
 
 SOURCE_SHAPE, TARGET_SHAPE = (
     r"$n_\mathrm{src} \times d_\mathrm{model}$",

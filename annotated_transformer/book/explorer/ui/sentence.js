@@ -1,3 +1,5 @@
+const LONGEST = 1000; // characters of a sentence
+
 // The sentence and its direction: what is typed here becomes the state when the button is pressed.
 class Sentence {
   constructor(explorer) {

@@ -24,8 +24,6 @@ const sameSentence = (one, other) => one.text === other.text && one.direction ==
 // Whether a head is among these: [kind, layer, head].
 const holdsHead = (heads, one) => heads.some((other) => String(other) === String(one));
 
-const LONGEST = 1000; // characters of a sentence
-
 const list = (text, separator) => (text ? text.split(separator) : []);
 const whole = (text) => (text === "mean" ? null : Number(text));
 

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.patches import FancyArrowPatch
 
 from annotated_transformer.book import Box, new_canvas
-from annotated_transformer.book.drawing.residual import draw_add, draw_fork, draw_over, draw_stream
+from annotated_transformer.book.drawing.add_and_norm import draw_add, draw_fork, draw_over, draw_stream
 from tests.drawings import texts
 
 
