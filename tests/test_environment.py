@@ -13,7 +13,7 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from annotated_transformer.model.attention import attention_weights
+from annotated_transformer.model.masks import causal_mask
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -79,7 +79,7 @@ def test_law_the_environment_holds_the_pinned_versions():
 
 def test_law_shapes_are_checked_only_when_requested(request: pytest.FixtureRequest):
     asked = request.config.getoption("jaxtyping_packages", None)
-    assert hasattr(attention_weights, "__wrapped__") is bool(asked)
+    assert hasattr(causal_mask, "__wrapped__") is bool(asked)
 
 
 def test_law_the_oldest_version_is_the_lower_bound():
