@@ -113,8 +113,7 @@ def train_from_recipe(
     def report(metrics: EpochMetrics) -> None:
         if run_directory.writes:
             log(metrics)
-        keep = recipe.average
-        run_directory.save_model(metrics.epoch, model, tokenizer, average=recipe.average, keep=keep)
+        run_directory.save_model(metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average)
 
     validation = corpus.splits.get("val")
     with run_directory:

@@ -105,11 +105,19 @@ def changes(file: str, source: str) -> list[Change]:
             start = lines[node.lineno - 1] + node.col_offset
             end = lines[node.end_lineno - 1] + node.end_col_offset
             text = f"({ast.unparse(new)})" if isinstance(new, ast.expr) else ast.unparse(new)
-            change = Change(
-                file=file, function=function, kind=kind, line=node.lineno, start=start, end=end,
-                old=data[start:end].decode(), new=text,
-            )  # fmt: skip
-            found.append(change)
+            old = data[start:end].decode()
+            found.append(
+                Change(
+                    file=file,
+                    function=function,
+                    kind=kind,
+                    line=node.lineno,
+                    start=start,
+                    end=end,
+                    old=old,
+                    new=text,
+                )
+            )
         body = getattr(node, "body", None)
         for name, value in ast.iter_fields(node):
             if name in NOT_EXECUTED:

@@ -49,12 +49,14 @@ import tempfile
 import time
 import tomllib
 import traceback
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import repeat
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.config import builtin_plugins
@@ -72,9 +74,9 @@ SURVIVED, NOT_TRIED = "SURVIVED", "not tried: "
 
 # Each kind of run loads only the plugin it needs: importing the others takes longer than most tests.
 QUIET = ["-x", "-q", "-rfE", "--tb=no", "--no-header", "-p", "no:cacheprovider"]
-HOOK = ["-p", "jaxtyping._pytest_plugin", f"--jaxtyping-packages={PACKAGE},beartype.beartype"]
+CHECKED = f"--jaxtyping-packages={PACKAGE},beartype.beartype"
 PLAIN = ["-m", "not message and not page"]
-SHAPES = [*HOOK, *PLAIN]
+SHAPES = ["-p", "jaxtyping._pytest_plugin", CHECKED, *PLAIN]
 MESSAGE = ["-m", "message"]
 CHAPTER = ["-p", "nbval.plugin", "--nbval", "--nbval-sanitize-with", "chapters/nbval_sanitize.cfg"]
 
@@ -134,6 +136,28 @@ def put(path: Path, text: str, changed: float) -> None:
     shutil.copymode(path, new)
     os.utime(new, (changed, changed))
     new.replace(path)
+
+
+@contextlib.contextmanager
+def copies(root: Path, workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool of processes, each in its own copy of the project, which has our corpora beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = root.resolve(), Path(folder).resolve()
+        if (corpora := home[0].parent / "shared").is_dir():
+            (home[1] / "shared").symlink_to(corpora)
+        with ProcessPoolExecutor(workers, FORK, enter_copy, home) as pool:
+            yield pool
+
+
+@contextlib.contextmanager
+def changed(path: Path, change: Callable[[str], str]) -> Iterator[None]:
+    """Change the text of a file, and restore the file at the end."""
+    source, time_changed = path.read_text(encoding="utf-8"), int(path.stat().st_mtime)
+    put(path, change(source), time_changed + next(NUMBERS))
+    try:
+        yield
+    finally:
+        put(path, source, time_changed)
 
 
 @dataclass(frozen=True)
@@ -295,22 +319,19 @@ class Outcome:
 def try_mutant(mutant: Mutant, seconds: float) -> Outcome:
     """Apply the mutant to the copy, run the tests that must fail, and restore the copy."""
     path, start = Path(mutant.file), time.monotonic()
-    source, changed = path.read_text(encoding="utf-8"), int(path.stat().st_mtime)
     unchecked: tuple[str, ...] = ()
     script = path.suffix == ".js"
     try:
-        put(path, mutant.applied(source), changed + next(NUMBERS))
-        options = mutant.options()
-        first = options is SHAPES and not mutant.slow
-        if first:
-            killed, by = (SCRIPTS.run if script else run_tests)(PLAIN, mutant.tests, seconds).verdict()
-            unchecked = (by,) if killed and "::" in by else (*mutant.tests,) * killed
-        if not first or not killed:
-            killed, by = run_tests(options, mutant.tests, seconds).verdict()
+        with changed(path, mutant.applied):
+            options = mutant.options()
+            first = options is SHAPES and not mutant.slow
+            if first:
+                killed, by = (SCRIPTS.run if script else run_tests)(PLAIN, mutant.tests, seconds).verdict()
+                unchecked = (by,) if killed and "::" in by else (*mutant.tests,) * killed
+            if not first or not killed:
+                killed, by = run_tests(options, mutant.tests, seconds).verdict()
     except ValueError as error:
         killed, by = False, f"BROKEN: {error}"
-    finally:
-        put(path, source, changed)
     line = f"{time.monotonic() - start:5.1f} s  {by}"
     tried = not by.startswith(NOT_TRIED)
     return Outcome(killed=killed, line=line, tried=tried, unchecked=unchecked, script=script)
@@ -349,6 +370,11 @@ def in_parts(options: list[str], tests: list[str], *, script: bool = False) -> l
     return [Control(options, tests[start : start + few], script) for start in range(0, len(tests), few)]
 
 
+def read_list(root: Path) -> dict[str, Any]:
+    """Return the mutants of a project, as they are written, and the modules that their tests share."""
+    return tomllib.loads((root / "tests/mutation/mutants.toml").read_text(encoding="utf-8"))
+
+
 def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
     """Return the chosen mutants and the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -358,23 +384,21 @@ def read_arguments() -> tuple[list[Mutant], argparse.Namespace]:
     parser.add_argument("--seconds", type=float, default=SECONDS, help="time limit of one pytest run")
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    written = tomllib.loads((arguments.root / "tests/mutation/mutants.toml").read_text(encoding="utf-8"))
-    mutants = [Mutant(**entry) for entry in written["mutant"]]
+    mutants = [Mutant(**entry) for entry in read_list(arguments.root)["mutant"]]
     chosen = [m for m in mutants if not arguments.words or any(word in m.name for word in arguments.words)]
-    arguments.imported = written.get("imported", [])
     chosen.sort(key=lambda mutant: mutant.options() is not CHAPTER)  # longest first, to balance the workers
     if not chosen or len({m.name for m in mutants}) < len(mutants):
         raise SystemExit(f"no mutant's name contains any of {arguments.words}, or two share a name")
     return chosen, arguments
 
 
-def prepare(modules: list[str]) -> None:
+def prepare(root: Path) -> None:
     """Import what the forks share, and set the environment of their tests."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     os.environ.pop("PYTEST_ADDOPTS", None)  # meant for an outer run
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
     plugins = [f"_pytest.{name}" for name in builtin_plugins]
-    for name in [*plugins, *modules]:  # single-threaded: forks inherit no held lock
+    for name in [*plugins, *read_list(root)["imported"]]:  # single-threaded: forks inherit no held lock
         importlib.import_module(name)
     gc.freeze()  # otherwise each fork's collector traverses, and so copies, all imported objects
 
@@ -387,27 +411,23 @@ def main() -> int:
     untried: list[str] = []
     gone = [mutant.name for mutant in mutants if not mutant.applies(arguments.root)]
     mutants = [mutant for mutant in mutants if mutant.name not in gone]
-    prepare(arguments.imported)
+    prepare(arguments.root)
     runs = controls(mutants, green=arguments.green)
-    width = max(len(mutant.name) for mutant in mutants)
-    with tempfile.TemporaryDirectory() as folder:
-        home = arguments.root.resolve(), Path(folder).resolve()
-        with ProcessPoolExecutor(arguments.workers, FORK, enter_copy, home) as pool:
-            if red := "".join(pool.map(Control.red, runs, repeat(arguments.seconds))):
-                raise SystemExit(f"red without any mutation, so nothing can be concluded:\n{red}")
-            outcomes = pool.map(try_mutant, mutants, repeat(arguments.seconds))
-            bar = tqdm(zip(mutants, outcomes, strict=True), total=len(mutants), unit=" mutants", disable=None)
-            unchecked: dict[bool, dict[str, None]] = {False: {}, True: {}}  # True: tests of scripts
-            for mutant, outcome in bar:
-                tqdm.write(f"{mutant.name:{width}}  {outcome.line}")
-                if not outcome.killed:
-                    (lost if outcome.tried else untried).append(mutant.name)
-                unchecked[outcome.script] |= dict.fromkeys(outcome.unchecked)
-            runs = [
-                run for script in unchecked for run in in_parts(PLAIN, [*unchecked[script]], script=script)
-            ]
-            if red := "".join(pool.map(Control.red, runs, repeat(arguments.seconds))):
-                raise SystemExit(f"red without any mutation, where shapes are not checked:\n{red}")
+    width = max((len(mutant.name) for mutant in mutants), default=0)
+    with copies(arguments.root, arguments.workers) as pool:
+        if red := "".join(pool.map(Control.red, runs, repeat(arguments.seconds))):
+            raise SystemExit(f"red without any mutation, so nothing can be concluded:\n{red}")
+        outcomes = pool.map(try_mutant, mutants, repeat(arguments.seconds))
+        bar = tqdm(zip(mutants, outcomes, strict=True), total=len(mutants), unit=" mutants", disable=None)
+        unchecked: dict[bool, dict[str, None]] = {False: {}, True: {}}  # True: tests of scripts
+        for mutant, outcome in bar:
+            tqdm.write(f"{mutant.name:{width}}  {outcome.line}")
+            if not outcome.killed:
+                (lost if outcome.tried else untried).append(mutant.name)
+            unchecked[outcome.script] |= dict.fromkeys(outcome.unchecked)
+        runs = [run for script in unchecked for run in in_parts(PLAIN, [*unchecked[script]], script=script)]
+        if red := "".join(pool.map(Control.red, runs, repeat(arguments.seconds))):
+            raise SystemExit(f"red without any mutation, where shapes are not checked:\n{red}")
     killed = len(mutants) - len(lost) - len(untried)
     print(f"{killed} of {len(mutants)} mutants killed in {time.monotonic() - start:.0f} s")
     for name in untried:

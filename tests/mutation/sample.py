@@ -1,6 +1,6 @@
 """Measure how many wrong programs the tests notice, on a random sample.
 
-`python tests/mutation/sample.py 100` draws 100 wrong programs (`draw.py`) and runs, for each of them, the
+`python -m tests.mutation.sample 100` draws 100 wrong programs (`draw.py`) and runs, for each of them, the
 tests that execute the changed line: at first those of the file's own test file, then the others, the fastest
 first, up to a minute of tests. A line that no test executes counts as survived, as does a program that is
 equivalent to ours, so the rate has no target: compare it between two versions of the tests.
@@ -15,10 +15,6 @@ import json
 import math
 import subprocess
 import sys
-import tempfile
-import tomllib
-from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
@@ -31,15 +27,17 @@ from tests.mutation.draw import PACKAGE, Change, all_changes, draw, still_there
 
 ROOT = Path(__file__).parents[2]
 BUDGET = 60.0  # seconds of tests for one wrong program, as measured when they were recorded
+STAGES = {"unit": [run.CHECKED, *run.PLAIN], "messages": run.MESSAGE}
 NOT_RUN = "not executed by any test"
 
 
 @dataclass(frozen=True)
 class Record:
-    """Which tests execute which line, and how long each test takes."""
+    """Which tests execute which line, how long each test takes, and which of them test error messages."""
 
     lines: dict[str, dict[int, list[str]]]
     seconds: dict[str, float]
+    messages: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, folder: Path) -> "Record":
@@ -53,12 +51,11 @@ class Record:
             lines[file] = {
                 line: sorted({c.rpartition("|")[0] for c in at if c}) for line, at in by_line.items()
             }
-        seconds: dict[str, float] = {}
-        for report in sorted(folder.glob("*.xml")):
-            for case in ElementTree.parse(report).iter("testcase"):
-                name = f"{case.get('file')}::{case.get('name')}"
-                seconds[name] = float(case.get("time", "0"))
-        return cls(lines, seconds)
+        unit, messages = (
+            {f"{case.get('file')}::{case.get('name')}": float(case.get("time", "0")) for case in cases}
+            for cases in (ElementTree.parse(folder / f"{name}.xml").iter("testcase") for name in STAGES)
+        )
+        return cls(lines, unit | messages, frozenset(messages))
 
     def tests(self, change: Change) -> list[str]:
         """Return the tests for a change, at most a minute of them.
@@ -88,7 +85,7 @@ def make_record(folder: Path, workers: int) -> None:
     settings.write_text(
         f"[run]\nbranch = True\nsource = {PACKAGE}\ndata_file = {folder / 'coverage'}\n", "utf-8"
     )
-    for name, options in {"unit": run.SHAPES[2:], "messages": run.MESSAGE}.items():
+    for name, options in STAGES.items():
         command = [
             sys.executable, "-m", "pytest", "-q", "-n", str(workers), *options,
             "--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=",
@@ -100,10 +97,7 @@ def make_record(folder: Path, workers: int) -> None:
 
 def try_change(change: Change, tests: list[str], messages: frozenset[str]) -> str:
     """Return which test notices a change, or an empty string."""
-    path = Path(change.file)
-    source, changed = path.read_text("utf-8"), int(path.stat().st_mtime)
-    run.put(path, change.applied(source), changed + next(run.NUMBERS))
-    try:
+    with run.changed(Path(change.file), change.applied):
         for options, chosen in (
             (run.SHAPES, [test for test in tests if test not in messages]),
             (run.MESSAGE, [test for test in tests if test in messages]),
@@ -116,8 +110,6 @@ def try_change(change: Change, tests: list[str], messages: frozenset[str]) -> st
                     return "the package cannot be imported"
                 if by.startswith("BROKEN"):
                     raise SystemExit(f"{change.name()}: {by}")
-    finally:
-        run.put(path, source, changed)
     return ""
 
 
@@ -150,12 +142,7 @@ def main() -> None:
     else:
         print(f"SEED={arguments.seed}")
         changes = draw(ROOT, arguments.count, arguments.seed)
-    messages = frozenset(
-        f"{case.get('file')}::{case.get('name')}"
-        for case in ElementTree.parse(folder / "messages.xml").iter("testcase")
-    )
-    tests = [record.tests(change) for change in changes]
-    results = try_all(changes, tests, messages, arguments.workers)
+    results = try_all(changes, record, arguments.workers)
     if arguments.report:
         entries = [
             {"change": dataclasses.asdict(change), "by": by}
@@ -170,24 +157,18 @@ def main() -> None:
     )
 
 
-def try_all(
-    changes: list[Change], tests: Iterable[list[str]], messages: frozenset[str], workers: int
-) -> list[str]:
+def try_all(changes: list[Change], record: Record, workers: int) -> list[str]:
     """Try each change in a copy of the project, and print what notices it."""
-    run.prepare(tomllib.loads((ROOT / "tests/mutation/mutants.toml").read_text("utf-8"))["imported"])
-    with tempfile.TemporaryDirectory() as folder:
-        home = ROOT.resolve(), Path(folder).resolve()
-        if (shared := ROOT.parent / "shared").is_dir():  # some tests need our corpora
-            (home[1] / "shared").symlink_to(shared.resolve())
-        with ProcessPoolExecutor(workers, run.FORK, run.enter_copy, home) as pool:
-            tried = [
-                pool.submit(try_change, change, chosen, messages) if chosen else None
-                for change, chosen in zip(changes, tests, strict=True)
-            ]
-            results = []
-            for change, future in tqdm(zip(changes, tried, strict=True), total=len(changes), disable=None):
-                results.append(future.result() if future else NOT_RUN)
-                tqdm.write(f"{change.name()}\n    {results[-1] or run.SURVIVED}")
+    run.prepare(ROOT)
+    with run.copies(ROOT, workers) as pool:
+        tried = [
+            pool.submit(try_change, change, tests, record.messages) if tests else None
+            for change, tests in ((change, record.tests(change)) for change in changes)
+        ]
+        results = []
+        for change, future in tqdm(zip(changes, tried, strict=True), total=len(changes), disable=None):
+            results.append(future.result() if future else NOT_RUN)
+            tqdm.write(f"{change.name()}\n    {results[-1] or run.SURVIVED}")
     return results
 
 

@@ -238,6 +238,13 @@ def test_law_a_list_whose_texts_are_no_longer_there_fails(tmp_path: Path):
     assert done.returncode == 1
 
 
+def test_law_a_list_in_which_nothing_applies_is_not_an_error_of_the_runner(tmp_path: Path):
+    done = judge(tmp_path, mutant("gone", "x", old="3 * x"))
+    assert "0 of 0 mutants killed" in done.stdout
+    assert done.stderr == f"{GONE}\n"
+    assert done.returncode == 1
+
+
 @pytest.mark.parametrize(
     ("present", "says"),
     [([mutant("added", "2 + x", test="::test_double")], "1 of 2 mutants killed"), ([], "")],
