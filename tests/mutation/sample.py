@@ -106,10 +106,10 @@ def try_change(change: Change, tests: list[str], messages: frozenset[str]) -> st
                 killed, by = run.run_tests(options, chosen, 60 + 5 * BUDGET).verdict()
                 if killed:
                     return by
-                if "while loading conftest" in by:
-                    return "the package cannot be imported"
-                if by.startswith("BROKEN"):
-                    raise SystemExit(f"{change.name()}: {by}")
+                if "not found: " in by or f"status is {run.WRONG_PACKAGE}" in by:
+                    raise SystemExit(f"{change.name()}: is the record of this version? {by}")
+                if by.startswith("BROKEN"):  # the tests passed when they were recorded
+                    return "pytest cannot run"
     return ""
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutation import run
 from tests.mutation.draw import Change, changes, draw, still_there
-from tests.mutation.sample import Record, interval
+from tests.mutation.sample import Record, interval, try_change
 
 FILE = "annotated_transformer/model/circle.py"
 SOURCE = '''"""Circles."""
@@ -86,6 +87,43 @@ def test_law_the_tests_of_the_file_come_first_then_the_fastest_up_to_a_minute():
     assert record.tests(change) == ["tests/model/test_circle.py::slow", "b", "a"]
     assert record.tests(changes(FILE, SOURCE)[0])  # outside functions: all tests of the file
     assert Record({}, {}).tests(change) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "printed", "by"),
+    [
+        (0, "", ""),
+        (3, "INTERNALERROR", "pytest cannot run"),
+        (4, "ImportError while loading conftest", "pytest cannot run"),
+    ],
+)
+def test_law_a_program_with_which_pytest_cannot_run_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, printed: str, by: str
+):
+    assert tried(tmp_path, monkeypatch, status, printed) == by
+
+
+@pytest.mark.parametrize(
+    ("status", "printed"), [(4, "ERROR: not found: a.py::test"), (run.WRONG_PACKAGE, "")]
+)
+def test_law_nothing_is_concluded_from_tests_that_were_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, printed: str
+):
+    with pytest.raises(SystemExit, match="is the record of this version"):
+        tried(tmp_path, monkeypatch, status, printed)
+
+
+def tried(folder: Path, monkeypatch: pytest.MonkeyPatch, status: int, printed: str) -> str:
+    """Try a change in a folder, if pytest ends like this there; the file must be restored."""
+    monkeypatch.chdir(folder)
+    Path("printed").write_text(printed, encoding="utf-8")
+    Path(FILE).parent.mkdir(parents=True)
+    Path(FILE).write_text(SOURCE, encoding="utf-8")
+    monkeypatch.setattr(run, "run_tests", lambda *_: run.Run(status))
+    try:
+        return try_change(changes(FILE, SOURCE)[0], ["a.py::test"], frozenset())
+    finally:
+        assert Path(FILE).read_text(encoding="utf-8") == SOURCE
 
 
 def test_law_at_the_bounds_of_the_interval_the_rate_is_196_standard_errors_away():
