@@ -103,9 +103,7 @@ def test_law_a_program_with_which_pytest_cannot_run_is_noticed(
     assert tried(tmp_path, monkeypatch, status, printed) == by
 
 
-@pytest.mark.parametrize(
-    ("status", "printed"), [(4, "ERROR: not found: a.py::test"), (run.WRONG_PACKAGE, "")]
-)
+@pytest.mark.parametrize(("status", "printed"), [(4, "not found: a.py::test"), (run.WRONG_PACKAGE, "")])
 def test_law_nothing_is_concluded_from_tests_that_were_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int, printed: str
 ):
