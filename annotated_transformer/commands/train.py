@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 import torch
 
-from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
+from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state import STATE, read_progress
 from annotated_transformer.commands.config_file import (
     add_config_option,

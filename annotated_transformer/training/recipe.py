@@ -8,10 +8,8 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.files import digest_tensors
-from annotated_transformer.checkpointing.fingerprint import fingerprint
-from annotated_transformer.checkpointing.ownership import refuse_foreign_model
-from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
+from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer

@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn.utils import get_total_norm
 from torch.optim import Adam
 
-from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state import Progress
 from annotated_transformer.model.transformer import Transformer

@@ -77,7 +77,7 @@ OF_THE_PACKAGE = {
 }
 LOAD_TATOEBA = """
 import json, sys
-from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.text.corpus import load_corpus
 corpus = load_corpus("tatoeba", folder=sys.argv[1])
 found = {split: [len(pairs), fingerprint(pairs)] for split, pairs in corpus.splits.items()}
