@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotated_transformer.seeds import refuse_seed
+from annotated_transformer.training.config import refuse_seed
 
 
 def test_law_every_seed_of_32_bits_is_taken():

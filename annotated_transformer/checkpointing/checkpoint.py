@@ -1,12 +1,14 @@
 """Saving a trained model to a folder and loading it, as safetensors and JSON: the chapter on training.
 
 The folder holds `config.json`, `tokenizer.json` and `model.safetensors`. The weights carry the
-digests of all three, so damaged files, and files of different models, are refused.
+digests of all three, so damaged files, and files of different models, are refused. Two models come with
+this package.
 """
 
 import dataclasses
 import hashlib
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,8 @@ from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokeniz
 
 CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.safetensors")
 FORMAT_VERSION = "1"
+EN_DE = "en-de"
+PRETRAINED = Path(str(files("annotated_transformer"))) / "weights"
 DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
 
 
@@ -99,6 +103,26 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     _refuse_other_shapes(folder, model, tensors)
     model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
     return model.to(_read_dtype(folder / WEIGHTS, metadata, model)).eval(), tokenizer
+
+
+def pretrained_names() -> list[str]:
+    """Return the names of the models, such as `"en-de"` for English to German."""
+    return sorted(path.name for path in PRETRAINED.glob("*") if path.is_dir())
+
+
+def pretrained_folder(name: str) -> Path:
+    """Return the folder of a model of this package; its `README.md` is the model card.
+
+    Raises:
+        ValueError: If there is no model of that name; the message lists the names.
+    """
+    names = pretrained_names()
+    if name not in names:
+        raise ValueError(
+            f"this package has no model {name!r} (it has {', '.join(names) or 'none'}); "
+            f"choose one of these, or give the folder of a model that you trained"
+        )
+    return PRETRAINED / name
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

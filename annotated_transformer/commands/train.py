@@ -17,8 +17,7 @@ from annotated_transformer.commands.config_file import (
     start_folder,
     training_config,
 )
-from annotated_transformer.commands.device import DEVICES, take_device
-from annotated_transformer.commands.options import add_corpus_options, path
+from annotated_transformer.commands.options import DEVICES, add_corpus_options, path, take_device
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
 from annotated_transformer.config import TINY, TransformerConfig
