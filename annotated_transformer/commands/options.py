@@ -204,13 +204,14 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
         ValueError: If greedy search would ignore an option.
     """
     given = [name for name in ("length_penalty", "alpha") if getattr(options, name) is not None]
-    if given and options.beam == 1 and getattr(options, "nbest", None) is None:
+    greedy = options.beam == 1 and getattr(options, "nbest", None) is None
+    if given and greedy:
         option = f"--{given[0].replace('_', '-')}"
         raise ValueError(
             f"{option} has an effect only on beam search; give --beam 2 or more, or leave {option} out"
         )
-    penalty: LengthPenalty | None = None  # the default of beam search
-    if given:
+    penalty: LengthPenalty | None = None
+    if not greedy:
         kind = LENGTH_PENALTIES[options.length_penalty or "gnmt"]
         penalty = kind() if options.alpha is None else kind(options.alpha)
     return {"batch_size": options.batch_size, "beam_size": options.beam, "length_penalty": penalty}
