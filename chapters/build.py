@@ -1,11 +1,12 @@
-"""Build the committed notebooks: each chapter's source, executed, with its outputs.
+"""Build the committed notebooks: what each chapter's source gives (`reader.py`), executed, with its outputs.
 
 python chapters/build.py           execute the chapters that changed since the last build or the clone
 python chapters/build.py NAME …    execute these, such as 03_scaled_dot_product_attention
 python chapters/build.py --check   execute nothing; fail if a notebook is out of date
 
 A notebook is out of date if its source, one of its data files, or the source that `show_source` printed in it
-changed (`staleness.py`). It is executed again, too, if the code that it runs changed (`imports.py`).
+changed (`staleness.py`). It is executed again, too, if the code that it runs changed (`imports.py`). If only
+its texts changed, such as the title of a chapter that it names, they are written without executing it.
 """
 
 import asyncio
@@ -19,10 +20,13 @@ from time import monotonic
 
 import nbformat
 import psutil
+from book import Book
 from imports import committed, fingerprint, overlooked, present
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from staleness import HERE, ROOT, all_stale, made_of, read, stale
+from nbformat import NotebookNode
+from reader import name_folded
+from staleness import HERE, ROOT, Status, all_stale, made_of, status, unexecuted
 
 RECORD = ROOT / "_build" / "chapters.json"  # a fingerprint of each chapter when it was built; may be deleted
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
@@ -67,12 +71,12 @@ async def watched(client: NotebookClient) -> None:
     await execution
 
 
-def execute(source: Path, *, again: bool = True) -> str:
-    """Execute a source and return its notebook as text, identical at every run.
+def execute(source: Path, book: Book, *, again: bool = True) -> str:
+    """Execute the notebook of a source and return it as text, identical at every run.
 
     If the kernel stops answering, try `again`, in a new kernel.
     """
-    notebook = read(source)
+    notebook = unexecuted(source, book)
     metadata = json.loads(json.dumps(notebook.metadata))
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on the number of threads
     with tempfile.TemporaryDirectory() as folder:
@@ -91,7 +95,7 @@ def execute(source: Path, *, again: bool = True) -> str:
             if not again:
                 sys.exit(f"{source.name}: the kernel has stopped answering, again; the chapter is not built")
             print(f"{source.name}: the kernel has stopped answering; executing the chapter again", flush=True)
-            return execute(source, again=False)
+            return execute(source, book, again=False)
         except CellExecutionError as error:
             sys.exit(f"{source.name}: {COLOR.sub('', str(error))}")
         opened = log.read_text("utf-8").splitlines()
@@ -112,6 +116,12 @@ def execute(source: Path, *, again: bool = True) -> str:
             if match or output.get("name") == "stderr":
                 reason = f"prints {match[0]!r}, which changes" if match else f"warns: {output.text}"
                 sys.exit(f"{source.name}: a cell {reason}. The cell:\n{cell.source}")
+        name_folded(cell)
+    return text_of(notebook)
+
+
+def text_of(notebook: NotebookNode) -> str:
+    """Return the text of a notebook's file."""
     nbformat.validate(notebook)
     return nbformat.writes(notebook, sort_keys=True, indent=1, ensure_ascii=False) + "\n"
 
@@ -124,7 +134,7 @@ def write(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def built_before() -> dict[str, str]:
+def built_before(statuses: dict[str, Status]) -> dict[str, str]:
     """Return the fingerprint of each notebook when it was built.
 
     CI has executed each commit's chapters, so in a new clone the committed notebooks count as built.
@@ -133,33 +143,32 @@ def built_before() -> dict[str, str]:
         return dict(json.loads(RECORD.read_text("utf-8")))
     files = committed()
     paths = {Path(path).stem: path for path in files if path.endswith(".ipynb")}
-    return {name: fingerprint(path, files) for name, path in paths.items() if not stale(name)}
-
-
-def outdated(record: dict[str, str]) -> list[str]:
-    """Return the names of the chapters whose source, code, data or shown source has changed."""
-    files, names = present(), sorted(source.stem for source in (HERE / "src").glob("*.md"))
-
-    def code_changed(name: str) -> bool:
-        return record.get(name) != fingerprint(f"chapters/{name}.ipynb", files)
-
-    return [name for name in names if stale(name) or code_changed(name)]
+    built = [name for name, found in statuses.items() if name in paths and found.rewritten]
+    return {name: fingerprint(paths[name], files) for name in built}
 
 
 def build(names: list[str]) -> None:
-    """Execute the named chapters, or by default those that are outdated."""
+    """Execute the named chapters; by default, bring those up to date whose source, code, or data changed."""
     sources = {source.stem: source for source in sorted((HERE / "src").glob("*.md"))}
     if unknown := sorted(set(names) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
-    record, files = built_before(), present()
+    book, files = Book(ROOT), present()
+    statuses = {name: status(name, book) for name in sources}
+    record = built_before(statuses)
     write(RECORD, json.dumps(record, indent=1))
-    for name in names or outdated(record):
-        notebook = HERE / f"{name}.ipynb"
-        write(notebook, execute(sources[name]))
-        files[f"chapters/{name}.ipynb"] = notebook.read_bytes()
-        record[name] = fingerprint(f"chapters/{name}.ipynb", files)
+    for name in names or sources:
+        path, found = f"chapters/{name}.ipynb", statuses[name]
+        if not names and found.rewritten and record.get(name) == fingerprint(path, files):
+            if not found.reason:
+                continue
+            done, text = "rewrote", text_of(found.rewritten)
+        else:
+            done, text = "built", execute(sources[name], book)
+        write(ROOT / path, text)
+        files[path] = text.encode()
+        record[name] = fingerprint(path, files)
         write(RECORD, json.dumps(record, indent=1))
-        print("built", notebook.name)
+        print(done, f"{name}.ipynb")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Say why a notebook is out of date, as far as the notebook itself shows.
 
-It shows whether its cells differ from its source, whether what `show_source` printed is no longer our source,
-and whether a data file has changed: its metadata has a digest of each file that it was `made_of`, as its
-kernel reported. Whether the code that it runs has changed since is found by `imports`.
+It shows whether its cells differ from those that its source gives, whether what `show_source` printed is no
+longer our source, and whether a data file has changed: its metadata has a digest of each file that it was
+`made_of`, as its kernel reported. Whether the code that it runs has changed since is found by `imports`.
 """
 
 import ast
@@ -12,12 +12,16 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
+from copy import deepcopy
 from pathlib import Path
+from typing import NamedTuple
 
 import jupytext
 import nbformat
+from book import Book
 from imports import HERE, ROOT
 from nbformat import NotebookNode
+from reader import name_folded, read_cells
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
 DATA = (WEIGHTS, ROOT / "benchmarks")  # the data files that a chapter may use are here
@@ -40,31 +44,51 @@ def read(source: Path) -> NotebookNode:
     return notebook
 
 
-def stale(name: str) -> str:
-    """Return why a notebook is out of date, or which file is missing; an empty string if it is current."""
+class Status(NamedTuple):
+    """Why a notebook is out of date, or nothing; and the notebook up to date, if no code differs."""
 
-    def content(notebook: NotebookNode) -> tuple[NotebookNode, list[tuple[str, str, str, NotebookNode]]]:
-        cells = [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in notebook.cells]
-        return notebook.metadata.kernelspec, cells
+    reason: str
+    rewritten: NotebookNode | None = None
 
+
+def unexecuted(source: Path, book: Book) -> NotebookNode:
+    """Return the notebook that a source gives, without outputs."""
+    notebook = read(source)
+    notebook.cells = read_cells(notebook, book, source.stem)
+    return notebook
+
+
+def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
+    """Return the `new` notebook with the outputs of the one built before, or None if its code differs."""
+    new = deepcopy(new)
+    cells, before = ([cell for cell in book.cells if cell.cell_type == "code"] for book in (new, built))
+    for cell, old in zip(cells, before, strict=False):
+        cell.outputs, cell.execution_count = old.get("outputs", []), old.get("execution_count")
+        name_folded(cell)
+    new.metadata.made_of = built.metadata.get("made_of", {})
+    return new if cells == before and new.metadata == built.metadata else None
+
+
+def status(name: str, book: Book) -> Status:
+    """Return whether a notebook is out of date, and why."""
     source, notebook = HERE / "src" / f"{name}.md", HERE / f"{name}.ipynb"
     if not (source.exists() and notebook.exists()):
-        return f"{name}: {source.name if notebook.exists() else notebook.name} is missing"
+        return Status(f"{name}: {source.name if notebook.exists() else notebook.name} is missing")
     try:
         built = nbformat.read(notebook, as_version=4)
     except (ValueError, nbformat.ValidationError):  # such as after a merge
-        return f"{name}: {notebook.name} is no notebook"
-    if content(read(source)) != content(built):
-        return f"{name}: the cells differ from the source"
-    if changed := changed_data(built) + changed_listings(built):
-        return f"{name}: built before {', '.join(changed)} changed"
-    return ""
+        return Status(f"{name}: {notebook.name} is no notebook")
+    new = rewritten(built, unexecuted(source, book))
+    changed = changed_data(built) + changed_listings(built)
+    if new != built:
+        return Status(f"{name}: the cells differ from the source", None if changed else new)
+    return Status(f"{name}: built before {', '.join(changed)} changed") if changed else Status("", new)
 
 
 def all_stale() -> list[str]:
     """Return the reason for each notebook that is out of date or missing."""
-    names = {path.stem for path in [*(HERE / "src").glob("*.md"), *HERE.glob("*.ipynb")]}
-    return list(filter(None, map(stale, sorted(names))))
+    names, book = {path.stem for path in [*(HERE / "src").glob("*.md"), *HERE.glob("*.ipynb")]}, Book(ROOT)
+    return list(filter(None, (status(name, book).reason for name in sorted(names))))
 
 
 def made_of(opened: Iterable[str]) -> dict[str, str]:

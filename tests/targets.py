@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-from annotated_transformer.book.site.front.chapters import read_chapters
+from annotated_transformer.book.site.front.chapters import read_chapters, source_of
 from annotated_transformer.book.site.front.corrections import Correction
 from annotated_transformer.book.site.front.syllabus import Statement
 from annotated_transformer.book.site.front.targets import sections
@@ -18,8 +18,8 @@ COPIED = 6  # this many consecutive words count as a quotation
 Row = Correction | Statement
 
 
-def anchors(notebook: str) -> set[str]:
-    """Return the link targets in a notebook: claims, figures, and labels."""
+def anchors(notebook: str, source: str) -> set[str]:
+    """Return the link targets in a chapter: claims and figures in its notebook, labels in its source."""
     cells = json.loads(notebook)["cells"]
     printed = "\n".join(
         "".join(text)
@@ -28,15 +28,18 @@ def anchors(notebook: str) -> set[str]:
         for text in output.get("data", {}).values()
         if isinstance(text, str | list)
     )
-    written = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     found = set(re.findall(r'id="((?:claim|figure)-[a-z0-9-]+)"', printed))
     for pattern in (r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"):
-        found |= set(re.findall(pattern, written, re.MULTILINE))
+        found |= set(re.findall(pattern, source, re.MULTILINE))
     return found
 
 
 NOTEBOOKS = {number: ROOT / f"{chapter.file}.ipynb" for number, chapter in CHAPTERS.items() if chapter.file}
-OFFERED = {n: {*anchors(path.read_text("utf-8")), *sections(path)} for n, path in NOTEBOOKS.items()}
+SOURCES = {number: source_of(ROOT, CHAPTERS[number].name) for number in NOTEBOOKS}
+OFFERED = {
+    n: {*anchors(path.read_text("utf-8"), SOURCES[n].read_text("utf-8")), *sections(SOURCES[n])}
+    for n, path in NOTEBOOKS.items()
+}
 
 
 def faults(row: Row) -> list[str]:

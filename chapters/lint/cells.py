@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reader import SETUP
+
 from lint.source import HIDDEN, READERS, Chapter, Part, parse
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
@@ -92,7 +94,7 @@ def lint_notebook(cells: list[dict[str, Any]]) -> list[str]:
             for piece in re.split(r"^(?=## )", text, flags=re.MULTILINE):
                 section = piece[3:].splitlines()[0] if piece.startswith("## ") else section
                 tables[section] = tables.get(section, 0) or _rows(piece)
-        hidden = cell["cell_type"] != "code" or tags & (HIDDEN | READERS)
+        hidden = cell["cell_type"] != "code" or tags & (HIDDEN | READERS | {SETUP})
         if not hidden and not cell["outputs"] and not any(map(_begins("Exercises"), tables)):
             wrong.append(f"{source.strip().splitlines()[0]!r}: a visible cell that prints nothing")
     for start, wanted in (("When it goes wrong", ROWS), ("In other libraries", range(1, 99))):

@@ -16,6 +16,7 @@ from tests.explorer_pages import LINK as EXPLORER_LINK
 from tests.small_book import render
 
 HERE = Path(__file__).parent
+BUILDER = "build.py book.py imports.py reader.py staleness.py nbval_sanitize.cfg references.bib".split()
 sys.path.append(str(HERE.parents[1] / "chapters"))  # for `import lint`
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -27,8 +28,8 @@ def copy_project(root: Path, folder: Path) -> None:
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(root / "annotated_transformer", folder / "annotated_transformer", ignore=skip)
     (folder / "chapters" / "src").mkdir(parents=True)
-    for name in ("build.py", "imports.py", "staleness.py", "nbval_sanitize.cfg"):
-        shutil.copy(root / "chapters" / name, folder / "chapters")
+    for name in ("_config.yml", *(f"chapters/{name}" for name in BUILDER)):
+        shutil.copy(root / name, folder / name)
 
 
 def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:

@@ -32,7 +32,7 @@ def chapter(copy, *cells, name="01_one"):
 def builder(copy, monkeypatch):
     """Return the copy's builder as a module."""
     monkeypatch.syspath_prepend(copy / "chapters")
-    for name in ("build", "imports", "staleness"):
+    for name in ("book", "build", "imports", "reader", "staleness"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return importlib.import_module("build")
 
@@ -44,15 +44,17 @@ def pretender(builder, monkeypatch, capsys):
     The word "weights" opens a weights file, and the word "show" shows the source of `causal_mask`.
     """
 
-    def execute(source):
-        notebook = builder.read(source)
+    def execute(source, book):
+        notebook = builder.unexecuted(source, book)
         opened = ["../annotated_transformer/weights/en-de/config.json"] * ("weights" in source.read_text())
         notebook.metadata["made_of"] = builder.made_of(opened)
         for cell in notebook.cells:
             if "show" in cell.source:
                 page = {"text/markdown": repr(show_source(causal_mask))}
                 cell.outputs = [nbformat.v4.new_output("display_data", page)]
-        return nbformat.writes(notebook)
+            if cell.cell_type == "code":
+                builder.name_folded(cell)
+        return builder.text_of(notebook)
 
     monkeypatch.setattr(builder, "execute", execute)
 
@@ -77,8 +79,8 @@ def test_law_two_builds_give_the_same_bytes_and_keep_what_nbval_compares(copy, b
     builder.build(["01_one"])
     assert capsys.readouterr().out == "built 01_one.ipynb\n" * 2
     assert notebook.read_bytes() == first
-    cells = [cell for cell in json.loads(first)["cells"] if cell["cell_type"] == "code"]
-    assert [cell["execution_count"] for cell in cells] == [1, 2, 3, 4, 5]
+    _, *cells = [cell for cell in json.loads(first)["cells"] if cell["cell_type"] == "code"]
+    assert [cell["execution_count"] for cell in cells] == [2, 3, 4, 5, 6]
     assert len({cell["id"] for cell in cells}) == 5
     assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'aaa'"]
     assert cells[2]["outputs"][0]["traceback"] == ["ZeroDivisionError: division by zero"]
@@ -94,7 +96,7 @@ def test_law_only_chapters_whose_files_changed_are_executed_again(copy, pretende
     one.unlink()
     two.write_text(two.read_text() + "4")  # edited by hand; the builder undoes it
     assert pretender() == ["01_one", "02_two"]
-    assert two.read_text().endswith("}")
+    assert two.read_text().endswith("}\n")
     folder = copy / "annotated_transformer" / "weights" / "en-de"
     (folder / "tokenizer.json").write_text("{}")
     assert pretender() == ["02_two"]
@@ -235,11 +237,12 @@ def test_law_a_kernel_that_stops_answering_is_noticed_and_replaced_once(copy, bu
     source, tried = copy / "chapters" / "src" / "01_one.md", copy / "tried"
     sleep = f"tried = Path({str(tried)!r})\nif not tried.exists():\n    tried.touch()\n    time.sleep(600)"
     chapter(copy, "import time\nfrom pathlib import Path", sleep, "'awake'")
-    assert "'awake'" in builder.execute(source)
+    book = builder.Book(copy)
+    assert "'awake'" in builder.execute(source, book)
     assert capsys.readouterr().out.endswith("kernel has stopped answering; executing the chapter again\n")
     tried.unlink()
     with pytest.raises(SystemExit, match=r"01_one\.md: the kernel has stopped answering, again"):
-        builder.execute(source, again=False)
+        builder.execute(source, book, again=False)
 
 
 @pytest.mark.slow
@@ -247,4 +250,6 @@ def test_law_a_kernel_that_works_is_left_alone_even_if_a_subprocess_does_the_wor
     monkeypatch.setattr(builder, "SILENT", 4.0)
     busy = "import time\nend = time.process_time() + 6\nwhile time.process_time() < end: pass\n"
     chapter(copy, f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}]).returncode")
-    builder.execute(copy / "chapters" / "src" / "01_one.md", again=False)  # exits if the kernel is replaced
+    builder.execute(
+        copy / "chapters" / "src" / "01_one.md", builder.Book(copy), again=False
+    )  # exits if the kernel is replaced

@@ -52,7 +52,8 @@ def ending(cell):
 def judged(notebook):
     """Return the endings of the stubs and solutions in an executed notebook, in order."""
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
-    return [ending(c) for c in cells if {"exercise", "solution"} & set(c["metadata"].get("tags", []))]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    return [ending(cell) for cell in code if {"exercise", "solution"} & set(cell["metadata"].get("tags", []))]
 
 
 def complaints(text, endings):

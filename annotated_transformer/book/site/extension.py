@@ -6,7 +6,15 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from annotated_transformer.book.site import cover_page, explorer_page
-from annotated_transformer.book.site.rendering import docstrings, formulas, numbers, pages, questions, themes
+from annotated_transformer.book.site.rendering import (
+    docstrings,
+    formulas,
+    numbers,
+    pages,
+    questions,
+    sources,
+    themes,
+)
 from annotated_transformer.book.site.rendering.vendored import check_vendored
 
 HERE = Path(__file__).parent
@@ -22,7 +30,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it with Sphinx."""
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
-    for part in (docstrings, formulas, numbers, pages, questions, themes, cover_page, explorer_page):
+    for part in (docstrings, formulas, numbers, pages, questions, sources, themes, cover_page, explorer_page):
         part.setup(app)
     for name in ("formulas/formulas.css", "book.css", "figures.css"):
         app.add_css_file(name)

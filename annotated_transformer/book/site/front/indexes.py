@@ -1,7 +1,7 @@
 """Tables of all figures and labeled equations of the book: `{figure-index}` and `{equation-index}`.
 
-The figures are read from the chapters' outputs, the equations from their text, and the tests of the equations
-from `tests/`, where each names its equation: `@pytest.mark.equation("eq-softmax")`.
+The figures are read from the chapters' outputs, the equations from their sources, and the tests of the
+equations from `tests/`, where each names its equation: `@pytest.mark.equation("eq-softmax")`.
 """
 
 import ast
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from annotated_transformer.book.site.front.chapters import Chapter
+from annotated_transformer.book.site.front.chapters import Chapter, source_of
 from annotated_transformer.book.site.front.targets import TargetTable
 
 TITLE = re.compile(
@@ -43,13 +43,10 @@ def figures_of(notebook: Path) -> list[tuple[str, str, str]]:
     return [(anchor, number, html.unescape(title)) for anchor, number, title in TITLE.findall(printed)]
 
 
-def equations_of(notebook: Path, tests: dict[str, list[tuple[str, str]]]) -> list[Equation]:
-    """Return the labeled equations of a notebook, in their order, with their tests."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    written = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    return [
-        Equation(label, formula, tuple(tests.get(label, ()))) for formula, label in EQUATION.findall(written)
-    ]
+def equations_of(source: Path, tests: dict[str, list[tuple[str, str]]]) -> list[Equation]:
+    """Return the labeled equations of a chapter's source, in their order, with their tests."""
+    found = EQUATION.findall(source.read_text(encoding="utf-8"))
+    return [Equation(label, formula, tuple(tests.get(label, ()))) for formula, label in found]
 
 
 def marked_tests(folder: Path) -> dict[str, list[tuple[str, str]]]:
@@ -107,7 +104,7 @@ class EquationIndex(TargetTable):
         tests = marked_tests(root / "tests")
         lines = [_row(["", "Equation and tests"]), _row(["---", "---"])]
         for chapter in chapters.values():
-            for equation in equations_of(root / f"{chapter.file}.ipynb", tests) if chapter.file else ():
+            for equation in equations_of(source_of(root, chapter.name), tests) if chapter.file else ():
                 formula = equation.formula.replace("\n", " ").replace("|", r"\vert ")
                 names = "".join(f"<br>`{name}` in `{file}`" for file, name in equation.tests)
                 lines.append(_row([f"{{eq}}`{equation.label}`", f"$\\displaystyle {formula}$ {names}"]))

@@ -15,7 +15,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from annotated_transformer.book.site.front.chapters import Chapter
+from annotated_transformer.book.site.front.chapters import Chapter, source_of
 
 CLAIM = re.compile(r'id="(claim-[a-z0-9-]+)"></a>✓ (.*): \*\*.*\*\* \(claimed: ')
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
@@ -77,7 +77,7 @@ def link(target: Target, chapter: Chapter, root: Path) -> str:
     elif anchor.startswith("claim-"):
         text = text or claims(root / f"{chapter.file}.ipynb")[anchor]
     elif not anchor.startswith("ex-"):
-        text = text or sections(root / f"{chapter.file}.ipynb").get(anchor, "")
+        text = text or sections(source_of(root, chapter.name)).get(anchor, "")
     # A target with a label and a title is referred to by its title.
     return f"[{text}](/{chapter.file}.ipynb#{anchor})" if text else f"{{ref}}`{anchor}`"
 
@@ -92,11 +92,9 @@ def claims(notebook: Path) -> dict[str, str]:
 
 
 @cache
-def sections(notebook: Path) -> dict[str, str]:
-    """Return the titles of a notebook's sections, by the anchors that are made from them."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    written = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    titles = re.findall(r"^##+ (.+)$", written, re.MULTILINE)
+def sections(source: Path) -> dict[str, str]:
+    """Return the titles of the sections in a chapter's source, by the anchors that are made from them."""
+    titles = re.findall(r"^##+ (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"): title for title in titles}
 
 
@@ -114,6 +112,7 @@ class TargetTable(SphinxDirective):
         for chapter in chapters.values():
             if chapter.file:
                 self.env.note_dependency(str(root / f"{chapter.file}.ipynb"))
+                self.env.note_dependency(str(source_of(root, chapter.name)))
         return self.parse_text_to_nodes(self.text(chapters, root))
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:

@@ -8,6 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from annotated_transformer.book.drawing.figures import heading
+from annotated_transformer.book.site.front.chapters import Chapter
 from annotated_transformer.book.site.front.indexes import (
     Equation,
     EquationIndex,
@@ -16,20 +17,19 @@ from annotated_transformer.book.site.front.indexes import (
     figures_of,
     marked_tests,
 )
-from tests.targets import CHAPTERS, HTML, NOTEBOOKS, OFFERED, ROOT
+from tests.targets import HTML, NOTEBOOKS, OFFERED, ROOT, SOURCES
 
 TESTS = marked_tests(ROOT / "tests")
 
 
-def notebook(folder: Path, markdown: str, output: str = "") -> Path:
-    """Write a notebook with one Markdown cell and one code cell with an output."""
-    cells = [
-        {"cell_type": "markdown", "source": [markdown]},
-        {"cell_type": "code", "source": [], "outputs": [{"data": {"text/html": [output]}}]},
-    ]
-    path = folder / "made.ipynb"
-    path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
-    return path
+def chapter(folder: Path, markdown: str, output: str) -> tuple[Path, Path]:
+    """Write the source of a chapter and its notebook, with one output."""
+    cell = {"cell_type": "code", "source": [], "outputs": [{"data": {"text/html": [output]}}]}
+    source, notebook = folder / "chapters" / "src" / "made.md", folder / "made.ipynb"
+    source.parent.mkdir(parents=True)
+    source.write_text(markdown, encoding="utf-8")
+    notebook.write_text(json.dumps({"cells": [cell]}), encoding="utf-8")
+    return source, notebook
 
 
 def test_law_every_figure_of_a_chapter_is_listed_once_and_in_order():
@@ -41,9 +41,8 @@ def test_law_every_figure_of_a_chapter_is_listed_once_and_in_order():
 
 
 def test_law_every_labeled_equation_is_listed_with_its_test():
-    for number, path in NOTEBOOKS.items():
-        found = equations_of(path, TESTS)
-        source = (ROOT / "chapters" / "src" / f"{CHAPTERS[number].name}.md").read_text(encoding="utf-8")
+    for path in SOURCES.values():
+        found, source = equations_of(path, TESTS), path.read_text(encoding="utf-8")
         assert [one.label for one in found] == re.findall(r"^\$\$ \((eq-[a-z0-9-]+)\)$", source, re.MULTILINE)
         for one in found:
             assert one.formula.strip(), one
@@ -51,11 +50,11 @@ def test_law_every_labeled_equation_is_listed_with_its_test():
             assert one.tests, one
 
 
-def test_law_equations_and_figures_are_read_from_a_notebook(tmp_path):
+def test_law_equations_are_read_from_the_source_and_figures_from_the_notebook(tmp_path):
     text = "Text.\n\n$$\na = b\n$$\n\n$$\n|c| = d\n$$ (eq-one)\n"
-    path = notebook(tmp_path, text, heading("3.1", "x < y"))
-    assert figures_of(path) == [("figure-3-1", "3.1", "x < y")]
-    assert equations_of(path, {"eq-one": [("tests/test_a.py", "test_it")]}) == [
+    source, notebook = chapter(tmp_path, text, heading("3.1", "x < y"))
+    assert figures_of(notebook) == [("figure-3-1", "3.1", "x < y")]
+    assert equations_of(source, {"eq-one": [("tests/test_a.py", "test_it")]}) == [
         Equation("eq-one", "|c| = d", (("tests/test_a.py", "test_it"),))
     ]
 
@@ -71,12 +70,12 @@ def test_law_only_marks_on_tests_count(tmp_path):
 
 
 def test_law_markdown_characters_in_a_title_are_escaped(tmp_path):
-    path = notebook(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", heading("1.1", "a*b | $c_d$"))
+    _, notebook = chapter(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", heading("1.1", "a*b | $c_d$"))
     (tmp_path / "tests").mkdir()
-    chapter = CHAPTERS[1].__class__(1, "Part I", "One", "?", file=path.stem)
-    *_, line = FigureIndex.text(None, {1: chapter}, tmp_path).splitlines()
+    made = Chapter(1, "Part I", "One", "?", file=notebook.stem)
+    *_, line = FigureIndex.text(None, {1: made}, tmp_path).splitlines()
     assert line == r"| [1.1](/made.ipynb#figure-1-1) | a\*b \| \$c\_d\$ |"
-    *_, line = EquationIndex.text(None, {1: chapter}, tmp_path).splitlines()
+    *_, line = EquationIndex.text(None, {1: made}, tmp_path).splitlines()
     assert line == r"| {eq}`eq-one` | $\displaystyle P(a \vert  b)$  |"
 
 
@@ -91,7 +90,7 @@ def test_law_each_line_of_the_page_leads_to_what_it_names():
     shown = [line.select("td")[1].get_text().translate(curly) for line in lines]
     assert shown == [title.translate(curly) for _, _, title in wanted]
     assert len(equations.select("tbody tr")) == sum(
-        len(equations_of(path, TESTS)) for path in NOTEBOOKS.values()
+        len(equations_of(path, TESTS)) for path in SOURCES.values()
     )
     for link in page.select("article table a[href]"):
         name, _, anchor = str(link["href"]).partition("#")

@@ -1,0 +1,45 @@
+"""The texts of a chapter's page come from its source, because its notebook has them as plain Markdown.
+
+Cross-references, exercises, and labels exist only in the source; outputs only in the notebook.
+"""
+
+from pathlib import Path
+
+import jupytext
+import nbformat
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from annotated_transformer.book.site.front.chapters import source_of
+
+SETUP = "setup"  # the tag of the notebook's cell that its source does not have
+
+
+def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
+    """Replace the cells of a chapter's notebook by those of its source, keeping their outputs.
+
+    Raises:
+        ExtensionError: The notebook was built from a different source.
+    """
+    path = Path(app.env.doc2path(docname))
+    source = source_of(Path(app.srcdir), path.stem)
+    if path.suffix != ".ipynb" or not source.is_file():
+        return
+    app.env.note_dependency(str(source))
+    notebook = nbformat.reads(content[0], as_version=4)
+    built = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    built = [cell for cell in built if SETUP not in cell.metadata.get("tags", [])]
+    notebook.cells = jupytext.read(source).cells
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if len(code) != len(built):
+        raise ExtensionError(
+            f"{path.name} has {len(built)} cells of code and its source {len(code)}; run make chapters"
+        )
+    for cell, before in zip(code, built, strict=True):
+        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    content[0] = nbformat.writes(notebook)
+
+
+def setup(app: Sphinx) -> None:
+    """Register with Sphinx."""
+    app.connect("source-read", take_source)
