@@ -29,7 +29,7 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 STAGES := lint types unit messages fresh chapters-run render pages
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci chapters lab clean browser environment links downloads oldest newest slow mutate $(STAGES)
+.PHONY: help book serve test ci chapters lab student clean browser environment links downloads oldest newest slow mutate $(STAGES)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8]'
@@ -137,16 +137,13 @@ oldest:  ## run the tests with the oldest direct requirements that pyproject.tom
 newest:  ## run all tests with the newest versions of everything, in .venv-newest
 	$(OTHER) PINS= test
 
-# Readers' edits are kept: a notebook in _lab is replaced only if it is still the unmodified copy.
-lab: $(READY)  ## open JupyterLab on a copy of the chapters, in _lab
-	@mkdir -p _lab/.original
-	@for new in $(NOTEBOOKS); do \
-	  mine=_lab/$${new##*/}; original=_lab/.original/$${new##*/}; \
-	  if [ ! -e "$$mine" ] || cmp -s "$$mine" "$$original"; then cp "$$new" "$$mine"; cp "$$new" "$$original"; \
-	  elif ! cmp -s "$$new" "$$original"; then echo "kept your $$mine; the newer chapter is $$new"; fi; \
-	done
+lab: $(READY)  ## open JupyterLab on a copy of the chapters, in _lab, where readers' changes are kept
+	@$(RUN) chapters/lab.py
 	$(VENV)/bin/jupyter trust _lab/*.ipynb
-	$(VENV)/bin/jupyter lab _lab
+	$(VENV)/bin/jupyter lab _lab/start.ipynb
+
+student: $(READY)  ## write the notebooks without the solutions of the exercises, into _build/student
+	@$(RUN) chapters/lab.py --student
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, and _lab
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache

@@ -52,6 +52,14 @@ def test_law_every_direct_requirement_is_pinned_within_its_range():
     assert outside == {}
 
 
+def test_law_notebooks_elsewhere_need_the_same_versions_and_no_kernel():
+    slim, book = requirements("notebooks"), requirements("book")
+    assert {name: slim[name] for name in slim if name in book} == {
+        name: book[name] for name in slim if name in book
+    }
+    assert set(slim) - set(book) == {"ipython"}  # which the kernel of the book brings
+
+
 def test_law_conda_gets_the_same_requirements_at_the_same_versions():
     direct = requirements("book", "test")
     assert pins(PIP_SECTION) == {name: CONSTRAINTS[name] for name in direct}

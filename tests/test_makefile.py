@@ -96,24 +96,6 @@ def test_law_oldest_and_newest_have_their_own_environments_and_versions(project:
         assert constraints.read_text(encoding="utf-8").endswith(" tests/oldest.py\n")
 
 
-def test_law_lab_renews_its_copies_but_keeps_what_the_reader_changed(project: Path):
-    chapter, copy = project / "chapters" / "first.ipynb", project / "_lab" / "first.ipynb"
-    assert "kept" not in run(project, "make", "lab").stdout
-    assert copy.read_text(encoding="utf-8") == "one"
-
-    chapter.write_text("two", encoding="utf-8")
-    done = run(project, "make", "lab")
-    assert copy.read_text(encoding="utf-8") == "two"
-    assert "trust _lab/first.ipynb" in done.stdout
-
-    copy.write_text("mine", encoding="utf-8")
-    assert "kept" not in run(project, "make", "lab").stdout
-    chapter.write_text("three", encoding="utf-8")
-    done = run(project, "make", "lab")
-    assert "kept your _lab/first.ipynb; the newer chapter is chapters/first.ipynb" in done.stdout
-    assert copy.read_text(encoding="utf-8") == "mine"
-
-
 def test_law_an_old_python_is_refused_with_instructions(project: Path):
     (project / ".venv" / "ready").unlink()
     old = project / "old-python"

@@ -16,7 +16,9 @@ from tests.explorer_pages import LINK as EXPLORER_LINK
 from tests.small_book import render
 
 HERE = Path(__file__).parent
-BUILDER = "build.py book.py imports.py reader.py staleness.py nbval_sanitize.cfg references.bib".split()
+BUILDER = (
+    "build.py book.py imports.py lab.py reader.py staleness.py nbval_sanitize.cfg references.bib".split()
+)
 sys.path.append(str(HERE.parents[1] / "chapters"))  # for `import lint`
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
