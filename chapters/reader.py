@@ -65,7 +65,7 @@ def setup_cell(book: Book) -> NotebookNode:
             "    )"
         )
     code = (
-        "# Outside a copy of the book's project, such as in Colab: install what the notebook needs\n"
+        "# Setup, for Colab and downloaded notebooks: install what is missing\n"
         "import importlib.util\n\n"
         f'if importlib.util.find_spec("annotated_transformer") is None:\n    {missing}'
     )

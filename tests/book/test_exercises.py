@@ -10,8 +10,10 @@ import re
 from pathlib import Path
 
 import jupytext
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
 
 
 def exercises(text):
@@ -70,10 +72,32 @@ def complaints(text, endings):
 
 
 def test_law_every_stub_fails_and_every_solution_passes():
-    sources = sorted((ROOT / "chapters" / "src").glob("*.md"))
-    notebooks = [ROOT / "chapters" / f"{source.stem}.ipynb" for source in sources]
-    for source, notebook in zip(sources, notebooks, strict=True):
+    for source in SOURCES:
+        notebook = ROOT / "chapters" / f"{source.stem}.ipynb"
         assert complaints(source.read_text("utf-8"), judged(notebook)) == [], source.name
+
+
+def unsolved_names(text):
+    """Return what a chapter's solutions define without `_solution` in its name, and so could overwrite."""
+    cells = jupytext.reads(text, fmt="md:myst").cells
+    solutions = [cell.source for cell in cells if "solution" in cell.metadata.get("tags", [])]
+    names = set()
+    for statement in ast.parse("\n".join(solutions)).body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            names.add(statement.name)
+        for target in getattr(statement, "targets", []):
+            names |= {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return sorted(name for name in names if not name.endswith("_solution"))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_law_running_all_cells_overwrites_no_answer_of_the_reader(path):
+    assert unsolved_names(path.read_text("utf-8")) == []
+
+
+def test_law_a_solution_that_overwrites_an_answer_is_named(small):
+    assert unsolved_names(small) == []
+    assert unsolved_names(small.replace("_solution", "")) == ["pairs"]
 
 
 ENDINGS = [

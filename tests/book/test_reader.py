@@ -111,7 +111,7 @@ def test_law_a_source_becomes_plain_markdown(cells):
         "[(3.1)](03_scaled_dot_product_attention.ipynb),\nand [A title](#A-title). It is 2. ✓\n\n"
         "$$\na = b\n\\tag{1.1}\n$$"
     )
-    assert setup.source.startswith("# Outside a copy")
+    assert setup.source.startswith("# Setup")
     assert code.metadata == {
         "tags": ["hide-cell"],
         "jupyter": {"source_hidden": True, "outputs_hidden": True},
