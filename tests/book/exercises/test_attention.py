@@ -98,6 +98,10 @@ WRONG = {
         check_temperature,
         lambda q, k, v, t: attend(q / (t or 1), k, v),
     ),
+    "temperature: only 0 is refused": (
+        check_temperature,
+        lambda q, k, v, t: attend(q / t, k, v) if t < 0 else at_temperature(q, k, v, t),
+    ),
 }
 
 
@@ -106,6 +110,7 @@ WORDS = {
     "scale: the paper's": "d_k=64 and standard deviations 3 and 1",
     "temperature: the first of equal keys": "five equal keys",
     "temperature: a negative one is taken": "temperature 0 should raise",
+    "temperature: only 0 is refused": "temperature -1 should raise",
 }
 
 

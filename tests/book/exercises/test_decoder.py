@@ -49,6 +49,12 @@ def writer(*, start=1, row=-1, extra=0):
     return write
 
 
+def one_step_more(decode, limit):
+    written = writer()(decode, limit)
+    decode(torch.tensor([[1, *written]]))
+    return written
+
+
 def pair_count(n, whole):
     return n * (n + 1) // 2 if whole else n * (n + 1) * (n + 2) // 6
 
@@ -92,6 +98,7 @@ WRONG = {
     "write: starts with padding": (check_write, writer(start=0)),
     "write: the first row": (check_write, writer(row=0)),
     "write: one too many": (check_write, writer(extra=1)),
+    "write: one call more than words": (check_write, one_step_more),
     "debug: cut twice": (check_inputs_and_labels, lambda tgt: (tgt[:, :-2], tgt[:, 1:-1])),
     "debug: not shifted": (check_inputs_and_labels, lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
     "debug: ends removed": (check_inputs_and_labels, without_ends),
