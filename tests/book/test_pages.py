@@ -210,6 +210,12 @@ ROLES = """() => {
 }"""
 
 
+COLORS = """[...document.querySelectorAll("html, body, body *")].filter(x => x.checkVisibility()).map(x => {
+  const look = getComputedStyle(x);
+  return [look.color, look.backgroundColor, look.borderTopColor, look.fill, look.stroke].join();
+}).join("\\n")"""
+
+
 def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE, color_scheme="dark")) as context:
         page = context.new_page()
@@ -222,14 +228,26 @@ def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(b
             wanted, worn = page.evaluate(ROLES)
             assert worn == wanted
             assert len(set(worn)) == 3
+        page.emulate_media(media="print", color_scheme="light")
+        printed = page.evaluate(COLORS)
+        page.emulate_media(media="screen", color_scheme="dark")
+        page.wait_for_function(f"{THEME} === 'dark'")
+        assert page.evaluate(COLORS) != printed
         page.emulate_media(media="print")
         page.wait_for_function(f"{THEME} === 'light'")
+        eventually(lambda: page.evaluate(COLORS), printed)
         hidden = ".bd-sidebar-primary, .bd-sidebar-secondary, .copybtn, details.hide > summary, .at-controls"
         visible = "all => all.filter(x => x.checkVisibility()).length"
         eventually(lambda: page.eval_on_selector_all(hidden, visible), 0)
         assert page.query_selector(hidden)
         page.emulate_media(media="screen")
         page.wait_for_function(f"{THEME} === 'dark'")
+        for event, theme in (
+            ("beforeprint", "light"),
+            ("afterprint", "dark"),
+        ):  # not all browsers change media
+            page.evaluate(f"dispatchEvent(new Event('{event}'))")
+            assert page.evaluate(THEME) == theme
 
 
 def test_law_formulas_and_theme_need_no_script(browser: Browser, book: str):

@@ -291,8 +291,9 @@ def test_message_all_pairs_that_are_too_long_are_in_one_report(
     tmp_path: Path, limits: dict[str, int], shape: dict[str, int]
 ):
     lines = ["A man.", "Two dogs.", "wqx " * 40, "A child.", "wqx " * 41, "A hat."]
-    for ending in ("en", "de"):
-        (tmp_path / f"train.{ending}").write_text("".join(f"{line}\n" for line in lines))
+    for split, own in {"train": lines, "val": [*lines[:2], "wqx " * 42], "test": lines}.items():
+        for ending in ("en", "de"):
+            (tmp_path / f"{split}.{ending}").write_text("".join(f"{line}\n" for line in own))
     recipe = dataclasses.replace(
         RECIPE,
         shape=dataclasses.replace(SHAPE, **shape),
@@ -300,7 +301,7 @@ def test_message_all_pairs_that_are_too_long_are_in_one_report(
     )
     with pytest.raises(ValueError, match=r"these sentences, or give more of both$") as refused:
         train_from_recipe(recipe, load_corpus("files", folder=tmp_path), tmp_path / "out", seed=3)
-    first, second = str(refused.value).splitlines()
-    for line, found in ((3, first), (5, second)):
-        assert found.startswith(f"{tmp_path / 'train.en'} and train.de, line {line} has ")
+    places = ("train", 3), ("train", 5), ("val", 3)  # test pairs are not trained on
+    for (split, line), found in zip(places, str(refused.value).splitlines(), strict=True):
+        assert found.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
     assert not (tmp_path / "out").exists()
