@@ -118,7 +118,8 @@ class Translator:
 
         Raises:
             TypeError: If `texts` is a single text, or contains something other than strings.
-            ValueError: If a text is empty, too long or not valid Unicode, or a size is less than 1.
+            ValueError: If a text is empty, too long or not valid Unicode, or contains a line break or a
+                control character, or a size is less than 1.
         """
         return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
 
