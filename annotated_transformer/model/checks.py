@@ -14,8 +14,6 @@ from typing import Any, ParamSpec, TypeVar
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.config import TransformerConfig
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -208,6 +206,9 @@ def other_tokens(projection: nn.Linear, x: Tensor, name: str) -> None:
 
 def other_config(config: object) -> None:
     """Raise TypeError if a model is not described by a `TransformerConfig`."""
+    # Imported here, because a layer alone needs no config.
+    from annotated_transformer.config import TransformerConfig
+
     if not isinstance(config, TransformerConfig):
         raise TypeError(
             f"config={config!r} is not a TransformerConfig; give BASE, BIG, TINY, or "
