@@ -31,7 +31,8 @@ def attention_weights(
     `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`.
 
     Raises:
-        ValueError: If query and key differ in width or device, or the mask does not fit.
+        ValueError: If query and key differ in width or device, or the mask does not
+            fit.
         TypeError: If query and key differ in type, or the mask is not boolean.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
