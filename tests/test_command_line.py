@@ -62,8 +62,9 @@ def same_model(one: Path, other: Path) -> bool:
 
 
 def test_law_training_logs_its_metrics(trained: tuple[Path, str]):
-    head, terms, *lines, last = trained[1].splitlines()
+    head, few, terms, *lines, last = trained[1].splitlines()
     assert head.startswith("files: train 198, test 18, val 3 pairs; left out: ")
+    assert few.startswith("There are only 198 pairs to train on. ")
     assert terms == "Terms: your own."
     assert last == f"{trained[0]} has the model of step 60"
     found = [

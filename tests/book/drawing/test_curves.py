@@ -326,6 +326,16 @@ def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, chang
 
 
 @pytest.mark.message
+def test_message_a_last_line_that_was_cut_off(tmp_path: Path):
+    lines = [json.dumps(dataclasses.asdict(report)) for report in REPORTS[:2]]
+    (tmp_path / METRICS).write_text(f"{lines[0]}\n{lines[1][:-1]}")
+    with pytest.warns(
+        UserWarning, match=r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; the curves end"
+    ):
+        assert read_reports(tmp_path) == REPORTS[:1]
+
+
+@pytest.mark.message
 def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
     (tmp_path / METRICS).write_bytes(json.dumps(dataclasses.asdict(REPORTS[0])).encode() + b"\n\xff{}\n")
     with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"):
