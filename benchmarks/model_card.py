@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.checkpointing.checkpoint import EN_DE, pretrained_folder, pretrained_names
 from annotated_transformer.checkpointing.files import write_together
-from annotated_transformer.decoding.pretrained import EN_DE, pretrained_folder, pretrained_names
 from benchmarks.record import RESULTS
 
 LANGUAGES = {"en": "English", "de": "German"}

@@ -20,9 +20,9 @@ from typing import Literal
 
 import torch
 
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.config import TINY
-from annotated_transformer.decoding.pretrained import pretrained_folder
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import sacrebleu_13a
 from annotated_transformer.text.corpus import Corpus, load_corpus

@@ -16,7 +16,6 @@ from typing import Any
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation.bleu import sacrebleu_13a
 from annotated_transformer.text.corpus import Corpus, load_corpus
@@ -67,7 +66,7 @@ def ship(model: Path, corpus: Corpus, training: dict[str, Any], *, source: str, 
     """
     name = f"{source}-{target}"
     _refuse_another(model, training)
-    folder = pretrained.PLACE / name
+    folder = checkpoint.PRETRAINED / name
     trained, tokenizer = checkpoint.load(model)
     checkpoint.save(folder, trained, tokenizer, stored=torch.float16)
     results = {

@@ -20,7 +20,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.objective import training_loss
+from annotated_transformer.training.loss import training_loss
 from annotated_transformer.training.state import TrainingState
 from annotated_transformer.training.trainer import update
 from benchmarks.peers import SIZES, Marian, TorchTransformer, comparable

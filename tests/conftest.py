@@ -18,7 +18,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.objective import batch_loss, training_loss
+from annotated_transformer.training.loss import batch_loss, training_loss
 from tests.browser import OPTIONS, find
 from tests.skips import refused
 

@@ -17,7 +17,6 @@ INSPECTION = ("config", *MODEL, *TEXT, "inspection", "inspection.*")
 FAST = ("config", *MODEL, "fast", "fast.*")
 CHECKPOINTING = ("config", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
 BELOW = (
-    "seeds",
     *INSPECTION,
     *FAST,
     *CHECKPOINTING,
@@ -30,7 +29,7 @@ TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
-    **dict.fromkeys(("config", "seeds"), ()),
+    "config": (),
     **dict.fromkeys(
         ("model.checks", "model.plain", "model.masks", "model.feed_forward", "model.copy_task"), ()
     ),
@@ -45,7 +44,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.encoder", "model.decoder"),
         ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
-    **dict.fromkeys(("model.inference", "model.parameter_count"), ("config",)),
+    "model.inference": ("config", "model.checks"),
+    "model.parameter_count": ("config",),
     "model.transformer": ("config", "model.*"),
     "model": ("model.*",),
     **dict.fromkeys(TEXT, TEXT),

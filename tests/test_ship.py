@@ -11,7 +11,6 @@ import torch
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
-from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.published_corpora import TATOEBA
@@ -47,7 +46,7 @@ def shipped(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_result(place / "training.json", seed=3, results=results)
     training = json.loads((place / "training.json").read_text(encoding="utf-8"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pretrained, "PLACE", place / "weights")
+        patch.setattr(checkpoint, "PRETRAINED", place / "weights")
         patch.setattr(module, "RESULTS", place)
         ship(place / "model", corpus, training, source="de", target="en")
     return place
@@ -96,7 +95,7 @@ def test_law_the_card_is_generated_from_the_results(
     card = shipped / "weights" / "de-en" / "README.md"
     assert card.read_text(encoding="utf-8") == model_card(record)
     card.write_bytes(b"of an older template")
-    monkeypatch.setattr(pretrained, "PLACE", shipped / "weights")
+    monkeypatch.setattr(checkpoint, "PRETRAINED", shipped / "weights")
     write_card("de-en", shipped)
     assert card.read_text(encoding="utf-8") == model_card(record)
     assert record["results"]["parameters"] == record["results"]["training"]["results"]["parameters"]
@@ -125,7 +124,7 @@ def test_law_the_card_states_the_translation_direction(name: str, title: str, op
 def test_message_a_model_with_the_result_file_of_another(
     shipped: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pretrained, "PLACE", shipped / "weights")
+    monkeypatch.setattr(checkpoint, "PRETRAINED", shipped / "weights")
     training = json.loads((shipped / "training.json").read_text(encoding="utf-8"))
     training["results"]["epochs"][-1]["training_loss"] += 1e-9
     whole = {file: file.read_bytes() for file in (shipped / "weights" / "de-en").iterdir()}

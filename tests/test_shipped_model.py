@@ -8,7 +8,6 @@ import pytest
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.decoding import pretrained
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.model_card import model_card
 from benchmarks.ship import RESULTS, describe_file
@@ -23,7 +22,7 @@ NAMES = ["de-en", "en-de"]
 
 @pytest.fixture(params=NAMES)
 def folder(request: pytest.FixtureRequest) -> Path:
-    return pretrained.PLACE / request.param
+    return checkpoint.PRETRAINED / request.param
 
 
 @pytest.fixture
@@ -32,7 +31,7 @@ def results(folder: Path) -> dict:
 
 
 def test_law_these_models_come_with_the_package():
-    assert sorted(path.name for path in pretrained.PLACE.iterdir()) == NAMES
+    assert sorted(path.name for path in checkpoint.PRETRAINED.iterdir()) == NAMES
 
 
 def test_law_a_model_is_complete_and_small(folder: Path):

@@ -1,12 +1,71 @@
-"""The mean of several models' weights: section 6.1 of the paper, the chapter on training."""
+"""Checkpoint averaging: the models of a run's last epochs, and their mean: section 6.1 of the paper."""
 
 import dataclasses
+import os
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from annotated_transformer.checkpointing.checkpoint import load
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.files import DRAFT
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
+
+EPOCHS = "epochs"
+NAME = re.compile("[0-9]{5,}")
+
+
+def save_epoch(folder: Path, epoch: int, model: Transformer, tokenizer: Tokenizer, *, keep: int) -> None:
+    """Save the model of an epoch below `folder`; delete all but those of the last `keep` epochs.
+
+    If an epoch is trained again after a kill, its checkpoint is replaced.
+
+    Raises:
+        ValueError: If `keep` is less than 1.
+        OSError: If it cannot be written; those of earlier epochs are still there.
+    """
+    if keep < 1:
+        raise ValueError(f"keep={keep} would delete the checkpoint just saved; keep 1 or more")
+    checkpoint.save(folder / EPOCHS / f"{epoch:05}", model, tokenizer)
+    for path in epoch_checkpoints(folder):
+        if not epoch - keep < int(path.name) <= epoch:
+            _remove(path)
+
+
+def _remove(checkpoint_folder: Path) -> None:
+    """Delete the files of a checkpoint, and its folder if it holds nothing else."""
+    for name in checkpoint.FILES:
+        (checkpoint_folder / name).unlink(missing_ok=True)
+        (checkpoint_folder / f"{name}{DRAFT}").unlink(missing_ok=True)
+    with suppress(OSError):
+        checkpoint_folder.rmdir()
+
+
+def epoch_checkpoints(folder: Path) -> list[Path]:
+    """Return the folders of the saved epochs, oldest first.
+
+    Raises:
+        ValueError: If `epochs` is not a folder.
+    """
+    epochs = folder / EPOCHS
+    if os.path.lexists(epochs) and not epochs.is_dir():
+        raise ValueError(f"{epochs} is not a folder; move it away, or give another folder")
+    folders = [path for path in epochs.glob("*") if NAME.fullmatch(path.name) and _holds_file(path)]
+    return sorted(folders, key=lambda path: int(path.name))
+
+
+def _holds_file(checkpoint_folder: Path) -> bool:
+    return any((checkpoint_folder / name).exists() for name in checkpoint.FILES)
+
+
+def average_last_epochs(folder: Path, *, last: int) -> tuple[Transformer, Tokenizer]:
+    """Return the mean of the models of the `last` epochs below `folder`, or of as many as there are.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    return average(epoch_checkpoints(folder)[-last:])
 
 
 def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
@@ -21,11 +80,11 @@ def average(folders: Sequence[str | Path]) -> tuple[Transformer, Tokenizer]:
     if not folders:
         raise ValueError("there is nothing to average; give at least one model folder")
     first, *others = folders
-    model, tokenizer = load(first)
+    model, tokenizer = checkpoint.load(first)
     state = model.state_dict()
     total = {name: tensor.double() for name, tensor in state.items()}
     for folder in others:
-        other, its_tokenizer = load(folder)
+        other, its_tokenizer = checkpoint.load(folder)
         _refuse_unlike(first, (model, tokenizer), folder, (other, its_tokenizer))
         for name, tensor in other.state_dict().items():
             total[name] += tensor

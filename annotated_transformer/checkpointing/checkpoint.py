@@ -1,19 +1,20 @@
 """Saving a trained model to a folder and loading it, as safetensors and JSON: the chapter on training.
 
 The folder holds `config.json`, `tokenizer.json` and `model.safetensors`. The weights carry the
-digests of all three, so damaged files, and files of different models, are refused.
+digests of all three, so damaged files, and files of different models, are refused. Two models come with
+this package.
 """
 
 import dataclasses
 import hashlib
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from annotated_transformer.checkpointing.custom_model import new_model, refuse_custom_model
 from annotated_transformer.checkpointing.files import (
     digest_tensors,
     read_tensors,
@@ -22,11 +23,14 @@ from annotated_transformer.checkpointing.files import (
     write_together,
 )
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.plain import differences
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.safetensors")
 FORMAT_VERSION = "1"
+EN_DE = "en-de"
+PRETRAINED = Path(str(files("annotated_transformer"))) / "weights"
 DTYPES = {str(dtype): dtype for dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
 
 
@@ -95,10 +99,30 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     config = TransformerConfig(**fields)
     tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
     check_tokenizer(config, tokenizer)
-    model = new_model(config)
+    model = _new_model(config)
     _refuse_other_shapes(folder, model, tensors)
     model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
     return model.to(_read_dtype(folder / WEIGHTS, metadata, model)).eval(), tokenizer
+
+
+def pretrained_names() -> list[str]:
+    """Return the names of the models, such as `"en-de"` for English to German."""
+    return sorted(path.name for path in PRETRAINED.glob("*") if path.is_dir())
+
+
+def pretrained_folder(name: str) -> Path:
+    """Return the folder of a model of this package; its `README.md` is the model card.
+
+    Raises:
+        ValueError: If there is no model of that name; the message lists the names.
+    """
+    names = pretrained_names()
+    if name not in names:
+        raise ValueError(
+            f"this package has no model {name!r} (it has {', '.join(names) or 'none'}); "
+            f"choose one of these, or give the folder of a model that you trained"
+        )
+    return PRETRAINED / name
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -159,6 +183,30 @@ def _refuse_missing(folder: Path) -> None:
             f"{folder} has no {' and no '.join(missing)}; a model folder holds {', '.join(FILES)}, "
             f"and this one holds {', '.join(there) or 'nothing'}"
         )
+
+
+def refuse_custom_model(model: nn.Module) -> None:
+    """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
+
+    Raises:
+        TypeError: If the model is not a `Transformer`, for example because `torch.compile` wrapped it.
+        ValueError: If a module is of a different class, has a different setting, such as the number of
+            heads, or has a method that was replaced on the instance.
+    """
+    if not isinstance(model, Transformer):
+        raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
+    for name, difference in differences(model, _new_model(model.config)):
+        raise ValueError(
+            f"{'model' + '.' * bool(name) + name} {difference}, which loading could not restore: a model "
+            f"folder holds the config and the weights; change the config, or save model.state_dict() "
+            f"and keep your code"
+        )
+
+
+def _new_model(config: TransformerConfig) -> Transformer:
+    """Return a new model without changing the state of PyTorch's random generator."""
+    with torch.random.fork_rng(devices=[]):
+        return Transformer(config)
 
 
 def check_tokenizer(config: TransformerConfig, tokenizer: Tokenizer) -> None:

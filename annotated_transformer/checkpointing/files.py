@@ -1,4 +1,4 @@
-"""Atomic file writes, and digests that reveal damaged tensors: the chapter on training."""
+"""Atomic file writes, and digests that reveal what is damaged or different: the chapter on training."""
 
 import hashlib
 import json
@@ -127,3 +127,8 @@ def digest_tensors(tensors: dict[str, Tensor]) -> str:
         digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)} ".encode())
         digest.update(tensors[name].flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def fingerprint(data: object) -> str:
+    """Return twelve hexadecimal digits that distinguish lists, numbers and strings."""
+    return hashlib.sha256(json.dumps(data).encode()).hexdigest()[:12]

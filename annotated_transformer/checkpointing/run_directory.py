@@ -1,7 +1,8 @@
 """A crash-safe run directory: a training run that writes here can be killed at any moment and resumed.
 
 It holds the last state of the run, `metrics.jsonl` with one line for each epoch, and a lock, which the
-operating system releases when the process ends, however it ends.
+operating system releases when the process ends, however it ends. The run marks its state and its models
+with its `run_id`, and overwrites no other model.
 """
 
 import json
@@ -14,19 +15,20 @@ from pathlib import Path
 import torch.distributed as dist
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.epoch_checkpoints import average_last_epochs, save_epoch
+from annotated_transformer.checkpointing.averaging import average_last_epochs, save_epoch
 from annotated_transformer.checkpointing.files import (
+    read_metadata,
     refuse_special_file,
     refuse_special_files,
     write_together,
 )
-from annotated_transformer.checkpointing.fingerprint import run_id
-from annotated_transformer.checkpointing.ownership import refuse_foreign_model
 from annotated_transformer.checkpointing.training_state import (
     STATE,
     Progress,
     SavedState,
+    holds_model,
     load_state,
+    run_id,
     save_state,
 )
 from annotated_transformer.model.transformer import Transformer
@@ -38,6 +40,7 @@ if sys.platform != "win32":
 
 METRICS = "metrics.jsonl"
 LOCK = "training.lock"
+WAY_OUT = "give another folder, or move it away"
 
 
 class RunDirectory:
@@ -201,3 +204,30 @@ def _take(folder: Path) -> int:
     os.ftruncate(handle, 0)
     os.write(handle, f"{os.getpid()}\n".encode())
     return handle
+
+
+def refuse_foreign_model(folder: Path) -> None:
+    """Refuse a folder with a model that a training run there would overwrite but did not write.
+
+    Raises:
+        ValueError: If the folder holds a model of unknown origin, or a damaged one, or if something other
+            than a regular file has the name of a file that the run would write.
+    """
+    refuse_special_files(folder, *checkpoint.FILES, STATE)
+    if not holds_model(folder):
+        return
+    if not (folder / STATE).exists():
+        raise ValueError(
+            f"{folder} holds a model and no {STATE}: no training run here wrote it, and this one "
+            f"would overwrite it; {WAY_OUT}"
+        )
+    weights = folder / checkpoint.WEIGHTS
+    if weights.exists() and _mark(weights) != _mark(folder / STATE):
+        raise ValueError(
+            f"{weights} is not of the training run whose {STATE} is beside it, "
+            f"which would overwrite it; {WAY_OUT}"
+        )
+
+
+def _mark(path: Path) -> str | None:
+    return read_metadata(path, way_out=WAY_OUT).get("run")

@@ -17,14 +17,14 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
+from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import (
     digest_tensors,
+    fingerprint,
     read_tensors,
     to_safetensors,
     write_together,
 )
-from annotated_transformer.checkpointing.fingerprint import run_id
 
 STATE = "training.safetensors"
 FORMAT_VERSION = "2"
@@ -66,6 +66,11 @@ class SavedState(NamedTuple):
 
     tensors: dict[str, Tensor]
     progress: Progress
+
+
+def run_id(identity: Mapping[str, object]) -> str:
+    """Return the mark on the files of a training run: the same in each of its sessions."""
+    return fingerprint(sorted(identity.items()))
 
 
 def save_state(folder: Path, state: SavedState, identity: Mapping[str, object]) -> None:

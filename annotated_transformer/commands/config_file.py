@@ -10,10 +10,10 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 from annotated_transformer.commands.options import path
 from annotated_transformer.commands.output import check_input_file
 from annotated_transformer.config import TINY, TransformerConfig
-from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
 from annotated_transformer.training.config import TrainingConfig
 
 CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}

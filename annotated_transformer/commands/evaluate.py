@@ -15,8 +15,7 @@ from annotated_transformer.commands.options import (
     search_options,
 )
 from annotated_transformer.commands.output import log, print_line
-from annotated_transformer.text.corpus import has_only_train, load_corpus, read_pairs
-from annotated_transformer.text.published_corpora import corpus_folder
+from annotated_transformer.text.corpus import corpus_folder, has_only_train, load_corpus, read_pairs
 from annotated_transformer.text.sentence_pairs import SentencePair
 
 if TYPE_CHECKING:

@@ -1,21 +1,31 @@
-"""Options that several commands share: the corpus, the model and the search."""
+"""Options that commands share, and what they describe: the corpus, device, model, search and sampling."""
 
 import argparse
+import os
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import TypedDict
 
-from annotated_transformer.commands.device import DEVICES, take_device
+import torch
+from torch import Tensor
+
+from annotated_transformer.checkpointing.checkpoint import pretrained_names
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
-from annotated_transformer.decoding.pretrained import pretrained_names
+from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.text.corpus import READERS
-from annotated_transformer.text.published_corpora import DATA_VARIABLE
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.text.corpus import DATA_VARIABLE, READERS
+from annotated_transformer.training.config import TrainingConfig, refuse_seed
 
+DEVICES = ("cpu", "cuda")
 LENGTH_PENALTIES: dict[str, type[GnmtLength | PlainLength]] = {"gnmt": GnmtLength, "plain": PlainLength}
+PROCESSORS: dict[str, Callable[..., Callable[[Tensor], Tensor]]] = {  # in the order of their application
+    "temperature": Temperature,
+    "top_k": TopK,
+    "top_p": TopP,
+}
 OTHER_NAMES = {  # fields whose option has a different name
     "beam_size": "beam",
     "compiled": "compile",
@@ -39,7 +49,7 @@ class SearchOptions(TypedDict):
 
     batch_size: int
     beam_size: int
-    length_penalty: LengthPenalty
+    length_penalty: LengthPenalty | None
 
 
 def path(text: str) -> Path:
@@ -100,6 +110,32 @@ def add_corpus_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--source", default="en", help="language to translate from (default: %(default)s)")
     command.add_argument("--target", default="de", help="language to translate into (default: %(default)s)")
+
+
+def take_device(name: str | None) -> torch.device:
+    """Return the device `name` and make it current; the default is CUDA if available, otherwise the CPU.
+
+    Under torchrun, each process of a machine uses its own CUDA device.
+
+    Raises:
+        ValueError: If there is no such device for this process.
+    """
+    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if name == "cpu" or (name is None and there == 0):
+        return torch.device("cpu")
+    if there == 0:
+        raise ValueError(
+            f"--device cuda, but PyTorch {torch.__version__} finds no CUDA device; "
+            f"give --device cpu, or install the CUDA build of PyTorch and the driver"
+        )
+    rank = int(os.environ.get("LOCAL_RANK", "0"))
+    if rank >= there:
+        raise ValueError(
+            f"process {rank} of this machine has no CUDA device: there are {there}, one per process; "
+            f"give torchrun --nproc-per-node={there}, or --device cpu"
+        )
+    torch.cuda.set_device(rank)
+    return torch.device("cuda", rank)
 
 
 def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None:
@@ -168,11 +204,77 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
         ValueError: If greedy search would ignore an option.
     """
     given = [name for name in ("length_penalty", "alpha") if getattr(options, name) is not None]
-    if given and options.beam == 1 and getattr(options, "nbest", None) is None:
+    greedy = options.beam == 1 and getattr(options, "nbest", None) is None
+    if given and greedy:
         option = f"--{given[0].replace('_', '-')}"
         raise ValueError(
             f"{option} has an effect only on beam search; give --beam 2 or more, or leave {option} out"
         )
-    kind = LENGTH_PENALTIES[options.length_penalty or "gnmt"]
-    penalty = kind() if options.alpha is None else kind(options.alpha)
+    penalty: LengthPenalty | None = None
+    if not greedy:
+        kind = LENGTH_PENALTIES[options.length_penalty or "gnmt"]
+        penalty = kind() if options.alpha is None else kind(options.alpha)
     return {"batch_size": options.batch_size, "beam_size": options.beam, "length_penalty": penalty}
+
+
+def add_sampling_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of sampling."""
+    command.add_argument(
+        "--sample",
+        action="store_true",
+        help="sample each translation from the model's distribution (default: search for the best)",
+    )
+    command.add_argument(
+        "--temperature",
+        type=float,
+        help="with --sample, divide the logits by this; below 1, likely tokens become more likely "
+        "(default: 1)",
+    )
+    command.add_argument(
+        "--top-k",
+        type=int,
+        metavar="TOKENS",
+        help="with --sample, choose among this many most likely tokens (default: all)",
+    )
+    command.add_argument(
+        "--top-p",
+        type=float,
+        metavar="P",
+        help="with --sample, choose among the most likely tokens that together have this probability "
+        "(default: 1, all)",
+    )
+    command.add_argument(
+        "--seed",
+        type=int,
+        help="with --sample, random seed, from 0 to 2**32 - 1; samples also depend on --batch-size "
+        "(default: 0)",
+    )
+
+
+def check_sampling_options(options: argparse.Namespace) -> None:
+    """Refuse options that sampling ignores, and sampling options without `--sample`.
+
+    Raises:
+        ValueError: If there are such options.
+    """
+    given = [name for name in (*PROCESSORS, "seed") if getattr(options, name) is not None]
+    if given and not options.sample:
+        option = f"--{given[0].replace('_', '-')}"
+        raise ValueError(f"{option} has an effect only with --sample; add --sample, or leave {option} out")
+    absent = {"nbest": None, "beam": 1, "length_penalty": None, "alpha": None}
+    given = [name for name, value in absent.items() if getattr(options, name) != value]
+    if given and options.sample:
+        option = f"--{given[0].replace('_', '-')}"
+        raise ValueError(f"{option} is an option of search, and --sample draws; leave one of them out")
+
+
+def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[list[str]], list[str]]:
+    """Return a function that samples a translation of each text with the given options."""
+    values = {name: getattr(options, name) for name in PROCESSORS}
+    processors = [PROCESSORS[name](value) for name, value in values.items() if value is not None]
+    seed = 0 if options.seed is None else options.seed
+    refuse_seed(seed)
+    generator = torch.Generator(next(translator.model.parameters()).device).manual_seed(seed)
+    return lambda texts: translator.sample(
+        texts, generator=generator, logits_processors=processors, batch_size=options.batch_size
+    )

@@ -9,7 +9,7 @@ from typing import Any, get_args, get_type_hints
 
 import torch
 
-from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
+from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state import STATE, read_progress
 from annotated_transformer.commands.config_file import (
     add_config_option,
@@ -17,8 +17,7 @@ from annotated_transformer.commands.config_file import (
     start_folder,
     training_config,
 )
-from annotated_transformer.commands.device import DEVICES, take_device
-from annotated_transformer.commands.options import add_corpus_options, path
+from annotated_transformer.commands.options import DEVICES, add_corpus_options, path, take_device
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
 from annotated_transformer.config import TINY, TransformerConfig

@@ -9,16 +9,18 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
+from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.commands.options import (
     add_model_options,
+    add_sampling_options,
     add_search_options,
+    check_sampling_options,
     load_translator,
     path,
+    sampler,
     search_options,
 )
 from annotated_transformer.commands.output import ask, check_input_file, check_output_file, log, open_lines
-from annotated_transformer.commands.sampling import add_sampling_options, check_sampling_options, sampler
-from annotated_transformer.decoding.pretrained import EN_DE
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.text.lines import decode_lines, list_problems
 from annotated_transformer.text.sentence_splitting import split_sentences

@@ -10,9 +10,13 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
-from annotated_transformer.decoding.length_limits import length_limits
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
-from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.inference import (
+    evaluating,
+    first_tokens,
+    length_limits,
+    suppress_tokens,
+)
 from annotated_transformer.model.transformer import Transformer
 
 CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities
@@ -79,7 +83,7 @@ def beam_search(
             f"length_penalty={length_penalty!r} is not a function of lengths; give "
             f"GnmtLength({length_penalty!r}), or leave it out for the paper's, GnmtLength(0.6)"
         )
-    limit, penalty = length_limits(model, src), length_penalty or GnmtLength()
+    limit, penalty = length_limits(src, model.config), length_penalty or GnmtLength()
     _refuse_unsearchable(model.config, limit, beam_size, penalty)
     with evaluating(model), torch.inference_mode():
         targets = decoder(model, src)

@@ -7,8 +7,12 @@ from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
-from annotated_transformer.decoding.length_limits import length_limits
-from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.inference import (
+    evaluating,
+    first_tokens,
+    length_limits,
+    suppress_tokens,
+)
 from annotated_transformer.model.transformer import Transformer
 
 
@@ -42,7 +46,7 @@ def generate(
         ValueError: If they do not have two dimensions, or a source is empty or too long.
         FloatingPointError: If the model's logits are NaN.
     """
-    config, limit = model.config, length_limits(model, src)
+    config, limit = model.config, length_limits(src, model.config)
     ids = torch.full((len(src), int(limit.max())), config.pad_id, device=src.device)
     rows, tokens = torch.arange(len(src), device=src.device), first_tokens(src, model.config)
     length = 0

@@ -1,6 +1,7 @@
 """Translation of sentences with a trained model: section 6.1, the chapter on decoding."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,19 +11,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.checkpointing.checkpoint import check_tokenizer, load
+from annotated_transformer.checkpointing.checkpoint import EN_DE, check_tokenizer, load, pretrained_folder
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.decoding.length_penalty import LengthPenalty
-from annotated_transformer.decoding.pretrained import EN_DE, pretrained_folder
 from annotated_transformer.decoding.sampling import sample
-from annotated_transformer.decoding.source_texts import Sources, encode_source_texts
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from annotated_transformer.text.tokenizer import Tokenizer, check_texts
+from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
 
 Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
 
@@ -60,6 +59,22 @@ class RankedTranslation:
     text: str
     log_prob: float
     penalized_log_prob: float
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The ids of texts, with EOS; the list is empty for a text that cannot be translated.
+
+    Attributes:
+        ids: One list per text.
+        blank: The indices of texts without content.
+        problems: Why a text cannot be translated, by its index. Each value continues a sentence
+            that starts with a name for the text.
+    """
+
+    ids: list[list[int]]
+    blank: frozenset[int]
+    problems: dict[int, str]
 
 
 class Translator:
@@ -207,8 +222,20 @@ class Translator:
 
     def encode(self, texts: list[str]) -> Sources:
         """Return the ids of `texts`, and the reasons for which `translate` would refuse some of them."""
-        limit = self.model.config.max_length
-        return encode_source_texts(self.tokenizer, texts, max_length=limit)
+        max_length = self.model.config.max_length
+        problems = {
+            index: problem for index, text in enumerate(texts) if (problem := _encoding_problem(text))
+        }
+        ids = self.tokenizer.encode_source(["" if i in problems else text for i, text in enumerate(texts)])
+        blank = frozenset(i for i, own in enumerate(ids) if own == [EOS_ID] and i not in problems)
+        for index, own in enumerate(ids):
+            if len(own) > max_length:
+                problems[index] = (
+                    f"({texts[index][:40]!r}…) has {len(own)} tokens with EOS, and this model has "
+                    f"positions for {max_length}; split it into shorter sentences"
+                )
+        usable = [[] if i in problems or i in blank else own for i, own in enumerate(ids)]
+        return Sources(usable, blank, problems)
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1:
@@ -254,3 +281,14 @@ class Translator:
             if index in sources.blank:
                 raise ValueError(f"{name} is empty ({text[:40]!r}); leave it out")
         return sources.ids
+
+
+def _encoding_problem(text: str) -> str:
+    """Return why a text cannot be encoded as UTF-8, or an empty string."""
+    surrogate = re.search("[\ud800-\udfff]", text)
+    if surrogate is None:
+        return ""
+    if "\udc80" <= surrogate[0] <= "\udcff":  # a byte that was decoded by "surrogateescape"
+        place = len(text[: surrogate.start()].encode()) + 1
+        return f"is not UTF-8 (byte {place} is {ord(surrogate[0]) - 0xDC00:#04x}); convert it to UTF-8"
+    return f"is not valid Unicode: it has half of a surrogate pair ({text[:40]!r}); decode it as UTF-8"

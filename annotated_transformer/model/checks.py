@@ -23,17 +23,23 @@ def refuses(
     """Return a decorator that runs `checks` before each call of a function."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        parameters = inspect.signature(function).parameters
+        signature = inspect.signature(function)
+        # A list, and no `|` below: PyTorch 2.6 cannot trace other mappings.
+        parameters = list(signature.parameters)
         defaults = {
             name: parameter.default
-            for name, parameter in parameters.items()
+            for name, parameter in signature.parameters.items()
             if parameter.default is not parameter.empty
         }
         named = [(check, list(inspect.signature(check).parameters)) for check in checks]
 
         @functools.wraps(function)
         def checked(*inputs: P.args, **options: P.kwargs) -> T:
-            given = defaults | dict(zip(parameters, inputs, strict=False)) | options
+            given = {
+                **defaults,
+                **dict(zip(parameters, inputs, strict=False)),
+                **options,
+            }
             for check, names in named:
                 if given.keys() >= set(names):  # otherwise Python names what is missing
                     check(*(given[name] for name in names))

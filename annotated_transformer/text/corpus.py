@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.text.corpus_splits import Splits, split_by_sentence
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
-from annotated_transformer.text.published_corpora import SOURCES, corpus_folder, refuse_other_files
-from annotated_transformer.text.sentence_pairs import SentencePair, keep_usable
+from annotated_transformer.text.published_corpora import SOURCES, refuse_other_files
+from annotated_transformer.text.sentence_pairs import SentencePair, Splits, keep_usable, split_by_sentence
 from annotated_transformer.text.toy.pairs import toy_pairs
 
+DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 TOY_PAIRS = 20_000
 OWN_SHARE, OWN_PAIRS = 0.05, 1000  # of your own pairs, for each of val and test; 1000 is a rough maximum
 
@@ -113,6 +113,25 @@ def load_corpus(
         **READERS[name](place, first, second)._asdict(),
     )
     return corpus if source == first else corpus.reversed()
+
+
+def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
+    """Return the folder of the corpus `name`: `folder`, or the folder called `name` inside it.
+
+    The default of `folder` is the environment variable ANNOTATED_TRANSFORMER_DATA.
+
+    Raises:
+        ValueError: If neither is given.
+    """
+    base = folder or os.environ.get(DATA_VARIABLE)
+    if not base:
+        fetch = f"; annotated-transformer download {name} --to FOLDER downloads it"
+        raise ValueError(
+            f"the folder of the corpus {name} is unknown; give folder=FOLDER, or set {DATA_VARIABLE} to it"
+            f"{fetch if name in SOURCES else ''}"
+        )
+    inside = Path(base) / name
+    return inside if inside.is_dir() else Path(base)
 
 
 def has_only_train(folder: str | Path, *, source: str = "en", target: str = "de") -> bool:

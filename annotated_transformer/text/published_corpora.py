@@ -4,12 +4,10 @@ The package contains none of their text.
 """
 
 import hashlib
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 GITHUB = "https://raw.githubusercontent.com"
 
 
@@ -76,25 +74,6 @@ If you share a copy or a part of it, keep this attribution and say that it was c
 )
 
 SOURCES = {"multi30k": MULTI30K, "tatoeba": TATOEBA}
-
-
-def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
-    """Return the folder of the corpus `name`: `folder`, or the folder called `name` inside it.
-
-    The default of `folder` is the environment variable ANNOTATED_TRANSFORMER_DATA.
-
-    Raises:
-        ValueError: If neither is given.
-    """
-    base = folder or os.environ.get(DATA_VARIABLE)
-    if not base:
-        fetch = f"; annotated-transformer download {name} --to FOLDER downloads it"
-        raise ValueError(
-            f"the folder of the corpus {name} is unknown; give folder=FOLDER, or set {DATA_VARIABLE} to it"
-            f"{fetch if name in SOURCES else ''}"
-        )
-    inside = Path(base) / name
-    return inside if inside.is_dir() else Path(base)
 
 
 def refuse_other_files(name: str, paths: Iterable[Path]) -> None:

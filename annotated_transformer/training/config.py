@@ -61,3 +61,16 @@ class TrainingConfig:
         """Return the settings that an interrupted run has to resume with: all but the limits."""
         settings = dataclasses.asdict(self)
         return {name: settings[name] for name in settings if name not in LIMITS}
+
+
+def refuse_seed(seed: int) -> None:
+    """Refuse a seed that PyTorch's CPU generator would truncate.
+
+    Raises:
+        ValueError: If it has more than 32 bits, or is negative.
+    """
+    if not 0 <= seed < 2**32:
+        raise ValueError(
+            f"seed={seed}, of which PyTorch's generator would use the last 32 bits, {seed % 2**32}; "
+            f"give 0 to {2**32 - 1}"
+        )

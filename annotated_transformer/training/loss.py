@@ -1,8 +1,24 @@
-"""Cross-entropy with label smoothing, section 5.4 of the paper: the chapter on training."""
+"""The loss of a batch in training and in validation, and the pairs that a model has no loss for.
+
+Cross-entropy with label smoothing is section 5.4 of the paper: the chapter on training. `training_loss`
+is the only place that chooses between the plain and the fast computation.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.fast.loss import FastLoss
+from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
+from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, Pair, check_pair
+from annotated_transformer.training.config import TrainingConfig
 
 
 def label_smoothed_cross_entropy(
@@ -26,3 +42,129 @@ def label_smoothed_cross_entropy(
     of_label = log_probs.gather(-1, labels.unsqueeze(-1)).squeeze(-1)
     losses = -(1 - smoothing) * of_label - smoothing * log_probs.mean(dim=-1)
     return losses[real].mean()  # selecting numbers is cheap; selecting rows of logits would copy them
+
+
+class PlainLoss(nn.Module):
+    """The label-smoothed cross-entropy of a model (section 5.4), computed from all of its logits."""
+
+    def __init__(self, model: Transformer, *, smoothing: float, bf16: bool) -> None:
+        """Keep the model; `bf16` computes its matrix products in bfloat16."""
+        super().__init__()
+        self.model, self.smoothing, self.bf16 = model, smoothing, bf16
+
+    def forward(
+        self,
+        src: Int[Tensor, "batch src_tokens"],
+        decoder_input: Int[Tensor, "batch label_tokens"],
+        labels: Int[Tensor, "batch label_tokens"],
+    ) -> Float[Tensor, ""]:
+        """Return the mean over the labels that are not padding, in nats."""
+        with torch.autocast(src.device.type, torch.bfloat16, enabled=self.bf16):
+            logits = self.model(src, decoder_input)
+        pad_id = self.model.config.pad_id
+        return label_smoothed_cross_entropy(logits, labels, smoothing=self.smoothing, pad_id=pad_id)
+
+
+@contextmanager
+def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainLoss | FastLoss]:
+    """Yield the loss that `config` asks for: `FastLoss` on fast modules, or `PlainLoss`.
+
+    With bfloat16, warn if the CPU probably has to emulate it.
+
+    Raises:
+        ValueError: If `config.fast` is set and the model does not compute its logits as `FastLoss` does.
+    """
+    on_cpu = model.embedding.weight.device.type == "cpu"
+    if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
+        warnings.warn(
+            "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
+            "training may take ten times as long as in float32; leave out --bf16 (bf16=True)",
+            stacklevel=3,  # the `with` statement
+        )
+    if not config.fast:
+        yield PlainLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
+        return
+    loss = FastLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
+    keep_freed_memory()
+    with fast_modules(model):
+        yield loss
+
+
+def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[Tensor, ""]:
+    """Return the loss of a batch on the model's device.
+
+    `objective` is the module from `training_loss`, which may be wrapped in DDP.
+
+    Raises:
+        ValueError: If the batch's padding id is not the model's.
+    """
+    check_padding(model, batch)
+    batch = batch.to(model.embedding.weight.device)
+    loss: Tensor = objective(batch.src, batch.decoder_input, batch.labels)
+    return loss
+
+
+def mean_loss(model: Transformer, batches: list[Batch]) -> float:
+    """Return the cross-entropy per label, in nats, without smoothing and dropout."""
+    with evaluating(model):
+        losses = [_sum_of_losses(model, batch) for batch in batches]
+    return sum(losses) / sum(batch.num_labels for batch in batches)
+
+
+def _sum_of_losses(model: Transformer, batch: Batch) -> float:
+    check_padding(model, batch)
+    batch = batch.to(next(model.parameters()).device)
+    logits = model(batch.src, batch.decoder_input)
+    loss = label_smoothed_cross_entropy(logits, batch.labels, smoothing=0.0, pad_id=batch.pad_id)
+    return loss.item() * batch.num_labels
+
+
+def check_padding(model: Transformer, batch: Batch) -> None:
+    """Refuse a batch whose padding the model would read as a token.
+
+    Raises:
+        ValueError: If the two have different ids for padding.
+    """
+    if batch.pad_id != model.config.pad_id:
+        raise ValueError(
+            f"the batch is padded with {batch.pad_id}, and the model has pad_id={model.config.pad_id}; "
+            f"give make_batches that pad_id"
+        )
+
+
+def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> None:
+    """Refuse pairs that would fail later, in the middle of an epoch.
+
+    Raises:
+        TypeError: If a side of a pair is not a list of ids.
+        ValueError: If a pair is empty or too long for the model, or has ids that do not fit it.
+    """
+    positions = model.config.max_length
+    for row, (src, tgt) in enumerate(pairs):
+        check_pair(src, tgt, f"{kind} {row}")
+        if max(len(src), len(tgt) - 1) > positions:
+            raise ValueError(
+                f"{kind} {row} has {len(src)} source and {len(tgt)} target tokens, and the "
+                f"model {positions} positions; drop the pair, or build the model with a "
+                f"larger max_length"
+            )
+        _refuse_other_ids(model.config, src, tgt, f"{kind} {row}")
+
+
+def _refuse_other_ids(config: TransformerConfig, src: list[int], tgt: list[int], name: str) -> None:
+    pad_id, bos_id, eos_id = config.pad_id, config.bos_id, config.eos_id
+    if tgt[0] != bos_id or tgt[-1] != eos_id:
+        raise ValueError(
+            f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets begin with "
+            f"bos_id={bos_id} and end with eos_id={eos_id}; build the model with your tokenizer's ids"
+        )
+    if pad_id in src or pad_id in tgt:
+        raise ValueError(
+            f"{name} holds {pad_id}, the model's pad_id, which it would ignore; leave padding to make_batches"
+        )
+    lowest, highest = min(*src, *tgt), max(*src, *tgt)
+    if lowest < 0 or highest >= config.vocab_size:
+        raise ValueError(
+            f"{name} holds the id {lowest if lowest < 0 else highest}, and the model has "
+            f"vocab_size={config.vocab_size}; build the model with vocab_size=tokenizer.vocab_size"
+        )

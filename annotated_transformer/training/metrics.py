@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from annotated_transformer.inspection.health import Health
 from annotated_transformer.text.batching import Batch
+from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.state import TrainingState
-from annotated_transformer.training.validation import mean_loss
 
 
 @dataclass(frozen=True, kw_only=True)

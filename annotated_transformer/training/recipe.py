@@ -8,21 +8,18 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.files import digest_tensors
-from annotated_transformer.checkpointing.fingerprint import fingerprint
-from annotated_transformer.checkpointing.ownership import refuse_foreign_model
-from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
+from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.seeds import refuse_seed
 from annotated_transformer.text.batching import Pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.lines import REPORTED, list_problems
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.config import TrainingConfig, refuse_seed
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.trainer import train
 

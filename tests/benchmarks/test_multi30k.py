@@ -14,7 +14,7 @@ import torch
 from safetensors import safe_open
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.training_state import STATE
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.length_penalty import PlainLength

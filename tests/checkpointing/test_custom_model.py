@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.custom_model import refuse_custom_model
+from annotated_transformer.checkpointing.checkpoint import refuse_custom_model
 from annotated_transformer.fast import compilation
 from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.model.normalization import LayerNorm

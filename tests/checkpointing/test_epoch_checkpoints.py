@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer.checkpointing.averaging import average
-from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints, save_epoch
+from annotated_transformer.checkpointing.averaging import average, epoch_checkpoints, save_epoch
 from annotated_transformer.text.tokenizer import Tokenizer
 
 

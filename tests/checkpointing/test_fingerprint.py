@@ -2,7 +2,8 @@
 
 import pytest
 
-from annotated_transformer.checkpointing.fingerprint import fingerprint, run_id
+from annotated_transformer.checkpointing.files import fingerprint
+from annotated_transformer.checkpointing.training_state import run_id
 
 DATA = ["ein", 1, 2.5, None, ["Wort", "Wörter"]]
 

@@ -33,5 +33,5 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def pretrained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make the untrained model the packaged one."""
-    monkeypatch.setattr("annotated_transformer.decoding.pretrained.PLACE", folder.parent)
+    monkeypatch.setattr("annotated_transformer.checkpointing.checkpoint.PRETRAINED", folder.parent)
     return folder

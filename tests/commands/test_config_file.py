@@ -10,6 +10,7 @@ import pytest
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.commands.config_file import (
     DEFAULT_SHAPE,
     add_config_option,
@@ -18,7 +19,6 @@ from annotated_transformer.commands.config_file import (
     training_config,
 )
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.pretrained import pretrained_folder
 from annotated_transformer.training.config import TrainingConfig
 
 MODEL = {  # every field, with a value other than its default

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from annotated_transformer.commands.device import take_device
+from annotated_transformer.commands.options import take_device
 
 
 @pytest.fixture

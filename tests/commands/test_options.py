@@ -11,8 +11,14 @@ from annotated_transformer.commands.config_file import model_config, training_co
 from annotated_transformer.commands.curves import add_curves_options
 from annotated_transformer.commands.download import add_download_options
 from annotated_transformer.commands.evaluate import add_evaluate_options
-from annotated_transformer.commands.options import LENGTH_PENALTIES, name_options, path, search_options
-from annotated_transformer.commands.sampling import PROCESSORS, sampler
+from annotated_transformer.commands.options import (
+    LENGTH_PENALTIES,
+    PROCESSORS,
+    name_options,
+    path,
+    sampler,
+    search_options,
+)
 from annotated_transformer.commands.train import add_train_options
 from annotated_transformer.commands.translate import add_translate_options
 

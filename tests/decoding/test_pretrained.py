@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer.checkpointing.checkpoint import load
-from annotated_transformer.decoding import pretrained
-from annotated_transformer.decoding.pretrained import pretrained_folder
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
 from annotated_transformer.decoding.translator import Translator
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(pretrained, "PLACE", tmp_path / "weights")
+    monkeypatch.setattr(checkpoint, "PRETRAINED", tmp_path / "weights")
     return tmp_path / "weights"
 
 
@@ -23,7 +22,7 @@ def test_law_a_model_is_a_folder_in_the_package(place: Path, root: Path, monkeyp
         (place / name).mkdir(parents=True)
         assert pretrained_folder(name) == place / name
     monkeypatch.undo()
-    assert pretrained.PLACE == root / "annotated_transformer" / "weights"
+    assert checkpoint.PRETRAINED == root / "annotated_transformer" / "weights"
 
 
 @pytest.mark.parametrize("name", ["en-de", "de-en"])

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.decoding.kv_cache import LayerCache
-from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.fast.kv_cache_layer import BLOCK
+from annotated_transformer.fast.kv_cache import BLOCK, FastKeyValueCache
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from annotated_transformer.fast import memory
+from annotated_transformer.fast import modules
 
 SCRIPT = """
 import resource, torch
-from annotated_transformer.fast.memory import keep_freed_memory
+from annotated_transformer.fast.modules import keep_freed_memory
 
 def faults() -> int:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -40,11 +40,11 @@ def test_law_keep_freed_memory_loads_no_library_on_windows(monkeypatch: pytest.M
     def refuse(name: None) -> None:
         raise TypeError("LoadLibrary() argument 1 must be str, not None")
 
-    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
-    monkeypatch.setattr(memory.sys, "platform", "win32")
-    memory.keep_freed_memory()
+    monkeypatch.setattr(modules.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(modules.sys, "platform", "win32")
+    modules.keep_freed_memory()
 
 
 def test_law_keep_freed_memory_does_nothing_without_glibc(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: object())
-    memory.keep_freed_memory()
+    monkeypatch.setattr(modules.ctypes, "CDLL", lambda name: object())
+    modules.keep_freed_memory()

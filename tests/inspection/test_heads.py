@@ -22,7 +22,7 @@ from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.training.validation import mean_loss
+from annotated_transformer.training.loss import mean_loss
 
 HEADS = 3
 TARGETS = [[7, 3, EOS_ID], [EOS_ID], [8, 8, 9, 4, 10, 5, EOS_ID], [3, EOS_ID], [6, 6, 4, 5, EOS_ID]]

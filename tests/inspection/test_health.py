@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from annotated_transformer.inspection.health import Health
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches, pad
-from annotated_transformer.training.validation import mean_loss
+from annotated_transformer.training.loss import mean_loss
 
 
 def watched(model: Transformer, batches: list[Batch]) -> Health:

@@ -16,9 +16,9 @@ import pytest
 
 from annotated_transformer.text import corpus as module
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.text.corpus import Corpus, has_only_train, load_corpus, read_pairs
-from annotated_transformer.text.corpus_splits import Splits
-from annotated_transformer.text.published_corpora import DATA_VARIABLE, SOURCES
+from annotated_transformer.text.corpus import DATA_VARIABLE, Corpus, has_only_train, load_corpus, read_pairs
+from annotated_transformer.text.published_corpora import SOURCES
+from annotated_transformer.text.sentence_pairs import Splits
 
 COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(1009)]
 
@@ -77,7 +77,7 @@ OF_THE_PACKAGE = {
 }
 LOAD_TATOEBA = """
 import json, sys
-from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.text.corpus import load_corpus
 corpus = load_corpus("tatoeba", folder=sys.argv[1])
 found = {split: [len(pairs), fingerprint(pairs)] for split, pairs in corpus.splits.items()}

@@ -5,8 +5,7 @@ import random
 
 import pytest
 
-from annotated_transformer.text.corpus_splits import Splits, split_by_sentence
-from annotated_transformer.text.sentence_pairs import SentencePair
+from annotated_transformer.text.sentence_pairs import SentencePair, Splits, split_by_sentence
 
 SHARE = 0.2
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.text.published_corpora import DATA_VARIABLE, SOURCES, corpus_folder
+from annotated_transformer.text.corpus import DATA_VARIABLE, corpus_folder
+from annotated_transformer.text.published_corpora import SOURCES
 
 
 @pytest.mark.parametrize("name", SOURCES)

@@ -1,10 +1,10 @@
-"""Error messages about invalid training settings."""
+"""Training settings and seeds: which ones are taken, and the error messages about the others."""
 
 import math
 
 import pytest
 
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.config import TrainingConfig, refuse_seed
 
 
 @pytest.mark.message
@@ -62,3 +62,17 @@ def test_message_a_setting_that_is_too_large(name: str):
 def test_message_a_setting_of_another_type(name: str, value: object):
     with pytest.raises(TypeError, match=f"^{name}={value!r} is not a number; give a positive "):
         TrainingConfig(**{name: value})
+
+
+def test_law_every_seed_of_32_bits_is_taken():
+    for seed in (0, 2**32 - 1):
+        refuse_seed(seed)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("seed", [-1, 2**32, 2**64])
+def test_message_a_seed_of_more_than_32_bits(seed: int):
+    """It would give the same numbers as another seed: `2 ** 32` the same as 0."""
+    sentence = rf"seed={seed}, of which .* the last 32 bits, {seed % 2**32}; give 0 to 4294967295"
+    with pytest.raises(ValueError, match=sentence):
+        refuse_seed(seed)

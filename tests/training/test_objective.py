@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.text.batching import make_batches
-from annotated_transformer.training import objective
+from annotated_transformer.training import loss
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
@@ -32,7 +32,7 @@ def test_message_the_cpu_emulates_bf16(monkeypatch: pytest.MonkeyPatch):
     words = "finds no AVX-512 .* emulates bfloat16, .* ten times as long as in float32; leave out --bf16"
     with (
         pytest.warns(UserWarning, match=words),
-        objective.training_loss(model(), dataclasses.replace(BRIEF, bf16=True)),
+        loss.training_loss(model(), dataclasses.replace(BRIEF, bf16=True)),
     ):
         pass
 
@@ -45,7 +45,7 @@ def test_law_nothing_is_said_where_bf16_is_off_or_not_emulated(
     monkeypatch: pytest.MonkeyPatch, capability: str, bf16: bool, device: str
 ):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    with objective.training_loss(model().to(device), dataclasses.replace(BRIEF, bf16=bf16)):
+    with loss.training_loss(model().to(device), dataclasses.replace(BRIEF, bf16=bf16)):
         pass  # a warning would be an error
 
 
@@ -62,6 +62,6 @@ def test_oracle_the_loss_is_pytorchs_with_the_label_smoothing_of_the_config(loss
 @pytest.mark.parametrize("fast", [False, True])
 def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch: pytest.MonkeyPatch, fast: bool):
     called: list[None] = []
-    monkeypatch.setattr(objective, "keep_freed_memory", lambda: called.append(None))
-    with objective.training_loss(model(), dataclasses.replace(BRIEF, fast=fast)):
+    monkeypatch.setattr(loss, "keep_freed_memory", lambda: called.append(None))
+    with loss.training_loss(model(), dataclasses.replace(BRIEF, fast=fast)):
         assert len(called) == fast

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.epoch_checkpoints import epoch_checkpoints
-from annotated_transformer.checkpointing.fingerprint import fingerprint
+from annotated_transformer.checkpointing.averaging import epoch_checkpoints
+from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer

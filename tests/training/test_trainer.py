@@ -18,9 +18,9 @@ from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
 from annotated_transformer.training import progress_bar
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.trainer import TrainingStopped, train
-from annotated_transformer.training.validation import mean_loss
 from tests.small_training import BRIEF, VOCAB, model, rng
 from tests.tiny_run import STEPS, Run, lines, same
 

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.trainer import train
-from annotated_transformer.training.validation import mean_loss
 from tests.small_training import BRIEF, model, rng
 
 

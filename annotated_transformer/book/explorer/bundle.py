@@ -8,7 +8,7 @@ from typing import Any
 from annotated_transformer.book.explorer.first_frame import FILE as FIRST_FRAME
 from annotated_transformer.book.explorer.pack import join_scripts, weights_script
 from annotated_transformer.book.site.front.chapters import Chapter
-from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 
 HERE = Path(__file__).parent
 UI = (  # each file uses only those before it

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from annotated_transformer.decoding.pretrained import pretrained_folder, pretrained_names
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 
 HERE = Path(__file__).parent
 ENGINE = (  # each file uses only those before it

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.book.cells.terminal import run_command
-from annotated_transformer.decoding.pretrained import pretrained_folder
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 
 PROGRAM = "annotated-transformer"
 

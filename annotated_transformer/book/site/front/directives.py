@@ -11,7 +11,7 @@ from annotated_transformer.book.explorer.bundle import model_size
 from annotated_transformer.book.site.front.chapters import LIST, Chapter, cards, source_of
 from annotated_transformer.book.site.front.cover import FILE, MODEL
 from annotated_transformer.book.site.front.picture import picture
-from annotated_transformer.decoding.pretrained import pretrained_folder
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 
 NO_TERMS = "No chapter defines its terms yet."
 
