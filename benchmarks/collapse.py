@@ -24,7 +24,7 @@ from benchmarks.quality import read_epochs
 from benchmarks.record import RESULTS, describe_code, write_result
 
 PAIRS = (300, 5_000, 29_000)
-STEPS = {1_000: 1_100, 200: 400}  # by the updates of the warm-up
+STEPS = {1_000: 1_100, 200: 300}  # by the updates of the warm-up
 SEEDS = (0, 1, 2)
 VALIDATION = 100  # sentences
 EVERY = 50  # updates
@@ -64,8 +64,8 @@ def main() -> None:
     whole = load_corpus("multi30k", folder=options.data)
     runs: list[dict[str, object]] = []
     for seed in SEEDS:
-        for warmup_steps, steps in STEPS.items():
-            for pairs in PAIRS:
+        for pairs in PAIRS:
+            for warmup_steps, steps in STEPS.items():
                 corpus, folder = first_pairs(whole, pairs), options.out / f"{pairs}_{warmup_steps}_{seed}"
                 train_from_recipe(recipe(warmup_steps, steps), corpus, folder, seed=seed)
                 found = {"pairs": pairs, "warmup_steps": warmup_steps, "seed": seed, "steps": steps}
