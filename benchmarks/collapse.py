@@ -2,11 +2,11 @@
 
     python -m benchmarks.collapse --data DIR --out FOLDER
 
-Models of the shape that `train` uses by default, with its default settings apart from the warm-up, are trained
-on the first 300 and 5,000 and on all 29,000 pairs of Multi30k. A run ends shortly after its warm-up: by then,
-the encoder has collapsed or has not. For each run, the result has the health metrics on the first
-validation sentences, about every 50 updates. It is written after each run, and an interrupted run resumes with
-the same command.
+Models of the shape that `train` uses by default, with its default settings apart from the warm-up, are
+trained on the first 300 and 5,000 and on all 29,000 pairs of Multi30k. A run ends shortly after its warm-up:
+by then, the encoder has collapsed or has not. For each run, the result has the health metrics on the first
+validation sentences, about every 50 updates. It is written after each run, and an interrupted run resumes
+with the same command.
 """
 
 import argparse
