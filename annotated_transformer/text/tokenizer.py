@@ -162,7 +162,7 @@ class Tokenizer:
         """Return the text of each sequence of ids, without the special tokens.
 
         Raises:
-            TypeError: If a sequence is not a list of ids.
+            TypeError: If `sequences` is not a list of lists of ids; for one sequence, give `[ids]`.
             ValueError: If an id is not in the vocabulary.
         """
         if not isinstance(sequences, (list, tuple)):
@@ -170,6 +170,8 @@ class Tokenizer:
                 f"sequences are of type {type(sequences).__name__}, not a list of lists of int; "
                 f"give tensor.tolist()"
             )
+        if sequences and all(type(id_) is int for id_ in sequences):
+            raise TypeError("sequences are a list of int, one row, not a list of lists of int; give [ids]")
         for ids in sequences:
             self._refuse_unknown(ids)
         texts = self._backend.decode_batch(sequences, skip_special_tokens=True)

@@ -98,5 +98,4 @@ def test_message_without_matplotlib(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: drawing needs matplotlib, which is not installed; pip install 'annotated")
-    assert "[book]" in said
+    assert said.startswith("error: drawing needs matplotlib, which is not installed; run pip install '.[book]' in")

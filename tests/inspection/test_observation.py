@@ -8,6 +8,7 @@ import torch
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.inspection.observation import observe
+from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -57,6 +58,28 @@ def test_message_fused_attention_has_no_weights_to_observe(
     plain = stirred(0, attention="scaled_dot_product")
     plain.load_state_dict(model.state_dict())  # the alternative in the message
     observe(plain, pad(sources), pad(TARGETS))
+
+
+class HalvedAttention(FusedAttention):
+    """An attention of a user, which computes something else than ours."""
+
+    def forward(self, query: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+        return super().forward(query / 2, *others)
+
+
+@pytest.mark.message
+def test_message_a_custom_attention_without_weights_is_not_to_be_replaced(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    model = stirred()
+    for layer in model.decoder.layers:
+        layer.cross_attention.attention = HalvedAttention()
+    sentence = (
+        r"^HalvedAttention computes no weights to observe; pass its weights through a submodule nn\.Identity\(\) "
+        r"named weights, as ScaledDotProductAttention does$"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        observe(model, pad(sources), pad(TARGETS))
 
 
 @pytest.mark.equation("eq-chain-rule")

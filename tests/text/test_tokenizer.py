@@ -183,6 +183,9 @@ def test_message_ids_of_another_tokenizer(tokenizer: Tokenizer, wrong: int):
 )
 def test_message_ids_that_are_not_a_list(tokenizer: Tokenizer, wrong: object, kind: str):
     with pytest.raises(TypeError, match=rf"ids are of type {kind}, not a list of int; give tensor\.tolist"):
-        tokenizer.decode([wrong])
+        tokenizer.decode([[4], wrong])
     with pytest.raises(TypeError, match=r"sequences are of type NoneType, not a list of lists of int; give"):
         tokenizer.decode(None)
+    with pytest.raises(TypeError, match=r"a list of int, one row, not a list of lists of int; give \[ids\]"):
+        tokenizer.decode([4, 5])
+    assert tokenizer.decode([[4, 5]])  # the alternative in the message
