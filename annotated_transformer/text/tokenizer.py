@@ -170,7 +170,7 @@ class Tokenizer:
                 f"sequences are of type {type(sequences).__name__}, not a list of lists of int; "
                 f"give tensor.tolist()"
             )
-        if sequences and all(type(id_) is int for id_ in sequences):
+        if {type(ids).__name__ for ids in sequences} == {"int"}:
             raise TypeError("sequences are a list of int, one row, not a list of lists of int; give [ids]")
         for ids in sequences:
             self._refuse_unknown(ids)

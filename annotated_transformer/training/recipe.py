@@ -99,7 +99,7 @@ def train_from_recipe(
             of another shape, or if `seed` has more than 32 bits.
     """
     refuse_seed(seed)
-    run_directory = RunDirectory(folder, seconds=save_seconds)
+    run_directory = RunDirectory(folder, seconds=save_seconds, log=log)
     refuse_foreign_model(folder)  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
     run_directory.identity = _identity(recipe, corpus, tokenizer, None if start is None else model)
