@@ -34,7 +34,8 @@ def curves_command(options: argparse.Namespace) -> None:
         from annotated_transformer.book.drawing.palette import PAPER
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"drawing needs {error.name}, which is not installed; pip install 'annotated-transformer[book]'"
+            f"drawing needs {error.name}, which is not installed; run pip install '.[book]' in the folder "
+            f"of this book"
         ) from error
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
     if ending not in Figure().canvas.get_supported_filetypes():

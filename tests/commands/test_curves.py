@@ -119,5 +119,5 @@ def test_message_without_matplotlib(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: drawing needs matplotlib, which is not installed; pip install 'annotated")
-    assert "[book]" in said
+    way_out = "run pip install '.[book]' in the folder of this book"
+    assert said == f"error: drawing needs matplotlib, which is not installed; {way_out}\n"

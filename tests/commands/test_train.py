@@ -64,7 +64,7 @@ def begin(data: Path, *options: str) -> None:
 
 def test_law_the_defaults(data: Path, seen: Seen):
     begin(data, "--device", "cpu")
-    settings = {"batch_tokens": 2048, "warmup_steps": 200, "max_lr": 3e-3, "label_smoothing": 0.1}
+    settings = {"batch_tokens": 2048, "warmup_steps": 1000, "max_lr": 3e-3, "label_smoothing": 0.1}
     assert seen.config == TrainingConfig(**settings, steps=1, minutes=None, fast=True, bf16=False)
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
     assert next(seen.model.parameters()).device == torch.device("cpu")

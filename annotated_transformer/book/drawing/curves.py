@@ -154,7 +154,11 @@ def _is_json(line: bytes) -> bool:
 def _report(metrics: Any) -> EpochMetrics:
     if not isinstance(metrics, dict):
         raise TypeError(f"it is {metrics!r}, not names with numbers")
+    if not isinstance(collapsed := metrics.get("encoder_collapsed"), (bool, type(None))):
+        raise TypeError(f"encoder_collapsed is {collapsed!r}, not true, false or null")
     for name, value in metrics.items():
+        if name == "encoder_collapsed":
+            continue
         if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
             raise TypeError(f"{name} is {value!r}, not a number")
     report = EpochMetrics(**metrics)
