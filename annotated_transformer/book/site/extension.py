@@ -6,7 +6,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from annotated_transformer.book.site import cover_page, explorer_page
-from annotated_transformer.book.site.rendering import docstrings, formulas, numbers, pages, questions, themes
+from annotated_transformer.book.site.rendering import checks, docstrings, formulas, numbers, pages, questions, themes
 from annotated_transformer.book.site.rendering.vendored import check_vendored
 
 HERE = Path(__file__).parent
@@ -22,7 +22,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it with Sphinx."""
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
-    for part in (docstrings, formulas, numbers, pages, questions, themes, cover_page, explorer_page):
+    for part in (checks, docstrings, formulas, numbers, pages, questions, themes, cover_page, explorer_page):
         part.setup(app)
     for name in ("formulas/formulas.css", "book.css", "figures.css"):
         app.add_css_file(name)
