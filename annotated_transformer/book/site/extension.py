@@ -6,7 +6,18 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from annotated_transformer.book.site import cover_page, explorer_page
-from annotated_transformer.book.site.rendering import checks, docstrings, formulas, numbers, pages, questions, themes
+from annotated_transformer.book.site.rendering import (
+    checks,
+    citation,
+    docstrings,
+    formulas,
+    numbers,
+    pages,
+    questions,
+    reading,
+    search,
+    themes,
+)
 from annotated_transformer.book.site.rendering.vendored import check_vendored
 
 HERE = Path(__file__).parent
@@ -22,7 +33,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it with Sphinx."""
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
-    for part in (checks, docstrings, formulas, numbers, pages, questions, themes, cover_page, explorer_page):
+    parts = (checks, citation, docstrings, formulas, numbers, pages, questions, reading, search, themes)
+    for part in (*parts, cover_page, explorer_page):
         part.setup(app)
     for name in ("formulas/formulas.css", "book.css", "figures.css"):
         app.add_css_file(name)
