@@ -56,11 +56,40 @@ def watch(context: BrowserContext, address: str, faults: list[str]) -> Page:
 def formula_faults(page: Page) -> list[str]:
     """Report formulas that were not typeset when the book was built, or were typeset as an error."""
     unset = page.evaluate(
-        "[...document.querySelectorAll('.math')].filter(m => m.querySelectorAll('mjx-container').length != 1)"
+        "[...document.querySelectorAll('.math')].filter(m => [...m.querySelectorAll('mjx-container')]"
+        ".filter(set => getComputedStyle(set.parentElement).display !== 'none').length != 1)"
         ".map(m => 'formula not set: ' + m.textContent)"
     )
     broken = "[...document.querySelectorAll('mjx-merror')].map(m => 'formula in error: ' + m.textContent)"
     return unset + page.evaluate(broken)
+
+
+def tex_faults(page: Page) -> list[str]:
+    """Report dollars and TeX commands in a page's text, which readers see where Markdown found no formula."""
+    text = page.evaluate(
+        """() => {
+          const text = document.querySelector("article").cloneNode(true);
+          text.querySelectorAll("pre, code, script, style, svg, mjx-container").forEach((part) => part.remove());
+          return text.textContent;
+        }"""
+    )
+    return [f"raw TeX: {found}" for found in re.findall(r"\$.{0,30}|\\[a-zA-Z]{2,}.{0,30}", text)]
+
+
+def cut_faults(page: Page) -> list[str]:
+    """Report equations that are cut off, and columns of a table that are one word wide."""
+    return page.evaluate(
+        """() => {
+          const shown = (part) => part.checkVisibility();
+          const cut = [...document.querySelectorAll("div.math mjx-container")].filter(shown)
+            .filter((set) => set.scrollWidth > set.clientWidth + 1)
+            .map((set) => "equation is cut off: " + set.closest("div.math").id);
+          const narrow = [...document.querySelectorAll("article .pst-scrollable-table-container td")].filter(shown)
+            .filter((cell) => cell.textContent.trim().split(/\\s+/).length >= 6 && cell.clientWidth < 120)
+            .map((cell) => "column of single words: " + cell.textContent.trim().slice(0, 40));
+          return [...cut, ...narrow];
+        }"""
+    )
 
 
 def overflow_faults(page: Page) -> list[str]:
@@ -72,8 +101,13 @@ def overflow_faults(page: Page) -> list[str]:
 
 
 def code_faults(page: Page) -> list[str]:
-    """Report code whose lines have at most 88 columns but overflow their box."""
-    return page.evaluate(
+    """Report code whose lines have at most 88 columns but overflow their box, and code that is too small."""
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("article .highlight pre")]
+          .filter(pre => pre.clientWidth && parseFloat(getComputedStyle(pre).fontSize) < 13.5)
+          .map(pre => "code is smaller than 13.5 px: " + pre.textContent.slice(0, 60))"""
+    )
+    return small + page.evaluate(
         """() => [...document.querySelectorAll("article .highlight pre")]
           .filter(pre => pre.clientWidth && pre.scrollWidth > pre.clientWidth + 1)
           .filter(pre => Math.max(...pre.textContent.split("\\n").map(line => [...line].length)) <= 88)
@@ -89,7 +123,21 @@ def picture_faults(page: Page) -> list[str]:
     )
     faults = [f"{tag} described in too few words: {alt!r}" for tag, alt in drawn if len(alt.split()) < 8]
     stayed = page.evaluate("document.querySelectorAll('img.at-svg').length")
-    return faults + [f"{stayed} drawings stayed images, so they do not follow the theme"] * bool(stayed)
+    faults += [f"{stayed} drawings stayed images, so they do not follow the theme"] * bool(stayed)
+    return faults + page.evaluate(OVERPRINTED)
+
+
+# Lines of one label touch, so of each text only the middle half of its height counts.
+OVERPRINTED = """() => [...document.querySelectorAll("article svg[role=img]")].flatMap((svg) => {
+  const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => {
+    const { left, right, top, height } = text.getBoundingClientRect();
+    return { text: text.textContent.trim(), left, right, top: top + height / 4, bottom: top + (3 * height) / 4 };
+  });
+  return texts.flatMap((one, place) => texts.slice(place + 1)
+    .filter((two) => Math.min(one.right, two.right) - Math.max(one.left, two.left) > 2)
+    .filter((two) => Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top) > 0)
+    .map((two) => `labels overprint each other: ${one.text} | ${two.text}`));
+})"""
 
 
 def slider_faults(page: Page) -> list[str]:
@@ -162,9 +210,10 @@ def inspect(
             page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=patience)
         page.evaluate("document.querySelectorAll('details.at-asked').forEach((asked) => (asked.open = true))")
         page.evaluate(IDLE)
-        faults += overflow_faults(page) + slider_faults(page)
+        faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
         resize(page, **WIDE)
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
+        faults += cut_faults(page)
         page.evaluate(THIN)
         faults += axe_faults(page, "light", known) + axe_faults(page, "dark", known)
     return faults
@@ -335,6 +384,15 @@ FAULTY = {
     "px wide on a screen of 348 px": "<div style='width: 2000px'>x</div>",
     "px wide on a screen of 1280 px": "",
     "code is cut off: x x": "<div class='highlight' style='width: 9em'><pre>" + "x " * 44 + "</pre></div>",
+    "code is smaller than 13.5 px: small": "<div class='highlight'><pre style='font-size: 13px'>small</pre></div>",
+    "raw TeX: $x^2$": "<p>It is $x^2$.</p>",
+    r"raw TeX: \frac": r"<p>It is \frac12.</p>",
+    "equation is cut off: eq": "<div class='math' id='eq'><mjx-container style='display: block; width: 3em;"
+    " overflow: auto'><i style='display: block; width: 9em'></i></mjx-container></div>",
+    "column of single words: one two": "<div class='pst-scrollable-table-container'><table><tr><td style='width: 5em;"
+    " max-width: 5em'>one two three four five six</table></div>",
+    "labels overprint each other: one | two": "<svg role='img' aria-label='1 2 3 4 5 6 7 8'><text y='20'>one</text>"
+    "<text y='22'>two</text></svg>",
     "img described in too few words: 'too short'": "<img alt='too short' src='data:,'>",
     "drawings stayed images": "<img class='at-svg' alt='1 2 3 4 5 6 7 8' src='data:,'>",
     "slider 1 was never built": "<figure class='at-slider'></figure>",
