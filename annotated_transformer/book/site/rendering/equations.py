@@ -7,7 +7,10 @@ ends in an equals sign, and rows that name the spaces of the symbols. A phone br
 import re
 from collections.abc import Callable, Iterator
 
-WIDE, PHONE = 31, 20  # em of the formula: what fits beside its number on a wide page, and what fits on a phone
+WIDE, PHONE = (
+    31,
+    20,
+)  # em of the formula: what fits beside its number on a wide page, and what fits on a phone
 PIECE = re.compile(r"(\\begin\{\w+\}|\\end\{\w+\}|\\\\(?:\[[^\]]*\])?)")
 GATHERED = re.compile(r"\s*\\begin\{gathered\}(.*)\\end\{gathered\}\s*", re.DOTALL)
 ALIGNED = re.compile(r"\\begin\{aligned\}((?:(?!\\begin).)*?)\\end\{aligned\}", re.DOTALL)

@@ -27,9 +27,13 @@ def write_pairs(app: Sphinx, exception: Exception | None) -> None:
         return
     pages = {}
     for page in sorted(app.env.all_docs):
-        blocks = app.env.get_doctree(page).findall(lambda node: isinstance(node, nodes.paragraph | nodes.title))
+        blocks = app.env.get_doctree(page).findall(
+            lambda node: isinstance(node, nodes.paragraph | nodes.title)
+        )
         pages[page] = repeated_pairs(block.astext() for block in blocks)
-    Path(app.outdir, "_static", "pairs.js").write_text(f"const PAIRS = {json.dumps(pages)};\n", encoding="utf-8")
+    Path(app.outdir, "_static", "pairs.js").write_text(
+        f"const PAIRS = {json.dumps(pages)};\n", encoding="utf-8"
+    )
 
 
 def setup(app: Sphinx) -> None:
