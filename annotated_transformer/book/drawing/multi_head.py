@@ -237,7 +237,7 @@ def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> F
         ax.plot(range(1, len(logs) + 1), logs, color=color, linestyle=style, marker="")
         ax.text(-6, logs[0], f"$10^{{{round(math.log10(start))}}}$", ha="right", va="center", color=color)
     ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
-    ax.set_xlim(-50, max(len(values) for values in gaps.values()))
+    ax.set_xlim(-90, max(len(values) for values in gaps.values()))
     ax.set_xticks([0, mark, 300, 400])
     ax.set_yticks([-15, -10, -5, 0], ["1e−15", "1e−10", "1e−5", "1"])
     return fig
