@@ -138,7 +138,7 @@ def options(*commands: str) -> set[str]:
 
 
 def test_law_the_guide_runs_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Its cells that show results of the benchmarks do without them; no other cell reads the book's source."""
+    """Cells that show results of the benchmarks do without them; no other cell reads files of the book."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     cells = [cell.source for cell in jupytext.reads(GUIDE, fmt="md:myst").cells if cell.cell_type == "code"]
