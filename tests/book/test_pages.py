@@ -371,10 +371,10 @@ FAULTY = {
     "code is cut off: x x": "<div class='highlight' style='width: 9em'><pre>" + "x " * 44 + "</pre></div>",
     "code is smaller than 13.5 px: small": "<div class='highlight'><pre style='font-size: 13px'>small</pre>"
     "</div>",
+    r"raw TeX: \frac": r"<p>It is \frac12 and more than thirty letters.</p>",
     "raw TeX: $x^2$": "<p>It is $x^2$.</p>",
-    r"raw TeX: \frac": r"<p>It is \frac12.</p>",
     "equation is cut off: eq": "<div class='math' id='eq'><mjx-container style='display: block; width: 3em;"
-    " overflow: auto'><i style='display: block; width: 9em'></i></mjx-container></div>",
+    " overflow: auto'><i style='display: block; width: 9em'>x</i></mjx-container></div>",
     "column of single words: one two": "<div class='pst-scrollable-table-container'><table><tr>"
     "<td style='width: 5em; max-width: 5em'>one two three four five six</table></div>",
     "labels overprint each other: one | two": "<svg role='img' aria-label='1 2 3 4 5 6 7 8'>"

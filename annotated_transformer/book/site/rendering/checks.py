@@ -51,7 +51,7 @@ def claims_only(block: nodes.Node) -> bool:
     """Return whether a block is a cell with folded code that shows claims and nothing else."""
     if not isinstance(block, nodes.container) or "tag_hide-input" not in block["classes"]:
         return False
-    outputs = [part for part in block.children if "cell_output" in part.get("classes", ())]  # type: ignore[attr-defined]
+    outputs = [part for part in block.children if "cell_output" in part.get("classes", ())]
     shown = sum(len(part.children) for part in outputs)
     return 0 < shown == number_of_claims(block)
 

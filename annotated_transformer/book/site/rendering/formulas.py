@@ -49,7 +49,7 @@ def set_formula(tex: str, display: bool) -> str:
 @functools.cache
 def formula_width(tex: str) -> float:
     """Return the width of a displayed formula in em; that of one that MathJax does not understand is 0."""
-    return float(engine().eval(f"formulaWidth({json.dumps(display_tex(tex))})"))
+    return float(str(engine().eval(f"formulaWidth({json.dumps(display_tex(tex))})")))
 
 
 def style_sheet(formulas: set[tuple[str, bool]]) -> str:

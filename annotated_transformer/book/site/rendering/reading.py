@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from docutils import nodes
-from myst_nb.sphinx_ import HideCodeCellNode
+from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
 from sphinx.application import Sphinx
 
 from annotated_transformer.book.site.rendering.checks import checks
@@ -25,7 +25,7 @@ def words_shown(node: nodes.Node) -> int:
         return sum(len(re.sub("<[^>]*>", " ", text).split()) for text in CAPTION.findall(node.astext()))
     if isinstance(node, question):
         return words_shown(node[0])
-    if isinstance(node, checks | HideCodeCellNode) or "dropdown" in node.get("classes", ()):  # type: ignore[attr-defined]
+    if isinstance(node, checks | HideCodeCellNode) or "dropdown" in node.get("classes", ()):
         return 0
     return sum(map(words_shown, node.children))
 
