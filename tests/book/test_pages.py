@@ -129,12 +129,12 @@ def picture_faults(page: Page) -> list[str]:
     return faults + page.evaluate(OVERPRINTED)
 
 
-# Lines of one label touch, so of each text only the middle half of its height counts.
+# Lines of one label touch, so of each text only the middle two thirds of its height count.
 OVERPRINTED = """() => [...document.querySelectorAll("article svg[role=img]")].flatMap((svg) => {
   const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => {
     const { left, right, top, height } = text.getBoundingClientRect();
     const name = text.textContent.trim();
-    return { name, left, right, top: top + height / 4, bottom: top + (3 * height) / 4 };
+    return { name, left, right, top: top + height / 6, bottom: top + (5 * height) / 6 };
   });
   return texts.flatMap((one, place) => texts.slice(place + 1)
     .filter((two) => Math.min(one.right, two.right) - Math.max(one.left, two.left) > 2)
