@@ -68,8 +68,9 @@ def tex_faults(page: Page) -> list[str]:
     """Report dollars and TeX commands in a page's text, which readers see where Markdown found no formula."""
     text = page.evaluate(
         """() => {
-          const text = document.querySelector("article").cloneNode(true);
-          text.querySelectorAll("pre, code, script, style, svg, mjx-container").forEach((part) => part.remove());
+          const text = document.querySelector("main").cloneNode(true);
+          const left = "pre, code, script, style, svg, mjx-container";
+          text.querySelectorAll(left).forEach((part) => part.remove());
           return text.textContent;
         }"""
     )
@@ -84,7 +85,8 @@ def cut_faults(page: Page) -> list[str]:
           const cut = [...document.querySelectorAll("div.math mjx-container")].filter(shown)
             .filter((set) => set.scrollWidth > set.clientWidth + 1)
             .map((set) => "equation is cut off: " + set.closest("div.math").id);
-          const narrow = [...document.querySelectorAll("article .pst-scrollable-table-container td")].filter(shown)
+          const cells = document.querySelectorAll(".pst-scrollable-table-container td");
+          const narrow = [...cells].filter(shown)
             .filter((cell) => cell.textContent.trim().split(/\\s+/).length >= 6 && cell.clientWidth < 120)
             .map((cell) => "column of single words: " + cell.textContent.trim().slice(0, 40));
           return [...cut, ...narrow];
@@ -127,16 +129,17 @@ def picture_faults(page: Page) -> list[str]:
     return faults + page.evaluate(OVERPRINTED)
 
 
-# Lines of one label touch, so of each text only the middle half of its height counts.
+# Lines of one label touch, so of each text only the middle two thirds of its height count.
 OVERPRINTED = """() => [...document.querySelectorAll("article svg[role=img]")].flatMap((svg) => {
   const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => {
     const { left, right, top, height } = text.getBoundingClientRect();
-    return { text: text.textContent.trim(), left, right, top: top + height / 4, bottom: top + (3 * height) / 4 };
+    const name = text.textContent.trim();
+    return { name, left, right, top: top + height / 6, bottom: top + (5 * height) / 6 };
   });
   return texts.flatMap((one, place) => texts.slice(place + 1)
     .filter((two) => Math.min(one.right, two.right) - Math.max(one.left, two.left) > 2)
     .filter((two) => Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top) > 0)
-    .map((two) => `labels overprint each other: ${one.text} | ${two.text}`));
+    .map((two) => `labels overprint each other: ${one.name} | ${two.name}`));
 })"""
 
 
@@ -384,15 +387,16 @@ FAULTY = {
     "px wide on a screen of 348 px": "<div style='width: 2000px'>x</div>",
     "px wide on a screen of 1280 px": "",
     "code is cut off: x x": "<div class='highlight' style='width: 9em'><pre>" + "x " * 44 + "</pre></div>",
-    "code is smaller than 13.5 px: small": "<div class='highlight'><pre style='font-size: 13px'>small</pre></div>",
+    "code is smaller than 13.5 px: small": "<div class='highlight'><pre style='font-size: 13px'>small</pre>"
+    "</div>",
+    r"raw TeX: \frac": r"<p>It is \frac12 and more than thirty letters.</p>",
     "raw TeX: $x^2$": "<p>It is $x^2$.</p>",
-    r"raw TeX: \frac": r"<p>It is \frac12.</p>",
     "equation is cut off: eq": "<div class='math' id='eq'><mjx-container style='display: block; width: 3em;"
-    " overflow: auto'><i style='display: block; width: 9em'></i></mjx-container></div>",
-    "column of single words: one two": "<div class='pst-scrollable-table-container'><table><tr><td style='width: 5em;"
-    " max-width: 5em'>one two three four five six</table></div>",
-    "labels overprint each other: one | two": "<svg role='img' aria-label='1 2 3 4 5 6 7 8'><text y='20'>one</text>"
-    "<text y='22'>two</text></svg>",
+    " overflow: auto'><i style='display: block; width: 9em'>x</i></mjx-container></div>",
+    "column of single words: one two": "<div class='pst-scrollable-table-container'><table><tr>"
+    "<td style='width: 5em; max-width: 5em'>one two three four five six</table></div>",
+    "labels overprint each other: one | two": "<svg role='img' aria-label='1 2 3 4 5 6 7 8'>"
+    "<text y='20'>one</text><text y='22'>two</text></svg>",
     "img described in too few words: 'too short'": "<img alt='too short' src='data:,'>",
     "drawings stayed images": "<img class='at-svg' alt='1 2 3 4 5 6 7 8' src='data:,'>",
     "slider 1 was never built": "<figure class='at-slider'></figure>",

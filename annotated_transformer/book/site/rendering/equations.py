@@ -1,7 +1,7 @@
 """Displayed equations for wide screens and for phones, both made from the chapter's one formula.
 
-The chapters write equations for the narrowest reader. A wide page joins what was broken for that reader: a row that
-ends in an equals sign, and rows that name the spaces of the symbols. A phone breaks what is still too wide.
+The chapters write equations for the narrowest screen. A wide page joins what was broken for it: a row that
+ends in an equals sign, and rows that name the spaces of symbols. A phone breaks what is still too wide.
 """
 
 import re
@@ -62,5 +62,5 @@ def for_phone(tex: str, width: Callable[[str], float]) -> str:
     aligned = ALIGNED.fullmatch(tex.strip())
     if not aligned or width(tex) <= PHONE:
         return tex
-    broken = (re.sub(r"^(.*?)\s*&=", r"& \1 =\\\\ & \\quad ", row) + end for row, end in rows(aligned[1]))
+    broken = (re.sub(r"^(.*?)\s*&=\s*", r"& \1 =\\\\ & \\quad ", row) + end for row, end in rows(aligned[1]))
     return rf"\begin{{aligned}}{''.join(broken)}\end{{aligned}}"

@@ -1,15 +1,16 @@
-"""What Sphinx's search index lacks: which words follow each other, so that a phrase finds the page about it."""
+"""Neighboring words, which Sphinx's search index lacks: a phrase then finds the page about it."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-LEAST = 3  # a pair of words that a page repeats belongs to its subject
+LEAST = 2  # a pair of words that a page repeats belongs to its subject
 
 
 def repeated_pairs(texts: Iterable[str]) -> dict[str, int]:
@@ -17,7 +18,7 @@ def repeated_pairs(texts: Iterable[str]) -> dict[str, int]:
     found: Counter[str] = Counter()
     for text in texts:
         words = re.findall(r"[a-z]+", text.lower())
-        found.update(f"{one} {two}" for one, two in zip(words, words[1:], strict=False))
+        found.update(f"{one} {two}" for one, two in pairwise(words))
     return {pair: count for pair, count in sorted(found.items()) if count >= LEAST}
 
 

@@ -7,8 +7,8 @@
 
   Scorer.score = ([page, , , , score]) => {
     const place = page.includes("/api/") ? -40 : /\/\d\d_/.test(page) ? 20 : 0;
-    const together = pairs.map((pair) => PAIRS[page]?.[pair] ?? 0);
-    return score + place + Math.min(60, 6 * together.reduce((sum, count) => sum + count, 0));
+    const together = pairs.reduce((sum, pair) => sum + (PAIRS[page]?.[pair] ?? 0), 0);
+    return score + place + (together && Math.min(80, 40 + 4 * together));
   };
 
   // A page is quoted where it has the whole phrase, or else any of its words, and not in its code.
