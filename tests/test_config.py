@@ -8,6 +8,7 @@ import torch
 from annotated_transformer.config import BASE, BIG, TransformerConfig
 from annotated_transformer.model.parameter_count import parameter_counts
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.training.config import TrainingConfig
 
 # Table 3 of the paper: the changes in a row, the millions of parameters it prints, and the millions that the
 # formulas of section 3 give at V = 37,000. Heads and dropout change no count.
@@ -25,6 +26,13 @@ TABLE_3 = {
     "C, d_ff 4096": ({"d_ff": 4096}, 90, 88.24),
     "big": ({"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3}, 213, 214.17),
 }
+
+
+@pytest.mark.parametrize("config", [BASE, TrainingConfig()], ids=["model", "training"])
+def test_law_no_field_of_a_config_can_be_assigned(config: TransformerConfig | TrainingConfig):
+    for field in dataclasses.fields(config):
+        with pytest.raises(dataclasses.FrozenInstanceError, match=field.name):
+            setattr(config, field.name, getattr(config, field.name))
 
 
 @pytest.mark.parametrize(("changes", "printed", "millions"), TABLE_3.values(), ids=TABLE_3.keys())

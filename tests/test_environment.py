@@ -104,6 +104,15 @@ def test_message_a_requirement_without_an_oldest_version(line: str):
         OLDEST({"dependencies": [line], "optional-dependencies": {"book": [], "test": []}})
 
 
+def test_law_a_pull_request_is_tested_by_make_ci_and_no_failure_is_ignored():
+    workflows = (ROOT / ".github" / "workflows").glob("*")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in workflows}
+    assert [name for name, text in texts.items() if "continue-on-error" in text] == []
+    test = yaml.load(texts["test.yml"], yaml.BaseLoader)  # which reads the key `on` as text, not as true
+    assert test["on"]["push"] == test["on"]["pull_request"] == ""  # any branch and any file
+    assert "make ci" in [step.get("run") for step in test["jobs"]["test"]["steps"]]
+
+
 def test_law_the_workflows_call_only_targets_of_the_makefile():
     workflows = [path.read_text(encoding="utf-8") for path in (ROOT / ".github" / "workflows").glob("*")]
     commands = [command for text in workflows for command in re.findall(r"\brun: (.+)", text)]

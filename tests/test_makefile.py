@@ -64,7 +64,20 @@ def test_law_ci_allows_no_skip(project: Path):
     assert done.returncode == 0
     assert any("-m pytest" in call for call in calls(done))
     assert all(call.startswith("REQUIRE_ALL=1 ") for call in calls(done))
+    assert {"unit", "chapters-run", "pages", "slow", "mutate"} <= set(stages(done, "ok"))
     assert run(project, "bash", ".ci/run", FAIL="mypy").returncode != 0
+
+
+def test_law_the_deliberate_bugs_rely_on_the_tests_only_if_these_passed(project: Path):
+    for failed in ("", "-m not message", "-m message", "build.py --check", "--nbval"):
+        mutate = [c for c in calls(run(project, "make", "ci", FAIL=failed)) if "mutation/run.py" in c]
+        assert [call.endswith(" --green") for call in mutate] == [not failed], failed
+
+
+def test_law_making_the_book_runs_no_test_and_no_chapter(project: Path):
+    done = run(project, "make", "book")
+    assert any(" build . " in call for call in calls(done))
+    assert not any("pytest" in call or "build.py" in call for call in calls(done))
 
 
 @pytest.mark.parametrize("command", [["unit"], ["oldest", "PYTHON=.venv/bin/python"]], ids=["unit", "oldest"])
