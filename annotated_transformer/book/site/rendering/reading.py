@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from docutils import nodes
-from myst_nb.sphinx_ import HideCodeCellNode  # type: ignore[import-untyped]
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 
 from annotated_transformer.book.site.rendering.checks import checks
