@@ -59,7 +59,7 @@ class TransformerConfig:
         for name in "vocab_size max_length num_layers d_model d_ff num_heads d_k d_v".split():
             size = getattr(self, name)
             optional = name in ("d_k", "d_v") and size is None
-            if not optional and (not isinstance(size, int) or size < 1):
+            if not optional and (type(size) is not int or size < 1):  # a bool is no number
                 raise ValueError(f"{name}={size!r}; choose a positive whole number")
             if not optional and size >= LARGEST_SIZE:
                 raise ValueError(f"{name}={size} is too large; choose a number below {LARGEST_SIZE}")
@@ -89,7 +89,7 @@ class TransformerConfig:
             raise ValueError(f"attention_bias={self.attention_bias!r}; choose True or False")
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}
         if len(set(special.values())) < len(special) or not all(
-            isinstance(id_, int) and 0 <= id_ < self.vocab_size for id_ in special.values()
+            type(id_) is int and 0 <= id_ < self.vocab_size for id_ in special.values()
         ):
             raise ValueError(
                 f"{special} are not three different ids below vocab_size={self.vocab_size}; choose other ids"

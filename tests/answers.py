@@ -9,12 +9,13 @@ A module `tests/book/exercises/test_….py` lists them at its top level: a check
     }
     WORDS = {"pointers: too quiet": "mean squared error is"}  # what a verdict must contain
 
+Each entry of a prediction, a dictionary or a list, is changed in turn, and must be rejected.
 An answer that is empty, or that crashes for an unrelated reason, is not a plausible mistake and is reported.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -38,6 +39,20 @@ def empty(answer: object) -> object:
     return None if isinstance(answer, list) else unanswered
 
 
+def slips(answer: Any) -> Iterator[Any]:
+    """Return copies of a prediction, each with one entry changed."""
+    if isinstance(answer, dict):
+        for key, entry in answer.items():
+            yield from ({**answer, key: other} for other in slips(entry))
+    elif isinstance(answer, list | tuple):
+        for i, entry in enumerate(answer):
+            yield from (type(answer)([*answer[:i], other, *answer[i + 1 :]]) for other in slips(entry))
+    elif isinstance(answer, str):
+        yield f"not {answer}"
+    else:
+        yield not answer if isinstance(answer, bool) else 5 * answer + 7
+
+
 def faults(
     right: Iterable[tuple[Any, ...]],
     wrong: Mapping[str, tuple[Any, ...]],
@@ -51,6 +66,9 @@ def faults(
             found.append(f"{check.__name__}: the right answer: {verdict}")
         if blank.passed or not UNANSWERED.search(blank.message):
             found.append(f"{check.__name__}: an empty answer: {blank}")
+        if isinstance(answers[0], dict | list):
+            taken = [other for other in slips(answers[0]) if check(other)]
+            found += [f"{check.__name__}: takes {other}" for other in taken]
     for mistake, (check, *answers) in wrong.items():
         verdict, said = check(*answers), words.get(mistake, "")
         reason = len(verdict.message.split()) > 3 and not NOT_PLAUSIBLE.search(verdict.message)

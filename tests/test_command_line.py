@@ -20,8 +20,9 @@ import torch
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
-from annotated_transformer.checkpointing.training_state import read_progress
+from annotated_transformer.checkpointing.training_state import read_identity, read_progress
 from annotated_transformer.commands import train
+from annotated_transformer.commands.config_file import DEFAULT_TRAINING
 from annotated_transformer.training import trainer
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
@@ -62,8 +63,9 @@ def same_model(one: Path, other: Path) -> bool:
 
 
 def test_law_training_logs_its_metrics(trained: tuple[Path, str]):
-    head, terms, *lines, last = trained[1].splitlines()
+    head, few, terms, *lines, last = trained[1].splitlines()
     assert head.startswith("files: train 198, test 18, val 3 pairs; left out: ")
+    assert few.startswith("There are only 198 pairs to train on. ")
     assert terms == "Terms: your own."
     assert last == f"{trained[0]} has the model of step 60"
     found = [
@@ -140,7 +142,9 @@ def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_
 
         monkeypatch.setattr(trainer, "update", stop)
         assert command_line.main(command) == status
-        *_, saved, resume, word = capsys.readouterr().err.splitlines()
+        said = capsys.readouterr().err.splitlines()
+        assert ("resuming at step 7" in said) == (last == 31)
+        *_, saved, resume, word = said
         assert saved == f"step {last} is saved in {out}; to resume, run"
         assert read_progress(out).step == last
         assert word == {130: "interrupted", 143: "terminated"}[status]
@@ -149,6 +153,25 @@ def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_
     monkeypatch.setattr(trainer, "update", update)
     assert command_line.main(command) == 0
     assert same_model(out, trained[0])
+
+
+def test_law_a_run_that_began_with_an_older_default_of_the_warm_up_resumes(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    option = TRAIN.index("--warmup-steps")
+    arguments = [*TRAIN[:option], *TRAIN[option + 2 :], *SMALL, "--data", str(data)]
+
+    def warmup(name: str, *more: str) -> object:
+        assert command_line.main([*arguments, "--out", str(tmp_path / name), *more]) == 0
+        return read_identity(tmp_path / name)["warmup_steps"]
+
+    with monkeypatch.context() as older:
+        older.setitem(DEFAULT_TRAINING, "warmup_steps", 211)
+        assert warmup("old", "--steps", "2") == 211
+    assert warmup("old", "--steps", "3") == 211
+    assert read_progress(tmp_path / "old").step == 3
+    assert warmup("new", "--steps", "2") == DEFAULT_TRAINING["warmup_steps"] != 211
+    assert warmup("given", "--steps", "2", "--warmup-steps", "7") == 7
 
 
 def test_law_a_signal_from_outside_saves_a_checkpoint(data: Path, tmp_path: Path):

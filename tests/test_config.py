@@ -65,7 +65,7 @@ SIZES = ("vocab_size", "max_length", "num_layers", "d_model", "d_ff", "num_heads
 
 @pytest.mark.message
 @pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("size", [0, -3, 1.5, 64.0, "64"])
+@pytest.mark.parametrize("size", [0, -3, 1.5, 64.0, "64", True])
 def test_message_a_size_is_a_whole_number(name, size):
     with pytest.raises(ValueError, match=rf"^{name}={size!r}; choose a positive whole number$"):
         TransformerConfig(**{name: size})
@@ -117,7 +117,15 @@ def test_message_an_odd_width_has_no_sinusoids():
 @pytest.mark.message
 @pytest.mark.parametrize(
     "changed",
-    [{"pad_id": 1}, {"bos_id": 2}, {"eos_id": 23}, {"pad_id": -1}, {"pad_id": 0.5}, {"eos_id": None}],
+    [
+        {"pad_id": 1},
+        {"bos_id": 2},
+        {"eos_id": 23},
+        {"pad_id": -1},
+        {"pad_id": 0.5},
+        {"eos_id": None},
+        {"pad_id": False},
+    ],
 )
 def test_message_special_ids_are_three_entries_of_the_vocabulary(changed):
     ids = {"pad_id": 0, "bos_id": 1, "eos_id": 2} | changed

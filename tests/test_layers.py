@@ -30,10 +30,11 @@ TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
     "config": (),
+    "model.checks": ("config",),
+    **dict.fromkeys(("model.plain", "model.masks", "model.copy_task"), ()),
     **dict.fromkeys(
-        ("model.checks", "model.plain", "model.masks", "model.feed_forward", "model.copy_task"), ()
+        ("model.attention", "model.normalization", "model.feed_forward", "model.pooling"), ("model.checks",)
     ),
-    **dict.fromkeys(("model.attention", "model.normalization", "model.pooling"), ("model.checks",)),
     **dict.fromkeys(("model.lookup", "model.self_attention"), ("model.attention", "model.checks")),
     "model.multi_head_attention": ("model.attention", "model.checks", "model.masks"),
     "model.initialization": ("model.multi_head_attention",),

@@ -8,6 +8,7 @@ this package.
 import dataclasses
 import hashlib
 import json
+import os
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -54,12 +55,14 @@ def save(
     `load` refuses.
 
     Raises:
-        TypeError: If the model is not a `Transformer`, for example because `torch.compile` wrapped it.
+        TypeError: If the model is not a `Transformer`, for example because `torch.compile` wrapped it, or
+            `folder` is not a path.
         ValueError: If a part of the model was changed in a way that the config does not describe, if model
             and tokenizer do not belong together, or if `stored` is not a floating-point type or cannot hold
             a weight.
         OSError: If the files cannot be written.
     """
+    folder = _path(folder)
     refuse_custom_model(model)
     check_tokenizer(model.config, tokenizer)
     if stored is not None and str(stored) not in DTYPES:
@@ -76,17 +79,26 @@ def save(
     metadata |= {} if run is None else {"run": run}
     metadata[WEIGHTS] = digest_tensors(tensors)
     metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-    write_together(Path(folder), contents | {WEIGHTS: to_safetensors(tensors, metadata)})
+    write_together(folder, contents | {WEIGHTS: to_safetensors(tensors, metadata)})
 
 
 def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     """Return the model, in evaluation mode on the CPU, and the tokenizer that `save` wrote.
 
+    A file that was edited is refused. No weight depends on the settings `attention`, `dropout` and, with
+    sinusoidal positions, `max_length`. To change one of these, save the weights with a new config::
+
+        model, tokenizer = load(folder)
+        changed = Transformer(dataclasses.replace(model.config, attention="fused"))
+        changed.load_state_dict(model.state_dict(), assign=True)
+        save(new_folder, changed, tokenizer)
+
     Raises:
+        TypeError: If `folder` is not a path.
         FileNotFoundError: If the folder or one of its files is missing.
         ValueError: If a file is damaged, or does not belong to the others.
     """
-    folder = Path(folder)
+    folder = _path(folder)
     _refuse_missing(folder)
     tensors, metadata = _read_weights(folder / WEIGHTS)
     fields = _read_fields(folder / CONFIG)
@@ -94,7 +106,8 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
         if hashlib.sha256((folder / name).read_bytes()).hexdigest() != metadata.get(name):
             raise ValueError(
                 f"{folder / name} is not the one that {WEIGHTS} was saved with: it was changed, or a save "
-                f"was cut short; take all of {', '.join(FILES)} from one save"
+                f"was cut short; take all of {', '.join(FILES)} from one save (to change "
+                f"attention, dropout or max_length of a model, see help(checkpoint.load))"
             )
     config = TransformerConfig(**fields)
     tokenizer = Tokenizer.from_json((folder / TOKENIZER).read_text(encoding="utf-8"))
@@ -123,6 +136,14 @@ def pretrained_folder(name: str) -> Path:
             f"choose one of these, or give the folder of a model that you trained"
         )
     return PRETRAINED / name
+
+
+def _path(folder: object) -> Path:
+    if not isinstance(folder, str | os.PathLike):
+        raise TypeError(
+            f"folder={folder!r} is of type {type(folder).__name__}; give a path, such as 'my_model'"
+        )
+    return Path(folder)
 
 
 def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

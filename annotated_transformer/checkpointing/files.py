@@ -26,26 +26,30 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
     refuse_special_files(folder, *contents)
     drafts = {name: folder / f"{name}{DRAFT}" for name in contents}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, data in contents.items():
-            with drafts[name].open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-    except BaseException as error:
+        _write_drafts(folder, {drafts[name]: data for name, data in contents.items()})
+        for name, draft in drafts.items():
+            draft.replace(folder / name)
+    finally:  # after an error or Ctrl-C, some drafts are left
         for draft in drafts.values():
             with suppress(NotADirectoryError):  # the folder is a file
                 draft.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise OSError(
-                error.errno,
-                f"cannot save to {folder} ({error.strerror}); what was there is still there: "
-                f"make room, or save elsewhere",
-            ) from error
-        raise
-    for name, draft in drafts.items():
-        draft.replace(folder / name)
     _sync_names(folder)
+
+
+def _write_drafts(folder: Path, contents: dict[Path, bytes]) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for draft, data in contents.items():
+            with draft.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"cannot save to {folder} ({error.strerror}); what was there is still there: "
+            f"make room, or save elsewhere",
+        ) from error
 
 
 def _sync_names(folder: Path) -> None:

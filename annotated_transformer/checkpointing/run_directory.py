@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch.distributed as dist
@@ -54,6 +54,7 @@ class RunDirectory:
         identity: What distinguishes this training run from others, apart from its settings and pairs,
             such as a fingerprint of the corpus.
         seconds: Longest time between two saves; the state is also saved after each epoch.
+        log: Called with a message if the run resumes.
         writes: Whether this process writes files; in a process group only rank 0 does.
         progress: Progress of the last state that was saved or loaded.
     """
@@ -64,6 +65,7 @@ class RunDirectory:
         *,
         identity: Mapping[str, object] | None = None,
         seconds: float = 180.0,
+        log: Callable[[str], object] = lambda message: None,
     ) -> None:
         """Write nothing yet; the folder is created when the context is entered.
 
@@ -76,6 +78,7 @@ class RunDirectory:
                 f"give 0 (after each update) or more"
             )
         self.folder, self.identity, self.seconds = Path(folder), identity or {}, seconds
+        self.log = log
         self.progress, self.writes = Progress(), not dist.is_initialized() or dist.get_rank() == 0
         self._lines: list[str] = []
 
@@ -127,6 +130,8 @@ class RunDirectory:
             self._write(first)
         else:
             self.progress, self._saved = saved.progress, time.monotonic()
+            if self.writes and saved.progress.step:
+                self.log(f"resuming at step {saved.progress.step}")
         self._lines = self._read_metrics()
         return saved
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_transformer.checkpointing import checkpoint
@@ -21,7 +21,7 @@ DEFAULT_SHAPE = dataclasses.replace(TINY, vocab_size=4000, dropout=0.1)
 DEFAULT_TRAINING = {
     "steps": None,  # the user gives a limit
     "batch_tokens": 2048,
-    "warmup_steps": 200,
+    "warmup_steps": 1000,  # with 200, the encoder collapses: see `benchmarks/collapse.py`
     "max_lr": 3e-3,
 }
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
@@ -70,13 +70,18 @@ def model_config(options: argparse.Namespace, start: Path | None) -> Transformer
     return dataclasses.replace(loaded, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
 
 
-def training_config(options: argparse.Namespace, *, fast: bool) -> TrainingConfig:
+def training_config(
+    options: argparse.Namespace, *, fast: bool, started: Mapping[str, Any] = MappingProxyType({})
+) -> TrainingConfig:
     """Return the settings of the training run; `fast` is the default of the field of that name.
+
+    `started` identifies a training run to resume. Its warm-up is the default then, because ours has changed.
 
     Raises:
         ValueError: If the config file or a setting is invalid.
     """
-    return TrainingConfig(**(DEFAULT_TRAINING | {"fast": fast} | _given(options, "training")))
+    kept = {name: started[name] for name in ("warmup_steps",) if name in started}
+    return TrainingConfig(**(DEFAULT_TRAINING | {"fast": fast} | kept | _given(options, "training")))
 
 
 def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import argparse
 from html import escape
 
 from annotated_transformer.commands.options import path
-from annotated_transformer.commands.output import check_output_file, name_target, print_line
+from annotated_transformer.commands.output import check_output_file, log, name_target, print_line
 
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
@@ -22,6 +22,8 @@ def add_curves_options(command: argparse.ArgumentParser) -> None:
 def curves_command(options: argparse.Namespace) -> None:
     """Plot loss, learning rate, gradient norm and health of a training run, and describe the plot."""
     try:
+        from matplotlib.figure import Figure
+
         from annotated_transformer.book.drawing.curves import (
             describe_curves,
             draw_curves,
@@ -32,13 +34,18 @@ def curves_command(options: argparse.Namespace) -> None:
         from annotated_transformer.book.drawing.palette import PAPER
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"drawing needs {error.name}, which is not installed; pip install 'annotated-transformer[book]'"
+            f"drawing needs {error.name}, which is not installed; run pip install '.[book]' in the folder "
+            f"of this book"
         ) from error
-    reports = read_reports(options.folder)
+    ending = options.to.suffix.lower().removeprefix(".") or "svg"
+    if ending not in Figure().canvas.get_supported_filetypes():
+        raise ValueError(
+            f"--to {options.to} ends in .{ending}, which is no image format; choose .svg, .png or .pdf"
+        )
+    reports = read_reports(options.folder, warn=log)
     schedule = read_schedule(options.folder)
     figure = draw_curves(reports, schedule)
     words = describe_curves(reports, schedule)
-    ending = options.to.suffix.lower().removeprefix(".") or "svg"
     check_output_file("--to", options.to)
     with name_target(f"to {options.to}"):
         if ending == "svg":

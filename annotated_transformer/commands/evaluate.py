@@ -16,6 +16,7 @@ from annotated_transformer.commands.options import (
 )
 from annotated_transformer.commands.output import log, print_line
 from annotated_transformer.text.corpus import corpus_folder, has_only_train, load_corpus, read_pairs
+from annotated_transformer.text.lines import list_problems
 from annotated_transformer.text.sentence_pairs import SentencePair
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ def evaluate_command(options: argparse.Namespace) -> None:
     pairs, search = _read_split(options), search_options(options)
     translator = load_translator(options, default=f"{options.source}-{options.target}")
     texts, references = map(list, zip(*pairs, strict=True))
+    problems = translator.encode(texts).problems
+    if problems:
+        listed = [f"pair {index + 1} of {options.split} {problems[index]}" for index in sorted(problems)]
+        raise ValueError(list_problems(listed, "or remove these pairs"))
     together = TOGETHER * max(search["batch_size"], 1)
     hypotheses: list[str] = []
     with tqdm(total=len(texts), unit=" texts", disable=None) as bar:

@@ -10,14 +10,20 @@ from typing import Any, get_args, get_type_hints
 import torch
 
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
-from annotated_transformer.checkpointing.training_state import STATE, read_progress
+from annotated_transformer.checkpointing.training_state import STATE, read_identity, read_progress
 from annotated_transformer.commands.config_file import (
     add_config_option,
     model_config,
     start_folder,
     training_config,
 )
-from annotated_transformer.commands.options import DEVICES, add_corpus_options, path, take_device
+from annotated_transformer.commands.options import (
+    DEVICES,
+    add_corpus_options,
+    name_options,
+    path,
+    take_device,
+)
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
 from annotated_transformer.config import TINY, TransformerConfig
@@ -70,7 +76,7 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
         "maximum number of tokens on each side of a batch, padding included (default: 2048)",
         type=int,
     )
-    add("--warmup-steps", "updates during which the learning rate rises (default: 200)", type=int)
+    add("--warmup-steps", "updates during which the learning rate rises (default: 1000)", type=int)
     add("--max-lr", "highest learning rate, at the end of the warm-up (default: 0.003)", type=float)
     add(
         "--label-smoothing",
@@ -147,7 +153,7 @@ def _train(
                 device=device,
                 save_seconds=60 * options.save_minutes,
                 stop=stop,
-                log=log,
+                log=lambda message: log(name_options(str(message), options)),
             )
     except (TrainingStopped, KeyboardInterrupt, Terminated) as error:
         if group.rank == 0 and (options.out / STATE).exists():
@@ -166,7 +172,7 @@ def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
 def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
     return Recipe(
         shape=model_config(options, options.start),
-        training=training_config(options, fast=fast),
+        training=training_config(options, fast=fast, started=read_identity(options.out)),
         bpe_dropout=options.bpe_dropout,
         bidirectional=options.bidirectional,
         average=options.average,

@@ -155,11 +155,15 @@ def _decode_argument(text: str) -> str:
 
 
 def _split(options: argparse.Namespace, translator: Translator, texts: list[str]) -> _Sentences:
-    """Split texts into sentences, without blank ones; a text with a problem gets no sentences."""
+    """Split texts into sentences, without blank ones; a text with a problem gets no sentences.
+
+    A line break that does not end a sentence becomes a space.
+    """
     name = EN_DE if options.pretrained is None else options.pretrained
     language = options.source or ("en" if options.model is not None else name.partition("-")[0])
     whole = options.no_split or options.nbest is not None
-    of_texts = [[text] if whole else split_sentences(text, language) for text in texts]
+    split = ([text] if whole else split_sentences(text, language) for text in texts)
+    of_texts = [[" ".join(sentence.splitlines()) for sentence in sentences] for sentences in split]
     sources = translator.encode([sentence for sentences in of_texts for sentence in sentences])
     translatable, problems, first = [], {}, 0
     for index, sentences in enumerate(of_texts):

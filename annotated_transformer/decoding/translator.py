@@ -23,6 +23,9 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
 
+LINE_BREAK = re.compile(r"[\r\n]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line breaks
+
 Search = Callable[[Int[Tensor, "batch src_tokens"]], Int[Tensor, "batch tgt_tokens"]]
 
 
@@ -133,7 +136,8 @@ class Translator:
 
         Raises:
             TypeError: If `texts` is a single text, or contains something other than strings.
-            ValueError: If a text is empty, too long or not valid Unicode, or a size is less than 1.
+            ValueError: If a text is empty, too long or not valid Unicode, or contains a line break or a
+                control character, or a size is less than 1.
         """
         return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
 
@@ -223,9 +227,8 @@ class Translator:
     def encode(self, texts: list[str]) -> Sources:
         """Return the ids of `texts`, and the reasons for which `translate` would refuse some of them."""
         max_length = self.model.config.max_length
-        problems = {
-            index: problem for index, text in enumerate(texts) if (problem := _encoding_problem(text))
-        }
+        checked = [_encoding_problem(text) or _character_problem(self.tokenizer, text) for text in texts]
+        problems = {index: problem for index, problem in enumerate(checked) if problem}
         ids = self.tokenizer.encode_source(["" if i in problems else text for i, text in enumerate(texts)])
         blank = frozenset(i for i, own in enumerate(ids) if own == [EOS_ID] and i not in problems)
         for index, own in enumerate(ids):
@@ -292,3 +295,23 @@ def _encoding_problem(text: str) -> str:
         place = len(text[: surrogate.start()].encode()) + 1
         return f"is not UTF-8 (byte {place} is {ord(surrogate[0]) - 0xDC00:#04x}); convert it to UTF-8"
     return f"is not valid Unicode: it has half of a surrogate pair ({text[:40]!r}); decode it as UTF-8"
+
+
+def _character_problem(tokenizer: Tokenizer, text: str) -> str:
+    """Return which character of a text the model would misread, or an empty string.
+
+    A model is trained on single sentences, and may drop what follows a line break. It never saw a control
+    character, unless its tokenizer replaces it by a space.
+    """
+    start = len(text) - len(text.lstrip())
+    if found := LINE_BREAK.search(text.rstrip(), start):
+        return (
+            f"has a line break, character {found.start() + 1} of {text[:40]!r}; give each sentence as a text "
+            f"of its own, or replace the line break by a space"
+        )
+    if CONTROL.search(text) and (found := CONTROL.search(tokenizer.normalize(text))):
+        return (
+            f"has the control character U+{ord(found[0]):04X}, character {text.index(found[0]) + 1} of "
+            f"{text[:40]!r}; remove it"
+        )
+    return ""

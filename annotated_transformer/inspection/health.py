@@ -13,6 +13,8 @@ from torch.utils.hooks import RemovableHandle
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.transformer import Transformer
 
+COLLAPSED = 0.95  # an encoder with a higher mean cosine has collapsed
+
 
 class Health:
     """Observes a model inside a `with` block, by hooks that change nothing.

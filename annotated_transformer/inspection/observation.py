@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.decoder import decoder_layers
 from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.masks import decoder_mask, padding_mask
@@ -76,8 +77,11 @@ def weights_module(attention: nn.Module) -> nn.Module:
         ValueError: If it does not compute weights.
     """
     if not hasattr(attention, "weights"):
-        raise ValueError(
-            f"{type(attention).__name__} computes no weights to observe; load the model's "
-            f"state into one with attention='scaled_dot_product', which computes the same"
+        way_out = (
+            "load the model's state into one with attention='scaled_dot_product', which computes the same"
+            if type(attention) is FusedAttention
+            else "pass its weights through a submodule nn.Identity() named weights, as "
+            "ScaledDotProductAttention does"
         )
+        raise ValueError(f"{type(attention).__name__} computes no weights to observe; {way_out}")
     return cast(nn.Module, attention.weights)

@@ -15,6 +15,7 @@ from annotated_transformer.model.checks import (
     unequal_widths,
     unfit_mask,
     unfit_mask_of_pairs,
+    unlike_values,
     unpaired_values,
 )
 
@@ -30,8 +31,9 @@ def attention_weights(
     `mask` is True where a query may attend: the opposite of `nn.MultiheadAttention`.
 
     Raises:
-        ValueError: If query and key differ in width, or the mask does not fit.
-        TypeError: If the mask is not boolean.
+        ValueError: If query and key differ in width or device, or the mask does not
+            fit.
+        TypeError: If query and key differ in type, or the mask is not boolean.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     return masked_softmax(scores, mask)
@@ -64,7 +66,7 @@ class ScaledDotProductAttention(nn.Module):
         super().__init__()
         self.weights = nn.Identity()
 
-    @refuses(unpaired_values)
+    @refuses(unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -83,7 +85,7 @@ class FusedAttention(nn.Module):
     The kernel need not materialize the weights, so there are none to observe.
     """
 
-    @refuses(unequal_widths, unpaired_values, unfit_mask_of_pairs)
+    @refuses(unequal_widths, unpaired_values, unlike_values, unfit_mask_of_pairs)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_k"],
@@ -110,7 +112,7 @@ class AdditiveAttention(nn.Module):
         self.to_score = nn.Linear(hidden, 1, bias=False)
         self.weights = nn.Identity()
 
-    @refuses(other_widths, unpaired_values)
+    @refuses(other_widths, unpaired_values, unlike_values)
     def forward(
         self,
         query: Float[Tensor, "*batch queries d_query"],

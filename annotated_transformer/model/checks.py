@@ -2,7 +2,8 @@
 
 `@refuses(unequal_widths)` above a function runs that check before the function. A check receives
 those of the function's arguments that it names. In a traced program (`torch.export`,
-`torch.compile`), tensors have shapes but no values, so checks of values are skipped.
+`torch.compile`) and on the device "meta", tensors have shapes but no values, so checks of values are
+skipped.
 """
 
 import functools
@@ -51,7 +52,11 @@ def refuses(
 
 
 def unequal_widths(query: Tensor, key: Tensor) -> None:
-    """Raise ValueError if query and key differ in width: they have no dot product."""
+    """Raise ValueError if query and key differ in width: they have no dot product.
+
+    It also raises the errors of `_refuse_unlike`.
+    """
+    _refuse_unlike("key", key, "the query", query)
     if query.size(-1) != key.size(-1):
         raise ValueError(
             f"query has d_k={query.size(-1)} features and key {key.size(-1)}, "
@@ -67,6 +72,11 @@ def unpaired_values(key: Tensor, value: Tensor) -> None:
         )
 
 
+def unlike_values(key: Tensor, value: Tensor) -> None:
+    """Raise the errors of `_refuse_unlike` for values, which are averaged in the keys' type."""
+    _refuse_unlike("value", value, "the key", key)
+
+
 def unfit_mask(scores: Tensor, mask: Tensor | None) -> None:
     """Raise an error if the meaning of a mask would have to be guessed.
 
@@ -74,16 +84,18 @@ def unfit_mask(scores: Tensor, mask: Tensor | None) -> None:
     ambiguous or do not fit those of the scores.
     """
     if mask is not None:
-        _refuse_mask(mask, tuple(scores.shape))
+        _refuse_mask(mask, tuple(scores.shape), "the scores", scores)
 
 
 def unfit_mask_of_pairs(query: Tensor, key: Tensor, mask: Tensor | None) -> None:
     """Raise the errors of `unfit_mask` where there are no scores."""
     if mask is not None:
-        _refuse_mask(mask, (*query.shape[:-1], key.size(-2)))
+        _refuse_mask(mask, (*query.shape[:-1], key.size(-2)), "the query", query)
 
 
-def _refuse_mask(mask: Tensor, wanted: tuple[int, ...]) -> None:
+def _refuse_mask(
+    mask: Tensor, wanted: tuple[int, ...], other_name: str, other: Tensor
+) -> None:
     if mask.dtype != torch.bool:
         raise TypeError(
             f"mask has dtype {mask.dtype}, whose zeros could mean either; "
@@ -102,14 +114,50 @@ def _refuse_mask(mask: Tensor, wanted: tuple[int, ...]) -> None:
             f"mask of shape {shape} does not broadcast to the scores' shape {wanted}; "
             f"the last two sizes are queries and keys"
         )
+    _refuse_device("mask", mask, other_name, other)
+
+
+def _refuse_device(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
+    if x.device != other.device:
+        raise ValueError(
+            f"two devices: {name} of shape {tuple(x.shape)} on {x.device}, {other_name} on "
+            f"{other.device}; move one of them, for example by .to({str(other.device)!r})"
+        )
+
+
+def _refuse_unlike(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
+    """Raise ValueError if two tensors differ in device, TypeError if they differ in type.
+
+    Autocast converts types, so any type is accepted there.
+    """
+    _refuse_device(name, x, other_name, other)
+    if x.dtype != other.dtype and not torch.is_autocast_enabled(x.device.type):
+        raise TypeError(
+            f"{name} has dtype {x.dtype}, unlike {other_name} ({other.dtype}); "
+            f"convert one of them, for example by .to({other.dtype})"
+        )
+
+
+def unlike_weights(x: object, weight: object, name: str) -> None:
+    """Raise TypeError if `x` is no tensor, or the errors of `_refuse_unlike` for the weights."""
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} is of type {type(x).__name__}; give a tensor")
+    if isinstance(
+        weight, Tensor
+    ):  # a replaced module may store its weights differently
+        _refuse_unlike(name, x, "the weights", weight)
 
 
 def other_widths(self: Any, query: Tensor, key: Tensor) -> None:
-    """Raise ValueError if a width is not one that `AdditiveAttention` was made for."""
+    """Raise ValueError if a width is not one that `AdditiveAttention` was made for.
+
+    It also raises the errors of `unlike_weights`.
+    """
     for name, x, linear in (
         ("query", query, self.to_query),
         ("key", key, self.to_key),
     ):
+        unlike_weights(x, linear.weight, name)
         if x.size(-1) != linear.in_features:
             raise ValueError(
                 f"{name} has {x.size(-1)} features, this layer reads d_{name}="
@@ -144,11 +192,54 @@ def unequal_batches(query: Tensor, key: Tensor) -> None:
 
 
 def other_tokens(projection: nn.Linear, x: Tensor, name: str) -> None:
-    """Raise ValueError if `x` is not a batch of tokens of the model's width."""
+    """Raise ValueError if `x` is not a batch of tokens of the model's width.
+
+    It also raises the errors of `unlike_weights`.
+    """
+    unlike_weights(x, getattr(projection, "weight", None), name)
     if x.ndim != 3 or x.size(-1) != projection.in_features:
         raise ValueError(
             f"{name} has shape {tuple(x.shape)}; "
             f"give (batch, tokens, d_model={projection.in_features})"
+        )
+
+
+def other_config(config: object) -> None:
+    """Raise TypeError if a model is not described by a `TransformerConfig`."""
+    # Imported here, because a layer alone needs no config.
+    from annotated_transformer.config import TransformerConfig
+
+    if not isinstance(config, TransformerConfig):
+        raise TypeError(
+            f"config={config!r} is not a TransformerConfig; give BASE, BIG, TINY, or "
+            f"TransformerConfig(…), all of which annotated_transformer has"
+        )
+
+
+def other_hidden(self: Any, hidden: Tensor) -> None:
+    """Raise ValueError if hidden states do not have the width of the matrix that gives logits.
+
+    It also raises the errors of `unlike_weights`.
+    """
+    unlike_weights(hidden, self.weight, "hidden")
+    d_model = self.weight.size(1)
+    if hidden.size(-1) != d_model:
+        raise ValueError(
+            f"hidden has {hidden.size(-1)} features, this matrix d_model={d_model}; "
+            f"give hidden states of that width"
+        )
+
+
+def other_inputs(self: Any, x: Tensor) -> None:
+    """Raise ValueError if `x` is not as wide as what the feed-forward network expands.
+
+    It also raises the errors of `unlike_weights`.
+    """
+    unlike_weights(x, getattr(self.expand, "weight", None), "x")
+    if x.size(-1) != self.expand.in_features:
+        raise ValueError(
+            f"x has {x.size(-1)} features, this network d_model={self.expand.in_features}; "
+            f"give tokens of that width"
         )
 
 
@@ -174,9 +265,13 @@ def check_ids(ids: object, name: str = "token ids") -> None:
 
 
 def foreign_ids(self: Any, ids: Tensor) -> None:
-    """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix."""
+    """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix.
+
+    Ids on a different device have none, either.
+    """
     check_ids(ids)
-    if torch.compiler.is_compiling() or ids.numel() == 0:
+    _refuse_device("token ids", ids, "the weights", self.weight)
+    if _has_no_values(ids) or ids.numel() == 0:
         return
     vocab_size = len(self.weight)
     if not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
@@ -198,8 +293,9 @@ def unpaired_sentences(src: Tensor, tgt: Tensor) -> None:
 
 
 def empty_sources(self: Any, src: Tensor) -> None:
-    """Raise ValueError if a source holds nothing but padding."""
-    if torch.compiler.is_compiling():
+    """Raise ValueError if a source holds nothing but padding, or is on a different device."""
+    _refuse_device("source ids", src, "the weights", self.embedding.weight)
+    if _has_no_values(src):
         return
     pad_id, eos_id = self.config.pad_id, self.config.eos_id
     if (empty := (src == pad_id).all(dim=1)).any():
@@ -209,9 +305,28 @@ def empty_sources(self: Any, src: Tensor) -> None:
         )
 
 
+def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
+    """Raise ValueError if a token follows padding, which would hide a place and shift the others."""
+    pad_id = self.config.pad_id
+    for name, ids in (("source", src), ("target", tgt)):
+        if _has_no_values(ids):
+            continue
+        is_pad = ids == pad_id
+        if (followed := is_pad[:, :-1] & ~is_pad[:, 1:]).any():
+            row, place = followed.nonzero()[0].tolist()
+            raise ValueError(
+                f"{name} {row} of {len(ids)} has padding (pad_id={pad_id}) at position {place}, before "
+                f"a token; pad only behind the last token"
+            )
+
+
+def _has_no_values(x: Tensor) -> bool:
+    return torch.compiler.is_compiling() or x.is_meta
+
+
 def empty_sequences(is_word: Tensor) -> None:
     """Raise ValueError if a sequence has no words, and so no mean."""
-    if torch.compiler.is_compiling():
+    if _has_no_values(is_word):
         return
     if (empty := ~is_word.any(dim=1)).any():
         raise ValueError(
@@ -221,7 +336,11 @@ def empty_sequences(is_word: Tensor) -> None:
 
 
 def other_features(self: Any, x: Tensor) -> None:
-    """Raise ValueError if tokens are not as wide as the norm; a width of 1 would be broadcast."""
+    """Raise ValueError if tokens are not as wide as the norm, or on a different device.
+
+    A width of 1 would be broadcast.
+    """
+    _refuse_device("x", x, "this norm's gain", self.gain)
     if x.size(-1) != len(self.gain):
         raise ValueError(
             f"x has {x.size(-1)} features, this norm has d_model={len(self.gain)}; "
@@ -238,7 +357,8 @@ def odd_width(d_model: int) -> None:
 
 
 def positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:
-    """Raise ValueError if a position is out of range, or table and tokens differ in width."""
+    """Raise ValueError if a position is out of range, or table and tokens differ in width or device."""
+    _refuse_device("tokens", embedded, "these positions", table)
     max_length, d_model = table.shape
     end = start + embedded.size(1)
     if start < 0:

@@ -54,9 +54,15 @@ def length_limits(
 
     Raises:
         TypeError: If the sources are not a tensor of integers.
-        ValueError: If they do not have two dimensions, or a source is empty.
+        ValueError: If they do not have two dimensions, a source is empty, or they are on
+            the device "meta", where ids have no values.
     """
     check_ids(src, "source ids")
+    if src.is_meta:
+        raise ValueError(
+            f"source ids of shape {tuple(src.shape)} are on the device 'meta' and have no values; "
+            f"give ids on the model's device"
+        )
     real = src != config.pad_id
     if not len(src):
         raise ValueError(

@@ -16,11 +16,12 @@ from annotated_transformer.model.checks import (
     flat_kernel,
     refuses,
     unequal_widths,
+    unlike_values,
     unpaired_values,
 )
 
 
-@refuses(flat_kernel, unequal_widths, unpaired_values)
+@refuses(flat_kernel, unequal_widths, unpaired_values, unlike_values)
 def gaussian_average(
     query: Float[Tensor, "*batch queries d_k"],
     key: Float[Tensor, "*batch keys d_k"],

@@ -10,6 +10,8 @@ from annotated_transformer.model.attention import (
 )
 from annotated_transformer.model.checks import (
     empty_sources,
+    other_config,
+    padding_between_tokens,
     refuses,
     unpaired_sentences,
 )
@@ -43,8 +45,13 @@ class Transformer(nn.Module):
     (section 3.4).
     """
 
+    @refuses(other_config)
     def __init__(self, config: TransformerConfig) -> None:
-        """Build what `config` describes, initialized from torch's global generator."""
+        """Build what `config` describes, initialized from torch's global generator.
+
+        Raises:
+            TypeError: If `config` is not a `TransformerConfig`.
+        """
         super().__init__()
         self.config = config
         self.embedding = TokenEmbedding(config.vocab_size, config.d_model)
@@ -70,12 +77,13 @@ class Transformer(nn.Module):
 
         Raises:
             TypeError: If `src` or `tgt` is not a tensor of integers.
-            ValueError: If they do not have two dimensions, the numbers of sources and
-                targets differ, or a source is empty.
+            ValueError: If they do not have two dimensions or are not on the model's
+                device, the numbers of sources and targets differ, a source is empty, or
+                padding precedes a token.
         """
         return self.logits(self.hidden(src, tgt))
 
-    @refuses(unpaired_sentences, empty_sources)
+    @refuses(unpaired_sentences, empty_sources, padding_between_tokens)
     def hidden(
         self, src: Int[Tensor, "batch src_tokens"], tgt: Int[Tensor, "batch tgt_tokens"]
     ) -> Float[Tensor, "batch tgt_tokens d_model"]:

@@ -14,6 +14,7 @@ from annotated_transformer.text.toy.pairs import toy_pairs
 
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 TOY_PAIRS = 20_000
+FEW = 1000  # pairs to train on: the fewest in the guide's table of corpus sizes
 OWN_SHARE, OWN_PAIRS = 0.05, 1000  # of your own pairs, for each of val and test; 1000 is a rough maximum
 
 
@@ -42,10 +43,20 @@ class Corpus:
     files: tuple[tuple[Path, Path], ...] = ()
 
     def summary(self) -> str:
-        """Return lines with the sizes of the splits, numbers of pairs left out, the note, and the terms."""
+        """Return lines with the sizes of the splits, numbers of pairs left out, notes, and the terms."""
         sizes = ", ".join(f"{split} {len(pairs)}" for split, pairs in self.splits.items())
         skipped = ", ".join(f"{number} {reason}" for reason, number in self.skipped.items())
-        lines = [f"{self.name}: {sizes} pairs; left out: {skipped}", self.note, self.terms]
+        train = len(self.splits.get("train", []))
+        few = (
+            f"There are only {train} pairs to train on. A model can memorize these without learning to "
+            f"translate other sentences; give more, or start from a trained model."
+        )
+        lines = [
+            f"{self.name}: {sizes} pairs; left out: {skipped}",
+            few * (train < FEW),
+            self.note,
+            self.terms,
+        ]
         return "\n".join(line for line in lines if line)
 
     def reversed(self) -> "Corpus":
@@ -94,7 +105,7 @@ def load_corpus(
             wrong content.
         FileNotFoundError: If a file is missing; the message lists the files that exist.
     """
-    if name not in READERS:
+    if not isinstance(name, str) or name not in READERS:
         raise ValueError(f"there is no corpus {name!r}; choose from {', '.join(READERS)}")
     if name != "files" and {source, target} != {"en", "de"}:
         raise ValueError(

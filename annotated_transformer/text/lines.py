@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import lzma
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -18,8 +19,8 @@ def read_lines(path: Path, member: str = "") -> list[str]:
 
     Raises:
         FileNotFoundError: If the file is missing.
-        ValueError: If the file is empty, is a damaged archive, or contains bytes that are not
-            UTF-8. The message lists the bad lines.
+        ValueError: If the file is empty, is an archive that is damaged or cannot be unpacked, or contains
+            bytes that are not UTF-8. The message lists the bad lines.
     """
     lines, problems = read_lines_and_problems(path, member)
     if problems:
@@ -32,7 +33,7 @@ def read_lines_and_problems(path: Path, member: str = "") -> tuple[list[str], di
 
     Raises:
         FileNotFoundError: If the file is missing.
-        ValueError: If the file is empty or is a damaged archive.
+        ValueError: If the file is empty, or is an archive that is damaged or cannot be unpacked.
     """
     lines, problems = _decode(_read_bytes(path, member), str(path), "strict")
     if not lines:
@@ -85,7 +86,14 @@ def _read_bytes(path: Path, member: str) -> bytes:
                 return archive.read(member)
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == ".gz" else data
-    except (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error) as error:
+    except (OSError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of the disk, not of the archive
         raise ValueError(f"{path} is not a complete archive ({error}); download it again") from error
+    except RuntimeError as error:  # encrypted, or (NotImplementedError) an unknown compression
+        raise ValueError(
+            f"Python cannot unpack {path} ({error}); unpack it with another program, and replace it by "
+            f"{member}"
+        ) from error
     except KeyError as error:
         raise ValueError(f"{path} does not contain {member}; download it again") from error

@@ -43,6 +43,19 @@ def _refuse_surrogates(texts: Sequence[str]) -> None:
             ) from error
 
 
+def _refuse_other_than_lists(sequences: object) -> None:
+    kind, way_out = type(sequences).__name__, ""
+    if isinstance(sequences, torch.Tensor):
+        missing = max(2 - sequences.ndim, 0)  # dimensions
+        way_out = "[" * missing + "tensor.tolist()" + "]" * missing
+    elif not isinstance(sequences, (list, tuple)):
+        way_out = "[[id]] for one id" if isinstance(sequences, int) else "tensor.tolist()"
+    elif sequences and all(isinstance(ids, int) for ids in sequences):
+        kind, way_out = f"{kind} of {type(sequences[0]).__name__}", "[ids] for one sequence"
+    if way_out:
+        raise TypeError(f"sequences are of type {kind}, not a list of lists of int; give {way_out}")
+
+
 class Tokenizer:
     """Encodes sentences of either language as ids of one vocabulary, and decodes ids.
 
@@ -165,11 +178,7 @@ class Tokenizer:
             TypeError: If a sequence is not a list of ids.
             ValueError: If an id is not in the vocabulary.
         """
-        if not isinstance(sequences, (list, tuple)):
-            raise TypeError(
-                f"sequences are of type {type(sequences).__name__}, not a list of lists of int; "
-                f"give tensor.tolist()"
-            )
+        _refuse_other_than_lists(sequences)
         for ids in sequences:
             self._refuse_unknown(ids)
         texts = self._backend.decode_batch(sequences, skip_special_tokens=True)

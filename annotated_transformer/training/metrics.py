@@ -1,12 +1,13 @@
 """The metrics of a training run after each epoch: the chapter on training."""
 
-import dataclasses
 import math
 from dataclasses import dataclass, field
 
-from annotated_transformer.inspection.health import Health
+from annotated_transformer.inspection.health import COLLAPSED, Health
 from annotated_transformer.text.batching import Batch
+from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.loss import mean_loss
+from annotated_transformer.training.progress_bar import ProgressBar
 from annotated_transformer.training.state import TrainingState
 
 
@@ -22,8 +23,10 @@ class EpochMetrics:
         validation_loss: In nats, without smoothing and dropout, so its exponential is the perplexity.
         lr: The last learning rate.
         gradient_norm: Mean over the epoch's updates.
-        encoder_cosine: See `Health`; on the validation set.
-        cross_attention_entropy: See `Health`; on the validation set.
+        encoder_cosine: See `Health`; on the validation set, or on one training batch if there is none.
+        encoder_collapsed: Whether the encoder cosine is above `COLLAPSED`; `None` during the warm-up, when it
+            often is for a while, unless the training run ends there.
+        cross_attention_entropy: See `Health`; on the same pairs.
         tokens_per_second: Labels per second, since this session began.
     """
 
@@ -34,6 +37,7 @@ class EpochMetrics:
     lr: float
     gradient_norm: float
     encoder_cosine: float | None = None
+    encoder_collapsed: bool | None = None
     cross_attention_entropy: float | None = None
     tokens_per_second: float = field(compare=False)  # differs from run to run
 
@@ -49,25 +53,40 @@ class EpochMetrics:
 
 
 def epoch_metrics(
-    state: TrainingState, validation: list[Batch] | None, tokens_per_second: float
+    state: TrainingState,
+    config: TrainingConfig,
+    validation: list[Batch] | None,
+    training: list[Batch],
+    bar: ProgressBar,
 ) -> EpochMetrics:
-    """Return the current metrics; hooks observe the model during its pass over `validation`."""
+    """Return the current metrics; hooks observe the model on `validation`, or on the first training batch."""
     progress = state.progress
-    metrics = EpochMetrics(
+    settled = bar.done or progress.step >= config.warmup_steps
+    with Health(state.model) as health:
+        loss = mean_loss(state.model, training[:1] if validation is None else validation)
+    return EpochMetrics(
         step=progress.step,
         epoch=progress.epoch + 1,
         training_loss=progress.loss_sum / progress.labels,
+        validation_loss=None if validation is None else loss,
         lr=progress.lr,
         gradient_norm=progress.norm_sum / progress.batch,
-        tokens_per_second=tokens_per_second,
-    )
-    if validation is None:
-        return metrics
-    with Health(state.model) as health:
-        loss = mean_loss(state.model, validation)
-    return dataclasses.replace(
-        metrics,
-        validation_loss=loss,
         encoder_cosine=health.encoder_cosine,
+        encoder_collapsed=health.encoder_cosine > COLLAPSED if settled else None,
         cross_attention_entropy=health.cross_attention_entropy,
+        tokens_per_second=bar.tokens_per_second,
+    )
+
+
+def collapse_warning(metrics: EpochMetrics, warmup_steps: int, *, norm: str) -> str:
+    """Return what a collapsed encoder means, and the way out."""
+    if metrics.step < warmup_steps:
+        way_out = f"train for more than warmup_steps={warmup_steps}"
+    else:
+        way_out = f"train again with more than warmup_steps={warmup_steps}, or with a lower max_lr"
+        way_out += ", or with norm='pre'" if norm == "post" else ""
+    return (
+        f"warning: at step {metrics.step}, the encoder has collapsed: it returns nearly the same vector for "
+        f"each token of a sentence (mean cosine {metrics.encoder_cosine:.3f}), so translations hardly depend "
+        f"on the source, even if loss and BLEU look plausible; {way_out}"
     )

@@ -20,7 +20,7 @@ from annotated_transformer.text.lines import REPORTED, list_problems
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 from annotated_transformer.training.config import TrainingConfig, refuse_seed
-from annotated_transformer.training.metrics import EpochMetrics
+from annotated_transformer.training.metrics import EpochMetrics, collapse_warning
 from annotated_transformer.training.trainer import train
 
 
@@ -74,12 +74,13 @@ def train_from_recipe(
     device: torch.device | str = "cpu",
     save_seconds: float = 180.0,
     stop: Callable[[], bool] = lambda: False,
-    log: Callable[[object], object] = lambda metrics: None,
+    log: Callable[[object], object] = lambda message: None,
 ) -> int:
     """Train a tokenizer and a model on `corpus` into `folder`, or resume an interrupted run there.
 
     After each epoch, `folder` holds the model: the mean of the last epochs. Only rank 0 logs and writes
-    files. The step of the last update is returned.
+    files. If the encoder has collapsed after the warm-up, or at the end, a warning is logged once. The step
+    of the last update is returned.
 
     Args:
         recipe: All other settings.
@@ -90,7 +91,7 @@ def train_from_recipe(
         device: Where to train.
         save_seconds: Longest time between two saves of the state.
         stop: See `train`.
-        log: Called with the metrics of each epoch.
+        log: Called with the metrics of each epoch, and with messages.
 
     Raises:
         TrainingStopped: If `stop` returned True; the state is saved in the folder.
@@ -98,7 +99,7 @@ def train_from_recipe(
             of another shape, or if `seed` has more than 32 bits.
     """
     refuse_seed(seed)
-    run_directory = RunDirectory(folder, seconds=save_seconds)
+    run_directory = RunDirectory(folder, seconds=save_seconds, log=log)
     refuse_foreign_model(folder)  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
     run_directory.identity = _identity(recipe, corpus, tokenizer, None if start is None else model)
@@ -107,9 +108,15 @@ def train_from_recipe(
     if recipe.compiled:
         compile_stacks(model)
 
+    warned = False
+
     def report(metrics: EpochMetrics) -> None:
+        nonlocal warned
         if run_directory.writes:
             log(metrics)
+        if run_directory.writes and metrics.encoder_collapsed and not warned:
+            log(collapse_warning(metrics, recipe.training.warmup_steps, norm=recipe.shape.norm))
+            warned = True
         run_directory.save_model(metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average)
 
     validation = corpus.splits.get("val")

@@ -87,7 +87,7 @@ def train(
                     check_fit(model, epoch_pairs)
                 batches = _batches(model, epoch_pairs, config, generator)
                 _train_epoch(state, objective, batches, config, bar, run_directory, stop)
-                metrics = epoch_metrics(state, held_out, bar.tokens_per_second)
+                metrics = epoch_metrics(state, config, held_out, batches, bar)
                 all_metrics.append(metrics)
                 report(metrics)
                 if state.progress.batch == len(batches):

@@ -33,6 +33,24 @@ def test_law_every_labeled_equation_has_a_test_and_every_such_test_an_equation()
     assert disagreements(texts("chapters", "*.md"), texts("tests", "test_*.py")) == []
 
 
+def empty_rows(text: str) -> list[str]:
+    """Return the rows of displayed formulas that have no content, each with what precedes it."""
+    displays = re.findall(r"\$\$(.*?)\$\$", text, re.DOTALL)
+    empty = re.compile(
+        r"[^\n]{0,20}(?:\\\\(?:\[[^]]*\])?|\\begin\{[a-z]*(?:matrix|cases|aligned)\})[\s&]*(?=\\\\|\\end|\Z)"
+    )
+    return [row for display in displays for row in empty.findall(display)]
+
+
+def test_law_no_displayed_formula_has_an_empty_row():
+    assert [row for page in texts("chapters", "*.md") for row in empty_rows(page)] == []
+    rows = r"a &= b \\ {} \\ c &= d"
+    assert empty_rows(f"$${rows.format('e')}$$ and \\\\ \\\\") == []
+    for row in ("", "&", "\n & \n"):
+        assert len(empty_rows(f"$$\n{rows.replace('{}', row)}\n$$")) == 1, row
+    assert len(empty_rows(r"$$\begin{pmatrix} 1 \\ 2 \\ \end{pmatrix}$$")) == 1
+
+
 PAGE = "Text\n\n$$\na = b\n$$ (eq-one)\n\n$$c = d$$ (eq-two)\n\nInline $$e$$ stays.\n"
 TEST = (
     'import pytest\n\n@pytest.mark.equation("eq-one")\n@pytest.mark.equation("eq-two")\ndef test_it(): ...\n'

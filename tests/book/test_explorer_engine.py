@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import json
+import random
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Browser, Page
+from py_mini_racer import MiniRacer
 
 from annotated_transformer.book.explorer import bundle, pack
 from annotated_transformer.decoding.beam import beam_search
@@ -318,6 +320,15 @@ def test_law_the_five_likeliest_tokens_match_python(page, translators):
     assert [one["id"] for one in found] == ids.tolist()
     assert [one["token"] for one in found] == translator.tokenizer.tokens(ids.tolist())
     assert [one["probability"] for one in found] == pytest.approx(likely.tolist(), abs=1e-5)
+
+
+def test_oracle_the_largest_of_equal_values_is_the_first():
+    racer, rng = MiniRacer(), random.Random(0)
+    racer.eval(pack.join_scripts("engine", ["tensors"]))
+    for k in (1, 2, 5, 7) * 9:
+        values = rng.choices(range(4), k=7)
+        found = json.loads(str(racer.eval(f"JSON.stringify(topk({values}, {k}))")))
+        assert found == sorted(range(7), key=lambda i: -values[i])[:k], values  # a stable sort
 
 
 REFUSED = [

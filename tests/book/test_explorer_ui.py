@@ -514,8 +514,11 @@ def test_law_a_link_holds_what_is_shown(page: Page):
 
 INVALID = [
     "#direction=xx-de&text=Hi.",
-    "#direction=en-de&text=Hi.&layer=9",
-    "#direction=en-de&text=Hi.&ablated=cross.9.9",
+    "#direction=en-de&text=Hi.&layer=4",
+    "#direction=en-de&text=Hi.&head=5",
+    "#direction=en-de&text=Hi.&layer=-1",
+    "#direction=en-de&text=Hi.&ablated=cross.4.0",
+    "#direction=en-de&text=Hi.&ablated=cross.0.5",
     "#direction=constructor&text=Hi.",
     "#direction=en-de&text=Hi.&prefix=2.5.7&view=encoder",
     "#direction=en-de&text=Hi.&prefix=0",

@@ -56,11 +56,42 @@ def watch(context: BrowserContext, address: str, faults: list[str]) -> Page:
 def formula_faults(page: Page) -> list[str]:
     """Report formulas that were not typeset when the book was built, or were typeset as an error."""
     unset = page.evaluate(
-        "[...document.querySelectorAll('.math')].filter(m => m.querySelectorAll('mjx-container').length != 1)"
+        "[...document.querySelectorAll('.math')].filter(m => [...m.querySelectorAll('mjx-container')]"
+        ".filter(set => getComputedStyle(set.parentElement).display !== 'none').length != 1)"
         ".map(m => 'formula not set: ' + m.textContent)"
     )
     broken = "[...document.querySelectorAll('mjx-merror')].map(m => 'formula in error: ' + m.textContent)"
     return unset + page.evaluate(broken)
+
+
+def tex_faults(page: Page) -> list[str]:
+    """Report dollars and TeX commands in a page's text, which readers see where Markdown found no formula."""
+    text = page.evaluate(
+        """() => {
+          const text = document.querySelector("main").cloneNode(true);
+          const left = "pre, code, script, style, svg, mjx-container";
+          text.querySelectorAll(left).forEach((part) => part.remove());
+          return text.textContent;
+        }"""
+    )
+    return [f"raw TeX: {found}" for found in re.findall(r"\$.{0,30}|\\[a-zA-Z]{2,}.{0,30}", text)]
+
+
+def cut_faults(page: Page) -> list[str]:
+    """Report equations that are cut off, and columns of a table that are one word wide."""
+    return page.evaluate(
+        """() => {
+          const shown = (part) => part.checkVisibility();
+          const cut = [...document.querySelectorAll("div.math mjx-container")].filter(shown)
+            .filter((set) => set.scrollWidth > set.clientWidth + 1)
+            .map((set) => "equation is cut off: " + set.closest("div.math").id);
+          const cells = document.querySelectorAll(".pst-scrollable-table-container td");
+          const narrow = [...cells].filter(shown)
+            .filter((cell) => cell.textContent.trim().split(/\\s+/).length >= 6 && cell.clientWidth < 120)
+            .map((cell) => "column of single words: " + cell.textContent.trim().slice(0, 40));
+          return [...cut, ...narrow];
+        }"""
+    )
 
 
 def overflow_faults(page: Page) -> list[str]:
@@ -72,8 +103,13 @@ def overflow_faults(page: Page) -> list[str]:
 
 
 def code_faults(page: Page) -> list[str]:
-    """Report code whose lines have at most 88 columns but overflow their box."""
-    return page.evaluate(
+    """Report code whose lines have at most 88 columns but overflow their box, and code that is too small."""
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("article .highlight pre")]
+          .filter(pre => pre.clientWidth && parseFloat(getComputedStyle(pre).fontSize) < 13.5)
+          .map(pre => "code is smaller than 13.5 px: " + pre.textContent.slice(0, 60))"""
+    )
+    return small + page.evaluate(
         """() => [...document.querySelectorAll("article .highlight pre")]
           .filter(pre => pre.clientWidth && pre.scrollWidth > pre.clientWidth + 1)
           .filter(pre => Math.max(...pre.textContent.split("\\n").map(line => [...line].length)) <= 88)
@@ -89,7 +125,22 @@ def picture_faults(page: Page) -> list[str]:
     )
     faults = [f"{tag} described in too few words: {alt!r}" for tag, alt in drawn if len(alt.split()) < 8]
     stayed = page.evaluate("document.querySelectorAll('img.at-svg').length")
-    return faults + [f"{stayed} drawings stayed images, so they do not follow the theme"] * bool(stayed)
+    faults += [f"{stayed} drawings stayed images, so they do not follow the theme"] * bool(stayed)
+    return faults + page.evaluate(OVERPRINTED)
+
+
+# Lines of one label touch, so of each text only the middle two thirds of its height count.
+OVERPRINTED = """() => [...document.querySelectorAll("article svg[role=img]")].flatMap((svg) => {
+  const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => {
+    const { left, right, top, height } = text.getBoundingClientRect();
+    const name = text.textContent.trim();
+    return { name, left, right, top: top + height / 6, bottom: top + (5 * height) / 6 };
+  });
+  return texts.flatMap((one, place) => texts.slice(place + 1)
+    .filter((two) => Math.min(one.right, two.right) - Math.max(one.left, two.left) > 2)
+    .filter((two) => Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top) > 0)
+    .map((two) => `labels overprint each other: ${one.name} | ${two.name}`));
+})"""
 
 
 def slider_faults(page: Page) -> list[str]:
@@ -162,9 +213,10 @@ def inspect(
             page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=patience)
         page.evaluate("document.querySelectorAll('details.at-asked').forEach((asked) => (asked.open = true))")
         page.evaluate(IDLE)
-        faults += overflow_faults(page) + slider_faults(page)
+        faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
         resize(page, **WIDE)
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
+        faults += cut_faults(page)
         page.evaluate(THIN)
         faults += axe_faults(page, "light", known) + axe_faults(page, "dark", known)
     return faults
@@ -210,6 +262,12 @@ ROLES = """() => {
 }"""
 
 
+COLORS = """[...document.querySelectorAll("html, body, body *")].filter(x => x.checkVisibility()).map(x => {
+  const look = getComputedStyle(x);
+  return [look.color, look.backgroundColor, look.borderTopColor, look.fill, look.stroke].join();
+}).join("\\n")"""
+
+
 def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE, color_scheme="dark")) as context:
         page = context.new_page()
@@ -222,14 +280,26 @@ def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(b
             wanted, worn = page.evaluate(ROLES)
             assert worn == wanted
             assert len(set(worn)) == 3
+        page.emulate_media(media="print", color_scheme="light")
+        printed = page.evaluate(COLORS)
+        page.emulate_media(media="screen", color_scheme="dark")
+        page.wait_for_function(f"{THEME} === 'dark'")
+        assert page.evaluate(COLORS) != printed
         page.emulate_media(media="print")
         page.wait_for_function(f"{THEME} === 'light'")
+        eventually(lambda: page.evaluate(COLORS), printed)
         hidden = ".bd-sidebar-primary, .bd-sidebar-secondary, .copybtn, details.hide > summary, .at-controls"
         visible = "all => all.filter(x => x.checkVisibility()).length"
         eventually(lambda: page.eval_on_selector_all(hidden, visible), 0)
         assert page.query_selector(hidden)
         page.emulate_media(media="screen")
         page.wait_for_function(f"{THEME} === 'dark'")
+        for event, theme in (
+            ("beforeprint", "light"),
+            ("afterprint", "dark"),
+        ):  # not all browsers change media
+            page.evaluate(f"dispatchEvent(new Event('{event}'))")
+            assert page.evaluate(THEME) == theme
 
 
 def test_law_formulas_and_theme_need_no_script(browser: Browser, book: str):
@@ -317,6 +387,16 @@ FAULTY = {
     "px wide on a screen of 348 px": "<div style='width: 2000px'>x</div>",
     "px wide on a screen of 1280 px": "",
     "code is cut off: x x": "<div class='highlight' style='width: 9em'><pre>" + "x " * 44 + "</pre></div>",
+    "code is smaller than 13.5 px: small": "<div class='highlight'><pre style='font-size: 13px'>small</pre>"
+    "</div>",
+    r"raw TeX: \frac": r"<p>It is \frac12 and more than thirty letters.</p>",
+    "raw TeX: $x^2$": "<p>It is $x^2$.</p>",
+    "equation is cut off: eq": "<div class='math' id='eq'><mjx-container style='display: block; width: 3em;"
+    " overflow: auto'><i style='display: block; width: 9em'>x</i></mjx-container></div>",
+    "column of single words: one two": "<div class='pst-scrollable-table-container'><table><tr>"
+    "<td style='width: 5em; max-width: 5em'>one two three four five six</table></div>",
+    "labels overprint each other: one | two": "<svg role='img' aria-label='1 2 3 4 5 6 7 8'>"
+    "<text y='20'>one</text><text y='22'>two</text></svg>",
     "img described in too few words: 'too short'": "<img alt='too short' src='data:,'>",
     "drawings stayed images": "<img class='at-svg' alt='1 2 3 4 5 6 7 8' src='data:,'>",
     "slider 1 was never built": "<figure class='at-slider'></figure>",

@@ -1,10 +1,12 @@
 """A saved model is restored exactly, or the error message names the faulty file and the reason."""
 
+import dataclasses
 import json
 import math
 import os
 import re
 import shutil
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -163,7 +165,10 @@ def take_from_another(name: str) -> Callable[[Path], object]:
 DAMAGED = r"model\.safetensors is damaged \(.+\); save or copy the model again"
 NO_JSON = r"config\.json is not JSON \(.+\); save or copy the model again"
 UNKNOWN = r"config\.json has {}, unknown to this package; it knows vocab_size,"
-MIXED = r"{}\.json is not the one that model\.safetensors was saved with: it was changed, or a save was cut"
+MIXED = (
+    r"{}\.json is not the one that model\.safetensors was saved with: it was changed, or a save was cut "
+    r"short; take all of config\.json, .* \(to change attention, dropout or max_length of a model, see help\("
+)
 VERSION = "has format_version={}, and this package reads 1; give a folder that"
 DAMAGES = {
     "cut": (edit("model.safetensors", lambda data: data[: len(data) // 2]), DAMAGED),
@@ -203,6 +208,29 @@ def test_message_a_damaged_or_mixed_model(folder: Path, damage: Callable[[Path],
     damage(folder)
     with pytest.raises(ValueError, match=message):
         checkpoint.load(folder)
+
+
+def test_law_the_docstring_of_load_says_how_to_change_a_setting(folder: Path, tmp_path: Path):
+    (program,) = re.findall("::\n\n(.*?)\n\n    Raises", checkpoint.load.__doc__ or "", re.DOTALL)
+    before = checkpoint.load(folder)[0]
+    ids = torch.tensor([[4, 5, 2]]), torch.tensor([[1, 6]])
+    for change in ({"attention": "fused"}, {"dropout": 0.25}, {"max_length": 23}):
+        names = {**vars(checkpoint), "folder": folder, "new_folder": tmp_path / "new"}
+        code = textwrap.dedent(program).replace('attention="fused"', "**change")
+        exec(code, names | {"change": change})
+        after = checkpoint.load(tmp_path / "new")[0]
+        assert after.config == dataclasses.replace(before.config, **change)
+        torch.testing.assert_close(after(*ids), before(*ids))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("wrong", [5, None, b"model"])
+def test_message_a_folder_that_is_not_a_path(wrong: object):
+    message = rf"^folder={wrong!r} is of type {type(wrong).__name__}; give a path, such as 'my_model'$"
+    with pytest.raises(TypeError, match=message):
+        checkpoint.load(wrong)
+    with pytest.raises(TypeError, match=message):
+        checkpoint.save(wrong, make_model(), make_tokenizer())
 
 
 @pytest.mark.message

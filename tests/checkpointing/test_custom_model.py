@@ -51,6 +51,10 @@ def change_eps(model: Transformer) -> None:
     model.decoder.layers[1].add_norm_3.norm.eps = 1e-3
 
 
+def change_gelu(model: Transformer) -> None:
+    model.encoder.layers[0].feed_forward.activation = nn.GELU(approximate="tanh")
+
+
 def widen(model: Transformer) -> None:
     contract = model.encoder.layers[1].feed_forward.contract
     contract.weight = nn.Parameter(torch.zeros(12, 15))
@@ -82,6 +86,7 @@ def other_table(model: Transformer) -> None:
         (drop_layer, "model.encoder.layers.1 is missing"),
         (add_norm, r"model.encoder.extra is annotated_transformer\.\S+\.LayerNorm"),
         (change_eps, "model.decoder.layers.1.add_norm_3.norm has eps=0.001 and not 1e-05"),
+        (change_gelu, "model.encoder.layers.0.feed_forward.activation has approximate='tanh' and not 'none'"),
         (widen, r"model.encoder.layers.1.feed_forward.contract has weight=\(12, 15\) and not \(12, 14\)"),
         (add_bias, r"model.encoder.layers.1.self_attention.to_value has bias=\(12,\) and not None"),
         (longer_table, r"model.positions has table=of shape \(23, 12\) and not of shape \(19, 12\)"),
@@ -89,7 +94,7 @@ def other_table(model: Transformer) -> None:
     ],
 )
 def test_message_a_changed_part(tmp_path: Path, change: Callable[[Transformer], None], message: str):
-    model = make_model(num_layers=2)
+    model = make_model(num_layers=2, activation="gelu")
     change(model)
     with pytest.raises(ValueError, match=f"^{message}, which loading could not restore: a model"):
         checkpoint.save(tmp_path, model, make_tokenizer())

@@ -45,6 +45,27 @@ def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: p
     assert sorted(path.name for path in folder.iterdir()) == FILES  # no temporary file is left
 
 
+@pytest.mark.parametrize("place", ["fsync", "replace"])
+@pytest.mark.parametrize("call", [1, 2])
+def test_law_an_interrupt_leaves_no_draft(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, place: str, call: int
+):
+    owner = {"fsync": files.os, "replace": Path}[place]
+    calls, function = 0, getattr(owner, place)
+
+    def interrupted(*values: object) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            raise KeyboardInterrupt
+        return function(*values)
+
+    monkeypatch.setattr(owner, place, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        checkpoint.save(folder, make_model(seed=1), make_tokenizer())
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+
+
 @pytest.mark.message
 def test_message_a_write_that_the_system_cuts_short(folder: Path):
     room = (folder / "model.safetensors").stat().st_size - 1

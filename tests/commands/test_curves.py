@@ -1,6 +1,7 @@
 """The command `curves` writes an image with a description, under the given name."""
 
 import errno
+import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -60,7 +61,7 @@ def test_law_a_run_that_diverged_can_be_plotted(training: Path):
 @pytest.mark.parametrize(
     ("to", "sentence"),
     [
-        ("curves.doc", "Format 'doc' is not supported"),
+        ("curves.doc", "curves.doc ends in .doc, which is no image format; choose .svg, .png or .pdf\n"),
         ("nowhere/curves.svg", "cannot be written: there is no folder"),
         ("loop.png", "loop.png is not a regular file; give another name"),
     ],
@@ -71,6 +72,26 @@ def test_message_a_file_that_cannot_be_written(
     (training / "loop.png").symlink_to(training / "loop.png")
     assert command_line.main(["curves", str(training), "--to", str(training / to)]) == 2
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.message
+def test_message_a_line_that_was_cut_off_is_left_out(training: Path, capsys: pytest.CaptureFixture[str]):
+    whole = LINE % 11 + LINE % 23
+    said = {}
+    for text in (whole, whole + (LINE % 31)[:55], whole + "\0" * 5, whole + (LINE % 31)[:-1]):
+        (training / METRICS).write_text(text)
+        assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 0
+        out, err = capsys.readouterr()
+        said[text] = re.findall(r"at step (\d+)", out.partition("Encoder cosine")[2])[:2], err
+    complete, cut, zeros, no_line_feed = said.values()
+    assert complete == (["11", "23"], "")
+    assert cut[0] == zeros[0] == ["11", "23"]
+    assert re.fullmatch(
+        r"\S+metrics\.jsonl: the last line, b'\{\"step\": 31.*'…, was cut off; the curves end before it\n",
+        cut[1],
+    )
+    assert "the last line, b'\\x00\\x00" in zeros[1]
+    assert no_line_feed == (["11", "31"], "")
 
 
 @pytest.mark.message
@@ -98,5 +119,5 @@ def test_message_without_matplotlib(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("error: drawing needs matplotlib, which is not installed; pip install 'annotated")
-    assert "[book]" in said
+    way_out = "run pip install '.[book]' in the folder of this book"
+    assert said == f"error: drawing needs matplotlib, which is not installed; {way_out}\n"

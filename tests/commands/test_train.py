@@ -1,5 +1,6 @@
 """How `train` interprets its options; training itself is tested in `tests/test_command_line.py`."""
 
+import contextlib
 import dataclasses
 import errno
 from pathlib import Path
@@ -10,12 +11,14 @@ import torch
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.training_state import STATE, Progress
 from annotated_transformer.commands import train as module
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training import recipe
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.distributed import ProcessGroup
 
 TEXTS = {"en": "A {} b.\n", "de": "Ein {} „d“.\n"}
 
@@ -61,7 +64,7 @@ def begin(data: Path, *options: str) -> None:
 
 def test_law_the_defaults(data: Path, seen: Seen):
     begin(data, "--device", "cpu")
-    settings = {"batch_tokens": 2048, "warmup_steps": 200, "max_lr": 3e-3, "label_smoothing": 0.1}
+    settings = {"batch_tokens": 2048, "warmup_steps": 1000, "max_lr": 3e-3, "label_smoothing": 0.1}
     assert seen.config == TrainingConfig(**settings, steps=1, minutes=None, fast=True, bf16=False)
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, dropout=0.1)
     assert next(seen.model.parameters()).device == torch.device("cpu")
@@ -112,6 +115,36 @@ def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path:
     found = seen.model.embedding.weight
     assert torch.equal(found, checkpoint.load(tmp_path / "first")[0].embedding.weight)
     assert not torch.equal(found, other)
+
+
+@pytest.mark.parametrize(
+    ("rank", "processes", "program"),
+    [(0, 1, "python"), (0, 3, "torchrun --nproc-per-node=3"), (2, 3, "")],
+)
+def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rank: int,
+    processes: int,
+    program: str,
+):
+    group = ProcessGroup()
+    group.rank, group.world_size = rank, processes
+
+    def train(*_: object, **options: object) -> None:
+        (data / "out" / STATE).touch()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "join_process_group", lambda: contextlib.nullcontext(group))
+    monkeypatch.setattr(module, "read_progress", lambda folder: Progress(step=7))
+    monkeypatch.setattr(recipe, "train", train)
+    begin(data)
+    _, resume, command = capsys.readouterr().err.partition(
+        f"step 7 is saved in {data / 'out'}; to resume, run\n"
+    )
+    assert command.startswith(f"{program} -m annotated_transformer train --data" if program else "")
+    assert bool(resume) is bool(program)
 
 
 @pytest.mark.message

@@ -198,6 +198,19 @@ def test_law_missing_hypotheses_are_padding(model: Transformer, script: Callable
     assert found.log_probs.isneginf().tolist() == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    "search",
+    [greedy_search, lambda model, src: beam_search(model, src, nbest=3).ids],
+    ids=["greedy", "beam"],
+)
+def test_law_finished_targets_are_filled_with_the_models_padding(stirred: Callable[..., Transformer], search):
+    model = stirred(25, pad_id=7)
+    found = search(model, pad([[4, EOS_ID], [9, 9, EOS_ID], [5, 6, 8, 9, 10, EOS_ID]], pad_id=7))
+    finished = torch.nn.functional.pad((found == EOS_ID).cumsum(dim=1), (1, -1)) > 0
+    assert torch.equal(finished, found == 7)
+    assert finished.any()
+
+
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("nbest", "sentence"),

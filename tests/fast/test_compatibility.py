@@ -119,17 +119,34 @@ def test_message_the_fast_cache_refuses_a_modified_model(
     assert (expected - before).abs().max() > 1e-6
 
 
+def hooked(path: str) -> Callable[[Transformer], object]:
+    """Return a function that makes a hook return twice the output of one module."""
+    return lambda model: model.get_submodule(path).register_forward_hook(lambda module, args, out: 2 * out)
+
+
 WHOLE = {
     "decode": (on_itself("", "decode"), r"model overrides decode"),
     "decoder": (on_itself("decoder", "forward"), r"decoder overrides forward"),
     "a layer": (on_itself("decoder.layers.1", "forward"), r"decoder\.layers\.1 overrides forward"),
-    "an attention": (
+    "self-attention": (
         on_itself("decoder.layers.0.self_attention", "forward"),
         r"decoder\.layers\.0\.self_attention overrides forward",
     ),
-    "hooks": (
-        lambda model: model.decoder.layers[1].register_forward_hook(lambda module, args, out: 2 * out),
+    "cross-attention": (
+        on_itself("decoder.layers.1.cross_attention", "forward"),
+        r"decoder\.layers\.1\.cross_attention overrides forward",
+    ),
+    "hooks of a layer": (
+        hooked("decoder.layers.1"),
         r"decoder\.layers\.1 has hooks, which KeyValueCache would not call; remove that, or",
+    ),
+    "hooks of a self-attention": (
+        hooked("decoder.layers.1.self_attention"),
+        r"decoder\.layers\.1\.self_attention has hooks, which KeyValueCache",
+    ),
+    "hooks of a cross-attention": (
+        hooked("decoder.layers.0.cross_attention"),
+        r"decoder\.layers\.0\.cross_attention has hooks, which KeyValueCache",
     ),
 }
 

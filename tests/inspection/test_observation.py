@@ -1,6 +1,7 @@
 """Observation: log-probabilities and attention weights from one pass."""
 
 import math
+import re
 from collections.abc import Callable
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.inspection.observation import observe
+from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -57,6 +59,25 @@ def test_message_fused_attention_has_no_weights_to_observe(
     plain = stirred(0, attention="scaled_dot_product")
     plain.load_state_dict(model.state_dict())  # the alternative in the message
     observe(plain, pad(sources), pad(TARGETS))
+
+
+class CustomAttention(FusedAttention):
+    """Stands for an attention of a user, which may compute something else than ours."""
+
+
+@pytest.mark.message
+def test_message_a_custom_attention_without_weights_is_not_to_be_replaced(
+    stirred: Callable[..., Transformer], sources: list[list[int]]
+):
+    model = stirred()
+    for layer in model.decoder.layers:
+        layer.cross_attention.attention = CustomAttention()
+    way_out = (
+        "pass its weights through a submodule nn.Identity() named weights, as ScaledDotProductAttention does"
+    )
+    sentence = f"^CustomAttention computes no weights to observe; {re.escape(way_out)}$"
+    with pytest.raises(ValueError, match=sentence):
+        observe(model, pad(sources), pad(TARGETS))
 
 
 @pytest.mark.equation("eq-chain-rule")

@@ -303,3 +303,28 @@ def test_message_additive_attention_refuses_inputs_of_other_widths(name, d_query
     width = {"query": d_query, "key": d_key}[name]
     with pytest.raises(ValueError, match=rf"{name} has {width} features, this layer reads d_{name}=\d; give"):
         layer(torch.zeros(5, d_query), torch.zeros(7, d_key), torch.zeros(7, 13))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("module", [attention, FusedAttention(), AdditiveAttention(11, 11, hidden=5)])
+@pytest.mark.parametrize(("name", "other"), [("key", "the (query|weights)"), ("value", "the key")])
+def test_message_inputs_that_differ_in_type_or_device(module, name, other):
+    shapes = {"query": (QUERIES, D_K), "key": (KEYS, D_K), "value": (KEYS, D_V)}
+    inputs = {each: torch.zeros(shape) for each, shape in shapes.items()}
+    changed = {each: inputs[each] for each in {name, "value"}}
+
+    def call(change):
+        module(**inputs | {each: change(x) for each, x in changed.items()})
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):  # converts types
+        call(torch.Tensor.bfloat16)
+    sentence = (
+        rf"^{name} has dtype torch\.float64, unlike {other} \(torch\.float32\); convert one of them, for"
+    )
+    with pytest.raises(TypeError, match=sentence):
+        call(torch.Tensor.double)
+    sentence = (
+        rf"^two devices: {name} of shape \(7, 1[13]\) on meta, {other} on cpu; move one of them, for ex"
+    )
+    with pytest.raises(ValueError, match=sentence):
+        call(lambda x: x.to("meta"))

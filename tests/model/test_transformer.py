@@ -296,6 +296,97 @@ def test_message_ids_that_are_not_a_batch(ids, place, wrong, error, sentence):
         model.encode(wrong)
 
 
+META = {"device": "meta"}
+MOVE = r"; move one of them, for example by \.to\('cpu'\)$"
+CONVERT = r"; convert one of them, for example by \.to\(torch\.float32\)$"
+UNLIKE = {  # what is called with a tensor of another type or device, and the error
+    "source on another device": (
+        lambda model, x, ids: model(ids.to("meta"), ids),
+        (ValueError, rf"^two devices: source ids of shape \(2, 7\) on meta, the weights on cpu{MOVE}"),
+    ),
+    "target on another device": (
+        lambda model, x, ids: model(ids, ids.to("meta")),
+        (ValueError, rf"^two devices: token ids of shape \(2, 7\) on meta, the weights on cpu{MOVE}"),
+    ),
+    "mask on another device": (
+        lambda model, x, ids: model.encode(ids, torch.ones(7, 7, dtype=torch.bool, **META)),
+        (ValueError, rf"^two devices: mask of shape \(7, 7\) on meta, the scores on cpu{MOVE}"),
+    ),
+    "memory on another device": (
+        lambda model, x, ids: model.decode(ids, x.to("meta")),
+        (ValueError, rf"^two devices: key of shape \(2, 7, 12\) on meta, the weights on cpu{MOVE}"),
+    ),
+    "memory of another type": (
+        lambda model, x, ids: model.decode(ids, x.double()),
+        (TypeError, rf"^key has dtype torch\.float64, unlike the weights \(torch\.float32\){CONVERT}"),
+    ),
+    "memory that is no tensor": (
+        lambda model, x, ids: model.decode(ids, x.tolist()),
+        (TypeError, "^key is of type list; give a tensor$"),
+    ),
+    "ids for the encoder": (
+        lambda model, x, ids: model.encoder(ids),
+        (TypeError, rf"^query has dtype torch\.int64, unlike the weights \(torch\.float32\){CONVERT}"),
+    ),
+    "hidden states of another type": (
+        lambda model, x, ids: model.logits(x.half()),
+        (TypeError, rf"^hidden has dtype torch\.float16, unlike the weights \(torch\.float32\){CONVERT}"),
+    ),
+    "hidden states of another width": (
+        lambda model, x, ids: model.logits(x[..., 1:]),
+        (ValueError, "^hidden has 11 features, this matrix d_model=12; give hidden states of that width$"),
+    ),
+    "embeddings on another device": (
+        lambda model, x, ids: model.positions(x.to("meta")),
+        (ValueError, rf"^two devices: tokens of shape \(2, 7, 12\) on meta, these positions on cpu{MOVE}"),
+    ),
+}
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(("call", "expected"), UNLIKE.values(), ids=UNLIKE)
+def test_message_a_tensor_of_another_type_or_device(ids, call, expected):
+    model, (src, _) = Transformer(SMALL), ids
+    error, sentence = expected
+    with pytest.raises(error, match=sentence):
+        call(model, torch.ones(BATCH, SRC, 12), src)
+
+
+@pytest.mark.message  # not a message: the shape checker reads values
+def test_law_on_the_device_meta_a_model_computes_shapes(padded_ids):
+    model, (src, tgt) = Transformer(SMALL).to("meta"), (ids.to("meta") for ids in padded_ids)
+    assert model(src, tgt).shape == (BATCH, TGT, 23)
+
+
+@pytest.mark.message  # not a message: compiled as users do
+def test_law_a_compiled_model_computes_the_same_in_one_graph(randomized, padded_ids):
+    model = randomized(Transformer(SMALL)).eval()
+    compiled = torch.compile(model, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(*padded_ids), model(*padded_ids), **EXACT)
+
+
+@pytest.mark.message
+def test_message_a_model_without_a_config():
+    with pytest.raises(
+        TypeError, match=r"^config='base' is not a TransformerConfig; give BASE, BIG, TINY, o"
+    ):
+        Transformer("base")
+
+
+@pytest.mark.message
+def test_message_padding_before_a_token_is_named_by_its_place(padded_ids):
+    model, (src, tgt) = Transformer(SMALL), padded_ids
+    assert model(src, tgt).isfinite().all()
+    for name, row, place in (("target", 0, 1), ("target", 1, 0), ("source", 0, 4)):
+        wrong = {"source": src.clone(), "target": tgt.clone()}
+        wrong[name][row, place] = SMALL.pad_id
+        sentence = (
+            rf"{name} {row} of 2 has padding \(pad_id=0\) at position {place}, before a token; pad only b"
+        )
+        with pytest.raises(ValueError, match=f"^{sentence}"):
+            model(wrong["source"], wrong["target"])
+
+
 @pytest.mark.equation("eq-transformer")
 def test_law_the_model_is_encoder_then_decoder_then_the_shared_matrix():
     config = TransformerConfig(vocab_size=17, max_length=9, num_layers=2, d_model=6, d_ff=13, num_heads=2)

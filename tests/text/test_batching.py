@@ -119,11 +119,12 @@ def test_message_no_pairs():
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("side", ["Ein Mann", ["Ein", "Mann"], torch.ones(3), None])
+@pytest.mark.parametrize("side", ["Ein Mann", ["Ein", "Mann"], torch.ones(3), None, [True, EOS_ID]])
 def test_message_a_pair_that_is_not_encoded(side: object):
     message = rf"pair 1 has .{re.escape(str(side)[:5])}.*, which is not a list of ids; give encode_pairs\(…\)"
-    with pytest.raises(TypeError, match=message):
-        make_batches([([EOS_ID], [BOS_ID, EOS_ID]), ([EOS_ID], side)], batch_tokens=11)
+    for pair in (([EOS_ID], side), (side, [BOS_ID, EOS_ID])):
+        with pytest.raises(TypeError, match=message):
+            make_batches([([EOS_ID], [BOS_ID, EOS_ID]), pair], batch_tokens=11)
 
 
 def test_law_padding_has_the_pad_id_of_the_model_and_is_not_a_label():

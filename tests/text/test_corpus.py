@@ -295,9 +295,10 @@ def test_law_own_files_without_val_and_test_are_split_by_sentence(tmp_path: Path
     for split in ("val", "test"):
         assert len(corpus.splits[split]) / len(all_pairs(corpus)) == pytest.approx(0.05, abs=0.02)
     assert corpus.note.startswith("There are only train files, so val and test were split off")
-    first, second, _ = corpus.summary().split("\n")
+    first, few, third, _ = corpus.summary().split("\n")
     assert first.startswith(f"files: train {len(corpus.splits['train'])}, val ")
-    assert second == corpus.note
+    assert few.startswith(f"There are only {len(corpus.splits['train'])} pairs to train on. ")
+    assert third == corpus.note
 
 
 def test_law_both_directions_of_own_files_have_the_same_splits(tmp_path: Path):
@@ -328,7 +329,14 @@ def test_law_splits_provided_by_the_user_are_not_changed(tmp_path: Path, name: s
     corpus = load_corpus("files", folder=tmp_path, target="fr")
     assert corpus.splits == {split: read_pairs(tmp_path, split, target="fr") for split in ("train", name)}
     assert corpus.note == ""
-    assert len(corpus.summary().split("\n")) == 2
+    assert len(corpus.summary().split("\n")) == 3
+
+
+@pytest.mark.parametrize(("pairs", "warned"), [(1, True), (999, True), (1000, False)])
+def test_law_the_summary_warns_of_few_pairs_to_train_on(pairs: int, warned: bool):
+    corpus = Corpus(name="files", splits={"train": [("a", "b")] * pairs}, skipped={}, terms="")
+    sentence = f"There are only {pairs} pairs to train on. A model can memorize these .*; give more, or start"
+    assert (re.search(sentence, corpus.summary()) is not None) == warned
 
 
 def test_law_only_the_files_of_both_languages_count_as_splits(tmp_path: Path):

@@ -30,6 +30,18 @@ def test_law_compressed_files_have_the_same_lines(tmp_path: Path):
 
 
 @pytest.mark.message
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2, zipfile.ZIP_DEFLATED])
+def test_message_a_damaged_file_in_an_archive(tmp_path: Path, method: int):
+    with zipfile.ZipFile(tmp_path / "text.zip", "w", method) as archive:
+        archive.writestr("inside", "One two three. " * 99)
+    data = bytearray((tmp_path / "text.zip").read_bytes())
+    data[60:70] = bytes(255 - byte for byte in data[60:70])
+    (tmp_path / "text.zip").write_bytes(data)
+    with pytest.raises(ValueError, match=r"text\.zip is not a complete archive \(.*\); download it again"):
+        read_lines(tmp_path / "text.zip", "inside")
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("kind", ["gz", "zip"])
 @pytest.mark.parametrize("cut", [0, 7, -5])
 def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
@@ -44,6 +56,37 @@ def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
         ValueError, match=rf"text\.{kind} is not a complete archive \(.*\); download it again"
     ):
         read_lines(path, "inside")
+
+
+def unknown(archive: bytes) -> bytes:
+    """Give the file in an archive a compression that Python does not know."""
+    number = (9).to_bytes(2, "little")  # Deflate64
+    central = archive.index(b"PK\x01\x02")
+    return archive[:8] + number + archive[10 : central + 10] + number + archive[central + 12 :]
+
+
+def encrypted(archive: bytes) -> bytes:
+    """Mark the file in an archive as encrypted."""
+    central = archive.index(b"PK\x01\x02")
+    return archive[:6] + b"\x01" + archive[7 : central + 8] + b"\x01" + archive[central + 9 :]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [(unknown, "That compression method is not supported"), (encrypted, "File 'deu.txt' is encrypted, .*")],
+)
+def test_message_an_archive_that_python_cannot_unpack(tmp_path: Path, change, reason: str):
+    path = tmp_path / "text.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("deu.txt", "a")
+    assert read_lines(path, "deu.txt") == ["a"]
+    path.write_bytes(change(path.read_bytes()))
+    message = (
+        rf"cannot unpack .*text\.zip \({reason}\); unpack it with another program, and replace it by deu"
+    )
+    with pytest.raises(ValueError, match=message):
+        read_lines(path, "deu.txt")
 
 
 @pytest.mark.message

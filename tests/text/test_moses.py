@@ -64,6 +64,12 @@ def test_law_a_training_sentence_is_restored():
     assert recase("") == ""
 
 
+def test_law_a_recaser_neither_adds_nor_removes_entities():
+    recase = Recaser(["We saw O'Neill."], "en")
+    assert recase(moses_lowercase("We saw O'Neill.", "en")) == "We saw O'Neill."
+    assert recase("a sign &lt; b") == "A sign &lt; b"
+
+
 def test_law_recasing_uses_the_most_frequent_form_and_ignores_first_words():
     recase = Recaser(["Junge Frau.", "Junge Frau.", "Der Junge geht.", "Ein Junge, eine junge Frau."], "de")
     assert recase("die junge frau") == "Die Junge Frau"

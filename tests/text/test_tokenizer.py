@@ -1,6 +1,7 @@
 """The tokenizer: lossless encoding, deterministic training, special tokens, and error messages."""
 
 import random
+import re
 import sys
 import unicodedata
 
@@ -179,10 +180,39 @@ def test_message_ids_of_another_tokenizer(tokenizer: Tokenizer, wrong: int):
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("wrong", "kind"),
-    [(4, "int"), (torch.tensor([4]), "Tensor"), (None, "NoneType"), ([4.0], "list of float")],
+    [
+        (torch.tensor([4]), "Tensor"),
+        (None, "NoneType"),
+        ([4.0], "list of float"),
+        ([4, True], "list of bool"),
+    ],
 )
 def test_message_ids_that_are_not_a_list(tokenizer: Tokenizer, wrong: object, kind: str):
-    with pytest.raises(TypeError, match=rf"ids are of type {kind}, not a list of int; give tensor\.tolist"):
-        tokenizer.decode([wrong])
-    with pytest.raises(TypeError, match=r"sequences are of type NoneType, not a list of lists of int; give"):
-        tokenizer.decode(None)
+    for use in (lambda ids: tokenizer.decode([[5], ids]), tokenizer.tokens):
+        with pytest.raises(
+            TypeError, match=rf"ids are of type {kind}, not a list of int; give tensor\.tolist"
+        ):
+            use(wrong)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("wrong", "kind", "way_out"),
+    [
+        (None, "NoneType", "tensor.tolist()"),
+        (4, "int", "[[id]] for one id"),
+        ([4, 5], "list of int", "[ids] for one sequence"),
+        ((4, 5), "tuple of int", "[ids] for one sequence"),
+        (torch.tensor(4), "Tensor", "[[tensor.tolist()]]"),
+        (torch.tensor([4]), "Tensor", "[tensor.tolist()]"),
+        (torch.tensor([[4]]), "Tensor", "tensor.tolist()"),
+    ],
+)
+def test_message_sequences_that_are_not_a_list_of_lists(
+    tokenizer: Tokenizer, wrong: object, kind: str, way_out: str
+):
+    message = f"sequences are of type {kind}, not a list of lists of int; give {way_out}"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        tokenizer.decode(wrong)
+    if isinstance(wrong, torch.Tensor):
+        assert tokenizer.decode(eval(way_out, {"tensor": wrong})) == tokenizer.decode([[4]])

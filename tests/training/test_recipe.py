@@ -1,6 +1,7 @@
 """Training from a recipe leaves a complete model in the folder after every epoch, whatever stops it."""
 
 import dataclasses
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import fingerprint
-from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
@@ -30,6 +31,7 @@ RECIPE = Recipe(
     average=2,
     bpe_dropout=0.1,
 )
+MEANING = "so translations hardly depend on the source, even if loss and BLEU look plausible"
 
 
 def for_steps(steps: int, recipe: Recipe = RECIPE) -> Recipe:
@@ -256,6 +258,60 @@ def test_message_a_starting_model_of_another_shape(tmp_path: Path):
     assert not (tmp_path / "second").exists()
 
 
+def collapsed(folder: Path, recipe: Recipe) -> Path:
+    """Save a model whose encoder returns the same vector for each token."""
+    train_from_recipe(for_steps(1, recipe), corpus(), folder / "healthy", seed=3)
+    model, tokenizer = checkpoint.load(folder / "healthy")
+    encoder = model.encoder
+    last = encoder.layers[-1].add_norm_2.norm if recipe.shape.norm == "post" else encoder.final_norm
+    torch.nn.init.zeros_(last.gain)
+    torch.nn.init.ones_(last.bias)
+    checkpoint.save(folder / "collapsed", model, tokenizer)
+    return folder / "collapsed"
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("held_out", [True, False])
+@pytest.mark.parametrize(
+    ("warmup_steps", "norm", "way_out"),
+    [
+        (3, "post", "train again with more than warmup_steps=3, or with a lower max_lr, or with norm='pre'"),
+        (3, "pre", "train again with more than warmup_steps=3, or with a lower max_lr"),
+        (18, "post", "train for more than warmup_steps=18"),
+    ],
+)
+def test_message_a_collapsed_encoder_is_warned_of_once(
+    tmp_path: Path, warmup_steps: int, norm: str, way_out: str, held_out: bool
+):
+    shape = dataclasses.replace(SHAPE, norm=norm)
+    training = dataclasses.replace(RECIPE.training, warmup_steps=warmup_steps, max_lr=1e-12)
+    recipe = dataclasses.replace(RECIPE, shape=shape, training=training)
+    texts = corpus()
+    if not held_out:
+        texts = dataclasses.replace(texts, splits={"train": texts.splits["train"]})
+    logged: list[object] = []
+    start = collapsed(tmp_path, recipe)
+    train_from_recipe(recipe, texts, tmp_path / "out", seed=3, start=start, log=logged.append)
+    reports = [message for message in logged if isinstance(message, EpochMetrics)]
+    (warning,) = [message for message in logged if isinstance(message, str)]
+    settled = [report for report in reports if report.step >= min(warmup_steps, 17)]
+    assert warning.startswith(f"warning: at step {settled[0].step}, the encoder has collapsed")
+    assert warning.endswith(f"(mean cosine 1.000), {MEANING}; {way_out}")
+    assert len(settled) > 1 or warmup_steps > 17
+    lines = (tmp_path / "out" / METRICS).read_text().splitlines()
+    found = [json.loads(line)["encoder_collapsed"] for line in lines]
+    assert found == [None] * (len(reports) - len(settled)) + [True] * len(settled)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_law_no_warning_about_an_encoder_that_has_not_collapsed(tmp_path: Path):
+    logged: list[object] = []
+    train_from_recipe(RECIPE, corpus(), tmp_path, seed=3, log=logged.append)
+    assert [message.encoder_collapsed for message in logged] == [False] * len(logged)
+    assert logged
+
+
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("setting", "message"),
@@ -291,8 +347,9 @@ def test_message_all_pairs_that_are_too_long_are_in_one_report(
     tmp_path: Path, limits: dict[str, int], shape: dict[str, int]
 ):
     lines = ["A man.", "Two dogs.", "wqx " * 40, "A child.", "wqx " * 41, "A hat."]
-    for ending in ("en", "de"):
-        (tmp_path / f"train.{ending}").write_text("".join(f"{line}\n" for line in lines))
+    for split, own in {"train": lines, "val": [*lines[:2], "wqx " * 42], "test": lines}.items():
+        for ending in ("en", "de"):
+            (tmp_path / f"{split}.{ending}").write_text("".join(f"{line}\n" for line in own))
     recipe = dataclasses.replace(
         RECIPE,
         shape=dataclasses.replace(SHAPE, **shape),
@@ -300,7 +357,7 @@ def test_message_all_pairs_that_are_too_long_are_in_one_report(
     )
     with pytest.raises(ValueError, match=r"these sentences, or give more of both$") as refused:
         train_from_recipe(recipe, load_corpus("files", folder=tmp_path), tmp_path / "out", seed=3)
-    first, second = str(refused.value).splitlines()
-    for line, found in ((3, first), (5, second)):
-        assert found.startswith(f"{tmp_path / 'train.en'} and train.de, line {line} has ")
+    places = ("train", 3), ("train", 5), ("val", 3)  # test pairs are not trained on
+    for (split, line), found in zip(places, str(refused.value).splitlines(), strict=True):
+        assert found.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
     assert not (tmp_path / "out").exists()

@@ -19,6 +19,7 @@ from annotated_transformer.book.drawing.palette import (
 
 LARGEST_PRINTED = 8
 CELL = "at-cell"  # marks a map's cells; `figures.svg` turns the marks into classes and data attributes
+SHADE = "at-shade"  # marks an area whose color follows the theme
 
 
 def draw_attention(

@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -109,8 +110,11 @@ def plot_curves(
     return show_figure(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
 
 
-def read_reports(folder: str | Path) -> list[EpochMetrics]:
+def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings.warn) -> list[EpochMetrics]:
     """Return the reports that a training run has written to its folder so far.
+
+    A last line that was cut off, for example by a kill, is left out, and `warn` is called with a
+    sentence about it.
 
     Raises:
         FileNotFoundError: There are none.
@@ -121,8 +125,13 @@ def read_reports(folder: str | Path) -> list[EpochMetrics]:
         raise FileNotFoundError(
             f"there is no {path}; give the folder of a training run that has finished its first epoch"
         )
+    raw = path.read_bytes()
+    complete, _, last = raw.rpartition(b"\n")
+    if last and not _is_json(last):
+        raw = complete
+        warn(f"{path}: the last line, {last[:40]!r}…, was cut off; the curves end before it")
     reports: list[EpochMetrics] = []
-    for number, line in enumerate(decode_lines(path.read_bytes(), str(path)), start=1):
+    for number, line in enumerate(decode_lines(raw, str(path)), start=1):
         try:
             reports.append(_report(json.loads(line)))
             if len(reports) > 1 and reports[-1].step <= reports[-2].step:
@@ -134,10 +143,22 @@ def read_reports(folder: str | Path) -> list[EpochMetrics]:
     return reports
 
 
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def _report(metrics: Any) -> EpochMetrics:
     if not isinstance(metrics, dict):
         raise TypeError(f"it is {metrics!r}, not names with numbers")
+    if not isinstance(collapsed := metrics.get("encoder_collapsed"), (bool, type(None))):
+        raise TypeError(f"encoder_collapsed is {collapsed!r}, not true, false or null")
     for name, value in metrics.items():
+        if name == "encoder_collapsed":
+            continue
         if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
             raise TypeError(f"{name} is {value!r}, not a number")
     report = EpochMetrics(**metrics)

@@ -190,7 +190,8 @@ def draw_results(
 ) -> Figure:
     """Draw a panel for each title and a row for each of its names: marks where measured, a bar at a limit."""
     counts = [len(rows) for rows in measured.values()]
-    line, above, below = 0.5, 0.35, 0.4  # inches
+    tallest = max(name.count("\n") + 1 for rows in measured.values() for name in rows)
+    line, above, below = 0.1 + 0.2 * tallest, 0.35, 0.4  # inches
     height = line * sum(counts) + (above + below) * len(counts)
     fig, axes = new_figure(len(counts), 1, height=height)
     fig.set_layout_engine("none")  # so that rows are equally high in all panels

@@ -1,6 +1,8 @@
 """The drawings of the chapter on the feed-forward network."""
 
+import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import torch
 from matplotlib.axes import Axes
@@ -28,41 +30,59 @@ CASES = {(1, 1): "good", (-1, -1): "not bad", (1, -1): "not good", (-1, 1): "bad
 LOOKS = ((FIRST, "o"), (SECOND, "s"), (VALUE, "^"))
 
 
-def bend(x: Tensor, slope: float) -> Tensor:
-    """Return two hidden units for two features; `slope` is 0 for ReLU and 1 for no nonlinearity."""
-    total = x.sum(dim=-1)
-    return torch.nn.functional.leaky_relu(torch.stack([total - 1, -total - 1], dim=-1), slope)
+def best_line(angle: float) -> tuple[float, bool]:
+    """Return how far from the center a line must be to judge as many of the four words right as it can.
+
+    `angle` is the direction, in degrees, that its normal points in; the second result says whether the
+    positive side lies in this direction.
+    """
+    heights = sorted(_height(word, angle) for word in CASES)
+    middles = [(low + high) / 2 for low, high in pairwise(heights) if high - low > 1e-9]
+    lines = [(middle, ahead) for middle in middles for ahead in (True, False)]
+    return min(lines, key=lambda line: (len(misjudged(angle, *line)), round(abs(line[0]), 6), -line[0]))
 
 
-def draw_fold(slope: float) -> Figure:
-    """Draw four words in the plane of their features, and in that of two hidden units with a line."""
-    fig, (plane, hidden) = new_figure(2, 1, height=5.4)
-    plane.set_title("Two features of a word", loc="left")
-    hidden.set_title("Two hidden units", loc="left")
-    points = torch.tensor(list(CASES), dtype=torch.float64)
-    steps = torch.linspace(-2.4, 2.4, 49, dtype=torch.float64)
-    path = bend(torch.stack([steps / 2, steps / 2], dim=-1), slope)
-    hidden.plot(*path.T.tolist(), color=NEUTRAL, lw=3, ls="-", marker="", zorder=1)
-    bent = bend(points, slope).tolist()
-    for (x, word), h in zip(CASES.items(), bent, strict=True):
-        color, mark = LOOKS[x[0] * x[1] < 0]
-        plane.plot(*x, color=color, marker=mark, ls="", markersize=11)
-        plane.annotate(word, x, (11, 0), textcoords="offset points", ha="left", va="center")
-        hidden.plot(*h, color=color, marker=mark, ls="", markersize=11, zorder=3)
-    good, not_bad, mixed, _ = bent
-    for name, spot in (("good", good), ("not bad", not_bad)):
-        hidden.annotate(name, spot, (9, 5), textcoords="offset points", ha="left", va="bottom")
-    hidden.annotate("bad, not good", mixed, (-9, -9), textcoords="offset points", ha="right", va="top")
-    middle = (sum(good) + sum(mixed)) / 2
-    if slope < 1:  # the line halfway between the two kinds
-        hidden.plot([middle - 1.7, 1.9], [1.7, middle - 1.9], color=INK, lw=1.5, ls="--", marker="", zorder=2)
-    plane.set(xlim=(-2, 2.6), ylim=(-1.7, 1.7), xlabel="opinion", ylabel="polarity")
-    hidden.set(xlim=(-4.4, 2.7), ylim=(-3.6, 2.2), xlabel="unit 1", ylabel="unit 2")
-    for set_ticks in (plane.set_xticks, plane.set_yticks):
-        set_ticks([-1, 1], ["−1", "1"])
-    for set_ticks in (hidden.set_xticks, hidden.set_yticks):
-        set_ticks([-3, -1, 0, 1], ["−3", "−1", "0", "1"])
+def misjudged(angle: float, distance: float, ahead: bool) -> list[str]:
+    """Return the words on the wrong side of a line."""
+    return [name for x, name in CASES.items() if ((_height(x, angle) > distance) == ahead) != (x[0] == x[1])]
+
+
+def _height(point: tuple[int, int], angle: float) -> float:
+    return point[0] * math.cos(math.radians(angle)) + point[1] * math.sin(math.radians(angle))
+
+
+def draw_lines(angle: float) -> Figure:
+    """Draw the four words with the best line whose normal has this angle, and with the lines of two units."""
+    fig, (one, two) = new_figure(1, 2, height=2.9)
+    distance, ahead = best_line(angle)
+    wrong = misjudged(angle, distance, ahead)
+    _shade_beyond(one, angle if ahead else angle + 180, distance if ahead else -distance)
+    for direction in (45, 225):  # of the units made by hand, which sum to more than ½ beyond these lines
+        _shade_beyond(two, direction, 1.5 / math.sqrt(2))
+    for ax, title in ((one, "one line"), (two, "two hidden units")):
+        ax.set_title(title)
+        for x, word in CASES.items():
+            color, mark = LOOKS[x[0] * x[1] < 0]
+            ax.plot(*x, color=color, marker=mark, ls="", markersize=11, zorder=3)
+            if ax is one and word in wrong:
+                ax.plot(*x, color=INK, marker="x", ls="", markersize=15, markeredgewidth=2.5, zorder=4)
+            side = "bottom" if x[1] > 0 else "top"  # away from the center, where the lines are
+            ax.annotate(word, x, (0, 10 * x[1]), textcoords="offset points", ha="center", va=side)
+        ax.set(xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xlabel="opinion", ylabel="polarity")
+        for set_ticks in (ax.set_xticks, ax.set_yticks):
+            set_ticks([-1, 1], ["−1", "1"])
+    two.set_ylabel("")
     return fig
+
+
+def _shade_beyond(ax: Axes, angle: float, distance: float) -> None:
+    """Shade the side of a line that lies in the direction of `angle`, and draw the line."""
+    x, y = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+    far = 9.0  # beyond the panel
+    ends = [(distance * x - side * y, distance * y + side * x) for side in (-far, far)]
+    beyond = [(end[0] + far * x, end[1] + far * y) for end in reversed(ends)]
+    ax.fill(*zip(*ends, *beyond, strict=True), facecolor=FIRST, alpha=0.35, linewidth=0, zorder=1)
+    ax.plot(*zip(*ends, strict=True), color=INK, lw=1.5, ls="--", marker="", zorder=2)
 
 
 def draw_positions(x: Numbers, hidden: Numbers, output: Numbers, *, words: Sequence[str]) -> Figure:

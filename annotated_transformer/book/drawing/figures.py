@@ -28,6 +28,7 @@ CELLS = re.compile(
     r'<g id="at-cell\|(\d+)\|(\d+)\|([\d.]+)\|([\d.]+)\|([^|"]*)\|([^|"]*)"'
     r'(>\s*<path [^>]*style=")fill: (#\w{6})'
 )
+SHADES = re.compile(r'<g id="at-shade\|([\d.]+)"(>\s*<path [^>]*style=")fill: (#\w{6})')
 
 HOUSE_STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -168,6 +169,7 @@ def svg(fig: Figure) -> str:
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nothing refers to these groups
     text = CELLS.sub(_cell, text)
+    text = SHADES.sub(_shade, text)
     text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
     for color, variable in THEMED.items():
         text = text.replace(color.lower(), f"var({variable}, {color.lower()})")
@@ -181,11 +183,21 @@ def svg(fig: Figure) -> str:
 def _cell(found: re.Match[str]) -> str:
     """Turn the mark of a map's cell into data for the script, and its color into the theme's."""
     row, column, weight, total, query, key, before, color = found.groups()
-    share = f"{100 * float(weight):.0f}%"
-    mix = f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {share}, var(--at-paper, {PAPER.lower()}))"
     data = {"row": row, "column": column, "weight": weight, "sum": total, "query": query, "key": key}
     attributes = " ".join(f'data-{name}="{escape(unquote(value))}"' for name, value in data.items())
-    return f'<g class="at-cell" {attributes}{before}fill: {color}; fill: {mix}'
+    return f'<g class="at-cell" {attributes}{before}fill: {color}; fill: {_mix(weight)}'
+
+
+def _shade(found: re.Match[str]) -> str:
+    """Color an area by the theme, on the scale of the attention maps."""
+    share, before, color = found.groups()
+    return f"<g{before}fill: {color}; fill: {_mix(share)}"
+
+
+def _mix(share: str) -> str:
+    """Return the CSS color of a share, from paper (0) to the theme's heat (1)."""
+    percent = f"{100 * float(share):.0f}%"
+    return f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {percent}, var(--at-paper, {PAPER.lower()}))"
 
 
 def _look(width: float) -> str:

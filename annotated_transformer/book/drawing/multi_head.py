@@ -1,5 +1,6 @@
 """The drawings of the chapter on multi-head attention."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from jaxtyping import Float, Int
@@ -223,6 +224,22 @@ def draw_errors(errors: Mapping[str, Sequence[float]], *, good: Sequence[str] = 
     ax.set(xlim=(-0.04, 1.04), ylim=(len(errors) - 0.4, -0.6), xlabel="share of the variance lost")
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
+    return fig
+
+
+def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> Figure:
+    """Draw the difference between two heads over the updates on a log scale, a line for each start."""
+    fig, ax = new_figure(height=3.6)
+    looks = ((FIRST, "-"), (SECOND, "--"), (VALUE, "-."), (NEUTRAL, ":"))
+    ax.axvline(mark, color=MUTED, lw=0.8, ls="-", marker="")
+    for (start, values), (color, style) in zip(gaps.items(), looks, strict=True):
+        logs = [round(math.log10(value), 1) for value in values]
+        ax.plot(range(1, len(logs) + 1), logs, color=color, linestyle=style, marker="")
+        ax.text(-6, logs[0], f"$10^{{{round(math.log10(start))}}}$", ha="right", va="center", color=color)
+    ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
+    ax.set_xlim(-90, max(len(values) for values in gaps.values()))
+    ax.set_xticks([0, mark, 300, 400])
+    ax.set_yticks([-15, -10, -5, 0], ["1e−15", "1e−10", "1e−5", "1"])
     return fig
 
 

@@ -3,18 +3,22 @@
 import math
 from collections.abc import Mapping, Sequence
 
+import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Arc, Circle
+from matplotlib.patches import Arc, Circle, PathPatch
+from matplotlib.path import Path
 from torch import Tensor
 
+from annotated_transformer.book.drawing.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.book.drawing.boxes import draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
 from annotated_transformer.book.drawing.palette import FIRST, INK, MUTED, NEUTRAL, OUTPUT, SECOND
 
 LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"), (NEUTRAL, ":", "D"))
+LEVELS = 8  # of a heat map, above the lowest
 
 
 def draw_two_orders(outputs: Mapping[str, Mapping[str, Float[Tensor, " d_model"]]], *, word: str) -> Figure:
@@ -79,6 +83,53 @@ def _draw_hand(
     ax.plot([center[0], tip[0]], [center[1], tip[1]], color=color, lw=2.4, linestyle=style, marker="")
 
 
+def draw_table(table: Float[Tensor, "positions d_model"]) -> Figure:
+    """Draw the table as a heat map, from paper at −1 to the fullest color at 1."""
+    fig, (scale, ax) = new_figure(2, 1, height=4.5)
+    fig.set_layout_engine("none")  # which would give both the same height
+    scale.set_position((0.3, 0.93, 0.54, 0.04))
+    ax.set_position((0.15, 0.14, 0.82, 0.71))
+    steps = torch.arange(LEVELS + 1, dtype=table.dtype) * 2 / LEVELS - 1
+    _draw_heat(scale, steps[None])
+    scale.set_xticks([0.5, LEVELS / 2 + 0.5, LEVELS + 0.5], ["−1", "0", "1"])
+    scale.set_yticks([0.5], ["value"])
+    scale.tick_params(length=0)
+    _draw_heat(ax, table)
+    ax.set(xlabel="feature", ylabel="position")
+    for axis, count in zip((ax.yaxis, ax.xaxis), table.shape, strict=True):
+        places = [*range(0, count - 4, 10), count - 1]
+        axis.set_ticks([place + 0.5 for place in places], [str(place) for place in places])
+    return fig
+
+
+def _draw_heat(ax: Axes, values: Float[Tensor, "rows columns"]) -> None:
+    """Fill a cell for each value from −1 to 1.
+
+    Each shade covers the cells with at least its value, so that it lies on the one below without a gap.
+    """
+    levels = ((values + 1) / 2 * LEVELS).round()
+    for level in range(LEVELS + 1):
+        cells = [
+            Path(
+                [(column, top), (column + 1, top), (column + 1, end), (column, end), (column, top)],
+                closed=True,
+            )
+            for column, line in enumerate((levels >= level).T.tolist())
+            for top, end in _runs(line)
+        ]
+        area = PathPatch(Path.make_compound_path(*cells), facecolor=heat(level / LEVELS), linewidth=0)
+        area.set_gid(f"{SHADE}|{level / LEVELS:.3f}")
+        ax.add_patch(area)
+    ax.set(xlim=(0, values.size(1)), ylim=(values.size(0), 0))
+    ax.spines[:].set_visible(True)
+
+
+def _runs(line: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return where each run of True begins, and where it has ended."""
+    edges = [place for place in range(len(line) + 1) if (*line, False)[place] != (False, *line)[place]]
+    return list(zip(edges[0::2], edges[1::2], strict=True))
+
+
 def draw_wave(pair: Float[Tensor, "positions 2"], *, wavelength: float) -> Figure:
     """Draw the two features of a pair over the positions, and print how many words a turn takes."""
     fig, ax = new_figure(height=2.7)
@@ -131,20 +182,13 @@ def draw_turn(
     return fig
 
 
-def draw_ceiling(accuracies: Mapping[str, Sequence[float]], *, ceiling: float) -> Figure:
-    """Draw accuracies, a row for each kind and a mark for each seed; a line is the best without positions."""
-    fig, ax = new_figure(height=0.62 * len(accuracies) + 1.15)
-    for row, (name, values) in enumerate(accuracies.items()):
-        color, _, mark = LOOKS[0] if min(values) > 0.5 else LOOKS[1]
-        places = [row - 0.17 + 0.17 * seed for seed in range(len(values))]
-        ax.plot([0, 1], [row, row], color=NEUTRAL, lw=0.6, ls="-", marker="")
-        ax.plot([round(v, 2) for v in values], places, color=color, linestyle="", marker=mark, clip_on=False)
-        ax.text(ceiling + 0.04, row - 0.3, name, ha="left", va="center")
-    ax.plot([ceiling] * 2, [-0.6, len(accuracies) - 0.4], color=INK, lw=1.5, ls=":", marker="")
-    ax.set(xlim=(0, 1.02), ylim=(len(accuracies) - 0.4, -0.6), xlabel="accuracy")
-    ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
+def draw_mirrors(maps: Mapping[str, Float[Tensor, "positions positions"]]) -> Figure:
+    """Draw one attention map for each model, side by side, over the positions of the sequence."""
+    fig, axes = new_figure(1, len(maps), height=2.75)
+    for ax, (name, weights) in zip(axes, maps.items(), strict=True):
+        positions = [str(position) for position in range(len(weights))]
+        draw_attention(ax, weights, positions, positions, print_values=False)
+        ax.set_title(name, pad=10)
     return fig
 
 

@@ -115,6 +115,7 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
             f"for {tgt} the labels of the rows hold {ends} times </s>; each needs one.",
         )
         expect(torch.equal(inputs[:, 1:], labels[:, :-1]), "a label is not the input of the next slot.")
+        expect(torch.equal(labels, batch[:, 1:]), f"for {tgt} the labels are {labels.tolist()}.")
     return "one slot between input and label, and each </s> is a label."
 
 

@@ -7,11 +7,15 @@ from sphinx.application import Sphinx
 
 from annotated_transformer.book.site import cover_page, explorer_page
 from annotated_transformer.book.site.rendering import (
+    checks,
+    citation,
     docstrings,
     formulas,
     numbers,
     pages,
     questions,
+    reading,
+    search,
     sources,
     themes,
 )
@@ -30,7 +34,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it with Sphinx."""
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
-    for part in (docstrings, formulas, numbers, pages, questions, sources, themes, cover_page, explorer_page):
+    parts = (checks, citation, docstrings, formulas, numbers, pages, questions, reading, search, sources)
+    for part in (*parts, themes, cover_page, explorer_page):
         part.setup(app)
     for name in ("formulas/formulas.css", "book.css", "figures.css"):
         app.add_css_file(name)

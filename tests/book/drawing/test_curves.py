@@ -239,6 +239,8 @@ def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
     config = TrainingConfig(steps=13, batch_tokens=40, warmup_steps=7, max_lr=5e-3)
     with RunDirectory(tmp_path / "run") as run_directory:
         reports = train(Transformer(shape), pairs, config, generator=rng, run_directory=run_directory)
+    assert read_reports(tmp_path / "run") == reports
+    assert all(report.encoder_collapsed in (True, False) for report in reports if report.step >= 7)
     rate = read_schedule(tmp_path / "run")
     assert rate is not None
     assert [rate(report.step) for report in reports] == [report.lr for report in reports]
@@ -312,6 +314,7 @@ def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
     [
         ({"training_loss": "3.1"}, r"training_loss is '3\.1', not a number"),
         ({"lr": True}, "lr is True, not a number"),
+        ({"encoder_collapsed": 1}, "encoder_collapsed is 1, not true, false or null"),
         ({"gradient_norm": None}, "gradient_norm has no number"),
         ({"step": 2.5}, r"step is 2\.5, not a positive whole number"),
         ({"step": 0}, "step is 0, not a positive whole number"),
@@ -323,6 +326,16 @@ def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, chang
     (tmp_path / METRICS).write_text(f"{line}\n")
     with pytest.raises(ValueError, match=rf"metrics\.jsonl, line 1 is not a report .*\({sentence}\); rep"):
         read_reports(tmp_path)
+
+
+@pytest.mark.message
+def test_message_a_last_line_that_was_cut_off(tmp_path: Path):
+    lines = [json.dumps(dataclasses.asdict(report)) for report in REPORTS[:2]]
+    (tmp_path / METRICS).write_text(f"{lines[0]}\n{lines[1][:-1]}")
+    with pytest.warns(
+        UserWarning, match=r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; the curves end"
+    ):
+        assert read_reports(tmp_path) == REPORTS[:1]
 
 
 @pytest.mark.message

@@ -1,7 +1,6 @@
 """The drawings of the chapter on the feed-forward network show the given numbers."""
 
 import pytest
-import torch
 from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.drawing import feed_forward as figures
@@ -9,36 +8,28 @@ from annotated_transformer.book.drawing.palette import QUERY, VALUE
 from tests.drawings import hatched, texts
 
 
-def places(slope):
-    """Return each word's point in the plane of the hidden units."""
-    points = torch.tensor(list(figures.CASES), dtype=torch.float64)
-    return dict(zip(figures.CASES.values(), figures.bend(points, slope), strict=True))
+@pytest.mark.parametrize("angle", [0, 30, 45, 60, 120, 135, 200])
+def test_law_a_line_misjudges_a_word_and_the_two_units_none(angle):
+    distance, ahead = figures.best_line(angle)
+    wrong = figures.misjudged(angle, distance, ahead)
+    assert len(wrong) == (2 if angle % 90 == 0 else 1)
+    fig = figures.draw_lines(angle)
+    one, two = fig.axes
+    assert [line.get_marker() for line in one.lines].count("x") == len(wrong)
+    assert "x" not in [line.get_marker() for line in two.lines]
+    for ax, exceptions in ((one, wrong), (two, [])):
+        sides = [patch.get_path() for patch in ax.patches]
+        for point, word in figures.CASES.items():
+            shaded = any(side.contains_point(point) for side in sides)
+            assert (shaded == (word in ("good", "not bad"))) == (word not in exceptions)
+        assert {"good", "bad", "not good", "not bad"} == {text.get_text() for text in ax.texts}
 
 
-def test_law_with_relu_each_unit_detects_one_word():
-    found = {word: unit.tolist() for word, unit in places(0.0).items()}
-    assert found == {"good": [1, 0], "not bad": [0, 1], "not good": [0, 0], "bad": [0, 0]}
-
-
-@pytest.mark.parametrize("slope", [0.0, 0.25])
-def test_law_the_distance_between_the_words_is_proportional_to_1_minus_the_slope(slope):
-    found = places(slope)
-    halfway = (found["good"] + found["not bad"]) / 2
-    assert (halfway - found["bad"]).tolist() == pytest.approx([(1 - slope) / 2] * 2)
-    assert torch.equal(found["bad"], found["not good"])
-
-
-@pytest.mark.parametrize("slope", [0.5, 1.0])
-def test_law_a_line_separates_the_words_unless_the_activation_is_linear(slope):
-    fig = figures.draw_fold(slope)
-    dashed = [line for line in fig.axes[1].lines if line.get_linestyle() == "--"]
-    assert len(dashed) == (slope < 1)
-    for line in dashed:
-        (x1, x2), (y1, y2) = list(line.get_xdata()), list(line.get_ydata())
-        assert x1 + y1 == pytest.approx(x2 + y2)
-        sums = {word: (h.sum() - x1 - y1).item() for word, h in places(slope).items()}
-        assert min(sums["good"], sums["not bad"]) > 0 > max(sums["bad"], sums["not good"])
-    assert {"good", "bad", "not good", "not bad"} <= set(texts(fig))
+def test_law_the_shaded_words_are_those_of_the_units_worked_out_by_hand():
+    two = figures.draw_lines(30).axes[1]
+    for x, y in ((1.0, 0.6), (1.0, 0.4), (-1.0, -0.6), (-1.0, -0.4)):
+        verdict = 2 * max(0, x + y - 1) + 2 * max(0, -x - y - 1) - 1
+        assert any(patch.get_path().contains_point((x, y)) for patch in two.patches) == (verdict > 0)
 
 
 def test_law_positions_have_a_row_each_and_inactive_units_are_hatched():

@@ -6,6 +6,8 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Affine2D
 
 from annotated_transformer.book import (
     Box,
@@ -62,9 +64,15 @@ def test_law_referenced_ids_exist_and_are_unique_to_each_figure():
 
 
 def test_law_text_stays_text_and_only_coordinates_are_rounded():
-    text = svg(plot(title="0.123456 wide"))
+    fig = plot(title="0.123456 wide")
+    points = Affine2D().scale(1 / 72) + fig.dpi_scale_trans  # from the lower left corner
+    fig.add_artist(Line2D([10.001, 100.3004], [20.004, 30.25], transform=points, gid="at-line"))
+    text = svg(fig)
     assert ">0.123456 wide</text>" in text
     assert not re.search(r' d="[^"]*\d\.\d{3}', text)
+    line = re.search(r'at-line">\s*<path d="M (\S+) \S+\s+L (\S+)', text)
+    assert line
+    assert line.groups() == ("10", "100.3")
 
 
 def test_law_ink_follows_the_theme_and_role_colors_do_not():

@@ -53,8 +53,8 @@ def test_law_the_first_row_is_on_top_and_the_first_column_at_the_left():
 
 
 def test_law_a_number_is_short_and_has_a_true_minus_sign():
-    numbers = [-0.0, -0.001, 2.0, 0.5, 0.6652, -1.5, 0.999, 100.0, float("inf"), float("-inf"), "x_1"]
-    written = ["0", "0", "2", "0.5", "0.67", "−1.5", "1", "100", "∞", "−∞", "x_1"]
+    numbers = [-0.0, -0.001, 2.0, 0.5, 0.6652, -1.5, 0.999, 10.001, 100.0, float("inf"), float("-inf"), "x_1"]
+    written = ["0", "0", "2", "0.5", "0.67", "−1.5", "1", "10", "100", "∞", "−∞", "x_1"]
     assert [write_number(number) for number in numbers] == written
 
 

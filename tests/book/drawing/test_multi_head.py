@@ -77,6 +77,20 @@ def test_law_errors_have_a_row_for_each_kind_and_a_mark_for_each_seed():
     assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == ["one", "two"]
 
 
+def test_law_each_line_of_the_parting_figure_is_a_logarithm_and_names_its_start():
+    starts = {1e-3: [1e-2, 1.0], 1e-7: [1e-6, 1e-1], 1e-11: [1e-9, 1e-5], 1e-15: [1e-14, 1e-10]}
+    fig = figures.draw_parting(starts, mark=2)
+    mark, *lines = fig.axes[0].lines
+    assert [list(line.get_ydata()) for line in lines] == [
+        [-2.0, 0.0],
+        [-6.0, -1.0],
+        [-9.0, -5.0],
+        [-14.0, -10.0],
+    ]
+    assert set(mark.get_xdata()) == {2}
+    assert texts(fig) == ["$10^{-3}$", "$10^{-7}$", "$10^{-11}$", "$10^{-15}$"]
+
+
 @pytest.mark.parametrize("heads", [1, 4])
 def test_law_the_cost_figure_shows_one_map_per_head_and_the_cuts_between_heads(heads):
     w_query, maps = torch.eye(12), torch.full((heads, 5, 5), 0.2)

@@ -7,6 +7,7 @@ import torch
 from matplotlib.patches import Arc, Circle
 
 from annotated_transformer.book.drawing import positional_encoding as figures
+from annotated_transformer.book.drawing.figures import svg
 from annotated_transformer.book.drawing.palette import FIRST, NEUTRAL
 from annotated_transformer.model.positional_encoding import sinusoids
 from tests.drawings import curves, texts
@@ -70,15 +71,30 @@ def test_law_a_rotation_ends_at_the_shifted_position(offset):
     assert curve.lines[1].get_ydata()[0] == products[offset]
 
 
-def test_law_the_ceiling_and_each_seed_are_drawn():
-    fig = figures.draw_ceiling({"none": [0.3, 0.31, 0.32], "some": [1.0, 0.99, 1.0]}, ceiling=0.318)
-    (ax,) = fig.axes
-    assert texts(fig) == ["none", "some"]
-    assert [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) == 3] == [
-        [0.3, 0.31, 0.32],
-        [1.0, 0.99, 1.0],
-    ]
-    assert list(ax.lines[-1].get_xdata()) == [0.318, 0.318]
+def test_law_a_heat_map_shades_each_value_and_follows_the_theme():
+    table = torch.tensor([[-1.0, 0.0, 1.0], [1.0, -0.5, 0.5]])
+    fig = figures.draw_table(table)
+    areas = {float(area.get_gid().split("|")[1]): area.get_path() for area in fig.axes[1].patches}
+
+    def shade(row, column):
+        """Return the highest shade that covers the center of a cell."""
+        return max(share for share, path in areas.items() if path.contains_point((column + 0.5, row + 0.5)))
+
+    shades = torch.tensor([[shade(row, column) for column in range(3)] for row in range(2)])
+    assert torch.equal(shades, (table + 1) / 2)
+    drawing = svg(fig)
+    for share in (0, 25, 50, 75, 100):
+        assert f"{share}%, var(--at-paper" in drawing
+    assert "at-shade" not in drawing
+
+
+def test_law_each_model_has_its_map_under_its_name():
+    even, mirrored = torch.full((3, 3), 1 / 3), torch.eye(3).fliplr()
+    fig = figures.draw_mirrors({"none": even, "some": mirrored})
+    assert [ax.get_title() for ax in fig.axes] == ["none", "some"]
+    for ax, weights in zip(fig.axes, (even, mirrored), strict=True):
+        drawn = [float(patch.get_gid().split("|")[3]) for patch in ax.patches]
+        assert drawn == [round(weight, 2) for weight in weights.flatten().tolist()]
 
 
 def test_law_each_run_is_drawn_over_the_windows():

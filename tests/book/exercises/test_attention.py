@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 
 from annotated_transformer.book.exercises.attention import (
     check_attention,
@@ -72,6 +73,14 @@ WRONG = {
     "softmax: proportions": (check_softmax, lambda scores: [score / sum(scores) for score in scores]),
     "from scratch: no scale": (check_attention, lambda q, k, v: (q @ k.mT).softmax(-1) @ v),
     "from scratch: width 4 only in a batch": (check_attention, lambda q, k, v: attend(q[None], k[None], v)),
+    "from scratch: overflows": (
+        check_attention,
+        lambda q, k, v: F.normalize((q @ k.mT * q.size(-1) ** -0.5).exp(), p=1, dim=-1) @ v,
+    ),
+    "from scratch: large scores are cut off": (
+        check_attention,
+        lambda q, k, v: (q @ k.mT * q.size(-1) ** -0.5).clamp(-50, 50).softmax(-1) @ v,
+    ),
     "repaired: 1/2 for any width": (check_debugged, lambda q, k, v: (q @ k.mT / 2).softmax(-1) @ v),
     "repaired: only the width": (
         check_debugged,
@@ -86,6 +95,14 @@ WRONG = {
         check_temperature,
         lambda q, k, v, t: at_temperature(q, k, v, t if t <= 0 else max(t, 0.1)),
     ),
+    "temperature: no scale": (
+        check_temperature,
+        lambda q, k, v, t: at_temperature(q * q.size(-1) ** 0.5, k, v, t),
+    ),
+    "temperature: never hotter than a hundred": (
+        check_temperature,
+        lambda q, k, v, t: at_temperature(q, k, v, min(t, 100)),
+    ),
     "temperature: the first of equal keys": (
         check_temperature,
         lambda q, k, v, t: (
@@ -98,14 +115,20 @@ WRONG = {
         check_temperature,
         lambda q, k, v, t: attend(q / (t or 1), k, v),
     ),
+    "temperature: only 0 is refused": (
+        check_temperature,
+        lambda q, k, v, t: attend(q / t, k, v) if t < 0 else at_temperature(q, k, v, t),
+    ),
 }
 
 
 WORDS = {
     "repaired: only the width": "query (2, 3, 4)",
+    "from scratch: overflows": "NaN or infinity",
     "scale: the paper's": "d_k=64 and standard deviations 3 and 1",
     "temperature: the first of equal keys": "five equal keys",
     "temperature: a negative one is taken": "temperature 0 should raise",
+    "temperature: only 0 is refused": "temperature -1 should raise",
 }
 
 

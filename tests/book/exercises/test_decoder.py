@@ -49,6 +49,12 @@ def writer(*, start=1, row=-1, extra=0):
     return write
 
 
+def one_step_more(decode, limit):
+    written = writer()(decode, limit)
+    decode(torch.tensor([[1, *written]]))
+    return written
+
+
 def pair_count(n, whole):
     return n * (n + 1) // 2 if whole else n * (n + 1) * (n + 2) // 6
 
@@ -83,6 +89,15 @@ def without_ends(tgt):
     return inputs, torch.cat([inputs[:, 1:], tgt[:, -1:]], dim=1)
 
 
+def end_last(tgt):
+    inputs = tgt[:, :-1].masked_fill(tgt[:, :-1] == 2, 0)
+    return inputs, torch.cat([inputs[:, 1:], torch.full_like(tgt[:, :1], 2)], dim=1)
+
+
+def two_apart(tgt):
+    return torch.cat([tgt[:, :1], tgt[:, 2:]], dim=1), tgt[:, 1:]
+
+
 WRONG = {
     "shift: the inputs keep their ends": (check_shifted, SHIFTED | {"inputs": [[1, 7, 8, 9], [1, 5, 0, 0]]}),
     "shift: no end among the labels": (check_shifted, SHIFTED | {"labels": [[7, 8, 9, 0], [5, 0, 0, 0]]}),
@@ -92,9 +107,20 @@ WRONG = {
     "write: starts with padding": (check_write, writer(start=0)),
     "write: the first row": (check_write, writer(row=0)),
     "write: one too many": (check_write, writer(extra=1)),
+    "write: the end is left out": (
+        check_write,
+        lambda decode, limit: [token for token in writer()(decode, limit) if token != 2],
+    ),
+    "write: one call more than words": (check_write, one_step_more),
     "debug: cut twice": (check_inputs_and_labels, lambda tgt: (tgt[:, :-2], tgt[:, 1:-1])),
     "debug: not shifted": (check_inputs_and_labels, lambda tgt: (tgt[:, 1:], tgt[:, 1:])),
     "debug: ends removed": (check_inputs_and_labels, without_ends),
+    "debug: the end moves behind the padding": (check_inputs_and_labels, end_last),
+    "debug: two slots apart": (check_inputs_and_labels, two_apart),
+    "debug: starts with padding": (
+        check_inputs_and_labels,
+        lambda tgt: (tgt[:, :-1].masked_fill(tgt[:, :-1] == 1, 0), tgt[:, 1:]),
+    ),
     "pairs: the whole square": (
         check_allowed,
         lambda n, whole: n**2 if whole else pair_count(n, whole),

@@ -78,6 +78,12 @@ def grow_in_place(embedding, extra):
     return embedding
 
 
+def grow_in_shared_memory(embedding, extra):
+    grown = grown_with(mean_rows)(embedding, extra)
+    embedding.weight.data = grown.weight.data[:-extra]
+    return grown
+
+
 RIGHT = [
     (check_gradient_rows, ROWS),
     (check_embed_and_logits, embed, logits),
@@ -111,11 +117,14 @@ WRONG = {
     "grow: zeros": (check_grow, grown_with(lambda old, extra: torch.zeros(extra, old.size(1)).double())),
     "grow: frozen": (check_grow, grown_with(mean_rows, parameter=False)),
     "grow: in place": (check_grow, grow_in_place),
+    "grow: in shared memory": (check_grow, grow_in_shared_memory),
 }
 
 
 WORDS = {
     "tie: shared memory, two parameters": "56 parameters",
+    "grow: in place": "the old matrix has changed",
+    "grow: in shared memory": "an update of the new matrix changes the old one",
 }
 
 

@@ -64,6 +64,11 @@ def without_mask(x, layers, mask):
     return stack(x, layers, None)
 
 
+def one_call_more(x, layers, mask):
+    layers[0](x, mask)
+    return stack(x, layers, mask)
+
+
 def same_input(x, layers, mask):
     return [layer(x, mask) for layer in layers][-1]
 
@@ -101,6 +106,7 @@ WRONG = {
     "mean: by a product": (check_mean_of_words, by_product),
     "stack: no mask": (check_stack, without_mask),
     "stack: each reads x": (check_stack, same_input),
+    "stack: one call more than layers": (check_stack, one_call_more),
     "count: no biases": (check_count, lambda *sizes: count(*sizes, biases=0)),
     "count: one norm": (check_count, lambda *sizes: count(*sizes, norms=1)),
     "bag: a set of words": (

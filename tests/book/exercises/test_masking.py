@@ -107,6 +107,10 @@ def masked_after(query, key, value, mask):
     return (scores_of(query, key).softmax(dim=-1) * mask) @ value
 
 
+def one_mask_for_all(query, key, value, mask):
+    return masked_attention(query, key, value, mask[:1] if mask.ndim == 4 else mask)
+
+
 def only_four_axes(query, key, value, mask):
     if query.ndim == 3 or mask.ndim not in (query.ndim, 2):
         mask = mask[None].logical_not()
@@ -147,6 +151,7 @@ WRONG = {
     "attention: zeros, but a gradient of NaN at the queries": (check_masked_attention, nan_weights_to_zero),
     "attention: masked after the softmax": (check_masked_attention, masked_after),
     "attention: wrong for three axes": (check_masked_attention, only_four_axes),
+    "attention: one mask for all sentences": (check_masked_attention, one_mask_for_all),
     "debug: one bug left, or": (
         check_decoder_mask,
         lambda ids, pad: padding_mask(ids, pad) | tril_of(ids, 0),

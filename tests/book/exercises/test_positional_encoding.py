@@ -43,12 +43,12 @@ def scaled_sum(embedded, table, start):
     return (embedded + table[start : start + embedded.size(1)]) * math.sqrt(embedded.size(-1))
 
 
-def head(turn, loudness=8.0):
+def head(turn, loudness=8.0, *, num_heads=1):
     def build(offset, d_model):
-        layer = MultiHeadAttention(d_model, 1).double()
+        layer = MultiHeadAttention(d_model, num_heads, d_k=d_model).double()
         with torch.no_grad():
-            layer.to_query.weight.copy_(loudness * turn(offset, d_model))
-            layer.to_key.weight.copy_(loudness * torch.eye(d_model))
+            layer.to_query.weight[:d_model] = loudness * turn(offset, d_model)
+            layer.to_key.weight[:d_model] = loudness * torch.eye(d_model)
         return layer
 
     return build
@@ -95,6 +95,7 @@ WRONG = {
     "turn: a single block": (check_turn, lambda k, d: rotation(k, 2)),
     "look back: looks ahead": (check_look_back, head(rotation)),
     "look back: too flat": (check_look_back, head(lambda k, d: rotation(-k, d), loudness=1.0)),
+    "look back: a second head": (check_look_back, head(lambda k, d: rotation(-k, d), num_heads=2)),
     "halves: unchanged": (check_halves, copy.deepcopy),
     "halves: changed in place": (check_halves, in_place),
 }

@@ -43,7 +43,7 @@ def circle(*, scale=10.0, back=False):
     return scale * torch.eye(3), torch.eye(3).roll(-1 if back else 1, dims=0)
 
 
-def two_layers(roles=("subject", "object")):
+def two_layers(roles=("subject", "object"), *, loudness=1.0):
     first, second = SelfAttention(14, 1, 14), SelfAttention(14, 2, 14)
     with torch.no_grad():
         for parameter in (*first.parameters(), *second.parameters()):
@@ -54,7 +54,7 @@ def two_layers(roles=("subject", "object")):
             first.to_value.weight[FEATURE(word), FEATURE(word)] = 1
             second.to_query.weight[place, FEATURE(word)] = 30
             second.to_key.weight[place, FEATURE(role)] = 1
-        second.to_value.weight[:6, :6] = torch.eye(6)
+        second.to_value.weight[:6, :6] = loudness * torch.eye(6)
     return first, second
 
 
@@ -84,10 +84,14 @@ WRONG = {
     "circle: the other way round": (check_circle, lambda: circle(back=True)),
     "layers: always the subject": (check_pronouns, lambda: two_layers(roles=("subject", "subject"))),
     "layers: one layer": (check_pronouns, lambda: two_layers()[:1]),
+    "layers: three layers": (check_pronouns, lambda: (*two_layers(), SelfAttention(14, 1, 14))),
+    "layers: too quiet": (check_pronouns, lambda: two_layers(loudness=0.01)),
 }
 
 
 WORDS = {
+    "layers: too quiet": "no noun is clearly ahead",
+    "layers: three layers": "return two layers, not 3",
     "circle: one matrix": "rock gives scissors a weight of 0.00",
     "layers: always the subject": '"fox chased hen because it was tasty"',
 }

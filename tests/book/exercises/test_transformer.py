@@ -71,6 +71,13 @@ WRONG = {
             interval(rest, d, millions)[1],
         ),
     ),
+    **{
+        f"interval: the {name} end is {change:+}": (
+            check_interval,
+            lambda *given, low=low, high=high: (interval(*given)[0] + low, interval(*given)[1] + high),
+        )
+        for name, low, high, change in (("lower", -1, 0, -1), ("upper", 0, 1, 1), ("upper", 0, -1, -1))
+    },
     "gpt: two matrices": (check_decoder_only, lambda *given: gpt(*given, matrices=2)),
     "gpt: no biases": (check_decoder_only, lambda *given: gpt(*given, vectors=4)),
 }

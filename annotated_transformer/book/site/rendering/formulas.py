@@ -10,6 +10,7 @@ from py_mini_racer import MiniRacer
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from annotated_transformer.book.site.rendering.equations import for_phone, for_wide
 from annotated_transformer.book.site.rendering.fonts import style_with_fonts
 from annotated_transformer.book.site.rendering.vendored import vendored
 
@@ -43,6 +44,12 @@ def set_formula(tex: str, display: bool) -> str:
     if "error" in answer:
         raise ValueError(answer["error"])
     return str(answer["html"])
+
+
+@functools.cache
+def formula_width(tex: str) -> float:
+    """Return the width of a displayed formula in em; that of one that MathJax does not understand is 0."""
+    return float(str(engine().eval(f"formulaWidth({json.dumps(display_tex(tex))})")))
 
 
 def style_sheet(formulas: set[tuple[str, bool]]) -> str:
@@ -105,8 +112,15 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
         writer.body.append(f'<span class="eqno">({node["number"]})')
         writer.add_permalink_ref(node, "Link to this equation")
         writer.body.append("</span>")
-    tex = node.astext() if node["nowrap"] else display_tex(node.astext())
-    write_formula(writer, node, tex, display=True)
+    given = node.astext()
+    wide, phone = (layout(given, formula_width) for layout in (for_wide, for_phone))
+    both = (
+        [("at-set", given)] if wide == phone else [("at-set at-on-wide", wide), ("at-set at-on-phone", phone)]
+    )
+    for kind, tex in both:
+        writer.body.append(f'<div class="{kind}" style="--at-em: {formula_width(tex):.1f}">')
+        write_formula(writer, node, tex if node["nowrap"] else display_tex(tex), display=True)
+        writer.body.append("</div>")
     writer.body.append("</div>\n")
     raise nodes.SkipNode
 

@@ -25,6 +25,19 @@ const setFormula = (tex, display, target = page) => {
   }
 };
 
+// Returns the width of a displayed formula in em, and 0 for one that setFormula reports.
+const formulaWidth = (tex) => {
+  const item = new page.options.MathItem(tex, page.inputJax[0], true);
+  item.start = { node: adaptor.body(page.document) };
+  item.setMetrics(size.em, size.ex, size.containerWidth, 1e7, 1);
+  try {
+    item.compile(page);
+  } catch {
+    return 0;
+  }
+  return page.outputJax.getBBox(item, page).w;
+};
+
 // Returns the style sheet that these formulas need, whatever was typeset before.
 const styleSheet = (formulas) => {
   const fresh = newDocument();

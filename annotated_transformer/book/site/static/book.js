@@ -73,18 +73,19 @@
     questions.forEach((question) => question.addEventListener("toggle", label));
     label();
     questions[0].before(button);
-    // Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
-    let opened = [];
-    window.addEventListener("beforeprint", () => {
-      opened = questions.filter((question) => !question.open);
-      opened.forEach((question) => (question.open = true));
-    });
-    window.addEventListener("afterprint", () => opened.forEach((question) => (question.open = false)));
   };
+  // Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
+  const FOLDS = "details:is(.at-asked, .at-checks)";
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll(`${FOLDS}:not([open])`)];
+    opened.forEach((fold) => (fold.open = true));
+  });
+  window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
   const reveal = () => {
     const target = document.getElementById(location.hash.slice(1));
-    const fold = target?.closest("details.at-asked");
-    if (!fold || fold.open) return;
+    const fold = target?.closest(`${FOLDS}:not([open])`);
+    if (!fold) return;
     fold.open = true;
     target.scrollIntoView();
   };

@@ -372,6 +372,11 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         words.nth(4).focus()
         page.keyboard.press("ArrowDown")
         assert lit(page) == MORGEN
+        words.nth(0).hover()
+        eventually(lambda: lit(page) == MORGEN, False)
+        page.mouse.move(0, 0)
+        eventually(lambda: lit(page), MORGEN)  # the focused word stays chosen, also for the explorer
+        assert page.locator(".at-alignment-more a").get_attribute("href").endswith("&step=5")
         assert page.evaluate("document.activeElement.textContent").startswith(
             f"morgen attends to “tomorrow” 88{NO_BREAK}%"
         )

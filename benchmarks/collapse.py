@@ -1,0 +1,78 @@
+"""Which warm-up keeps the encoder of a small post-norm model from collapsing?
+
+    python -m benchmarks.collapse --data DIR --out FOLDER
+
+Models of the shape that `train` uses by default, with its default settings apart from the warm-up, are
+trained on the first 300 and 5,000 and on all 29,000 pairs of Multi30k. A run ends shortly after its warm-up:
+by then, the encoder has collapsed or has not. For each run, the result has the health metrics on the first
+validation sentences, about every 50 updates. It is written after each run, and an interrupted run resumes
+with the same command.
+"""
+
+import argparse
+import dataclasses
+from argparse import RawDescriptionHelpFormatter
+from pathlib import Path
+
+import torch
+
+from annotated_transformer.commands.config_file import DEFAULT_SHAPE
+from annotated_transformer.text.corpus import Corpus, load_corpus
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.recipe import Recipe, train_from_recipe
+from benchmarks.quality import read_epochs
+from benchmarks.record import RESULTS, describe_code, write_result
+
+PAIRS = (300, 5_000, 29_000)
+STEPS = {1_000: 1_100, 200: 300}  # by the updates of the warm-up
+SEEDS = (0, 1, 2)
+VALIDATION = 100  # sentences
+EVERY = 50  # updates
+KEPT = ("step", "training_loss", "validation_loss", "encoder_cosine", "cross_attention_entropy")
+
+
+def first_pairs(corpus: Corpus, pairs: int) -> Corpus:
+    """Return the corpus with its first `pairs` training pairs and a few validation pairs."""
+    splits = {"train": corpus.splits["train"][:pairs], "val": corpus.splits["val"][:VALIDATION]}
+    return dataclasses.replace(corpus, splits=splits)
+
+
+def recipe(warmup_steps: int, steps: int) -> Recipe:
+    """Return the recipe of the `train` command with `--warmup-steps` and `--steps`."""
+    training = TrainingConfig(
+        steps=steps, batch_tokens=2048, warmup_steps=warmup_steps, max_lr=3e-3, fast=True
+    )
+    return Recipe(shape=DEFAULT_SHAPE, training=training)
+
+
+def curve(epochs: list[dict[str, object]]) -> list[dict[str, object]]:
+    """Return the metrics of the first epoch that ends in each span of updates, and of the last epoch."""
+    first = {int(str(epoch["step"])) // EVERY: epoch for epoch in reversed(epochs)}
+    shown = [*reversed(first.values())]
+    shown += [] if shown[-1] is epochs[-1] else [epochs[-1]]
+    return [{name: epoch[name] for name in KEPT} for epoch in shown]
+
+
+def main() -> None:
+    """Train, and write the result after each run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds the corpus")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the models")
+    options = parser.parse_args()
+    describe_code()
+    torch.set_num_threads(1)
+    whole = load_corpus("multi30k", folder=options.data)
+    runs: list[dict[str, object]] = []
+    for seed in SEEDS:
+        for pairs in PAIRS:
+            for warmup_steps, steps in STEPS.items():
+                corpus, folder = first_pairs(whole, pairs), options.out / f"{pairs}_{warmup_steps}_{seed}"
+                train_from_recipe(recipe(warmup_steps, steps), corpus, folder, seed=seed)
+                found = {"pairs": pairs, "warmup_steps": warmup_steps, "seed": seed, "steps": steps}
+                runs.append(found | {"curve": curve(read_epochs(folder))})
+                write_result(RESULTS / "collapse.json", seed=SEEDS[0], results={"runs": runs})
+                print(found, runs[-1]["curve"][-1], flush=True)  # type: ignore[index]
+
+
+if __name__ == "__main__":
+    main()
