@@ -134,7 +134,7 @@ oldest:  ## run the tests with the oldest direct requirements that pyproject.tom
 	$(PYTHON) tests/oldest.py > .venv-oldest/constraints.txt
 	$(OTHER) PINS="-c .venv-oldest/constraints.txt" STAGES="unit messages" test
 
-newest:  ## run all tests with the newest versions of everything, in .venv-newest
+newest:  ## run `make test` with the newest versions of everything, in .venv-newest
 	$(OTHER) PINS= test
 
 lab: $(READY)  ## open JupyterLab on a copy of the chapters, in _lab, where readers' changes are kept

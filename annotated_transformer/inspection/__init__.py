@@ -1,1 +1,1 @@
-"""Inspection of trained models: attention maps, entropies, ablation, collapse."""
+"""Inspection of models: attention maps, ablation, probes, hidden units, residual stream, distance, health."""

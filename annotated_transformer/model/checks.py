@@ -1,4 +1,4 @@
-"""Every check of the model's arguments, with its message, to keep them out of the formulas.
+"""Checks of what the model's modules receive, with their messages, to keep them out of the formulas.
 
 `@refuses(unequal_widths)` above a function runs that check before the function. A check receives
 those of the function's arguments that it names. In a traced program (`torch.export`,
