@@ -87,7 +87,7 @@ def cut_faults(page: Page) -> list[str]:
             .map((set) => "equation is cut off: " + set.closest("div.math").id);
           const cells = document.querySelectorAll(".pst-scrollable-table-container td");
           const narrow = [...cells].filter(shown)
-            .filter((cell) => cell.textContent.trim().split(/\\s+/).length >= 6 && cell.clientWidth < 120)
+            .filter((cell) => cell.textContent.trim().split(/\\s+/).length >= 6 && cell.clientWidth < 90)
             .map((cell) => "column of single words: " + cell.textContent.trim().slice(0, 40));
           return [...cut, ...narrow];
         }"""
@@ -103,7 +103,7 @@ def overflow_faults(page: Page) -> list[str]:
 
 
 def code_faults(page: Page) -> list[str]:
-    """Report code whose lines have at most 88 columns but overflow their box, and code that is too small."""
+    """Report code that is too small, or overflows its box with at most 88 columns; outputs may scroll."""
     small = page.evaluate(
         """() => [...document.querySelectorAll("article .highlight pre")]
           .filter(pre => pre.clientWidth && parseFloat(getComputedStyle(pre).fontSize) < 13.5)
@@ -111,6 +111,7 @@ def code_faults(page: Page) -> list[str]:
     )
     return small + page.evaluate(
         """() => [...document.querySelectorAll("article .highlight pre")]
+          .filter(pre => !pre.closest(".cell_output"))
           .filter(pre => pre.clientWidth && pre.scrollWidth > pre.clientWidth + 1)
           .filter(pre => Math.max(...pre.textContent.split("\\n").map(line => [...line].length)) <= 88)
           .map(pre => "code is cut off: " + pre.textContent.slice(0, 60))"""
@@ -129,9 +130,11 @@ def picture_faults(page: Page) -> list[str]:
     return faults + page.evaluate(OVERPRINTED)
 
 
-# Lines of one label touch, so of each text only the middle two thirds of its height count.
+# Lines of one label touch, so of each text only the middle two thirds of its height count. Formulas are left
+# out: they consist of pieces (tspan), and their boxes are larger than what is drawn.
 OVERPRINTED = """() => [...document.querySelectorAll("article svg[role=img]")].flatMap((svg) => {
-  const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim()).map((text) => {
+  const texts = [...svg.querySelectorAll("text")]
+    .filter((text) => text.textContent.trim() && !text.querySelector("tspan")).map((text) => {
     const { left, right, top, height } = text.getBoundingClientRect();
     const name = text.textContent.trim();
     return { name, left, right, top: top + height / 6, bottom: top + (5 * height) / 6 };
