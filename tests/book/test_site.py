@@ -3,6 +3,7 @@
 from unittest.mock import Mock
 
 from docutils import nodes
+from sphinx.application import Sphinx
 
 from annotated_transformer.book.site.rendering import checks, citation, equations, reading, search
 from annotated_transformer.book.site.rendering import pages as framing
@@ -36,15 +37,15 @@ def cell(*texts: str, tag: str = "tag_hide-input", claims: bool = True) -> nodes
 def test_law_the_claims_of_a_section_are_one_fold_and_nothing_else_is_folded():
     before, words = nodes.paragraph("", "Before."), nodes.paragraph("", "Between.")
     one, two, hidden, other = cell("a", "b"), cell("c"), cell(tag="tag_hide-cell"), cell("x", claims=False)
-    found = checks.folded([before, one, words, hidden, two, other])
+    found = checks.in_one_fold([before, one, words, hidden, two, other])
     assert [type(block) for block in found] == [
         nodes.paragraph, nodes.paragraph, checks.checks, nodes.container,
     ]  # fmt: skip
     assert found[2]["count"] == 3
     assert found[2].children == [one, hidden, two]
-    assert checks.folded([before, two]) == [before, two]  # a lone claim stays visible
+    assert checks.in_one_fold([before, two]) == [before, two]  # a lone claim stays visible
     seen = cell("a", "b", tag="")
-    assert checks.folded([before, seen]) == [before, seen]  # and so do those of visible code
+    assert checks.in_one_fold([before, seen]) == [before, seen]  # and so do those of visible code
 
 
 def test_law_a_claim_that_something_is_true_is_a_sentence():
@@ -56,7 +57,7 @@ def test_law_a_claim_that_something_is_true_is_a_sentence():
         ("[True, False]", "equal: <strong>[True, False]</strong> (exactly)</p>"),
     ):
         context = {"body": claim.format(value, value)}
-        framing.mend_folds(Mock(), "x", "page.html", context, None)
+        framing.mend_folds(Mock(spec=Sphinx), "x", "page.html", context, None)
         assert context["body"].endswith(f"</span> {said}")
 
 
@@ -68,7 +69,7 @@ def test_law_the_reading_time_counts_what_is_not_folded():
     assert reading.words_shown(page) == 301
     page += shown.deepcopy()
     context = {"body": "<em>Reading: 20 minutes. Running: 5 minutes.</em>"}
-    reading.write_time(Mock(), "x", "page.html", context, page)
+    reading.write_time(Mock(spec=Sphinx), "x", "page.html", context, page)
     assert context["body"] == "<em>Reading: 3 minutes. Running: 5 minutes.</em>"
 
 

@@ -57,7 +57,7 @@ def draw_lines(angle: float) -> Figure:
     distance, ahead = best_line(angle)
     wrong = misjudged(angle, distance, ahead)
     _shade_beyond(one, angle if ahead else angle + 180, distance if ahead else -distance)
-    for direction in (45, 225):  # of the units made by hand, which sum to more than ½ beyond these lines
+    for direction in (45.0, 225.0):  # of the units made by hand, which sum to more than ½ beyond these lines
         _shade_beyond(two, direction, 1.5 / math.sqrt(2))
     for ax, title in ((one, "one line"), (two, "two hidden units")):
         ax.set_title(title)

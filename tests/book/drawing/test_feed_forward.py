@@ -8,7 +8,7 @@ from annotated_transformer.book.drawing.palette import QUERY, VALUE
 from tests.drawings import hatched, texts
 
 
-@pytest.mark.parametrize("angle", [0, 30, 45, 60, 120, 135, 200])
+@pytest.mark.parametrize("angle", [0.0, 30.0, 45.0, 60.0, 120.0, 135.0, 200.0])
 def test_law_a_line_misjudges_a_word_and_the_two_units_none(angle):
     distance, ahead = figures.best_line(angle)
     wrong = figures.misjudged(angle, distance, ahead)
@@ -26,7 +26,7 @@ def test_law_a_line_misjudges_a_word_and_the_two_units_none(angle):
 
 
 def test_law_the_shaded_words_are_those_of_the_units_worked_out_by_hand():
-    two = figures.draw_lines(30).axes[1]
+    two = figures.draw_lines(30.0).axes[1]
     for x, y in ((1.0, 0.6), (1.0, 0.4), (-1.0, -0.6), (-1.0, -0.4)):
         verdict = 2 * max(0, x + y - 1) + 2 * max(0, -x - y - 1) - 1
         assert any(patch.get_path().contains_point((x, y)) for patch in two.patches) == (verdict > 0)

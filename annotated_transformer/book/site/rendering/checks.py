@@ -20,10 +20,10 @@ class FoldChecks(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         """Fold the claims of one page."""
         for section in list(self.document.findall(nodes.section)):
-            section[:] = folded(list(section))
+            section[:] = in_one_fold(list(section))
 
 
-def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
+def in_one_fold(blocks: list[nodes.Node]) -> list[nodes.Node]:
     """Return the blocks of a section, its cells of claims in one fold where the last of them stood.
 
     Cells that are hidden as a whole and stand beside the fold go into it: two folds in a row help nobody.
