@@ -1,4 +1,4 @@
-"""The package's layers: imports never point up, and no module uses a loader that can run code."""
+"""The package's layers: imports never point up, no loader can run code, and tests mirror the modules."""
 
 import ast
 from fnmatch import fnmatchcase
@@ -66,6 +66,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 }
 TOP = ("book", "book.*", "commands", "commands.*", "__main__")  # nothing below imports these
 CAN_RUN_CODE = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "torch.load", "torch.save"}
+ABOUT_OTHERS = ("benchmarks", "book", "mutation")  # test folders that mirror no modules; book: chapters
 
 
 def module_name(path: Path) -> str:
@@ -139,6 +140,18 @@ def test_law_no_module_imports_from_a_higher_layer():
 def test_law_no_module_uses_a_loader_that_can_run_code():
     found = {module_name(path): code_runners(path.read_text("utf-8")) for path in FILES}
     assert {name: loaders for name, loaders in found.items() if loaders} == {}
+
+
+def test_law_a_test_file_has_the_name_of_a_module():
+    """A module's tests may be in several files: `test_NAME.py`, `test_NAME_more.py`."""
+    tests = Path(__file__).parent
+    lost = []
+    for path in tests.glob("*/**/test_*.py"):
+        folder, name = path.parent.relative_to(tests), path.stem.removeprefix("test_")
+        mirrored = [module.stem for module in (FOLDER / folder).glob("*.py")]
+        if str(folder) not in ABOUT_OTHERS and not any(f"{name}_".startswith(f"{m}_") for m in mirrored):
+            lost.append(str(path.relative_to(tests)))
+    assert lost == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Writing a set of files either completes or leaves the old files unchanged, whatever stops the program."""
+"""Files are written all or not at all, whatever stops the program; equal data has equal fingerprints."""
 
 import errno
 import os
@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from annotated_transformer.checkpointing import checkpoint, files
+from annotated_transformer.checkpointing.files import fingerprint
 from tests.checkpointing.small_models import make_model, make_tokenizer, same
 
 FILES = ["config.json", "model.safetensors", "tokenizer.json"]
@@ -145,3 +146,26 @@ def test_law_a_digest_depends_on_names_dtypes_shapes_and_values():
     found = [files.digest_tensors(some) for some in (tensors, *others)]
     assert len(set(found)) == len(found)
     assert files.digest_tensors(dict(reversed(tensors.items()))) == found[0]
+
+
+DATA = ["ein", 1, 2.5, None, ["Wort", "Wörter"]]
+
+
+def test_law_a_fingerprint_does_not_depend_on_the_session():
+    """The digest is hard-coded to detect an algorithm that has changed or depends on the session."""
+    assert fingerprint(DATA) == "47d0dbb50f2b"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        DATA[:-1],
+        DATA[::-1],
+        ["ein", "1", 2.5, None, ["Wort", "Wörter"]],
+        ["ein", 1, 2.5, "None", ["Wort", "Wörter"]],
+        ["ein", 1, 2.5, None, ["WortWörter"]],
+        ["ein", 1, 2.5, None, "Wort", "Wörter"],
+    ],
+)
+def test_law_different_data_has_a_different_fingerprint(other: list[object]):
+    assert fingerprint(other) != fingerprint(DATA)

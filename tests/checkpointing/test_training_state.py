@@ -1,4 +1,4 @@
-"""Damaged training states and metrics are rejected, and so are states of another format version."""
+"""Damaged states and metrics are rejected, and other format versions; a run's id depends on its settings."""
 
 import dataclasses
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.checkpointing.run_directory import RunDirectory
+from annotated_transformer.checkpointing.training_state import run_id
 from tests.tiny_run import BRIEF, STATE, Run
 
 
@@ -57,3 +58,10 @@ def test_message_a_state_of_another_version(run: Run, tmp_path: Path):
     message = "has format_version=9, and this package reads 2; give another folder to train from the first"
     with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
         run(run_directory)
+
+
+def test_law_a_run_id_depends_on_the_settings_but_not_on_their_order():
+    identity = {"seed": 0, "tokenizer": "ab"}
+    assert run_id(identity) == run_id(dict(reversed(identity.items())))
+    assert run_id(identity) != run_id(identity | {"seed": 1})
+    assert len(run_id(identity)) == 12

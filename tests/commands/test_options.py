@@ -1,4 +1,4 @@
-"""Options shared by several commands, and error messages that name options instead of fields."""
+"""Options that several commands share, such as device and sampling; errors name options, not fields."""
 
 import argparse
 import re
@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from annotated_transformer import __main__ as command_line
 from annotated_transformer.commands.config_file import model_config, training_config
 from annotated_transformer.commands.curves import add_curves_options
 from annotated_transformer.commands.download import add_download_options
@@ -18,9 +19,12 @@ from annotated_transformer.commands.options import (
     path,
     sampler,
     search_options,
+    take_device,
 )
 from annotated_transformer.commands.train import add_train_options
 from annotated_transformer.commands.translate import add_translate_options
+from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
+from annotated_transformer.decoding.translator import Translator
 
 OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, d_model=7, source="en", data="x")
 
@@ -152,3 +156,82 @@ def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
     logits = torch.tensor([[0.5, -1.0, 3.0]])
     for name in ("temperature", "top_p"):
         assert torch.equal(PROCESSORS[name](float(stated[name]))(logits), logits)
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Mock three CUDA devices, and record which are set."""
+    taken: list[int] = []
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    return taken
+
+
+def test_law_the_cpu_is_the_default_without_cuda(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)  # as some drivers report
+    assert take_device(None) == take_device("cpu") == torch.device("cpu")
+
+
+@pytest.mark.parametrize("name", [None, "cuda"])
+@pytest.mark.parametrize(("rank", "device"), [(None, 0), ("0", 0), ("2", 2)])
+def test_law_each_process_uses_its_own_device(
+    taken: list[int], monkeypatch: pytest.MonkeyPatch, name: str | None, rank: str | None, device: int
+):
+    if rank is not None:
+        monkeypatch.setenv("LOCAL_RANK", rank)
+    assert take_device(name) == torch.device("cuda", device)
+    assert taken == [device]
+
+
+def test_law_the_cpu_can_be_chosen(taken: list[int]):
+    assert take_device("cpu") == torch.device("cpu")
+    assert taken == []
+
+
+@pytest.mark.message
+def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match=r"--device cuda, but PyTorch \d.* finds no CUDA device; give"):
+        take_device("cuda")
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("taken")
+def test_message_more_processes_than_devices(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    with pytest.raises(
+        ValueError, match="process 3 of this machine has no CUDA device: there are 3, one per process; give"
+    ):
+        take_device(None)
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_samples_depend_on_the_seed(capsys: pytest.CaptureFixture[str]):
+    said = []
+    for options in ([], ["--seed", "0"], ["--seed", "1"], ["--seed", "1", "--temperature", "1e-9"]):
+        assert command_line.main(["translate", "--sample", *options, "Two dogs.", "A child"]) == 0
+        said.append(capsys.readouterr().out)
+    assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
+    assert said[0] == said[1] != said[2] != said[3] == capsys.readouterr().out
+    assert said[2].count("\n") == 2
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_sampling_options_are_logits_processors(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[dict[str, object]] = []
+
+    def sample(self: Translator, texts: list[str], **options: object) -> list[str]:
+        asked.append(options)
+        return texts
+
+    monkeypatch.setattr(Translator, "sample", sample)
+    options = ["--top-p", "0.5", "--temperature", "2", "--top-k", "3", "--batch-size", "7"]
+    assert command_line.main(["translate", "--sample", "A"]) == 0
+    assert command_line.main(["translate", "--sample", *options, "A"]) == 0
+    assert [one["logits_processors"] for one in asked] == [[], [Temperature(2.0), TopK(3), TopP(0.5)]]
+    assert [one["batch_size"] for one in asked] == [64, 7]

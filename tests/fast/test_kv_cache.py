@@ -4,13 +4,15 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch import Tensor
 
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache, LayerCache, NoCache
 from annotated_transformer.fast import linear
 from annotated_transformer.fast.compilation import compile_stacks
-from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.fast.kv_cache import BLOCK, FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -73,3 +75,59 @@ def test_law_a_compiled_model_is_decoded_by_the_caches(
     compile_stacks(model)
     for decoder in (*CACHES, NoCache):
         assert torch.equal(greedy_search(model, src, decoder=decoder), expected)
+
+
+@pytest.mark.parametrize("longest", [BLOCK - 1, BLOCK, BLOCK + 1])
+def test_oracle_sources_around_the_block_size_give_the_same_logits(
+    stirred: Callable[..., Transformer], longest: int
+):
+    model, tgt = stirred(), some_targets(2)
+    src = pad([[4, 5, 6, 2], [7] * (longest - 1) + [2]])
+    expected = model.eval()(src, tgt)
+    torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("biased", ["to_query", "to_key", "to_value", "to_output"])
+def test_oracle_a_bias_on_only_one_projection_gives_the_same_logits(
+    stirred: Callable[..., Transformer], sources: list[list[int]], biased: str
+):
+    model, src, tgt = stirred(attention_bias=True), pad(sources), some_targets(len(sources))
+    for name, module in model.decoder.named_modules():
+        if (last := name.rpartition(".")[2]).startswith("to_") and last != biased:
+            module.bias = None
+    expected = model.eval()(src, tgt)
+    torch.testing.assert_close(decode(FastKeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.equation("eq-cross-step")
+def test_oracle_a_step_of_cross_attention_matches_its_equation(
+    stirred: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+):
+    model, tgt = stirred().eval().double(), some_targets(1)[:, :3]
+    attention = model.decoder.layers[0].cross_attention
+    src = torch.tensor([[4, 5, 6, 2, 0]])
+    z = model.encode(src, padding_mask(src, 0))[0, :4]  # without the padding
+    seen: list[tuple[Tensor, Tensor]] = []
+    project, attend = attention.project_query, attention.attend
+    monkeypatch.setattr(attention, "project_query", lambda x: (seen.append((x, x)), project(x))[1])
+
+    def attended(*inputs: Tensor) -> Tensor:
+        out = attend(*inputs)
+        seen[-1] = seen[-1][0], out
+        return out
+
+    monkeypatch.setattr(attention, "attend", attended)
+    layer = LayerCache(model.decoder.layers[0], model.encode(src, padding_mask(src, 0)), padding_mask(src, 0))
+    for position, token in enumerate(tgt[0]):
+        layer.step(model.embed(token.reshape(1, 1), start=position))
+    width = attention.to_key.out_features // attention.num_heads
+    for x, found in seen:
+        heads = []
+        for i in range(attention.num_heads):
+            block = slice(i * width, (i + 1) * width)
+            key, value = (z @ part.weight[block].T for part in (attention.to_key, attention.to_value))
+            query = x[0] @ attention.to_query.weight[block].T
+            heads.append((query @ key.T / width**0.5).softmax(dim=1) @ value)
+        wanted = torch.cat(heads, dim=1) @ attention.to_output.weight.T
+        torch.testing.assert_close(found[0], wanted, rtol=0, atol=1e-12)
+    assert len(seen) == 3

@@ -1,4 +1,4 @@
-"""A changed module is noticed: overridden methods and hooks; `test_custom_model` compares whole models."""
+"""Overridden methods and hooks are noticed; `test_checkpoint_custom_model` compares whole models."""
 
 import pytest
 
