@@ -283,7 +283,10 @@ def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(b
             wanted, worn = page.evaluate(ROLES)
             assert worn == wanted
             assert len(set(worn)) == 3
+        page.wait_for_function("!document.querySelector('article img.at-svg')")  # inserted when it is idle
         page.emulate_media(media="print", color_scheme="light")
+        page.wait_for_function(f"{THEME} === 'light'")
+        page.evaluate("Promise.allSettled(document.getAnimations().map((change) => change.finished))")
         printed = page.evaluate(COLORS)
         page.emulate_media(media="screen", color_scheme="dark")
         page.wait_for_function(f"{THEME} === 'dark'")
