@@ -17,7 +17,7 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 from pybtex.database import Entry, Person, parse_file
 
-from annotated_transformer.book.site.rendering.numbers import KINDS, STARS, number
+from annotated_transformer.book.site.rendering.numbers import kind_and_stars, number
 
 SITES = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
 DIRECTIVE = re.compile(r"\{(?P<name>[\w-]+)\}\s*(?P<argument>.*)")
@@ -111,8 +111,7 @@ class Book:
 
     def heading(self, label: str, title: str, classes: str) -> str:
         """Return the title of an exercise: "Exercise 3.1 · Implement ★★ · Title"."""
-        kind = next((kind for kind in KINDS if kind in classes.split()), "")
-        stars = next((count for count in range(1, STARS + 1) if f"stars-{count}" in classes.split()), 0)
+        kind, stars = kind_and_stars(classes.split())
         parts = [f"Exercise {self.exercises[label][1]}", f"{kind.capitalize()} {'★' * stars}".strip(), title]
         return " · ".join(filter(None, parts))
 

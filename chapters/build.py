@@ -134,7 +134,7 @@ def write(path: Path, text: str) -> None:
     new.replace(path)
 
 
-def built_before(statuses: dict[str, Status]) -> dict[str, str]:
+def built_before(book: Book) -> dict[str, str]:
     """Return the fingerprint of each notebook when it was built.
 
     CI has executed each commit's chapters, so in a new clone the committed notebooks count as built.
@@ -143,8 +143,7 @@ def built_before(statuses: dict[str, Status]) -> dict[str, str]:
         return dict(json.loads(RECORD.read_text("utf-8")))
     files = committed()
     paths = {Path(path).stem: path for path in files if path.endswith(".ipynb")}
-    built = [name for name, found in statuses.items() if name in paths and found.rewritten]
-    return {name: fingerprint(paths[name], files) for name in built}
+    return {name: fingerprint(path, files) for name, path in paths.items() if status(name, book).rewritten}
 
 
 def build(names: list[str]) -> None:
@@ -153,12 +152,11 @@ def build(names: list[str]) -> None:
     if unknown := sorted(set(names) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
     book, files = Book(ROOT), present()
-    statuses = {name: status(name, book) for name in sources}
-    record = built_before(statuses)
+    record = built_before(book)
     write(RECORD, json.dumps(record, indent=1))
     for name in names or sources:
-        path, found = f"chapters/{name}.ipynb", statuses[name]
-        if not names and found.rewritten and record.get(name) == fingerprint(path, files):
+        path, found = f"chapters/{name}.ipynb", Status("named") if names else status(name, book)
+        if found.rewritten and record.get(name) == fingerprint(path, files):
             if not found.reason:
                 continue
             done, text = "rewrote", text_of(found.rewritten)

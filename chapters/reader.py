@@ -11,16 +11,18 @@ from collections.abc import Iterator
 from html import unescape
 
 from book import Book, directive, parser
+from lint.source import HIDDEN
 from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-FOLDED = {"hide-input", "hide-cell", "remove-input", "remove-cell", "solution"}  # their code is folded
+from annotated_transformer.book.site.front.targets import CLAIM
+from annotated_transformer.book.site.rendering.sources import SETUP
+
+FOLDED = HIDDEN | {"solution"}  # their code is folded
 FIGURE = re.compile(r'class="at-figure-number"[^>]*>(Figure [\w.]+)</a> (.*?)</p>')
 LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
-CLAIM = re.compile(r'<a class="at-claim"[^>]*></a>✓ (.*?): \*\*')
 SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading
-SETUP = "setup"  # the tag of the cell that the source does not have
 
 
 def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode]:
@@ -33,7 +35,7 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
     solving = False
     for cell in source.cells:
         if cell.cell_type == "code":
-            if not any(cell.cell_type == "code" for cell in cells):
+            if not any(earlier.cell_type == "code" for earlier in cells):
                 cells.append(setup_cell(book))
             cells.append(folded(cell))
             continue
@@ -96,7 +98,7 @@ def name_folded(cell: NotebookNode) -> None:
         return
     data = [output.get("data", {}) for output in cell.outputs]
     figures = [". ".join(found) for d in data for found in FIGURE.findall(d.get("text/html", ""))]
-    claims = [what for d in data for what in CLAIM.findall(d.get("text/markdown", ""))]
+    claims = [what for d in data for _, what in CLAIM.findall(d.get("text/markdown", ""))]
     shown = [path.strip("# ") for d in data for path in LISTING.findall(d.get("text/markdown", ""))]
     named = [
         *(f"{unescape(figure)}" for figure in figures),

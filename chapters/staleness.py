@@ -12,7 +12,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
-from copy import deepcopy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,9 +58,8 @@ def unexecuted(source: Path, book: Book) -> NotebookNode:
 
 
 def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
-    """Return the `new` notebook with the outputs of the one built before, or None if its code differs."""
-    new = deepcopy(new)
-    cells, before = ([cell for cell in book.cells if cell.cell_type == "code"] for book in (new, built))
+    """Give the `new` notebook the outputs of the one built before; return it, or None if its code differs."""
+    cells, before = ([cell for cell in each.cells if cell.cell_type == "code"] for each in (new, built))
     for cell, old in zip(cells, before, strict=False):
         cell.outputs, cell.execution_count = old.get("outputs", []), old.get("execution_count")
         name_folded(cell)

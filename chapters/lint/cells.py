@@ -5,8 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reader import SETUP
-
+from annotated_transformer.book.site.rendering.sources import SETUP
 from lint.source import HIDDEN, READERS, Chapter, Part, parse
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only

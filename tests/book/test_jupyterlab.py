@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
@@ -12,6 +11,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.book.test_reader import RAW
+
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "chapters").glob("*.ipynb"))
@@ -20,7 +21,6 @@ SETTINGS = {  # all cells in the page at once, and no window in front of them
     "notebook-extension/tracker": {"windowingMode": "none"},
     "apputils-extension/notification": {"fetchNews": "false"},
 }
-MYST = re.compile(r"\{[a-z-]+\}`|^\([\w-]+\)=|[`:]{3}\{|^:label:|<!--", re.MULTILINE)
 LINES = 15
 # What a reader sees of each cell: its kind, its text, and how many lines of its code are open.
 SEEN = """() => [...document.querySelectorAll(".jp-Notebook .jp-Cell")].map(cell => ({
@@ -102,7 +102,7 @@ def test_law_a_reader_sees_little_code_before_the_second_text_and_no_myst(opened
     texts = [place for place, cell in enumerate(seen) if cell["text"]]
     assert sum(cell["lines"] for cell in seen[: texts[1]]) <= LINES
     assert sum(cell["lines"] for cell in seen) > LINES  # open code is counted
-    assert [found for cell in seen if cell["text"] for found in MYST.findall(cell["words"])] == []
+    assert [found for cell in seen if cell["text"] for found in RAW.findall(cell["words"])] == []
 
 
 def run_all(page):

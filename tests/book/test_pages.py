@@ -300,10 +300,8 @@ def test_law_each_theme_has_its_colors_and_print_is_light_and_without_controls(b
         assert page.query_selector(hidden)
         page.emulate_media(media="screen")
         page.wait_for_function(f"{THEME} === 'dark'")
-        for event, theme in (
-            ("beforeprint", "light"),
-            ("afterprint", "dark"),
-        ):  # not all browsers change media
+        # Not all browsers change media.
+        for event, theme in (("beforeprint", "light"), ("afterprint", "dark")):
             page.evaluate(f"dispatchEvent(new Event('{event}'))")
             assert page.evaluate(THEME) == theme
 

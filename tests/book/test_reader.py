@@ -11,7 +11,7 @@ from staleness import read
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
-RAW = re.compile(r"\{[a-z-]+\}`|<!--|^\([\w-]+\)=|^[`:]{3,}\{|\]\(#(?!figure-|[A-Z])|^:label:", re.MULTILINE)
+RAW = re.compile(r"\{[a-z-]+\}`|<!--|^\([\w-]+\)=|[`:]{3}\{|\]\(#(?!figure-|[A-Z])|^:label:", re.MULTILINE)
 SOURCE = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
 kernelspec: {display_name: Python 3, language: python, name: python3}

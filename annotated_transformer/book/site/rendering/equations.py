@@ -7,10 +7,8 @@ ends in an equals sign, and rows that name the spaces of symbols. A phone breaks
 import re
 from collections.abc import Callable, Iterator
 
-WIDE, PHONE = (
-    31,
-    20,
-)  # em of the formula: what fits beside its number on a wide page, and what fits on a phone
+WIDE = 31  # em of a formula that fits beside its number on a wide page
+PHONE = 20  # em of a formula that fits on a phone
 PIECE = re.compile(r"(\\begin\{\w+\}|\\end\{\w+\}|\\\\(?:\[[^\]]*\])?)")
 GATHERED = re.compile(r"\s*\\begin\{gathered\}(.*)\\end\{gathered\}\s*", re.DOTALL)
 ALIGNED = re.compile(r"\\begin\{aligned\}((?:(?!\\begin).)*?)\\end\{aligned\}", re.DOTALL)

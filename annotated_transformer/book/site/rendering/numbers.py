@@ -1,6 +1,7 @@
 """Numbers by chapter: equation (3.1), exercise 3.1. On pages without a number: 1, 2, 3."""
 
 import re
+from collections.abc import Collection
 from typing import Any, cast
 
 from docutils import nodes
@@ -19,6 +20,12 @@ def number(page: str, place: int) -> str:
     """Return the number of an item by its place on the page: 3.1 in chapters/03_name, 1 on other pages."""
     chapter = re.match(r"(?:.*/)?(\d\d)_", page)
     return f"{int(chapter[1])}.{place}" if chapter else str(place)
+
+
+def kind_and_stars(classes: Collection[str]) -> tuple[str, int]:
+    """Return the kind and the difficulty that an exercise's classes name, or an empty string and 0."""
+    kind = next((kind for kind in KINDS if kind in classes), "")
+    return kind, next((n for n in range(1, STARS + 1) if f"stars-{n}" in classes), 0)
 
 
 def number_equations(app: Sphinx, doctree: nodes.document) -> None:
@@ -74,8 +81,7 @@ class NameExercises(SphinxPostTransform):
 def exercise_heading(node: exercise_enumerable_node) -> nodes.title:
     """Return what follows "Exercise 3.1": the kind, the stars, and the title, each if given."""
     title = nodes.title()
-    kind = next((kind for kind in KINDS if kind in node["classes"]), "")
-    stars = next((n for n in range(1, STARS + 1) if f"stars-{n}" in node["classes"]), 0)
+    kind, stars = kind_and_stars(node["classes"])
     if kind or stars:
         title += nodes.Text(f"· {kind.capitalize()} ".replace("  ", " "))
     if stars:
