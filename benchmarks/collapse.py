@@ -12,11 +12,13 @@ with the same command.
 import argparse
 import dataclasses
 from argparse import RawDescriptionHelpFormatter
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from annotated_transformer.commands.config_file import DEFAULT_SHAPE
+from annotated_transformer.commands.config_file import DEFAULT_SHAPE, DEFAULT_TRAINING
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
@@ -39,10 +41,8 @@ def first_pairs(corpus: Corpus, pairs: int) -> Corpus:
 
 def recipe(warmup_steps: int, steps: int) -> Recipe:
     """Return the recipe of the `train` command with `--warmup-steps` and `--steps`."""
-    training = TrainingConfig(
-        steps=steps, batch_tokens=2048, warmup_steps=warmup_steps, max_lr=3e-3, fast=True
-    )
-    return Recipe(shape=DEFAULT_SHAPE, training=training)
+    given: dict[str, Any] = {"steps": steps, "warmup_steps": warmup_steps, "fast": True}
+    return Recipe(shape=DEFAULT_SHAPE, training=TrainingConfig(**(DEFAULT_TRAINING | given)))
 
 
 def curve(epochs: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -63,15 +63,14 @@ def main() -> None:
     torch.set_num_threads(1)
     whole = load_corpus("multi30k", folder=options.data)
     runs: list[dict[str, object]] = []
-    for seed in SEEDS:
-        for pairs in PAIRS:
-            for warmup_steps, steps in STEPS.items():
-                corpus, folder = first_pairs(whole, pairs), options.out / f"{pairs}_{warmup_steps}_{seed}"
-                train_from_recipe(recipe(warmup_steps, steps), corpus, folder, seed=seed)
-                found = {"pairs": pairs, "warmup_steps": warmup_steps, "seed": seed, "steps": steps}
-                runs.append(found | {"curve": curve(read_epochs(folder))})
-                write_result(RESULTS / "collapse.json", seed=SEEDS[0], results={"runs": runs})
-                print(found, runs[-1]["curve"][-1], flush=True)  # type: ignore[index]
+    for seed, pairs, (warmup_steps, steps) in product(SEEDS, PAIRS, STEPS.items()):
+        corpus, folder = first_pairs(whole, pairs), options.out / f"{pairs}_{warmup_steps}_{seed}"
+        train_from_recipe(recipe(warmup_steps, steps), corpus, folder, seed=seed)
+        run = {"pairs": pairs, "warmup_steps": warmup_steps, "seed": seed, "steps": steps}
+        metrics = curve(read_epochs(folder))
+        runs.append(run | {"curve": metrics})
+        write_result(RESULTS / "collapse.json", seed=SEEDS[0], results={"runs": runs})
+        print(run, metrics[-1], flush=True)
 
 
 if __name__ == "__main__":

@@ -63,6 +63,10 @@ def path(text: str) -> Path:
     return Path(text)
 
 
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
 def name_options(message: str, options: argparse.Namespace) -> str:
     """Replace the names of fields in an error message by the options that set them.
 
@@ -70,7 +74,7 @@ def name_options(message: str, options: argparse.Namespace) -> str:
     `--max-lr`. Quoted text stays as it is, and so does a value that comes from the file of `--config`.
     A field that only this file can set is followed by "(see --config)".
     """
-    names = {name: f"--{name.replace('_', '-')}" for name in vars(options)}
+    names = {name: _option(name) for name in vars(options)}
     names |= {field: names[option] for field, option in OTHER_NAMES.items() if option in names}
 
     def in_file(option: str) -> bool:
@@ -206,7 +210,7 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
     given = [name for name in ("length_penalty", "alpha") if getattr(options, name) is not None]
     greedy = options.beam == 1 and getattr(options, "nbest", None) is None
     if given and greedy:
-        option = f"--{given[0].replace('_', '-')}"
+        option = _option(given[0])
         raise ValueError(
             f"{option} has an effect only on beam search; give --beam 2 or more, or leave {option} out"
         )
@@ -259,12 +263,12 @@ def check_sampling_options(options: argparse.Namespace) -> None:
     """
     given = [name for name in (*PROCESSORS, "seed") if getattr(options, name) is not None]
     if given and not options.sample:
-        option = f"--{given[0].replace('_', '-')}"
+        option = _option(given[0])
         raise ValueError(f"{option} has an effect only with --sample; add --sample, or leave {option} out")
     absent = {"nbest": None, "beam": 1, "length_penalty": None, "alpha": None}
     given = [name for name, value in absent.items() if getattr(options, name) != value]
     if given and options.sample:
-        option = f"--{given[0].replace('_', '-')}"
+        option = _option(given[0])
         raise ValueError(f"{option} is an option of search, and --sample draws; leave one of them out")
 
 

@@ -142,9 +142,8 @@ def unlike_weights(x: object, weight: object, name: str) -> None:
     """Raise TypeError if `x` is no tensor, or the errors of `_refuse_unlike` for the weights."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} is of type {type(x).__name__}; give a tensor")
-    if isinstance(
-        weight, Tensor
-    ):  # a replaced module may store its weights differently
+    # A replaced module may store its weights differently.
+    if isinstance(weight, Tensor):
         _refuse_unlike(name, x, "the weights", weight)
 
 
