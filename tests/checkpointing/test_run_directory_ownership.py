@@ -9,38 +9,13 @@ import torch
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
-from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import Tokenizer
-from annotated_transformer.text.toy.pairs import toy_pairs
-from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.recipe import Recipe, train_from_recipe
+from annotated_transformer.training.recipe import train_from_recipe
 from annotated_transformer.training.state import TrainingState
+from tests.toy_recipe import SHAPE, corpus, for_steps, weights
 
-SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
-
-
-RECIPE = Recipe(
-    shape=SHAPE,
-    training=TrainingConfig(steps=7, batch_tokens=499, warmup_steps=3, max_lr=1e-2, fast=True),
-    average=2,
-    bpe_dropout=0.1,
-)
-
-
-def for_steps(steps: int, recipe: Recipe = RECIPE) -> Recipe:
-    return dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, steps=steps))
-
-
-def corpus(**settings: object) -> Corpus:
-    texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
-    splits = {"train": texts[:83], "val": texts[83:]}
-    return Corpus(**{"name": "toy", "splits": splits, "skipped": {}, "terms": "", **settings})
-
-
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    return checkpoint.load(folder)[0].state_dict()
+RECIPE = for_steps(7)
 
 
 def own_tokenizer() -> Tokenizer:

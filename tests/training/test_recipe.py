@@ -11,41 +11,18 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
-from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
-from annotated_transformer.text.corpus import Corpus, load_corpus
+from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.tokenizer import Tokenizer
-from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
-from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.state import TrainingState
+from tests.toy_recipe import RECIPE, SHAPE, corpus, for_steps, weights
 
-SHAPE = dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2)
-RECIPE = Recipe(
-    shape=SHAPE,
-    training=TrainingConfig(steps=17, batch_tokens=499, warmup_steps=3, max_lr=1e-2, fast=True),
-    average=2,
-    bpe_dropout=0.1,
-)
 MEANING = "so translations hardly depend on the source, even if loss and BLEU look plausible"
-
-
-def for_steps(steps: int, recipe: Recipe = RECIPE) -> Recipe:
-    return dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, steps=steps))
-
-
-def corpus(**settings: object) -> Corpus:
-    texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
-    splits = {"train": texts[:83], "val": texts[83:]}
-    return Corpus(**{"name": "toy", "splits": splits, "skipped": {}, "terms": "", **settings})
-
-
-def weights(folder: Path) -> dict[str, torch.Tensor]:
-    return checkpoint.load(folder)[0].state_dict()
 
 
 @pytest.mark.usefixtures("unchecked")
