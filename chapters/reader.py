@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from html import unescape
 
 from book import Book, directive, parser
-from lint.source import HIDDEN
 from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
@@ -19,7 +18,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from annotated_transformer.book.site.front.targets import CLAIM
 from annotated_transformer.book.site.rendering.sources import SETUP
 
-FOLDED = HIDDEN | {"solution"}  # their code is folded
+HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
+FOLDED = HIDDEN | {"solution"}
 FIGURE = re.compile(r'class="at-figure-number"[^>]*>(Figure [\w.]+)</a> (.*?)</p>')
 LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
 SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading

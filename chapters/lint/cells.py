@@ -5,8 +5,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reader import HIDDEN
+
 from annotated_transformer.book.site.rendering.sources import SETUP
-from lint.source import HIDDEN, READERS, Chapter, Part, parse
+from lint.source import READERS, Chapter, Part, parse
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 CELLS, LINES, COLUMNS, DRAWING = 12, 12, 88, 25

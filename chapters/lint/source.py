@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jupytext
+from reader import HIDDEN
 
-HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
 READERS = {"exercise", "solution"}  # readers write this code
 CHECKS = "# checks"  # the first line of a folded cell of asserts
 
