@@ -107,6 +107,27 @@ def test_law_only_chapters_whose_files_changed_are_executed_again(copy, pretende
     assert pretender() == []
 
 
+def test_law_changed_texts_are_written_without_executing_the_code(copy, builder, pretender, capsys):
+    notebook = chapter(copy, "1")
+    source = copy / "chapters" / "src" / "01_one.md"
+    source.write_text(source.read_text() + "\n# A title\n")
+    assert pretender() == ["01_one"]
+    executed = json.loads(notebook.read_text())
+    executed["cells"][1]["outputs"] = [nbformat.v4.new_output("stream", text="kept")]
+    notebook.write_text(builder.text_of(nbformat.from_dict(executed)))
+    record = json.loads(builder.RECORD.read_text())
+    record["01_one"] = fingerprint("chapters/01_one.ipynb", builder.present())
+    builder.RECORD.write_text(json.dumps(record))
+    source.write_text(source.read_text().replace("A title", "A better title"))
+    builder.build([])
+    assert capsys.readouterr().out == "rewrote 01_one.ipynb\n"
+    assert "A better title" in notebook.read_text()
+    assert "kept" in notebook.read_text()
+    assert pretender() == []
+    source.write_text(source.read_text().replace("\n1\n", "\n2\n"))
+    assert pretender() == ["01_one"]
+
+
 HOUSE = {
     "chapters/build.py": b"",
     "chapters/tools.py": b"import house.door",

@@ -1,11 +1,15 @@
 """Layouts of equations, folds of claims, reading times, phrases for the search, and the citation."""
 
+from pathlib import Path
 from unittest.mock import Mock
 
+import nbformat
+import pytest
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
 
-from annotated_transformer.book.site.rendering import checks, citation, equations, reading, search
+from annotated_transformer.book.site.rendering import checks, citation, equations, reading, search, sources
 from annotated_transformer.book.site.rendering import pages as framing
 
 
@@ -90,3 +94,42 @@ def test_law_the_citation_has_the_version_the_date_and_a_bibtex_entry():
     assert "title = {A &lt;Book&gt;}" in words
     assert "author = {{us}}" in words
     assert "year = {2031}" in words
+
+
+HEAD = "---\njupytext: {text_representation: {extension: .md, format_name: myst}}\n---\n"
+CODE = "```{code-cell} ipython3\n1\n```\n"
+
+
+def taken(folder: Path, source: str) -> str:
+    """Return the text of a page whose notebook has a setup cell, a plain text, and a cell with an output."""
+    (folder / "chapters" / "src").mkdir(parents=True)
+    (folder / "chapters" / "src" / "one.md").write_text(HEAD + source, "utf-8")
+    new = nbformat.v4
+    output = new.new_output("execute_result", {"text/plain": "kept"}, execution_count=2)
+    setup = new.new_code_cell("import x", metadata={"tags": [sources.SETUP]})
+    built = [
+        setup,
+        new.new_markdown_cell("plain"),
+        new.new_code_cell("1", execution_count=2, outputs=[output]),
+    ]
+    content = [nbformat.writes(new.new_notebook(cells=built))]
+    app = Mock(spec=Sphinx)
+    app.srcdir, app.env = folder, Mock()
+    app.env.doc2path.return_value = str(folder / "chapters" / "one.ipynb")
+    sources.take_source(app, "chapters/one", content)
+    app.env.note_dependency.assert_called_once_with(str(folder / "chapters" / "src" / "one.md"))
+    return content[0]
+
+
+def test_law_a_page_has_the_texts_of_its_source_and_the_outputs_of_its_notebook(tmp_path):
+    page = nbformat.reads(taken(tmp_path, f"See {{eq}}`eq-x`.\n\n{CODE}"), as_version=4)
+    assert [cell.source for cell in page.cells] == ["See {eq}`eq-x`.", "1"]
+    assert page.cells[1].execution_count == 2
+    assert page.cells[1].outputs[0].data == {"text/plain": "kept"}
+
+
+@pytest.mark.message
+def test_message_a_notebook_of_a_different_source(tmp_path):
+    sentence = r"one\.ipynb has 1 cells of code and its source 2; run make chapters"
+    with pytest.raises(ExtensionError, match=sentence):
+        taken(tmp_path, CODE + CODE)
