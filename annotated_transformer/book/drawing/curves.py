@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from safetensors import SafetensorError, safe_open
 
-from annotated_transformer.book.drawing.figures import WIDTH, new_figure, show_figure
+from annotated_transformer.book.drawing.figures import WIDTH, figure_page, new_figure
 from annotated_transformer.book.drawing.palette import FIRST, NEUTRAL, SECOND
 from annotated_transformer.book.page import Page
 from annotated_transformer.checkpointing.run_directory import METRICS
@@ -107,7 +107,7 @@ def plot_curves(
     """
     figure = draw_curves(reports, schedule)
     alt = summarize_curves(reports, schedule)
-    return show_figure(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
+    return figure_page(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
 
 
 def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings.warn) -> list[EpochMetrics]:
