@@ -138,14 +138,18 @@ def train_from_recipe(
             run_directory=run_directory,
             stop=stop,
         )
-        progress = run_directory.progress
-        if not all_metrics:  # nothing was left to train, but `average` may be new
-            if progress.batch:  # killed within an epoch, where the new limits end the run
-                last = progress.epoch + 1
-                run_directory.save_model(last, model, tokenizer, average=recipe.average, keep=last)
-            else:
-                run_directory.save_mean(recipe.average)
-        return progress.step
+        if not all_metrics:
+            _save_last(run_directory, model, tokenizer, recipe.average)
+        return run_directory.progress.step
+
+
+def _save_last(run_directory: RunDirectory, model: Transformer, tokenizer: Tokenizer, average: int) -> None:
+    """Save the model of a run that had nothing left to train; `average` may be new."""
+    if run_directory.progress.batch:  # killed within an epoch, where the new limits end the run
+        last = run_directory.progress.epoch + 1
+        run_directory.save_model(last, model, tokenizer, average=average, keep=last)
+    else:
+        run_directory.save_mean(average)
 
 
 def _start_model(
