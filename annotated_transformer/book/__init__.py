@@ -28,7 +28,6 @@ EXPORTS = {  # by module
     "decoding.kv_cache": "KeyValueCache LayerCache NoCache",
     "decoding.sampling": "Temperature TopP",
     "decoding.translator": "Translator",
-    "decoding.word_pairs": "WORD_PAIRS orthogonal_map token_ids unit_rows",
     "evaluation.bleu": "sacrebleu_13a",
     "inspection.distance": "gradient_by_distance graph_depth",
     "inspection.heads": "ablate_head",
@@ -37,6 +36,7 @@ EXPORTS = {  # by module
     "inspection.probe": "layer_outputs probe_accuracy",
     "inspection.residual_stream": "shares split_stream",
     "inspection.shapes": "STATIONS axis_sizes record_outputs",
+    "inspection.word_pairs": "WORD_PAIRS orthogonal_map token_ids unit_rows",
     "model.attention": (
         "AdditiveAttention FusedAttention ScaledDotProductAttention attention_weights masked_softmax"
     ),
