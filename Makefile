@@ -119,7 +119,7 @@ pages: browser  ## test the rendered pages in a browser
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "page and not slow"
 
 slow: browser  ## run the tests that take too long for `make test`, after rendering the book
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) -m slow $(SHAPES)
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile -m slow $(SHAPES)
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py
