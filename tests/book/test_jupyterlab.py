@@ -1,4 +1,4 @@
-"""The notebooks in JupyterLab: code is folded, texts are readable, answers are graded, and all cells run."""
+"""Two notebooks in JupyterLab: code is folded, texts are readable, answers are graded, and all cells run."""
 
 import contextlib
 import json
