@@ -17,7 +17,7 @@ from tests.book.test_reader import LINES, RAW
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 # JupyterLab treats all notebooks the same way; what differs between them is tested in test_reader.py.
-NAMES = ("03_scaled_dot_product_attention", "08_positional_encoding")  # with controls
+NAMES = ("03_scaled_dot_product_attention", "10_feed_forward")  # short ones with controls
 SETTINGS = {  # all cells in the page at once, and no window in front of them
     "notebook-extension/tracker": {"windowingMode": "none"},
     "apputils-extension/notification": {"fetchNews": "false"},
