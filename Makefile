@@ -21,7 +21,8 @@ NOTEBOOKS := $(sort $(wildcard chapters/*.ipynb))
 
 # Low bits of a sum depend on the number of threads, so results to be compared are computed with one.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
-PYTEST := $(RUN) -m pytest -q --no-fold-skipped
+# Importing nbval takes two seconds in each process, so only the stage that uses it does.
+PYTEST := $(RUN) -m pytest -q --no-fold-skipped -p no:nbval
 SHAPES := --jaxtyping-packages=annotated_transformer,beartype.beartype
 BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 
@@ -93,7 +94,7 @@ fresh: $(READY)  ## check that each notebook is up to date with its source
 	$(ONE_THREAD) $(RUN) chapters/build.py --check
 
 chapters-run: $(READY)  ## execute every chapter again and compare its outputs (nbval)
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile --nbval \
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile -p nbval --nbval \
 	  --nbval-sanitize-with chapters/nbval_sanitize.cfg --nbval-cell-timeout=600 $(or $(NOTEBOOKS),$(error there are no chapters: run make chapters))
 
 # GREEN is --green if the tests have just passed in `make ci` without any mutation.
@@ -120,7 +121,7 @@ pages: browser  ## test the rendered pages in a browser
 	$(PYTEST) -n $(JOBS) --dist worksteal -m "page and not slow"
 
 slow: browser  ## run the tests that take too long for `make test`, after rendering the book
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) -m slow $(SHAPES)
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile -m slow $(SHAPES)
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py

@@ -1,6 +1,7 @@
 """Shared fixtures, and the REQUIRE_ALL rule that turns skips into failures."""
 
 import dataclasses
+import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator
@@ -27,6 +28,7 @@ TRAINED = TransformerConfig(
     vocab_size=17, max_length=67, num_layers=1, d_model=12, d_ff=14, num_heads=3, dropout=0.3
 )
 SEARCHED = {"vocab_size": 11, "max_length": 23, "num_layers": 2, "d_model": 12, "d_ff": 14, "num_heads": 3}
+ONLY = ("message", "page", "slow")  # the markers of stages that run few files
 NO_SKIP = "REQUIRE_ALL={value} does not allow this skip: {reason}"
 
 
@@ -50,6 +52,28 @@ def pytest_configure() -> None:
         raise pytest.UsageError(str(error)) from error
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Skip a file without the marker that `-m` asks for: importing a file takes longer than most tests.
+
+    A test gets the marker only by its name, as in `pytest.mark.page`, or from what a file imports (`pages`).
+    """
+    marker = config.getoption("markexpr").partition(" ")[0]
+    if marker not in ONLY or not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
+        return None
+    return marker not in collection_path.read_text("utf-8") or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Import the tests without looking for garbage, and then never look at what they have imported."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

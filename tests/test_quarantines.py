@@ -1,4 +1,4 @@
-"""Every skip is listed with its reason, and REQUIRE_ALL turns skips into failures."""
+"""Every skip is listed with its reason, REQUIRE_ALL forbids skips, and stages leave out no test of theirs."""
 
 import ast
 import os
@@ -7,6 +7,7 @@ import runpy
 import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +17,8 @@ TESTS = Path(__file__).parent
 QUARANTINES = (TESTS / "QUARANTINES.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `([a-z]+)` \| `(.+?)` \|", QUARANTINES, re.MULTILINE))
 LISTED = set(ROWS.values())
-CONFIGURE = runpy.run_path(str(TESTS / "conftest.py"))["pytest_configure"]
+CONFTEST = runpy.run_path(str(TESTS / "conftest.py"))
+CONFIGURE, LEFT_OUT = CONFTEST["pytest_configure"], CONFTEST["pytest_ignore_collect"]
 SKIPPING = {"pytest.skip", "pytest.mark.skip", "pytest.mark.skipif", "pytest.importorskip"}
 FORBIDDEN = {"pytest.xfail", "pytest.mark.xfail", "unittest.skip"}
 
@@ -93,6 +95,26 @@ def test_law_require_all_allows_what_it_names(value: str, allowed: set[str], mon
     monkeypatch.setenv("REQUIRE_ALL", value)
     skipped = {*LISTED, "no moon"}  # pytest puts "Skipped: " before a reason
     assert {reason for reason in skipped if not refused(f"Skipped: {reason}")} == allowed
+
+
+@pytest.mark.parametrize(
+    ("stage", "name", "text", "left_out"),
+    [
+        ("slow", "test_one.py", "@pytest.mark.message", True),
+        ("slow", "test_one.py", "pytestmark = pytest.mark.slow", None),
+        ("page and not slow", "test_one.py", "from tests.explorer_pages import pages", None),
+        ("page and not slow", "test_one.py", "@pytest.mark.slow", True),
+        ("not message and not page and not slow", "test_one.py", "", None),
+        ("", "test_one.py", "", None),
+        ("slow", "conftest.py", "", None),
+        ("slow", "one.ipynb", "", None),
+    ],
+)
+def test_law_a_stage_leaves_out_the_test_files_that_do_not_name_its_marker(
+    tmp_path: Path, stage: str, name: str, text: str, left_out: bool | None
+):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert LEFT_OUT(tmp_path / name, SimpleNamespace(getoption=lambda option: stage)) is left_out
 
 
 @pytest.mark.message

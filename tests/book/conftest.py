@@ -88,15 +88,6 @@ def copy(root: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def built(copy: Path, build: Run) -> Path:
-    """Return a copy of the project with the small chapter built."""
-    shutil.copy(HERE / "fixture" / "01_fixture.md", copy / "chapters" / "src")
-    result = build()
-    assert result.returncode == 0, result.stdout
-    return copy
-
-
-@pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Run a command in the test's copy."""
     return lambda *command: run_in(tmp_path, *command)

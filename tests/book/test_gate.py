@@ -5,6 +5,7 @@ Runs its actual stages `fresh` and `chapters-run` on a small copy of the project
 
 import ast
 import inspect
+import json
 import re
 import shlex
 import shutil
@@ -20,9 +21,21 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
+def built(copy, build, small):
+    """Return a copy of the project with the small chapter built, and its first figure again at its end."""
+    (figure,) = re.findall(r"^```.code-cell[^`]*^lengths[^`]*```\n", small, re.MULTILINE)
+    again = figure.replace('number="1.1"', 'number="1.3"')
+    (copy / "chapters" / "src" / "01_fixture.md").write_text(f"{small}\n{again}", "utf-8")
+    result = build()
+    assert result.returncode == 0, result.stdout
+    return copy
+
+
+@pytest.fixture
 def make(run):
     """Run a target of the copy's Makefile with this environment, even if it is out of date."""
-    return lambda target: run("make", "-o", ".venv/ready", f"RUN={shlex.quote(sys.executable)}", target)
+    environment = f"RUN={shlex.quote(sys.executable)}", "JOBS=0"  # in one process
+    return lambda target: run("make", "-o", ".venv/ready", *environment, target)
 
 
 def change(path, old, new):
@@ -39,24 +52,26 @@ def twin(copy, name):
 
 
 def test_law_the_gate_notices_changed_outputs_shown_sources_and_cells_but_no_pictures(built, make):
-    _, notebook = twin(built, "02_outputs")
+    notebook = built / "chapters" / "01_fixture.ipynb"
+    figure = json.loads(notebook.read_text("utf-8"))["cells"][-1]
     change(notebook, '"At 19 tokens 47% of', '"At 19 tokens 48% of')  # a sentence
     change(notebook, "**0.474** (claimed", "**0.475** (claimed")  # a claim
     change(notebook, "0.47: always &lt; ½.", "0.48: always &lt; ½.")  # an alt text
     change(notebook, "2 rows; row i reads the first", "2 rows; row i reads the last")  # a frame's alt text
     change(notebook, '"        [ True,  True]])"', '"        [ True, False]])"')  # a printed tensor
     change(notebook, '"✓ a square', '"✗ a square')  # a verdict
-    pixels = built / "chapters" / "01_fixture.ipynb"
-    text = re.sub(r"base64,\w{100}", "base64," + "A" * 100, pixels.read_text("utf-8"))
-    pixels.write_text(re.sub(r'data-drawn=\\"\w+', 'data-drawn=\\"01234567', text), "utf-8")
+    found = json.loads(notebook.read_text("utf-8"))
+    pixels = re.sub(r"base64,\w{100}", "base64," + "A" * 100, json.dumps(figure))
+    found["cells"][-1] = json.loads(re.sub(r'data-drawn=\\"\w+', 'data-drawn=\\"01234567', pixels))
+    assert found["cells"][-1] != figure
+    notebook.write_text(json.dumps(found), "utf-8")
     assert make("fresh").returncode == 0  # the cells still match the source: only execution shows it
     last = inspect.getsource(inspect.unwrap(causal_mask)).splitlines()[-1]
     change(built / "annotated_transformer" / "model" / "masks.py", last, last + "  # says nothing new")
     result = make("chapters-run")
     assert result.returncode != 0
     failed = re.findall(r"^_+ chapters/(\w+)\.ipynb::", result.stdout, re.MULTILINE)
-    assert failed.count("02_outputs") == 6 + 1  # and the source that it shows
-    assert failed.count("01_fixture") == 1  # that source; test_drawn.py notices the pixels
+    assert len(failed) == 6 + 1  # and the source that it shows; test_drawn.py notices the pixels
     assert "says nothing new" in result.stdout
     for name, old, new in (
         ("03_code", "range(1, 20)\n", "range(1, 21)\n"),

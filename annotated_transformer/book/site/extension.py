@@ -1,5 +1,6 @@
 """The Sphinx extension of the book, the only one of ours that `_config.yml` lists."""
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from annotated_transformer.book.site.rendering import (
 from annotated_transformer.book.site.rendering.vendored import check_vendored
 
 HERE = Path(__file__).parent
+NEW_OBJECTS = 100_000  # before Python looks for garbage; reading one page makes several times as many
 
 
 def add_folders(app: Sphinx, config: Any) -> None:
@@ -31,7 +33,8 @@ def add_folders(app: Sphinx, config: Any) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register all of it with Sphinx."""
+    """Register all of it with Sphinx, and let Python search the pages' many nodes for garbage less often."""
+    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
     parts = (checks, citation, docstrings, formulas, numbers, pages, questions, reading, search, sources)
