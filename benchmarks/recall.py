@@ -3,8 +3,8 @@
     python -m benchmarks.recall
 
 The task, the networks, and the settings are those of chapter 1, which trains for 120 or 600 updates. Here,
-each run goes on for 5,000 updates, with two learning rates, and its accuracy on new texts is measured on the
-way. The result also has, for each run, the gradient with respect to the first word before training, divided
+each run goes on for 2,000 updates, with one or two learning rates, and its accuracy on new texts is measured
+on the way. The result also has, for each run, the gradient with respect to the first word before training, divided
 by that with respect to the next-to-last word. The accuracy can differ between kinds of processors, because
 rounding differences grow during training.
 """
@@ -22,8 +22,7 @@ from benchmarks.record import RESULTS, describe_code, write_result
 
 WORDS, NAMES, WIDTH = 20, 8, 32
 BATCH = 32
-LEARNING_RATES = (0.01, 0.001)
-MEASURED = (120, 600, 2_000, 5_000)  # updates
+MEASURED = (120, 600, 2_000)  # updates
 SEEDS = (0, 1, 2)
 
 
@@ -47,6 +46,17 @@ NETWORKS: dict[str, Callable[[], nn.Module]] = {
     "LSTM, forget bias 3": lambda: recurrent(nn.LSTM, forget=3.0),
     "attention": lambda: LearnedLookup(WIDTH, WIDTH, d_k=WIDTH, d_v=WIDTH),
 }
+# Those that have not learned the task after 120 updates are trained with a lower learning rate as well.
+CASES = (
+    ("RNN", 0.01),
+    ("RNN", 0.001),
+    ("RNN, U × 1.6", 0.01),
+    ("RNN, U × 1.6", 0.001),
+    ("LSTM", 0.01),
+    ("LSTM", 0.001),
+    ("LSTM, forget bias 3", 0.01),
+    ("attention", 0.01),
+)
 
 
 class Reporter(nn.Module):
@@ -111,12 +121,12 @@ def train(model: Reporter, lr: float, seed: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Train each network with each learning rate and seed, and write the result."""
+    """Train each network with each of its learning rates and each seed, and write the result."""
     describe_code()
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)  # as in the chapter: the initial weights are the same
     runs: list[dict[str, object]] = []
-    for name, lr, seed in product(NETWORKS, LEARNING_RATES, SEEDS):
+    for (name, lr), seed in product(CASES, SEEDS):
         torch.manual_seed(seed)
         model = Reporter(NETWORKS[name]())
         start = gradient_at_start(model, seed)
