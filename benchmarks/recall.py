@@ -4,9 +4,9 @@
 
 The task, the networks, and the settings are those of chapter 1, which trains for 120 or 600 updates. Here,
 each run goes on for 2,000 updates, with one or two learning rates, and its accuracy on new texts is measured
-on the way. The result also has, for each run, the gradient with respect to the first word before training, divided
-by that with respect to the next-to-last word. The accuracy can differ between kinds of processors, because
-rounding differences grow during training.
+on the way. The result also has, for each run, the gradient with respect to the first word before training,
+divided by that with respect to the next-to-last word. The accuracy can differ between kinds of processors,
+because rounding differences grow during training.
 """
 
 from collections.abc import Callable
