@@ -72,9 +72,10 @@ test: $(READY)  ## run the tests, in about ten minutes
 ci: $(READY)  ## run what CI runs: these tests, the slow ones, and the deliberate bugs
 	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow mutate"
 
-lint: $(READY)  ## check code and formatting (ruff), spelling (typos), workflows (zizmor), and settings (repo-review)
+lint: $(READY)  ## check code and formatting (ruff, oxfmt), spelling (typos), workflows (zizmor), and settings (repo-review)
 	$(RUN) -m ruff check --output-format=concise .
 	$(RUN) -m ruff format --check --output-format=concise .
+	$(VENV)/bin/oxfmt --check '**/*.js'
 	$(VENV)/bin/typos
 	$(VENV)/bin/zizmor --offline --quiet .
 	$(VENV)/bin/repo-review --show err .

@@ -31,21 +31,17 @@ if TYPE_CHECKING:  # imported on first use: most users need only part of it
     from annotated_transformer.training.config import TrainingConfig
     from annotated_transformer.training.trainer import train
 
-MODULES = {
-    "BASE": "config",
-    "BIG": "config",
-    "TINY": "config",
-    "Corpus": "text.corpus",
-    "Tokenizer": "text.tokenizer",
-    "TrainingConfig": "training.config",
-    "Transformer": "model.transformer",
-    "TransformerConfig": "config",
-    "Translator": "decoding.translator",
-    "load": "checkpointing.checkpoint",
-    "load_corpus": "text.corpus",
-    "save": "checkpointing.checkpoint",
-    "train": "training.trainer",
+EXPORTS = {  # by module
+    "checkpointing.checkpoint": "load save",
+    "config": "BASE BIG TINY TransformerConfig",
+    "decoding.translator": "Translator",
+    "model.transformer": "Transformer",
+    "text.corpus": "Corpus load_corpus",
+    "text.tokenizer": "Tokenizer",
+    "training.config": "TrainingConfig",
+    "training.trainer": "train",
 }
+MODULES = {name: module for module, names in EXPORTS.items() for name in names.split()}
 
 __all__ = [
     "BASE",

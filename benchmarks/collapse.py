@@ -10,7 +10,6 @@ with the same command.
 """
 
 import argparse
-import dataclasses
 from argparse import RawDescriptionHelpFormatter
 from itertools import product
 from pathlib import Path
@@ -19,10 +18,10 @@ from typing import Any
 import torch
 
 from annotated_transformer.commands.config_file import DEFAULT_SHAPE, DEFAULT_TRAINING
-from annotated_transformer.text.corpus import Corpus, load_corpus
+from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
-from benchmarks.quality import read_epochs
+from benchmarks.quality import first_pairs, read_epochs
 from benchmarks.record import RESULTS, describe_code, write_result
 
 PAIRS = (300, 5_000, 29_000)
@@ -31,12 +30,6 @@ SEEDS = (0, 1, 2)
 VALIDATION = 100  # sentences
 EVERY = 50  # updates
 KEPT = ("step", "training_loss", "validation_loss", "encoder_cosine", "cross_attention_entropy")
-
-
-def first_pairs(corpus: Corpus, pairs: int) -> Corpus:
-    """Return the corpus with its first `pairs` training pairs and a few validation pairs."""
-    splits = {"train": corpus.splits["train"][:pairs], "val": corpus.splits["val"][:VALIDATION]}
-    return dataclasses.replace(corpus, splits=splits)
 
 
 def recipe(warmup_steps: int, steps: int) -> Recipe:
@@ -64,7 +57,8 @@ def main() -> None:
     whole = load_corpus("multi30k", folder=options.data)
     runs: list[dict[str, object]] = []
     for seed, pairs, (warmup_steps, steps) in product(SEEDS, PAIRS, STEPS.items()):
-        corpus, folder = first_pairs(whole, pairs), options.out / f"{pairs}_{warmup_steps}_{seed}"
+        corpus = first_pairs(whole, {"train": pairs, "val": VALIDATION})
+        folder = options.out / f"{pairs}_{warmup_steps}_{seed}"
         train_from_recipe(recipe(warmup_steps, steps), corpus, folder, seed=seed)
         run = {"pairs": pairs, "warmup_steps": warmup_steps, "seed": seed, "steps": steps}
         metrics = curve(read_epochs(folder))

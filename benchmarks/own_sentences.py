@@ -28,7 +28,7 @@ from annotated_transformer.evaluation.bleu import sacrebleu_13a
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
-from benchmarks.quality import beam_scores, describe_training
+from benchmarks.quality import beam_scores, describe_training, first_pairs
 from benchmarks.record import RESULTS, describe_code, write_result
 
 TEXTS = 1000  # test sentences
@@ -85,11 +85,6 @@ def shipped() -> Translator:
     return Translator.from_pretrained("en-de")
 
 
-def first_pairs(corpus: Corpus, pairs: int) -> Corpus:
-    """Return the corpus with only its first `pairs` training pairs."""
-    return dataclasses.replace(corpus, splits=corpus.splits | {"train": corpus.splits["train"][:pairs]})
-
-
 def learn(case: Case, corpus: Corpus, folder: Path) -> float:
     """Train the model of `case`; return the CPU time in minutes, up to the last complete epoch."""
     clock = folder.with_name(f"{folder.name}.seconds.json")
@@ -118,7 +113,7 @@ def main() -> None:
     results: dict[str, object] = {}
     for case in CASES:
         whole = load_corpus(case.corpus, folder=options.data)
-        corpus, folder = first_pairs(whole, case.pairs), options.out / case.name
+        corpus, folder = first_pairs(whole, {"train": case.pairs}), options.out / case.name
         minutes = learn(case, corpus, folder)
         test = {"test": whole.splits["test" if "test" in whole.splits else "test_2016_flickr"][:TEXTS]}
         scores = beam_scores(Translator.from_folder(folder), test, {"cased 13a": sacrebleu_13a})

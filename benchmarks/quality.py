@@ -1,4 +1,4 @@
-"""Helpers of the quality benchmarks: records of training runs, and scores of their models."""
+"""Helpers of the quality benchmarks: parts of corpora, records of training runs, scores of their models."""
 
 import dataclasses
 import json
@@ -16,6 +16,12 @@ from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.training.recipe import Recipe
 
 Measure = Callable[[list[str], list[str]], BleuScore]  # takes translations and references
+
+
+def first_pairs(corpus: Corpus, pairs: dict[str, int]) -> Corpus:
+    """Return the corpus with only the first `pairs` of each of these splits."""
+    cut = {split: corpus.splits[split][:number] for split, number in pairs.items()}
+    return dataclasses.replace(corpus, splits=corpus.splits | cut)
 
 
 def describe_training(recipe: Recipe, corpus: Corpus, folder: Path) -> dict[str, object]:

@@ -19,13 +19,14 @@ from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+PACKAGE = "annotated_transformer"
 
 Files = dict[str, bytes]  # notebooks and code, by their paths in the project
 
 
 def present() -> Files:
     """Return the notebooks and the code of the working tree."""
-    places = [ROOT / "annotated_transformer", ROOT / "benchmarks", HERE]
+    places = [ROOT / PACKAGE, ROOT / "benchmarks", HERE]
     paths = [path for place in places for path in place.rglob("*") if path.suffix in {".py", ".js", ".ipynb"}]
     return {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in paths}
 
@@ -59,22 +60,23 @@ def overlooked(opened: Iterable[str], notebook: bytes, files: Files) -> list[str
 def imported(notebook: bytes, files: Files) -> set[str]:
     """Return the files to which import statements lead from a notebook's cells.
 
-    A package imports the names under its `if TYPE_CHECKING` on first use. So they count only if the package
-    itself is imported, not if only one of its modules is.
+    A package imports what its table `EXPORTS` lists on first use. So a name from it leads only to that name's
+    module, and the package as a whole to all of them.
     """
     cells = ["".join(cell["source"]) for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
-    waiting = [(name, True) for cell in cells for name in names(parse_cell(cell))]
+    waiting = [name for cell in cells for name in names(parse_cell(cell))]
     reached = set[tuple[str, bool]]()
     while waiting:
-        name, itself = waiting.pop()
-        path = file_of(name, files)
-        if path and (path, itself) not in reached:
-            reached.add((path, itself))
+        name, whole = waiting.pop()
+        package, _, attribute = name.rpartition(".")
+        path, around = file_of(name, files), file_of(package, files)
+        if path and (path, whole) not in reached:
+            reached.add((path, whole))
             code = parse(path, files[path])
-            waiting += [
-                (imported_name, True) for imported_name in (code.names if itself else code.names_at_once)
-            ]
-            waiting.append((name.rpartition(".")[0], False))
+            waiting += [(package, False), *code.names]
+            waiting += [(module, True) for module in code.exports.values() if whole]
+        elif around and not path and (module := parse(around, files[around]).exports.get(attribute)):
+            waiting.append((module, True))
     return {path for path, _ in reached}
 
 
@@ -89,20 +91,31 @@ def file_of(name: str, files: Files) -> str:
 
 
 class Code(NamedTuple):
-    """The code of a file, the names that it imports, and those that it imports even if it uses none."""
+    """The code of a file, the names that it imports, and the module of each name that it exports."""
 
     text: str
-    names: frozenset[str]
-    names_at_once: frozenset[str]
+    names: frozenset[tuple[str, bool]]
+    exports: dict[str, str]
 
 
 @cache
 def parse(path: str, content: bytes) -> Code:
     """Return the code of a file of Python or JavaScript."""
     if path.endswith(".js"):
-        return Code(content.decode(), frozenset(), frozenset())
+        return Code(content.decode(), frozenset(), {})
     tree = WithoutDocstrings().visit(ast.parse(content, path))
-    return Code(ast.dump(tree), frozenset(names(tree)), frozenset(names(tree, typing=False)))
+    return Code(ast.dump(tree), frozenset(names(tree)), exports(tree))
+
+
+def exports(tree: ast.Module) -> dict[str, str]:
+    """Return the module of each name that a table `EXPORTS` lists, by the names."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXPORTS":
+            table = ast.literal_eval(node.value)
+            return {
+                name: f"{PACKAGE}.{module}" for module, listed in table.items() for name in listed.split()
+            }
+    return {}
 
 
 def parse_cell(cell: str) -> ast.Module:
@@ -121,19 +134,19 @@ class WithoutDocstrings(ast.NodeTransformer):
         return None if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str) else node
 
 
-def names(tree: ast.AST, *, typing: bool = True) -> Iterator[str]:
-    """Yield the modules that code imports, and the scripts that it mentions.
+def names(tree: ast.AST) -> Iterator[tuple[str, bool]]:
+    """Yield the modules that code imports, as a whole or not, and the scripts that it mentions.
 
-    What is imported from a module may be a module, too. `typing` includes what is under `if TYPE_CHECKING`.
+    What is imported from a module may be a module, too. What is under `if TYPE_CHECKING` is never executed.
     """
     match tree:
-        case ast.If(test=ast.Name("TYPE_CHECKING")) if not typing:
+        case ast.If(test=ast.Name("TYPE_CHECKING")):
             return
         case ast.Import():
-            yield from (each.name for each in tree.names)
+            yield from ((each.name, True) for each in tree.names)
         case ast.ImportFrom(module=str(module)):
-            yield from (module, *(f"{module}.{each.name}" for each in tree.names))
+            yield from ((module, False), *((f"{module}.{each.name}", True) for each in tree.names))
         case ast.Constant(value=str(text)) if text.endswith(".js"):
-            yield text
+            yield text, True
     for child in ast.iter_child_nodes(tree):
-        yield from names(child, typing=typing)
+        yield from names(child)

@@ -15,6 +15,8 @@ from imports import HERE, ROOT
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
 
+from annotated_transformer.book.site.notebooks import without_solutions
+
 START = "start.ipynb"
 WELCOME = """# Start here
 
@@ -59,12 +61,6 @@ def start_page(notebooks: list[Path]) -> NotebookNode:
     return new_notebook(cells=[new_markdown_cell(WELCOME + "\n".join(rows), id="start")])
 
 
-def without_solutions(notebook: NotebookNode) -> NotebookNode:
-    """Return a notebook without the solutions, their headings and texts included."""
-    notebook.cells = [cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])]
-    return notebook
-
-
 def main(arguments: list[str]) -> None:
     """Copy all notebooks."""
     notebooks = sorted(HERE.glob("*.ipynb"))
@@ -74,7 +70,8 @@ def main(arguments: list[str]) -> None:
     if arguments:
         folder.mkdir(parents=True, exist_ok=True)
         for path in notebooks:
-            write(folder / path.name, text_of(without_solutions(nbformat.read(path, as_version=4))))
+            notebook = nbformat.from_dict(without_solutions(nbformat.read(path, as_version=4)))
+            write(folder / path.name, text_of(notebook))
         print(f"wrote {len(notebooks)} notebooks without solutions into {folder.relative_to(ROOT)}")
         return
     (folder / ".original").mkdir(parents=True, exist_ok=True)

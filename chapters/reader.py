@@ -15,8 +15,7 @@ from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from annotated_transformer.book.site.front.targets import CLAIM
-from annotated_transformer.book.site.rendering.sources import SETUP
+from annotated_transformer.book.site.rendering.sources import CLAIM, SETUP
 
 HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
 FOLDED = HIDDEN | {"solution"}
@@ -98,7 +97,8 @@ def name_folded(cell: NotebookNode) -> None:
         return
     data = [output.get("data", {}) for output in cell.outputs]
     figures = [". ".join(found) for d in data for found in FIGURE.findall(d.get("text/html", ""))]
-    claims = [what for d in data for _, what in CLAIM.findall(d.get("text/markdown", ""))]
+    found = [CLAIM.match(d.get("text/markdown", "")) for d in data]
+    claims = [claim[1] for claim in found if claim]
     shown = [path.strip("# ") for d in data for path in LISTING.findall(d.get("text/markdown", ""))]
     named = [
         *(f"{unescape(figure)}" for figure in figures),

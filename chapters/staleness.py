@@ -23,6 +23,7 @@ from nbformat import NotebookNode
 from reader import name_folded, read_cells
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
+CAPTIONS = ROOT / "annotated_transformer" / "book" / "captions"
 DATA = (WEIGHTS, ROOT / "benchmarks")  # the data files that a chapter may use are here
 LISTING = re.compile(  # the complete source of a definition, as `show_source` prints it
     r"^(`{3,})python\n# (?P<module>annotated_transformer[\w.]*).*\n(?P<source>(?s:.*?))\n\1$", re.MULTILINE
@@ -99,6 +100,7 @@ def made_of(opened: Iterable[str]) -> dict[str, str]:
     code = {".py", ".pyc", ".md"}
     data = sorted(path for path in paths if path.is_file() and path.suffix not in code)
     used = [path for path in data if any(path.is_relative_to(place) for place in DATA)]
+    used += sorted(path for path in paths if path.is_relative_to(CAPTIONS))
     return {path.relative_to(ROOT).as_posix(): digest(path) for path in used}
 
 

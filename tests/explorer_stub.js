@@ -1,7 +1,13 @@
 // A stub of the engine for testing the explorer's page: it answers at once and loads no model.
 // Its words, weights, and numbers differ from place to place, so that a mix-up is visible.
 
-const VOCABULARY = ["<pad>", "<bos>", "<eos>", "<unk>", ...Array.from({ length: 5996 }, (_, i) => ` w${i + 4}`)];
+const VOCABULARY = [
+  "<pad>",
+  "<bos>",
+  "<eos>",
+  "<unk>",
+  ...Array.from({ length: 5996 }, (_, i) => ` w${i + 4}`),
+];
 const [LAYERS, HEADS, FEATURES, EOS] = [4, 5, 7, 2];
 
 // The page's requests, and a promise that a translation waits for if a test sets one.
@@ -9,7 +15,8 @@ window.asked = [];
 window.door = null;
 
 // The attention weight at one position: 0, 0.05, …, 0.95.
-window.weight = (kind, layer, head, query, key) => ((kind.length + 11 * layer + 3 * head + 7 * query + 13 * key) % 20) / 20;
+window.weight = (kind, layer, head, query, key) =>
+  ((kind.length + 11 * layer + 3 * head + 7 * query + 13 * key) % 20) / 20;
 
 const partsOf = (name) => [name.slice(0, name.lastIndexOf(".")), name.split(".").at(-1).replace(/_\d$/, "")];
 const total = (terms) => terms.reduce((sum, { value }) => sum + value, 0);
@@ -17,7 +24,16 @@ const total = (terms) => terms.reduce((sum, { value }) => sum + value, 0);
 // The products whose sum is a head's output or, divided by a root, a score.
 function products(name, [head, row, column], keys) {
   const [parent, kind] = partsOf(name);
-  const pair = { scores: (i) => [["query", row, i], ["key", column, i]], heads: (i) => [["weights", row, i], ["value", i, column]] }[kind];
+  const pair = {
+    scores: (i) => [
+      ["query", row, i],
+      ["key", column, i],
+    ],
+    heads: (i) => [
+      ["weights", row, i],
+      ["value", i, column],
+    ],
+  }[kind];
   return Array.from({ length: kind === "scores" ? FEATURES : keys }, (_, i) => {
     const factors = pair(i).map(([part, ...place]) => tensorValue(`${parent}.${part}`, [head, ...place]));
     return { factors, value: factors[0] * factors[1] };
@@ -28,17 +44,32 @@ function products(name, [head, row, column], keys) {
 window.tensorValue = (name, index) => {
   const [, kind] = partsOf(name);
   if (kind === "scores") return total(products(name, index)) / Math.sqrt(FEATURES);
-  const drawn = Math.sin([...name].map((sign) => sign.charCodeAt(0)).concat(index).reduce((sum, x) => (31 * sum + x) % 65521, 7) ** 2); // squared, or neighbors would be similar
+  const drawn = Math.sin(
+    [...name]
+      .map((sign) => sign.charCodeAt(0))
+      .concat(index)
+      .reduce((sum, x) => (31 * sum + x) % 65521, 7) ** 2,
+  ); // squared, or neighbors would be similar
   return ["weights", "probabilities"].includes(kind) ? Math.abs(drawn) : drawn;
 };
 
 const make = (name, [size, ...more], index = []) =>
-  more.length ? Array.from({ length: size }, (_, i) => make(name, more, [...index, i])) : Float32Array.from({ length: size }, (_, i) => tensorValue(name, [...index, i]));
+  more.length
+    ? Array.from({ length: size }, (_, i) => make(name, more, [...index, i]))
+    : Float32Array.from({ length: size }, (_, i) => tensorValue(name, [...index, i]));
 
 function shapesOf(source, target) {
-  const attention = (own, memory) => ({ query: [HEADS, own, FEATURES], key: [HEADS, memory, FEATURES], value: [HEADS, memory, FEATURES], scores: [HEADS, own, memory], weights: [HEADS, own, memory], heads: [HEADS, own, FEATURES] });
+  const attention = (own, memory) => ({
+    query: [HEADS, own, FEATURES],
+    key: [HEADS, memory, FEATURES],
+    value: [HEADS, memory, FEATURES],
+    scores: [HEADS, own, memory],
+    weights: [HEADS, own, memory],
+    heads: [HEADS, own, FEATURES],
+  });
   const shapes = { "encoder.embedding": [source, FEATURES], "encoder.positions": [source, FEATURES] };
-  const add = (module, parts) => Object.entries(parts).forEach(([part, shape]) => (shapes[`${module}.${part}`] = shape));
+  const add = (module, parts) =>
+    Object.entries(parts).forEach(([part, shape]) => (shapes[`${module}.${part}`] = shape));
   for (let layer = 0; layer < LAYERS; layer++) {
     add(`encoder.layers.${layer}.self_attention`, attention(source, source));
     add(`encoder.layers.${layer}.feed_forward`, { activation: [source, FEATURES] });
@@ -50,19 +81,42 @@ function shapesOf(source, target) {
 }
 
 // A translation has one token per word; forced tokens, ablated heads, and the search method change it.
-function answer({ direction, text, prefix = [], ablated = [], method = "greedy", seed = 0, temperature = 1 }) {
+function answer({
+  direction,
+  text,
+  prefix = [],
+  ablated = [],
+  method = "greedy",
+  seed = 0,
+  temperature = 1,
+}) {
   const source = [...text.split(/(?= )/), "<eos>"];
-  const shift = { greedy: 0, beam: 2500, sample: 3000 + seed + 100 * temperature }[method] + 200 * Math.min(ablated.length, 9) + (direction === "en-de" ? 0 : 4000);
+  const shift =
+    { greedy: 0, beam: 2500, sample: 3000 + seed + 100 * temperature }[method] +
+    200 * Math.min(ablated.length, 9) +
+    (direction === "en-de" ? 0 : 4000);
   const [ids, top] = [[], []];
   source.forEach((_, step) => {
     const turned = ids.some((id, i) => id !== top[i][0].id); // by an earlier token
     const own = 10 * (step + 1) + shift + (turned ? 100 : 0);
-    top.push([0, 1, 2, 3, 4].map((rank) => ({ id: step + 1 === source.length && !rank ? EOS : own + rank, probability: (1 - step / 50) * 2 ** -(rank + 1) })));
+    top.push(
+      [0, 1, 2, 3, 4].map((rank) => ({
+        id: step + 1 === source.length && !rank ? EOS : own + rank,
+        probability: (1 - step / 50) * 2 ** -(rank + 1),
+      })),
+    );
     ids.push(prefix[step] ?? top[step][0].id);
   });
   const tokens = ids.map((id) => VOCABULARY[id]);
-  const logProbs = ids.map((id, step) => Math.log(top[step].find((entry) => entry.id === id)?.probability ?? 0.0123) - shift / 1e4);
-  const maps = (kind, rows, columns) => Array.from({ length: LAYERS }, (_, layer) => Array.from({ length: HEADS }, (_, head) => rows.map((_, query) => Float32Array.from(columns, (_, key) => weight(kind, layer, head, query, key)))));
+  const logProbs = ids.map(
+    (id, step) => Math.log(top[step].find((entry) => entry.id === id)?.probability ?? 0.0123) - shift / 1e4,
+  );
+  const maps = (kind, rows, columns) =>
+    Array.from({ length: LAYERS }, (_, layer) =>
+      Array.from({ length: HEADS }, (_, head) =>
+        rows.map((_, query) => Float32Array.from(columns, (_, key) => weight(kind, layer, head, query, key))),
+      ),
+    );
   return {
     source: { ids: source.map((_, i) => i + 4), tokens: source },
     target: { ids, tokens },
@@ -71,7 +125,11 @@ function answer({ direction, text, prefix = [], ablated = [], method = "greedy",
     logProb: logProbs.reduce((sum, value) => sum + value),
     logProbs,
     top: top.map((entries) => entries.map((entry) => ({ ...entry, token: VOCABULARY[entry.id] }))),
-    attention: { encoder: maps("encoder", source, source), decoder: maps("decoder", tokens, tokens), cross: maps("cross", tokens, source) },
+    attention: {
+      encoder: maps("encoder", source, source),
+      decoder: maps("decoder", tokens, tokens),
+      cross: maps("cross", tokens, source),
+    },
     tensors: Object.entries(shapesOf(source.length, ids.length)).map(([name, shape]) => ({ name, shape })),
   };
 }
@@ -91,11 +149,13 @@ class EngineClient {
     asked.push(["translate", options]);
     return new Promise((resolve, reject) => {
       this.fail = (reason) => reject(new Error(reason));
-      Promise.resolve(window.door).then(() => {
-        this.current = answer(options);
-        report?.({ tokens: this.current.target.tokens });
-        resolve(this.current);
-      }).catch(reject);
+      Promise.resolve(window.door)
+        .then(() => {
+          this.current = answer(options);
+          report?.({ tokens: this.current.target.tokens });
+          resolve(this.current);
+        })
+        .catch(reject);
     });
   }
 
@@ -107,13 +167,19 @@ class EngineClient {
     const [parent, kind] = partsOf(name);
     const value = tensorValue(name, index);
     const found = { name, index, kind, value, result: value };
-    if (kind === "scores") return { ...found, terms: products(name, index), aside: { divisor: Math.sqrt(FEATURES) } };
+    if (kind === "scores")
+      return { ...found, terms: products(name, index), aside: { divisor: Math.sqrt(FEATURES) } };
     if (kind === "heads") {
-      const terms = products(name, index, this.current.tensors.find((tensor) => tensor.name === `${parent}.value`).shape[1]);
+      const terms = products(
+        name,
+        index,
+        this.current.tensors.find((tensor) => tensor.name === `${parent}.value`).shape[1],
+      );
       return { ...found, terms, value: total(terms), result: total(terms) };
     }
     const from = { weights: `${parent}.scores`, probabilities: "logits" }[kind];
-    if (from) return { ...found, terms: [], from, aside: { score: tensorValue(from, index), largest: 2, total: 3 } };
+    if (from)
+      return { ...found, terms: [], from, aside: { score: tensorValue(from, index), largest: 2, total: 3 } };
     return { ...found, terms: [{ factors: [value], value }] };
   }
 }

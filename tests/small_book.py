@@ -42,10 +42,16 @@ CORRECTIONS = """
 
 def chapter() -> str:
     """Return the notebook of the finished chapter: an equation, and a claim that its code displayed."""
-    text = '<a class="at-claim" id="claim-moves"></a>✓ a star, moved: **2** (claimed: above 1)'
+    text = "✓ a star, moved: **2** (claimed: above 1)"
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": text}}
     equation = {"cell_type": "markdown", "metadata": {}, "source": "# Looking\n\n$$\nx\n$$ (eq-star)"}
-    cell = {"cell_type": "code", "metadata": {}, "source": "", "execution_count": 1, "outputs": [output]}
+    cell = {
+        "cell_type": "code",
+        "metadata": {"claims": ["moves"]},
+        "source": "",
+        "execution_count": 1,
+        "outputs": [output],
+    }
     return json.dumps({"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [equation, cell]})
 
 

@@ -19,7 +19,7 @@ Row = Correction | Statement
 
 
 def anchors(notebook: str, source: str) -> set[str]:
-    """Return the link targets in a chapter: claims and figures in its notebook, labels in its source."""
+    """Return the link targets in a chapter: figures in its notebook, and claims and labels in its source."""
     cells = json.loads(notebook)["cells"]
     printed = "\n".join(
         "".join(text)
@@ -28,7 +28,9 @@ def anchors(notebook: str, source: str) -> set[str]:
         for text in output.get("data", {}).values()
         if isinstance(text, str | list)
     )
-    found = set(re.findall(r'id="((?:claim|figure)-[a-z0-9-]+)"', printed))
+    found = set(re.findall(r'id="(figure-[a-z0-9-]+)"', printed))
+    options = re.findall(r"^:claims: \[(.*)\]$", source, re.MULTILINE)
+    found |= {f"claim-{name}" for option in options for name in option.split(", ")}
     for pattern in (r"^\$\$ \(([a-z0-9-]+)\)$", r"^:label: ([a-z0-9-]+)$", r"^\(([a-z0-9-]+)\)=$"):
         found |= set(re.findall(pattern, source, re.MULTILINE))
     return found

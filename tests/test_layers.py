@@ -31,21 +31,22 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
     "config": (),
     "model.checks": ("config",),
+    "model.id_checks": ("model.checks",),
     **dict.fromkeys(("model.plain", "model.masks", "model.copy_task"), ()),
-    **dict.fromkeys(
-        ("model.attention", "model.normalization", "model.feed_forward", "model.pooling"), ("model.checks",)
-    ),
+    **dict.fromkeys(("model.attention", "model.normalization", "model.feed_forward"), ("model.checks",)),
+    "model.pooling": ("model.checks", "model.id_checks"),
     **dict.fromkeys(("model.lookup", "model.self_attention"), ("model.attention", "model.checks")),
     "model.multi_head_attention": ("model.attention", "model.checks", "model.masks"),
     "model.initialization": ("model.multi_head_attention",),
     **dict.fromkeys(
-        ("model.embeddings", "model.positional_encoding"), ("model.checks", "model.initialization")
+        ("model.embeddings", "model.positional_encoding"),
+        ("model.checks", "model.id_checks", "model.initialization"),
     ),
     **dict.fromkeys(
         ("model.encoder", "model.decoder"),
         ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
-    "model.inference": ("config", "model.checks"),
+    "model.inference": ("config", "model.id_checks"),
     "model.parameter_count": ("config",),
     "model.transformer": ("config", "model.*"),
     "model": ("model.*",),

@@ -22,7 +22,7 @@ def project(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in (".venv", ".venv-oldest", ".venv-newest"):
         (tmp_path / name / "bin").mkdir(parents=True)
-        for program in ("python", "jupyter", "jupyter-book", "repo-review", "typos", "zizmor"):
+        for program in ("python", "jupyter", "jupyter-book", "repo-review", "oxfmt", "typos", "zizmor"):
             path = tmp_path / name / "bin" / program
             path.write_text(PRETENDER, encoding="utf-8")
             path.chmod(0o755)

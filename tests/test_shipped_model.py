@@ -77,8 +77,11 @@ def test_law_the_card_is_generated_from_the_results(folder: Path):
     assert (folder / "README.md").read_text(encoding="utf-8") == model_card(record)
 
 
-def test_law_the_wheel_includes_every_file_of_a_model(root: Path, folder: Path):
+def test_law_the_wheel_includes_every_file_of_the_package(root: Path):
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    patterns = project["tool"]["setuptools"]["package-data"]["annotated_transformer"]
-    packed = {path for pattern in patterns for path in (root / "annotated_transformer").glob(pattern)}
-    assert packed >= set(folder.iterdir()) > set()
+    data = project["tool"]["setuptools"]["package-data"]
+    globs = [(root / package.replace(".", "/"), pattern) for package in data for pattern in data[package]]
+    packed = {path for folder, pattern in globs for path in folder.glob(pattern)}
+    files = {path for path in (root / "annotated_transformer").rglob("*") if path.is_file()}
+    files = {path for path in files if ".ruff_cache" not in path.parts}
+    assert {path for path in files - packed if path.suffix not in {".py", ".pyc", ".toml"}} == set()

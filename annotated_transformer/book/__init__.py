@@ -1,37 +1,83 @@
-"""Helpers that only the book uses: its figures, its source listings, and its exercises' checks."""
+"""What the chapters import, from one place: the book's helpers, and the parts of the model that they explain.
 
-from annotated_transformer.book.cells.claim import claim
-from annotated_transformer.book.cells.explore import explore
-from annotated_transformer.book.cells.slider import show_slider
-from annotated_transformer.book.cells.source import show_source
-from annotated_transformer.book.drawing.attention_map import draw_attention
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_tensor
-from annotated_transformer.book.drawing.curves import plot_curves, read_reports, read_schedule
-from annotated_transformer.book.drawing.figures import new_canvas, new_figure, show_figure
-from annotated_transformer.book.drawing.matrices import cell, column, draw_matrix, draw_operator, row
-from annotated_transformer.book.page import Page, say
+A name is imported from its module on first use, so that a chapter depends only on the modules that it uses.
+"""
 
-__all__ = [
-    "Box",
-    "Page",
-    "cell",
-    "claim",
-    "column",
-    "draw_arrow",
-    "draw_attention",
-    "draw_box",
-    "draw_matrix",
-    "draw_operator",
-    "draw_tensor",
-    "explore",
-    "new_canvas",
-    "new_figure",
-    "plot_curves",
-    "read_reports",
-    "read_schedule",
-    "row",
-    "say",
-    "show_figure",
-    "show_slider",
-    "show_source",
-]
+from importlib import import_module
+from typing import Any
+
+EXPORTS = {  # by module
+    "book.cells.captions": "show_figure show_slider",
+    "book.cells.claim": "claim",
+    "book.cells.explore": "explore",
+    "book.cells.source": "show_source",
+    "book.cells.terminal": "run_command",
+    "book.drawing.attention": "draw_products draw_readings draw_sorted_weights draw_width_effect",
+    "book.drawing.attention_map": "draw_attention",
+    "book.drawing.corpus_sizes": "corpus_size_table",
+    "book.drawing.curves": "plot_curves read_reports read_schedule",
+    "book.drawing.figures": "new_figure",
+    "book.drawing.model_map": "draw_model_map",
+    "book.drawing.palette": "FIRST INK SECOND",
+    "book.exercises.masking": "count_leaks influence",
+    "book.explorer.figure": "show_explorer",
+    "book.page": "say",
+    "checkpointing.run_directory": "RunDirectory",
+    "config": "BASE BIG TINY TransformerConfig",
+    "decoding.greedy": "greedy_search",
+    "decoding.kv_cache": "KeyValueCache LayerCache NoCache",
+    "decoding.sampling": "Temperature TopP",
+    "decoding.translator": "Translator",
+    "evaluation.bleu": "sacrebleu_13a",
+    "inspection.distance": "gradient_by_distance graph_depth",
+    "inspection.heads": "ablate_head",
+    "inspection.hidden_units": "changed feed_forward_networks hidden_units largest unit_set",
+    "inspection.observation": "observe watching",
+    "inspection.probe": "layer_outputs probe_accuracy",
+    "inspection.residual_stream": "shares split_stream",
+    "inspection.shapes": "STATIONS axis_sizes record_outputs",
+    "inspection.word_pairs": "WORD_PAIRS orthogonal_map token_ids unit_rows",
+    "model.attention": (
+        "AdditiveAttention FusedAttention ScaledDotProductAttention attention_weights masked_softmax"
+    ),
+    "model.copy_task": "AverageCopier VectorCopier",
+    "model.decoder": "DecoderLayer",
+    "model.embeddings": "TokenEmbedding",
+    "model.encoder": "Encoder EncoderLayer",
+    "model.feed_forward": "FeedForward",
+    "model.initialization": "initialize",
+    "model.lookup": "Captioner LearnedLookup gaussian_average",
+    "model.masks": "causal_mask decoder_mask padding_mask",
+    "model.multi_head_attention": "MultiHeadAttention",
+    "model.normalization": "LayerNorm PostNorm PreNorm",
+    "model.parameter_count": "parameter_counts",
+    "model.pooling": "PooledHead mean_pool",
+    "model.positional_encoding": "LearnedPositions SinusoidalPositions rotation sinusoids",
+    "model.self_attention": "SelfAttention plain_self_attention",
+    "model.transformer": "Transformer",
+    "text.batching": "encode_pairs make_batches pad",
+    "text.toy.pairs": "WordVocabulary toy_pairs",
+    "text.toy.pronouns": "IT NOUNS PRONOUN_FEATURES encode_pronouns pronoun_sentences",
+    "text.toy.reordered": "reordered_pairs",
+    "text.toy.reviews": "REVIEW_WORDS Review all_reviews encode_reviews split_reviews",
+    "text.toy.scenes": (
+        "FEATURES ROLES SCENE_WORDS START Scenes THINGS VERBS caption_text draw_scenes "
+        "draw_typical_scenes swap_roles"
+    ),
+    "text.toy.tasks": "FIRST_SYMBOL copy_pairs reverse_pairs",
+}
+MODULES = {name: module for module, names in EXPORTS.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name on first use."""
+    if name not in MODULES:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; a chapter imports from it what EXPORTS lists"
+        )
+    return getattr(import_module(f"annotated_transformer.{MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """List the names, for completion in an editor."""
+    return sorted(MODULES)

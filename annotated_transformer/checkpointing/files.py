@@ -36,6 +36,16 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
     _sync_names(folder)
 
 
+def split_cut_off_line(raw: bytes) -> tuple[bytes, bytes]:
+    """Return lines of JSON without a last line that was cut off, and that line, or `b""` if there is none."""
+    complete, _, last = raw.rpartition(b"\n")
+    try:
+        json.loads(last or b"{}")
+    except (ValueError, RecursionError):
+        return complete, last
+    return raw, b""
+
+
 def _write_drafts(folder: Path, contents: dict[Path, bytes]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)

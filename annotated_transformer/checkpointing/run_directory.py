@@ -20,6 +20,7 @@ from annotated_transformer.checkpointing.files import (
     read_metadata,
     refuse_special_file,
     refuse_special_files,
+    split_cut_off_line,
     write_together,
 )
 from annotated_transformer.checkpointing.training_state import (
@@ -183,7 +184,10 @@ class RunDirectory:
     def _read_metrics(self) -> list[str]:
         path = self.folder / METRICS
         refuse_special_files(self.folder, METRICS)
-        lines = decode_lines(path.read_bytes(), str(path)) if path.exists() else []
+        raw, cut_off = split_cut_off_line(path.read_bytes() if path.exists() else b"")
+        if cut_off and self.writes:
+            self.log(f"{path}: the last line, {cut_off[:40]!r}…, was cut off; it is left out")
+        lines = decode_lines(raw, str(path))
         try:
             return [line for line in lines if json.loads(line)["step"] <= self.progress.step]
         except (ValueError, TypeError, KeyError, RecursionError) as error:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_transformer.checkpointing import checkpoint
@@ -70,18 +70,13 @@ def model_config(options: argparse.Namespace, start: Path | None) -> Transformer
     return dataclasses.replace(loaded, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
 
 
-def training_config(
-    options: argparse.Namespace, *, fast: bool, started: Mapping[str, Any] = MappingProxyType({})
-) -> TrainingConfig:
-    """Return the settings of the training run; `fast` is the default of the field of that name.
-
-    `started` identifies a training run to resume. Its warm-up is the default then, because ours has changed.
+def training_config(options: argparse.Namespace, **defaults: Any) -> TrainingConfig:
+    """Return the settings of the training run; `defaults` are those that replace ours.
 
     Raises:
         ValueError: If the config file or a setting is invalid.
     """
-    kept = {name: started[name] for name in ("warmup_steps",) if name in started}
-    return TrainingConfig(**(DEFAULT_TRAINING | {"fast": fast} | kept | _given(options, "training")))
+    return TrainingConfig(**(DEFAULT_TRAINING | defaults | _given(options, "training")))
 
 
 def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:

@@ -7,17 +7,12 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from annotated_transformer.commands.options import (
-    add_corpus_options,
-    add_model_options,
-    add_search_options,
-    load_translator,
-    search_options,
-)
+from annotated_transformer.commands.decoding_options import add_search_options, search_options
+from annotated_transformer.commands.options import add_corpus_options, add_model_options, load_translator
 from annotated_transformer.commands.output import log, print_line
-from annotated_transformer.text.corpus import corpus_folder, has_only_train, load_corpus, read_pairs
+from annotated_transformer.text.corpus import corpus_folder, load_corpus
 from annotated_transformer.text.lines import list_problems
-from annotated_transformer.text.sentence_pairs import SentencePair
+from annotated_transformer.text.sentence_pairs import SentencePair, has_only_train, read_pairs
 
 if TYPE_CHECKING:
     from annotated_transformer.evaluation.bleu import BleuScore

@@ -12,6 +12,7 @@ import torch
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state import STATE, read_identity, read_progress
 from annotated_transformer.commands.config_file import (
+    DEFAULT_TRAINING,
     add_config_option,
     model_config,
     start_folder,
@@ -170,9 +171,10 @@ def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
 
 
 def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
+    begun = DEFAULT_TRAINING | read_identity(options.out)  # older runs began with another default warm-up
     return Recipe(
         shape=model_config(options, options.start),
-        training=training_config(options, fast=fast, started=read_identity(options.out)),
+        training=training_config(options, fast=fast, warmup_steps=begun["warmup_steps"]),
         bpe_dropout=options.bpe_dropout,
         bidirectional=options.bidirectional,
         average=options.average,

@@ -10,16 +10,14 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
-from annotated_transformer.commands.options import (
-    add_model_options,
+from annotated_transformer.commands.decoding_options import (
     add_sampling_options,
     add_search_options,
     check_sampling_options,
-    load_translator,
-    path,
     sampler,
     search_options,
 )
+from annotated_transformer.commands.options import add_model_options, load_translator, path
 from annotated_transformer.commands.output import ask, check_input_file, check_output_file, log, open_lines
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.text.lines import decode_lines, list_problems

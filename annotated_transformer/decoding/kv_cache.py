@@ -13,8 +13,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.fast.compatibility import check_step, refuse_for_cache, refuse_for_decoding
-from annotated_transformer.model.checks import check_ids
 from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
+from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from annotated_transformer.fast.compatibility import check_step, refuse_for_fast_cache
 from annotated_transformer.fast.linear import OutputProjection, onednn_linear
-from annotated_transformer.model.checks import check_ids
 from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
+from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
 from annotated_transformer.model.transformer import Transformer

@@ -1,1 +1,1 @@
-"""Inspection of models: attention maps, ablation, probes, hidden units, residual stream, distance, health."""
+"""Inspection of models: attention maps, ablation, probes, residual stream, distance, word pairs, health."""

@@ -1,9 +1,7 @@
 """Checks of what the model's modules receive, with their messages, to keep them out of the formulas.
 
 `@refuses(unequal_widths)` above a function runs that check before the function. A check receives
-those of the function's arguments that it names. In a traced program (`torch.export`,
-`torch.compile`) and on the device "meta", tensors have shapes but no values, so checks of values are
-skipped.
+those of the function's arguments that it names. The checks of token ids are in `id_checks`.
 """
 
 import functools
@@ -114,10 +112,11 @@ def _refuse_mask(
             f"mask of shape {shape} does not broadcast to the scores' shape {wanted}; "
             f"the last two sizes are queries and keys"
         )
-    _refuse_device("mask", mask, other_name, other)
+    refuse_other_device("mask", mask, other_name, other)
 
 
-def _refuse_device(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
+def refuse_other_device(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
+    """Raise ValueError if two tensors are on different devices."""
     if x.device != other.device:
         raise ValueError(
             f"two devices: {name} of shape {tuple(x.shape)} on {x.device}, {other_name} on "
@@ -130,7 +129,7 @@ def _refuse_unlike(name: str, x: Tensor, other_name: str, other: Tensor) -> None
 
     Autocast converts types, so any type is accepted there.
     """
-    _refuse_device(name, x, other_name, other)
+    refuse_other_device(name, x, other_name, other)
     if x.dtype != other.dtype and not torch.is_autocast_enabled(x.device.type):
         raise TypeError(
             f"{name} has dtype {x.dtype}, unlike {other_name} ({other.dtype}); "
@@ -242,104 +241,12 @@ def other_inputs(self: Any, x: Tensor) -> None:
         )
 
 
-def check_ids(ids: object, name: str = "token ids") -> None:
-    """Refuse anything but a batch of token ids.
-
-    Raises:
-        TypeError: If `ids` is not a tensor of integers.
-        ValueError: If `ids` does not have two dimensions.
-    """
-    if not isinstance(ids, Tensor):
-        raise TypeError(
-            f"{name} are of type {type(ids).__name__}; give a tensor of torch.int64 and shape "
-            f"(batch, tokens), such as torch.tensor([[5, 6, 2]])"
-        )
-    if ids.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"{name} have dtype {ids.dtype}; give torch.int64")
-    if ids.ndim != 2:
-        raise ValueError(
-            f"{name} have shape {tuple(ids.shape)}; give (batch, tokens): "
-            f"for one sentence, ids[None] has shape (1, tokens)"
-        )
-
-
-def foreign_ids(self: Any, ids: Tensor) -> None:
-    """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix.
-
-    Ids on a different device have none, either.
-    """
-    check_ids(ids)
-    _refuse_device("token ids", ids, "the weights", self.weight)
-    if _has_no_values(ids) or ids.numel() == 0:
-        return
-    vocab_size = len(self.weight)
-    if not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
-        raise ValueError(
-            f"token ids {int(ids.min())} to {int(ids.max())} do not fit "
-            f"a vocabulary of {vocab_size}, 0 to {vocab_size - 1}; "
-            f"encode the text with this model's own tokenizer"
-        )
-
-
-def unpaired_sentences(src: Tensor, tgt: Tensor) -> None:
-    """Raise the errors of `check_ids`, or ValueError if the numbers of sentences differ."""
-    check_ids(src, "source ids")
-    check_ids(tgt, "target ids")
-    if src.size(0) != tgt.size(0):
-        raise ValueError(
-            f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
-        )
-
-
-def empty_sources(self: Any, src: Tensor) -> None:
-    """Raise ValueError if a source holds nothing but padding, or is on a different device."""
-    _refuse_device("source ids", src, "the weights", self.embedding.weight)
-    if _has_no_values(src):
-        return
-    pad_id, eos_id = self.config.pad_id, self.config.eos_id
-    if (empty := (src == pad_id).all(dim=1)).any():
-        raise ValueError(
-            f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds "
-            f"nothing but padding (pad_id={pad_id}); end every source with eos_id={eos_id}"
-        )
-
-
-def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
-    """Raise ValueError if a token follows padding, which would hide a place and shift the others."""
-    pad_id = self.config.pad_id
-    for name, ids in (("source", src), ("target", tgt)):
-        if _has_no_values(ids):
-            continue
-        is_pad = ids == pad_id
-        if (followed := is_pad[:, :-1] & ~is_pad[:, 1:]).any():
-            row, place = followed.nonzero()[0].tolist()
-            raise ValueError(
-                f"{name} {row} of {len(ids)} has padding (pad_id={pad_id}) at position {place}, before "
-                f"a token; pad only behind the last token"
-            )
-
-
-def _has_no_values(x: Tensor) -> bool:
-    return torch.compiler.is_compiling() or x.is_meta
-
-
-def empty_sequences(is_word: Tensor) -> None:
-    """Raise ValueError if a sequence has no words, and so no mean."""
-    if _has_no_values(is_word):
-        return
-    if (empty := ~is_word.any(dim=1)).any():
-        raise ValueError(
-            f"sequence {int(empty.nonzero()[0])} of {len(is_word)} has no words to average; "
-            f"remove it, or end every sequence with eos_id"
-        )
-
-
 def other_features(self: Any, x: Tensor) -> None:
     """Raise ValueError if tokens are not as wide as the norm, or on a different device.
 
     A width of 1 would be broadcast.
     """
-    _refuse_device("x", x, "this norm's gain", self.gain)
+    refuse_other_device("x", x, "this norm's gain", self.gain)
     if x.size(-1) != len(self.gain):
         raise ValueError(
             f"x has {x.size(-1)} features, this norm has d_model={len(self.gain)}; "
@@ -357,7 +264,7 @@ def odd_width(d_model: int) -> None:
 
 def positions_outside(table: Tensor, embedded: Tensor, start: int) -> None:
     """Raise ValueError if a position is out of range, or table and tokens differ in width or device."""
-    _refuse_device("tokens", embedded, "these positions", table)
+    refuse_other_device("tokens", embedded, "these positions", table)
     max_length, d_model = table.shape
     end = start + embedded.size(1)
     if start < 0:

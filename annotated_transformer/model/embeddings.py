@@ -7,7 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import foreign_ids, other_hidden, refuses
+from annotated_transformer.model.checks import other_hidden, refuses
+from annotated_transformer.model.id_checks import foreign_ids
 from annotated_transformer.model.initialization import initialize_table
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.checks import check_ids
+from annotated_transformer.model.id_checks import check_ids
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"
 

@@ -3,7 +3,8 @@
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from annotated_transformer.model.checks import empty_sequences, refuses
+from annotated_transformer.model.checks import refuses
+from annotated_transformer.model.id_checks import empty_sequences
 
 
 @refuses(empty_sequences)

@@ -8,17 +8,16 @@ from annotated_transformer.model.attention import (
     FusedAttention,
     ScaledDotProductAttention,
 )
-from annotated_transformer.model.checks import (
-    empty_sources,
-    other_config,
-    padding_between_tokens,
-    refuses,
-    unpaired_sentences,
-)
+from annotated_transformer.model.checks import other_config, refuses
 from annotated_transformer.model.decoder import Decoder, DecoderLayer
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.encoder import Encoder, EncoderLayer
 from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
+from annotated_transformer.model.id_checks import (
+    empty_sources,
+    padding_between_tokens,
+    unpaired_sentences,
+)
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.masks import Mask, decoder_mask, padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention

@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.text.lines import CONVERT, list_problems, read_lines, read_lines_and_problems
+from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.published_corpora import SOURCES, refuse_other_files
-from annotated_transformer.text.sentence_pairs import SentencePair, Splits, keep_usable, split_by_sentence
+from annotated_transformer.text.sentence_pairs import (
+    SentencePair,
+    Splits,
+    find_file,
+    has_only_train,
+    keep_usable,
+    read_pairs,
+    refuse_one_language,
+    split_by_sentence,
+    split_files,
+    split_paths,
+)
 from annotated_transformer.text.toy.pairs import toy_pairs
 
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
@@ -112,11 +123,11 @@ def load_corpus(
             f"the corpus {name} has en and de, not {source} and {target}; "
             f"give source='en', target='de', or the reverse"
         )
-    _refuse_one_language(source, target)
+    refuse_one_language(source, target)
     place = Path() if name == "toy" else corpus_folder(name, folder)
     first, second = (source, target) if name == "files" else ("en", "de")
     if name == "multi30k":
-        refuse_other_files(name, _split_files(place, first, second))
+        refuse_other_files(name, split_files(place, first, second))
     corpus = Corpus(
         name=name,
         terms=TERMS[name],
@@ -145,60 +156,6 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     return inside if inside.is_dir() else Path(base)
 
 
-def has_only_train(folder: str | Path, *, source: str = "en", target: str = "de") -> bool:
-    """Return whether `train` is the only split among the files of these languages in `folder`."""
-    return {
-        path.name.removesuffix(".gz").removesuffix(f".{language}")
-        for language in (source, target)
-        for path in _split_files(Path(folder), language)
-    } == {"train"}
-
-
-def read_pairs(
-    folder: str | Path, split: str, *, source: str = "en", target: str = "de"
-) -> list[SentencePair]:
-    """Return the sentence pairs of `split`, from `{split}.{language}` or `{split}.{language}.gz`.
-
-    White space around a sentence is removed.
-
-    Raises:
-        FileNotFoundError: If a file is missing; the message lists the files that exist.
-        ValueError: If a file is empty, contains empty lines or bytes that are not UTF-8, or if the
-            two files have different numbers of lines. The message lists the bad lines of both.
-    """
-    _refuse_one_language(source, target)
-    paths = _paths(Path(folder), split, source, target)
-    (src, bad_src), (tgt, bad_tgt) = (_read_sentences(path) for path in paths)
-    problems = [*bad_src, *bad_tgt]
-    if len(src) != len(tgt):
-        problems.append(
-            f"{paths[0]} has {len(src)} lines and {paths[1].name} has {len(tgt)}; "
-            f"line i of one must translate line i of the other"
-        )
-    if problems:
-        ways = {" is empty": "remove empty lines from both files", "not UTF-8": CONVERT}
-        needed = [way for kind, way in ways.items() if any(kind in problem for problem in problems)]
-        raise ValueError(list_problems(problems, ", and ".join(needed) or "align the two files"))
-    return list(zip(src, tgt, strict=True))
-
-
-def _paths(folder: Path, split: str, source: str, target: str) -> tuple[Path, Path]:
-    """Return the source file and the target file of a split."""
-    way_out = "; give a split and languages (source=…, target=…) that are there, or another folder"
-    first, second = (
-        _find(folder, name, f"{name}.gz", way_out=way_out)
-        for name in (f"{split}.{language}" for language in (source, target))
-    )
-    return first, second
-
-
-def _refuse_one_language(source: str, target: str) -> None:
-    if source == target:
-        raise ValueError(
-            f"source and target are both {source!r}, so there is nothing to translate; give two languages"
-        )
-
-
 class _Reading(NamedTuple):
     """The result of a reader: the fields of a `Corpus` of the same names."""
 
@@ -214,7 +171,7 @@ def _toy(folder: Path, source: str, target: str) -> _Reading:
 
 
 def _tatoeba(folder: Path, source: str, target: str) -> _Reading:
-    path = _find(folder, "deu-eng.zip", "deu.txt")
+    path = find_file(folder, "deu-eng.zip", "deu.txt")
     pairs, problems = [], []
     for number, line in enumerate(read_lines(path, "deu.txt"), start=1):
         columns = line.split("\t") if line.strip() else ["", ""]
@@ -235,12 +192,12 @@ def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
     there = [
         path.name.removesuffix(".gz").removesuffix(f".{language}")
         for language in (source, target)
-        for path in _split_files(folder, language)
+        for path in split_files(folder, language)
     ]
     names = list(dict.fromkeys(["train", *there]))
     splits = {name: read_pairs(folder, name, source=source, target=target) for name in names}
     splits["train"], skipped = keep_usable(splits["train"])
-    files = tuple(_paths(folder, name, source, target) for name in names)
+    files = tuple(split_paths(folder, name, source, target) for name in names)
     return _Reading(splits, skipped, files=files)
 
 
@@ -265,39 +222,6 @@ def _own_files(folder: Path, source: str, target: str) -> _Reading:
         splits = {split: [(tgt, src) for src, tgt in pairs] for split, pairs in splits.items()}
         files = tuple((target_file, source_file) for source_file, target_file in files)
     return _Reading(splits, reading.skipped, note, files)
-
-
-def _split_files(folder: Path, *languages: str) -> list[Path]:
-    """Return the files called `{split}.{language}` or `{split}.{language}.gz`."""
-    endings = tuple(f".{language}" for language in languages)
-    return sorted(path for path in folder.glob("*") if path.name.removesuffix(".gz").endswith(endings))
-
-
-def _read_sentences(path: Path) -> tuple[list[str], list[str]]:
-    """Return the sentences of a file, and a description of each bad line."""
-    lines, problems = read_lines_and_problems(path)
-    sentences = [line.strip() for line in lines]
-    problems |= {n: f"{path}, line {n} is empty" for n, text in enumerate(sentences, start=1) if not text}
-    return sentences, [problems[number] for number in sorted(problems)]
-
-
-def _find(folder: Path, *names: str, way_out: str = "") -> Path:
-    """Return the one of these files that exists."""
-    both = [name for name in names if (folder / name).is_file()]
-    if len(both) > 1:
-        raise ValueError(f"{folder} has {' and '.join(both)}, and only one can count; remove one")
-    for name in names:
-        if (folder / name).is_file():
-            return folder / name
-    for name in names:
-        if os.path.lexists(folder / name):  # a folder, a FIFO, or a broken link
-            raise FileNotFoundError(f"{folder / name} is not a regular file; replace it by a text file")
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"there is no folder {folder}; give the one that contains {' or '.join(names)}"
-        )
-    there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}{way_out}")
 
 
 READERS = {

@@ -1,13 +1,105 @@
-"""Pairs of a sentence and its translation: which are usable (the chapter on tokens), and in which split.
+"""Pairs of a sentence and its translation: their files, which are usable (the chapter on tokens), splits.
 
 Splits do not overlap: the model is tested on sentences that it was not trained on.
 """
 
 import hashlib
+import os
 import re
+from pathlib import Path
+
+from annotated_transformer.text.lines import CONVERT, list_problems, read_lines_and_problems
 
 SentencePair = tuple[str, str]
 Splits = dict[str, list[SentencePair]]
+
+
+def read_pairs(
+    folder: str | Path, split: str, *, source: str = "en", target: str = "de"
+) -> list[SentencePair]:
+    """Return the sentence pairs of `split`, from `{split}.{language}` or `{split}.{language}.gz`.
+
+    White space around a sentence is removed.
+
+    Raises:
+        FileNotFoundError: If a file is missing; the message lists the files that exist.
+        ValueError: If a file is empty, contains empty lines or bytes that are not UTF-8, or if the
+            two files have different numbers of lines. The message lists the bad lines of both.
+    """
+    refuse_one_language(source, target)
+    paths = split_paths(Path(folder), split, source, target)
+    (src, bad_src), (tgt, bad_tgt) = (_read_sentences(path) for path in paths)
+    problems = [*bad_src, *bad_tgt]
+    if len(src) != len(tgt):
+        problems.append(
+            f"{paths[0]} has {len(src)} lines and {paths[1].name} has {len(tgt)}; "
+            f"line i of one must translate line i of the other"
+        )
+    if problems:
+        ways = {" is empty": "remove empty lines from both files", "not UTF-8": CONVERT}
+        needed = [way for kind, way in ways.items() if any(kind in problem for problem in problems)]
+        raise ValueError(list_problems(problems, ", and ".join(needed) or "align the two files"))
+    return list(zip(src, tgt, strict=True))
+
+
+def has_only_train(folder: str | Path, *, source: str = "en", target: str = "de") -> bool:
+    """Return whether `train` is the only split among the files of these languages in `folder`."""
+    return {
+        path.name.removesuffix(".gz").removesuffix(f".{language}")
+        for language in (source, target)
+        for path in split_files(Path(folder), language)
+    } == {"train"}
+
+
+def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Path, Path]:
+    """Return the source file and the target file of a split."""
+    way_out = "; give a split and languages (source=…, target=…) that are there, or another folder"
+    first, second = (
+        find_file(folder, name, f"{name}.gz", way_out=way_out)
+        for name in (f"{split}.{language}" for language in (source, target))
+    )
+    return first, second
+
+
+def split_files(folder: Path, *languages: str) -> list[Path]:
+    """Return the files called `{split}.{language}` or `{split}.{language}.gz`."""
+    endings = tuple(f".{language}" for language in languages)
+    return sorted(path for path in folder.glob("*") if path.name.removesuffix(".gz").endswith(endings))
+
+
+def _read_sentences(path: Path) -> tuple[list[str], list[str]]:
+    """Return the sentences of a file, and a description of each bad line."""
+    lines, problems = read_lines_and_problems(path)
+    sentences = [line.strip() for line in lines]
+    problems |= {n: f"{path}, line {n} is empty" for n, text in enumerate(sentences, start=1) if not text}
+    return sentences, [problems[number] for number in sorted(problems)]
+
+
+def find_file(folder: Path, *names: str, way_out: str = "") -> Path:
+    """Return the one of these files that exists."""
+    both = [name for name in names if (folder / name).is_file()]
+    if len(both) > 1:
+        raise ValueError(f"{folder} has {' and '.join(both)}, and only one can count; remove one")
+    for name in names:
+        if (folder / name).is_file():
+            return folder / name
+    for name in names:
+        if os.path.lexists(folder / name):  # a folder, a FIFO, or a broken link
+            raise FileNotFoundError(f"{folder / name} is not a regular file; replace it by a text file")
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {folder}; give the one that contains {' or '.join(names)}"
+        )
+    there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
+    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}{way_out}")
+
+
+def refuse_one_language(source: str, target: str) -> None:
+    """Raise ValueError if both languages are the same."""
+    if source == target:
+        raise ValueError(
+            f"source and target are both {source!r}, so there is nothing to translate; give two languages"
+        )
 
 
 def filter_reason(pair: SentencePair) -> str | None:

@@ -1,4 +1,4 @@
-"""The loss of a batch in training and in validation, and the pairs that a model has no loss for.
+"""The loss of a batch, in training and in validation.
 
 Cross-entropy with label smoothing is section 5.4 of the paper: the chapter on training. `training_loss`
 is the only place that chooses between the plain and the fast computation.
@@ -12,12 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.loss import FastLoss
 from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Batch, Pair, check_pair
+from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
 
 
@@ -129,42 +128,4 @@ def check_padding(model: Transformer, batch: Batch) -> None:
         raise ValueError(
             f"the batch is padded with {batch.pad_id}, and the model has pad_id={model.config.pad_id}; "
             f"give make_batches that pad_id"
-        )
-
-
-def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> None:
-    """Refuse pairs that would fail later, in the middle of an epoch.
-
-    Raises:
-        TypeError: If a side of a pair is not a list of ids.
-        ValueError: If a pair is empty or too long for the model, or has ids that do not fit it.
-    """
-    positions = model.config.max_length
-    for row, (src, tgt) in enumerate(pairs):
-        check_pair(src, tgt, f"{kind} {row}")
-        if max(len(src), len(tgt) - 1) > positions:
-            raise ValueError(
-                f"{kind} {row} has {len(src)} source and {len(tgt)} target tokens, and the "
-                f"model {positions} positions; drop the pair, or build the model with a "
-                f"larger max_length"
-            )
-        _refuse_other_ids(model.config, src, tgt, f"{kind} {row}")
-
-
-def _refuse_other_ids(config: TransformerConfig, src: list[int], tgt: list[int], name: str) -> None:
-    pad_id, bos_id, eos_id = config.pad_id, config.bos_id, config.eos_id
-    if tgt[0] != bos_id or tgt[-1] != eos_id:
-        raise ValueError(
-            f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets begin with "
-            f"bos_id={bos_id} and end with eos_id={eos_id}; build the model with your tokenizer's ids"
-        )
-    if pad_id in src or pad_id in tgt:
-        raise ValueError(
-            f"{name} holds {pad_id}, the model's pad_id, which it would ignore; leave padding to make_batches"
-        )
-    lowest, highest = min(*src, *tgt), max(*src, *tgt)
-    if lowest < 0 or highest >= config.vocab_size:
-        raise ValueError(
-            f"{name} holds the id {lowest if lowest < 0 else highest}, and the model has "
-            f"vocab_size={config.vocab_size}; build the model with vocab_size=tokenizer.vocab_size"
         )

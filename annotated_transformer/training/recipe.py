@@ -13,14 +13,12 @@ from annotated_transformer.checkpointing.run_directory import RunDirectory, refu
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import Pair, encode_pairs
-from annotated_transformer.text.bpe_dropout import BPEDropout
+from annotated_transformer.text.batching import encode_pairs
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.lines import REPORTED, list_problems
-from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 from annotated_transformer.training.config import TrainingConfig, refuse_seed
 from annotated_transformer.training.metrics import EpochMetrics, collapse_warning
+from annotated_transformer.training.pairs import refuse_long_pairs, training_pairs
 from annotated_transformer.training.trainer import train
 
 
@@ -103,7 +101,16 @@ def train_from_recipe(
     refuse_foreign_model(folder)  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
     run_directory.identity = _identity(recipe, corpus, tokenizer, None if start is None else model)
-    _refuse_long_pairs(recipe, corpus, tokenizer)
+    positions, batch_tokens = recipe.shape.max_length, recipe.training.batch_tokens
+    refuse_long_pairs(corpus, tokenizer, positions=positions, batch_tokens=batch_tokens)
+    pairs = training_pairs(
+        corpus.splits["train"],
+        tokenizer,
+        bidirectional=recipe.bidirectional,
+        bpe_dropout=recipe.bpe_dropout,
+        longest=min(positions, batch_tokens),
+        seed=seed,
+    )
     model.to(device)
     if recipe.compiled:
         compile_stacks(model)
@@ -123,7 +130,7 @@ def train_from_recipe(
     with run_directory:
         all_metrics = train(
             model,
-            _training_pairs(recipe, corpus.splits["train"], tokenizer, seed),
+            pairs,
             recipe.training,
             generator=torch.Generator().manual_seed(seed),
             validation=None if validation is None else encode_pairs(tokenizer, validation),
@@ -131,14 +138,18 @@ def train_from_recipe(
             run_directory=run_directory,
             stop=stop,
         )
-        progress = run_directory.progress
-        if not all_metrics:  # nothing was left to train, but `average` may be new
-            if progress.batch:  # killed within an epoch, where the new limits end the run
-                last = progress.epoch + 1
-                run_directory.save_model(last, model, tokenizer, average=recipe.average, keep=last)
-            else:
-                run_directory.save_mean(recipe.average)
-        return progress.step
+        if not all_metrics:
+            _save_last(run_directory, model, tokenizer, recipe.average)
+        return run_directory.progress.step
+
+
+def _save_last(run_directory: RunDirectory, model: Transformer, tokenizer: Tokenizer, average: int) -> None:
+    """Save the model of a run that had nothing left to train; `average` may be new."""
+    if run_directory.progress.batch:  # killed within an epoch, where the new limits end the run
+        last = run_directory.progress.epoch + 1
+        run_directory.save_model(last, model, tokenizer, average=average, keep=last)
+    else:
+        run_directory.save_mean(average)
 
 
 def _start_model(
@@ -171,44 +182,6 @@ def _refuse_another_shape(start: Path, loaded: TransformerConfig, asked: Transfo
         raise ValueError(
             f"the model in {start} has {' and '.join(differing)}; ask for its shape, or start without it"
         )
-
-
-def _refuse_long_pairs(recipe: Recipe, corpus: Corpus, tokenizer: Tokenizer) -> None:
-    """Refuse pairs that are too long for the model or for a batch, all of them in one report."""
-    positions, batch_tokens = recipe.shape.max_length, recipe.training.batch_tokens
-    problems = []
-    for split in ("train", "val"):
-        texts = corpus.splits.get(split, [])
-        for pair, (src, tgt) in zip(texts, encode_pairs(tokenizer, texts), strict=True):
-            if max(len(src), len(tgt) - 1) > positions or max(len(src), len(tgt)) > batch_tokens:
-                problems.append((pair, f" has {len(src)} source and {len(tgt)} target tokens"))
-    if problems:
-        way_out = (
-            f"the model has max_length={positions}, and a batch has batch_tokens={batch_tokens}: shorten or "
-            f"remove these sentences, or give more of both"
-        )
-        shown = [
-            f"{corpus.locate(pair) if number < REPORTED else ''}{sizes}"
-            for number, (pair, sizes) in enumerate(problems)
-        ]
-        raise ValueError(list_problems(shown, way_out))
-
-
-def _training_pairs(
-    recipe: Recipe, texts: list[SentencePair], tokenizer: Tokenizer, seed: int
-) -> Callable[[int], list[Pair]]:
-    """Return the pairs to train on, as a function of the epoch."""
-    reverse = [(target, source) for source, target in texts] if recipe.bidirectional else []
-    if recipe.bpe_dropout:
-        longest = min(recipe.shape.max_length, recipe.training.batch_tokens)
-        one_way, both_ways = (
-            BPEDropout(tokenizer, pairs, p=recipe.bpe_dropout, seed=seed, longest=longest)
-            for pairs in (texts, texts + reverse)
-        )
-        return lambda epoch: (both_ways if epoch < recipe.bidirectional else one_way)(epoch)
-    plain = encode_pairs(tokenizer, texts)
-    plain_both = plain + encode_pairs(tokenizer, reverse)
-    return lambda epoch: plain_both if epoch < recipe.bidirectional else plain
 
 
 def _identity(

@@ -15,8 +15,9 @@ from annotated_transformer.checkpointing.training_state import Progress
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.loss import batch_loss, check_fit, training_loss
+from annotated_transformer.training.loss import batch_loss, training_loss
 from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
+from annotated_transformer.training.pairs import check_fit
 from annotated_transformer.training.progress_bar import ProgressBar
 from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.state import TrainingState

@@ -1,4 +1,4 @@
-"""The code cells of a chapter: short, narrow, few compared to the prose, separated by prose, and printing."""
+"""The code cells of a chapter: short, narrow, few, separated by prose, and printing."""
 
 import ast
 import re
@@ -11,9 +11,7 @@ from annotated_transformer.book.site.rendering.sources import SETUP
 from lint.source import READERS, Chapter, Part, parse
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
-CELLS, LINES, COLUMNS, DRAWING = 12, 12, 88, 25
-WORDS_PER_LINE = 12
-ROWS = range(4, 9)  # of the table of symptoms
+CELLS, LINES, COLUMNS = 12, 12, 88
 ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot wrap it
 
 
@@ -32,8 +30,6 @@ def cells(chapter: Chapter) -> Iterator[str]:
         lines = length(part.text)
         if part.visible and not part.tags & READERS and lines > LINES:
             yield f"{name}: {lines} lines, more than {LINES}; split or fold it"
-        if (drawing := drawing_length(part.text)) > DRAWING:
-            yield f"{name}: {drawing} lines that draw, more than {DRAWING}; move them to book/"
         if part.checks and "hide-cell" not in part.tags:
             yield f"{name}: a cell of checks must be tagged hide-cell"
         if re.search(r"^explore\(", part.text, re.MULTILINE):
@@ -46,15 +42,10 @@ def cells(chapter: Chapter) -> Iterator[str]:
 
 
 def weight(chapter: Chapter) -> Iterator[str]:
-    """Check the ratio of visible code to prose before the exercises."""
-    pieces = before_exercises(chapter)
-    shown = [part for part in pieces if part.visible]
+    """Check how many visible cells stand before the exercises."""
+    shown = [part for part in before_exercises(chapter) if part.visible]
     if len(shown) > CELLS:
         yield f"{len(shown)} visible cells before the exercises, more than {CELLS}"
-    lines = sum(length(part.text) for part in shown)
-    words = sum(len(part.text.split()) for part in pieces if not part.code)
-    if lines * WORDS_PER_LINE > words:
-        yield f"{lines} visible lines of code for {words} words, more than 1 per {WORDS_PER_LINE}"
 
 
 def before_exercises(chapter: Chapter) -> list[Part]:
@@ -71,20 +62,8 @@ def length(code: str) -> int:
     return sum(bool(text.strip()) and not ROW.match(text) for text in lines)
 
 
-def drawing_length(code: str) -> int:
-    """Count the lines of the statements that draw, except those that show the drawing."""
-    count = 0
-    for statement in parse(code).body:
-        names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-        shows = any(name.startswith(("show_", "explore")) for name in names)
-        draws = names & {"ax", "fig", "axes"} or any(name.startswith("draw_") for name in names)
-        if draws and not shows:
-            count += (statement.end_lineno or 0) - statement.lineno + 1
-    return count
-
-
 def lint_notebook(cells: list[dict[str, Any]]) -> list[str]:
-    """Return complaints about an executed chapter: silent visible cells and tables of the wrong length."""
+    """Return complaints about an executed chapter: silent visible cells and missing tables."""
     section, wrong, tables = "", [], dict[str, int]()
     for cell in cells:
         source, tags = "".join(cell["source"]), set(cell["metadata"].get("tags", []))
@@ -98,11 +77,8 @@ def lint_notebook(cells: list[dict[str, Any]]) -> list[str]:
         hidden = cell["cell_type"] != "code" or tags & (HIDDEN | READERS | {SETUP})
         if not hidden and not cell["outputs"] and not any(map(_begins("Exercises"), tables)):
             wrong.append(f"{source.strip().splitlines()[0]!r}: a visible cell that prints nothing")
-    for start, wanted in (("When it goes wrong", ROWS), ("In other libraries", range(1, 99))):
-        for section in filter(_begins(start), tables):
-            if tables[section] not in wanted:
-                wrong.append(f"{section}: a table of {tables[section]} rows, not {wanted[0]} to {wanted[-1]}")
-    return wrong
+    tabular = [s for s in tables if s.startswith(("When it goes wrong", "In other libraries"))]
+    return [*wrong, *(f"{section}: no table" for section in tabular if not tables[section])]
 
 
 def _begins(start: str) -> Callable[[str], bool]:

@@ -1,8 +1,9 @@
 """A chapter's assertions: claims are tracked by name, other asserts by count.
 
-Each `claim(…, name="NAME")` is linked exactly once from "What we showed": `[✓](#claim-NAME)`. A claim
-that does not belong in that list is named in the front matter instead: `claims: [NAME, …]`. A guide has
-no such list, so it may link its claims from anywhere. Deleting, renaming, or duplicating a claim fails.
+A cell's option `:claims: [NAME, …]` names the claims that it makes, in order. Each is linked exactly once
+from "What we showed": `[✓](#claim-NAME)`. A claim that does not belong in that list is named in the front
+matter instead: `claims: [NAME, …]`. A guide has no such list, so it may link its claims from anywhere.
+Deleting, renaming, or duplicating a claim fails.
 
 Other asserts are in hidden cells (`hide-input`, or `hide-cell` with the first line `# checks`), and the
 front matter has their number: `checks: 23`. It counts `assert` statements and calls to `assert_close`,
@@ -16,7 +17,6 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from lint.source import READERS, Chapter, Part, parse, read
 
@@ -34,17 +34,17 @@ def named(chapter: Chapter) -> Iterator[str]:
     """Compare the claims made with the claims linked."""
     made: Counter[str] = Counter()
     for part in _own(chapter):
-        tree = parse(part.text)
+        tree, count = parse(part.text), 0
         looped = {id(inner) for node in ast.walk(tree) if isinstance(node, LOOPS) for inner in ast.walk(node)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
-                name = {word.arg: word.value for word in node.keywords}.get("name")
-                if not isinstance(name, ast.Constant):
-                    yield f"a claim's name is not written out: {ast.unparse(node)[:60]}"
-                elif id(node) in looped:
-                    yield f"claim {name.value!s} is in a loop or function; give it a sequence of values"
-                else:
-                    made[str(name.value)] += 1
+                count += 1
+                if id(node) in looped:
+                    yield f"{ast.unparse(node)[:60]} is in a loop or function; give it a sequence of values"
+        if count != len(part.claims):
+            named = f":claims: [{', '.join(part.claims)}]"
+            yield f"line {part.line}: a cell with {count} claims has the option {named}"
+        made.update(part.claims)
     listed = Counter(chapter.header.get("claims", []))
     listed += Counter(LINK.findall(_list(chapter)))
     for claim, count in made.items():
@@ -80,16 +80,6 @@ def asserts(code: str) -> Iterator[str]:
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         if isinstance(node, ast.Assert) or called.rpartition(".")[2].startswith("assert_"):
             yield ast.unparse(node)
-
-
-def shown(cells: list[dict[str, Any]]) -> Counter[str]:
-    """Count how often each claim is displayed in an executed notebook."""
-    counts: Counter[str] = Counter()
-    for cell in cells:
-        for output in cell.get("outputs", []):
-            texts = output.get("data", {}).get("text/markdown", "")
-            counts.update(re.findall(r'class="at-claim" id="claim-([\w-]+)"', "".join(texts)))
-    return counts
 
 
 def _own(chapter: Chapter) -> list[Part]:

@@ -10,8 +10,8 @@ number that looks measured passes if
   paragraph above has one,
 - or its paragraph marks it: `<!-- typed: 3.4 -->`, anywhere except at the beginning of a line.
 
-Captions, titles, alt texts, and the arguments of `say` count as prose, and the words of a figure do not
-count as output. The numbers of sections, figures, equations, and versions are ignored.
+The captions and alt texts of figures and the arguments of `say` count as prose, and the words of a figure
+do not count as output. The numbers of sections, figures, equations, and versions are ignored.
 
 Whole numbers from 10,000 up have commas: 10,000, not 10000 or 10 000. Code, formulas, and ids (arXiv
 1706.03762, seed 12345, #12345) are exempt; names of claims and the front matter's terms count as prose here.
@@ -19,7 +19,7 @@ Whole numbers from 10,000 up have commas: 10,000, not 10000 or 10 000. Code, for
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -37,7 +37,6 @@ PLACE = re.compile(
 )
 TYPED = re.compile(r"<!--\s*typed:(.*?)-->", re.DOTALL)
 QUOTED = re.compile(r"\{cite|\bpaper\b|\bpaper's\b")
-WORDS = {"alt", "caption", "title"}  # the arguments of a figure that are prose
 UNGROUPED = re.compile(r"(?<![\w.,#/])(?:\d{5,}|\d{2,3}(?:[ \u00a0\u2009\u202f]\d{3})+)(?!\w)")
 ID = re.compile(
     r"\b(?:arXiv|commit|ids?|issues?|ports?|seeds?)[\s:]+\d+(?:(?:,\s*| and | to |–)\d+)*", re.IGNORECASE
@@ -78,7 +77,7 @@ def lint(chapter: Chapter, cells: list[dict[str, Any]]) -> list[str]:
 
 def numbers(chapter: Chapter, cells: list[dict[str, Any]]) -> Iterator[Typed]:
     """Return each number in the prose, and why it passes; `cells` are those of the executed notebook."""
-    known = {"printed": printed(cells), "in the code": in_code(chapter)}
+    known = {"printed": printed(cells, chapter.captions), "in the code": in_code(chapter)}
     above = ""
     for paragraph in chapter.paragraphs():
         table = paragraph.text.startswith("|")
@@ -120,13 +119,12 @@ def _in_words(chapter: Chapter, known: dict[str, set[Decimal]]) -> Iterator[Type
 
 def _words(chapter: Chapter, *calls: str) -> Iterator[tuple[str, int]]:
     """Return the words of figures and of the first argument of each of these calls, with line numbers."""
+    yield from ((text, 1) for text in chapter.captions)
     for part in chapter.parts:
         for node in ast.walk(parse(part.text)) if part.code else []:
             places: list[ast.expr] = []
             if isinstance(node, ast.Call) and ast.unparse(node.func) in calls:
                 places = node.args[:1]
-            elif isinstance(node, ast.keyword) and node.arg in WORDS:
-                places = [node.value]
             for place in places:
                 for text in _literals(place):
                     yield text, part.line + place.lineno
@@ -150,7 +148,7 @@ def _rounds(other: Decimal, value: Decimal) -> bool:
     return abs(other - value) <= Decimal(5).scaleb(int(value.as_tuple().exponent) - 1)
 
 
-def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
+def printed(cells: list[dict[str, Any]], captions: Sequence[str] = ()) -> set[Decimal]:
     """Return the numbers in a notebook's outputs; for figures, only those that code has computed."""
     values: set[Decimal] = set()
     for cell in cells:
@@ -159,7 +157,7 @@ def printed(cells: list[dict[str, Any]]) -> set[Decimal]:
             kinds = ("text/plain", "text/markdown")
             text = "\n".join("".join(data.get(kind, "")) for kind in kinds) + "".join(output.get("text", ""))
             if "text/html" in data:
-                for words in _literals(parse("".join(cell["source"]))):
+                for words in (*captions, *_literals(parse("".join(cell["source"])))):
                     text = text.replace(words, " ") if re.search(r"\d", words) else text
             values |= {Decimal(number.replace(",", "")) for number in DATA.findall(text)}
     return values

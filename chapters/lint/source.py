@@ -2,12 +2,14 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jupytext
 from reader import HIDDEN
+
+from annotated_transformer.book.cells.captions import typed_words
 
 READERS = {"exercise", "solution"}  # readers write this code
 CHECKS = "# checks"  # the first line of a folded cell of asserts
@@ -35,6 +37,7 @@ class Part(NamedTuple):
     line: int = 1
     code: bool = False
     tags: frozenset[str] = frozenset()
+    claims: tuple[str, ...] = ()  # the names of those that a code cell makes
 
     @property
     def visible(self) -> bool:
@@ -56,11 +59,14 @@ class Paragraph(NamedTuple):
 
 
 class Chapter(NamedTuple):
-    """A source: the number in its file name (None for a guide), its front matter, and its parts."""
+    """A source: the number in its file name (None for a guide), its front matter, its parts, and the typed
+    words of its figures' captions.
+    """
 
     number: int | None
     header: dict[str, Any]
     parts: list[Part]
+    captions: Sequence[str] = ()
 
     @property
     def prose(self) -> str:
@@ -83,8 +89,11 @@ def read(text: str, name: str = "") -> Chapter:
 
 
 def read_file(path: Path) -> Chapter:
-    """Parse a source file."""
-    return read(path.read_text("utf-8"), path.name)
+    """Parse a source file, with the captions of its figures."""
+    chapter = read(path.read_text("utf-8"), path.name)
+    if path.parent.name != "src":
+        return chapter
+    return chapter._replace(captions=typed_words("G" if chapter.number is None else str(chapter.number)))
 
 
 def parse(code: str) -> ast.Module:
@@ -121,7 +130,8 @@ def _parts(text: str, cells: list[Any]) -> Iterator[Part]:
         place = start if start >= 0 else place
         line, tags = text.count("\n", 0, place) + 1, frozenset(cell.metadata.get("tags", []))
         if cell.cell_type == "code":
-            yield Part(section, cell.source, line, True, tags)
+            claims = tuple(cell.metadata.get("claims", ()))
+            yield Part(section, cell.source, line, True, tags, claims)
         else:
             for piece in re.split(r"^(?=## )", cell.source, flags=re.MULTILINE):
                 if piece.startswith("## "):

@@ -1,4 +1,4 @@
-"""The benchmark of small corpora truncates only the training split and adds up CPU time across sessions."""
+"""The benchmark of small corpora: splits are cut by name, and CPU time is added up across sessions."""
 
 import dataclasses
 import json
@@ -8,14 +8,16 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.toy.pairs import toy_pairs
 from benchmarks import own_sentences
-from benchmarks.own_sentences import CASES, Case, first_pairs, learn
+from benchmarks.own_sentences import CASES, Case, learn
+from benchmarks.quality import first_pairs
 
 PAIRS = [(pair.source, pair.target) for pair in toy_pairs(20)]
-CORPUS = Corpus(name="toy", splits={"train": PAIRS, "test": PAIRS}, skipped={}, terms="")
+CORPUS = Corpus(name="toy", splits={"train": PAIRS, "val": PAIRS, "test": PAIRS}, skipped={}, terms="")
 
 
-def test_law_only_the_training_pairs_are_cut():
-    assert first_pairs(CORPUS, 10).splits == {"train": PAIRS[:10], "test": PAIRS}
+def test_law_only_the_named_splits_are_cut():
+    cut = first_pairs(CORPUS, {"train": 10, "val": 3})
+    assert cut.splits == {"train": PAIRS[:10], "val": PAIRS[:3], "test": PAIRS}
 
 
 def test_law_a_fine_tuned_model_has_the_shape_of_the_shipped_one():

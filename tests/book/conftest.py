@@ -29,6 +29,7 @@ def copy_project(root: Path, folder: Path) -> None:
         shutil.copy(root / name, folder)
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(root / "annotated_transformer", folder / "annotated_transformer", ignore=skip)
+    shutil.copy(HERE / "fixture" / "01.md", folder / "annotated_transformer" / "book" / "captions")
     (folder / "chapters" / "src").mkdir(parents=True)
     for name in ("_config.yml", *(f"chapters/{name}" for name in BUILDER)):
         shutil.copy(root / name, folder / name)

@@ -9,9 +9,9 @@ from compileall import compile_dir
 
 import nbformat
 import pytest
-from imports import fingerprint, imported
+from imports import PACKAGE, fingerprint, imported
 
-from annotated_transformer.book import show_source
+from annotated_transformer.book.cells.source import show_source
 from annotated_transformer.model.masks import causal_mask
 
 HEADER = """---
@@ -130,12 +130,12 @@ def test_law_changed_texts_are_written_without_executing_the_code(copy, builder,
 
 HOUSE = {
     "chapters/build.py": b"",
-    "chapters/tools.py": b"import house.door",
-    "house/__init__.py": b"if TYPE_CHECKING:\n    from house.lamp import Lamp",
-    "house/door.py": b'"""A door."""\nHANDLE = 1  # brass',
-    "house/lamp.py": b"SCRIPT = 'light.js'",
-    "house/room.py": b"import math\ndef enter():\n    from house.door import HANDLE",
-    "house/web/light.js": b"on()",
+    "chapters/tools.py": f"import {PACKAGE}.door".encode(),
+    f"{PACKAGE}/__init__.py": b"if TYPE_CHECKING: import tools\nEXPORTS = {'lamp': 'Bulb', 'door': 'KEY'}",
+    f"{PACKAGE}/door.py": b'"""A door."""\nHANDLE = 1  # brass',
+    f"{PACKAGE}/lamp.py": b"SCRIPT = 'light.js'",
+    f"{PACKAGE}/room.py": f"import math\ndef enter():\n    from {PACKAGE}.door import HANDLE".encode(),
+    f"{PACKAGE}/web/light.js": b"on()",
 }
 
 
@@ -145,23 +145,25 @@ def cell(text):
 
 def test_law_a_cell_runs_the_code_to_which_import_statements_lead():
     _, tools, hall, door, lamp, room, light = HOUSE
-    assert imported(cell("import house.room"), HOUSE) == {hall, door, room}
+    assert imported(cell(f"import {PACKAGE}.room"), HOUSE) == {hall, door, room}
     assert imported(cell("if x:\n    import tools"), HOUSE) == {hall, door, tools}
-    assert imported(cell("import house"), HOUSE) == {hall, lamp, light}
-    assert imported(cell("import house, house.room"), HOUSE) == {hall, door, room, lamp, light}
-    assert imported(cell("from house import lamp"), HOUSE) == {hall, lamp, light}
+    assert imported(cell(f"import {PACKAGE}"), HOUSE) == {hall, door, lamp, light}
+    assert imported(cell(f"from {PACKAGE} import KEY"), HOUSE) == {hall, door}
+    assert imported(cell(f"from {PACKAGE} import Bulb"), HOUSE) == {hall, lamp, light}
+    assert imported(cell(f"import {PACKAGE}, {PACKAGE}.room"), HOUSE) == {hall, door, room, lamp, light}
+    assert imported(cell(f"from {PACKAGE} import lamp"), HOUSE) == {hall, lamp, light}
     assert imported(cell("%who"), HOUSE) == set()
 
 
 def test_law_only_the_code_that_a_chapter_runs_counts_in_its_fingerprint():
-    house = {**HOUSE, "01.ipynb": cell("import house.room")}
+    house = {**HOUSE, "01.ipynb": cell(f"import {PACKAGE}.room")}
 
     def changes(file, text):
         return fingerprint("01.ipynb", house) != fingerprint("01.ipynb", {**house, file: text})
 
-    assert not changes("house/door.py", b'"""The\ndoor."""\n\nHANDLE = 1')
-    assert changes("house/door.py", b"HANDLE = 2")
-    assert not changes("house/lamp.py", b"")
+    assert not changes(f"{PACKAGE}/door.py", b'"""The\ndoor."""\n\nHANDLE = 1')
+    assert changes(f"{PACKAGE}/door.py", b"HANDLE = 2")
+    assert not changes(f"{PACKAGE}/lamp.py", b"")
     assert changes("chapters/build.py", b"build()")
 
 

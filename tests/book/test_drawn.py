@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.book import new_figure, show_figure, show_slider
-from annotated_transformer.book.drawing.figures import digest, words_digest
+from annotated_transformer.book.cells.slider import slider_page
+from annotated_transformer.book.drawing.figures import digest, figure_page, new_figure, words_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -82,7 +82,7 @@ def picture(title, alt):
     fig, ax = new_figure()
     ax.plot([1, 2, 3], [1, 3, 2])
     ax.set_title(title)
-    return show_figure(fig, number="1.1", title="A line", alt=alt, caption="Look.")._repr_html_()
+    return figure_page(fig, number="1.1", title="A line", alt=alt, caption="Look.")._repr_html_()
 
 
 def sanitized(page):
@@ -141,7 +141,7 @@ def slider():
         return fig
 
     words = {"number": "1.2", "title": "A line", "caption": "Look.", "name": "width"}
-    return show_slider(draw, [2, 3], alt="A line that rises to the height {}.".format, **words)._repr_html_()
+    return slider_page(draw, [2, 3], alt="A line that rises to the height {}.".format, **words)._repr_html_()
 
 
 def test_law_swapping_a_part_between_two_slider_frames_is_detected():

@@ -10,7 +10,6 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from annotated_transformer.book.site.rendering import checks, citation, equations, reading, search, sources
-from annotated_transformer.book.site.rendering import pages as framing
 
 
 def test_law_a_wide_page_joins_what_was_broken_for_a_phone():
@@ -49,19 +48,6 @@ def test_law_the_claims_of_a_section_are_one_fold_and_nothing_else_is_folded():
     assert checks.in_one_fold([before, two]) == [before, two]  # a lone claim stays visible
     seen = cell("a", "b", tag="")
     assert checks.in_one_fold([before, seen]) == [before, seen]  # and so do those of visible code
-
-
-def test_law_a_claim_that_something_is_true_is_a_sentence():
-    claim = '<p><a class="at-claim" id="c"></a>✓ equal: <strong>{}</strong> (claimed: exactly {})</p>'
-    for value, said in (
-        ("True", "equal</p>"),
-        ("[True, True]", "equal</p>"),
-        ("6", "equal: <strong>6</strong> (exactly)</p>"),
-        ("[True, False]", "equal: <strong>[True, False]</strong> (exactly)</p>"),
-    ):
-        context = {"body": claim.format(value, value)}
-        framing.mend_folds(Mock(spec=Sphinx), "x", "page.html", context, None)
-        assert context["body"].endswith(f"</span> {said}")
 
 
 def test_law_the_reading_time_counts_what_is_not_folded():

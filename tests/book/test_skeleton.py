@@ -42,7 +42,6 @@ def test_law_the_small_chapter_has_all_parts(good):
 
 
 CELL = "```{code-cell} ipython3\n"
-NINE = "1\n" * 9
 SENTENCE = "In JupyterLab the next cell draws a map of any size."
 
 
@@ -64,17 +63,16 @@ FAULTS = [
     ("claim(\"hidden", "print(\"hidden", "An experiment: how much a mask hides: no claim"),
     ("**Why not?**", "{doc}`06_masking`", "write {doc}`chapter 6 <06_masking>`"),
     ("fig, ax = new_figure()", "fig, ax = plt.subplots()", "plt.subplots bypasses show_figure"),
-    ("show_slider(\n    draw", "print(\n    draw", "no show_slider"),
-    ('number="1.2"', 'number="1.3"', "numbered 1.1, 1.3; in reading order they are 1.1, 1.2"),
+    ("show_slider(\"1.2\"", "print(\"1.2\"", "no show_slider"),
+    ('"1.2", draw', '"1.3", draw', "numbered 1.1, 1.3; in reading order they are 1.1, 1.2"),
     ("(#figure-1-1)", "(#figure-1-3)", "there is no figure 1.3"),
     ("[figure 1.1]", "[figure 1.2]", "'figure 1.2' links to figure 1.1"),
-    ("show_figure(\n", "print(\n", "no picture in the opening or the first section"),
+    ("show_figure(\"1.1\"", "print(\"1.1\"", "no picture in the opening or the first section"),
     (FOUR[: FOUR.index("\n\n") + 2], "", "4 exercises, not 5 to 7"),
     (":class: predict stars-2", ":class: derive stars-2", "no exercise of the kind predict"),
     (":class: debug stars-2", ":class: debug stars-4", "ex-debug: no class such as"),
     ("{exercise-start} Count the pairs", "{exercise-start}", "ex-square: no title"),
     (":label: ex-debug\n", "", "Title debug: no label"),
-    ("    return fig\n", "    ax.plot()\n" * 20 + "    return fig\n", "26 lines that draw, more than 25"),
     ("by_hand\n```", "by_hand\n" + "x = 0\n" * 12 + "```", "14 lines, more than 12; split or fold it"),
     ("by_hand = torch", f"{'x' * 60} = torch", "columns, more than 88: xxx"),
     (":tags: [hide-cell]\n\n# checks", "# checks", "a cell of checks must be tagged hide-cell"),
@@ -83,7 +81,6 @@ FAULTS = [
     ("lengths = range", "%time\nlengths = range", "no shell, no magic"),
     ("## The equation", f"{CELL}1\n```\n\n{CELL}2\n```\n\n## The equation", "prose must separate two"),
     ("## The equation", f"Why?\n\n{CELL}1\n```\n\n" * 11 + "## The equation", "13 visible cells"),
-    ("## The equation", f"Why?\n\n{CELL}{NINE}```\n\n" * 9 + "## The equation", "lines of code for"),
     ("(https://pytorch.org/docs/stable/index.html)", "(x)", "an item without a URL: - PyTorch"),
     ("- PyTorch, [", "PyTorch, [", "Further reading: 2 items, not 3 to 6"),
     ("terms:\n", "words:\n", "the front matter has no terms"),
@@ -130,9 +127,9 @@ def test_law_an_executed_cell_that_prints_nothing_and_a_table_that_is_short_are_
         "'by_hand = torch.tensor([[True, False], [True, True]])': a visible cell that prints nothing"
     ]
     short = executed(small.replace("| the loss is too good |", "the loss is too good |"))
-    assert lint_notebook(short) == ["When it goes wrong: a table of 0 rows, not 4 to 8"]
+    assert lint_notebook(short) == ["When it goes wrong: no table"]
     none = executed(small.replace("| Library | Name |", "Library | Name |"))
-    assert lint_notebook(none) == ["In other libraries: a table of 0 rows, not 1 to 98"]
+    assert lint_notebook(none) == ["In other libraries: no table"]
     printed = {"output_type": "display_data", "data": {"text/markdown": "| a |\n| - |\n| 1 |"}}
     none.append({"cell_type": "markdown", "source": "## In other libraries, computed", "metadata": {}})
     none.append({"cell_type": "code", "source": "say(x)", "metadata": {}, "outputs": [printed]})

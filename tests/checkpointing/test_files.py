@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from annotated_transformer.checkpointing import checkpoint, files
-from annotated_transformer.checkpointing.files import fingerprint
+from annotated_transformer.checkpointing.files import fingerprint, split_cut_off_line
 from tests.checkpointing.small_models import make_model, make_tokenizer, same
 
 FILES = ["config.json", "model.safetensors", "tokenizer.json"]
@@ -21,6 +21,15 @@ FILES = ["config.json", "model.safetensors", "tokenizer.json"]
 def folder(tmp_path: Path) -> Path:
     checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
     return tmp_path / "model"
+
+
+@pytest.mark.parametrize("first", [b"", b'{"step": 1}\n'])
+def test_law_a_last_line_that_was_cut_off_at_any_byte_is_split_off(first: bytes):
+    record = b'{"step": 2, "loss": 1.5e-3, "words": ["\xc3\xa9", null], "settled": true}'
+    for end in range(1, len(record)):
+        assert split_cut_off_line(first + record[:end]) == (first.rstrip(b"\n"), record[:end])
+    for whole in (first, first + record, first + record + b"\n"):
+        assert split_cut_off_line(whole) == (whole, b"")
 
 
 DISK_FULL = OSError(errno.ENOSPC, "No space left on device")

@@ -142,7 +142,36 @@ def test_law_resuming_drops_the_metrics_of_lost_steps(run: Run, tmp_path: Path, 
     assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
 
 
+def test_law_a_run_resumes_wherever_the_last_line_of_metrics_was_cut_off(run: Run, tmp_path: Path):
+    metrics = tmp_path / "metrics.jsonl"
+    with RunDirectory(tmp_path) as run_directory:
+        run(run_directory)
+    state, whole, before = (tmp_path / STATE).read_bytes(), metrics.read_bytes(), lines(tmp_path)
+    start = whole[:-1].rindex(b"\n") + 1
+    for end in (start, start + 1, start + 99, len(whole) - 2, len(whole) - 1):
+        metrics.write_bytes(whole[:end])
+        (tmp_path / STATE).write_bytes(state)
+        with RunDirectory(tmp_path) as run_directory:
+            run(run_directory, dataclasses.replace(BRIEF, steps=STEPS + 1))
+        *kept, last = lines(tmp_path)
+        assert kept == (before if end == len(whole) - 1 else before[:-1])
+        assert last["step"] == STEPS + 1
+
+
 # Messages
+
+
+@pytest.mark.message
+def test_message_a_last_line_of_metrics_that_was_cut_off(run: Run, tmp_path: Path):
+    with RunDirectory(tmp_path) as run_directory:
+        run(run_directory)
+    metrics, log = tmp_path / "metrics.jsonl", []
+    metrics.write_bytes(metrics.read_bytes()[:-2])
+    with RunDirectory(tmp_path, log=log.append) as run_directory:
+        run(run_directory)
+    assert re.search(
+        r"metrics\.jsonl: the last line, b'\{\"step\": 17, .*'…, was cut off; it is left out$", log[-1]
+    )
 
 
 @pytest.mark.message
@@ -172,7 +201,7 @@ def test_message_the_state_of_another_training_run(run: Run, tmp_path: Path, cop
 
 @pytest.mark.message
 def test_message_metrics_that_are_not_utf_8(run: Run, tmp_path: Path):
-    (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 1}\n\xff')
+    (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 1}\n\xff\n')
     message = r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"
     with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
         run(run_directory)

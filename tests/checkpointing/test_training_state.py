@@ -43,7 +43,7 @@ def test_message_a_damaged_state(run: Run, tmp_path: Path, damage: Callable[[byt
 @pytest.mark.message
 @pytest.mark.parametrize("line", ["{", "7", '{"loss": 1}'])
 def test_message_damaged_metrics(run: Run, tmp_path: Path, line: str):
-    (tmp_path / "metrics.jsonl").write_text(line)
+    (tmp_path / "metrics.jsonl").write_text(f"{line}\n")
     message = r"metrics\.jsonl is damaged \(.+\): each line must be JSON with a step; repair it, or move it"
     with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
         run(run_directory)

@@ -10,17 +10,15 @@ import torch
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.commands.config_file import model_config, training_config
 from annotated_transformer.commands.curves import add_curves_options
-from annotated_transformer.commands.download import add_download_options
-from annotated_transformer.commands.evaluate import add_evaluate_options
-from annotated_transformer.commands.options import (
+from annotated_transformer.commands.decoding_options import (
     LENGTH_PENALTIES,
     PROCESSORS,
-    name_options,
-    path,
     sampler,
     search_options,
-    take_device,
 )
+from annotated_transformer.commands.download import add_download_options
+from annotated_transformer.commands.evaluate import add_evaluate_options
+from annotated_transformer.commands.options import name_options, path, take_device
 from annotated_transformer.commands.train import add_train_options
 from annotated_transformer.commands.translate import add_translate_options
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP

@@ -16,9 +16,9 @@ import pytest
 
 from annotated_transformer.text import corpus as module
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.text.corpus import DATA_VARIABLE, Corpus, has_only_train, load_corpus, read_pairs
+from annotated_transformer.text.corpus import DATA_VARIABLE, Corpus, load_corpus
 from annotated_transformer.text.published_corpora import SOURCES
-from annotated_transformer.text.sentence_pairs import Splits
+from annotated_transformer.text.sentence_pairs import Splits, has_only_train, read_pairs
 
 COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(1009)]
 

@@ -12,14 +12,12 @@ from annotated_transformer.book.page import Page
 
 NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
 TOLERANCE = 1e-4  # a difference claimed to be below this or less is rounding error, too
-NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def claim(
     what: str,
     value: Any,
     *,
-    name: str,
     below: float | None = None,
     above: float | None = None,
     between: tuple[float, float] | None = None,
@@ -30,41 +28,46 @@ def claim(
 
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
-    significant digits. `name` identifies the claim: "What we showed" links to the anchor `claim-NAME`.
+    significant digits. Without a bound, the claim is that `value` is true: "✓ the rows are equal".
+
+    In a chapter's source, the cell's option `:claims:` names its claims, and "What we showed" links to them.
 
     Raises:
         AssertionError: The claim does not hold; the message has the value and the bound.
-        ValueError: The name is not lowercase words joined by hyphens, the number of bounds is not one, or
-            there are no values.
+        ValueError: There are several bounds, or no values.
     """
-    if not NAME.fullmatch(name):
-        raise ValueError(f"name={name!r} cannot be an anchor; use lowercase words joined by hyphens")
     bounds = {"below": below, "above": above, "between": between, "equals": equals}
-    given = {kind: bound for kind, bound in bounds.items() if bound is not None}
+    given = {kind: bound for kind, bound in bounds.items() if bound is not None} or {"equals": True}
     if len(given) != 1:
-        raise ValueError(
-            f"claim {name!r} has {len(given)} bounds ({', '.join(given) or 'none'}); "
-            f"give exactly one of {', '.join(bounds)}"
-        )
+        raise ValueError(f"claim {what!r} has {len(given)} bounds ({', '.join(given)}); give one of them")
     ((kind, bound),) = given.items()
     value = value.tolist() if isinstance(value, Tensor) else value
     if kind == "equals":
-        holds, shown, claimed = value == equals, _words(value), f"exactly {_words(equals)}"
+        holds, shown, claimed = value == bound, _words(value), f"claimed: exactly {_words(bound)}"
     else:
         values = [float(v) for v in value] if isinstance(value, Sequence) else [float(value)]
         if not values:
-            raise ValueError(f"claim {name!r} has no values; an empty list satisfies any bound")
+            raise ValueError(f"claim {what!r} has no values; an empty list satisfies any bound")
         if kind == "below" and 0 < bound <= TOLERANCE:
             values = [abs(number) for number in values]
         holds = all(_within(number, kind, bound) for number in values)
         while holds and digits < 17 and not all(_within(_round(n, digits), kind, bound) for n in values):
             digits += 1  # "1.5 (claimed: below 1.5)" would contradict itself
-        shown, claimed = _range(values, digits), _bound(kind, bound)
+        shown, claimed = _range(values, digits), f"claimed: {_bound(kind, bound)}"
         if holds and kind == "below" and 0 < bound <= TOLERANCE:
-            shown, claimed = f"less than {_plain(bound)}", "rounding error only"
+            shown, claimed = f"less than {_plain(bound)}", "claimed: rounding error only"
     if not holds:
-        raise AssertionError(f"claim {name!r} does not hold: {what}: {shown} (claimed: {claimed})")
-    display(Page(f'<a class="at-claim" id="claim-{name}"></a>✓ {what}: **{shown}** (claimed: {claimed})'))  # type: ignore[no-untyped-call]
+        raise AssertionError(f"the claim does not hold: {what}: {shown} ({claimed})")
+    claimed = "exactly" if kind == "equals" else claimed
+    value_and_bound = "" if _is_true(bound) else f": **{shown}** ({claimed})"
+    display(Page(f"✓ {what}{value_and_bound}"))  # type: ignore[no-untyped-call]
+
+
+def _is_true(claimed: Any) -> bool:
+    """Return whether a claim is that something is true, or that each of several things is."""
+    return claimed is True or (
+        isinstance(claimed, list) and claimed != [] and all(v is True for v in claimed)
+    )
 
 
 def _within(number: float, kind: str, bound: Any) -> bool:

@@ -24,7 +24,7 @@ from annotated_transformer.book.page import Page
 T = TypeVar("T")
 
 
-def show_slider(
+def slider_page(
     draw: Callable[[T], Figure],
     values: Sequence[T],
     *,
@@ -35,10 +35,10 @@ def show_slider(
     caption: str,
     start: T | None = None,
 ) -> Page:
-    """Draw one frame for each of `values` and show them behind a slider called `name`, `start` first.
+    """Return a page with one frame for each of `values` behind a slider called `name`, `start` first.
 
     Without a script (a notebook that is not trusted yet, a printout) the start frame is an ordinary figure.
-    `number`, `title`, `alt` and `caption` are those of `show_figure`.
+    `number`, `title`, `alt` and `caption` are those of `figure_page`.
 
     Raises:
         ValueError: There are fewer than two values, `start` is not one of them, or a frame cannot be shown.

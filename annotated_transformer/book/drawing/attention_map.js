@@ -22,7 +22,9 @@ document.querySelectorAll("figure[data-map]:not([data-maps])").forEach((figure) 
 
   // A cell belongs to the map, a group of the drawing, that it was drawn into.
   const rowOf = (cell) =>
-    [...cell.parentNode.querySelectorAll(".at-cell")].filter((other) => other.dataset.row === cell.dataset.row);
+    [...cell.parentNode.querySelectorAll(".at-cell")].filter(
+      (other) => other.dataset.row === cell.dataset.row,
+    );
   const mark = (cell, lit, others) => {
     cell.style.opacity = lit || !others ? "" : "0.5";
     cell.querySelector("path").style.strokeWidth = lit ? "2.5" : "0.5";

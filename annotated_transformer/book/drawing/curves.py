@@ -13,9 +13,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from safetensors import SafetensorError, safe_open
 
-from annotated_transformer.book.drawing.figures import WIDTH, new_figure, show_figure
+from annotated_transformer.book.drawing.figures import WIDTH, figure_page, new_figure
 from annotated_transformer.book.drawing.palette import FIRST, NEUTRAL, SECOND
 from annotated_transformer.book.page import Page
+from annotated_transformer.checkpointing.files import split_cut_off_line
 from annotated_transformer.checkpointing.run_directory import METRICS
 from annotated_transformer.checkpointing.training_state import STATE
 from annotated_transformer.text.lines import decode_lines
@@ -107,7 +108,7 @@ def plot_curves(
     """
     figure = draw_curves(reports, schedule)
     alt = summarize_curves(reports, schedule)
-    return show_figure(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
+    return figure_page(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
 
 
 def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings.warn) -> list[EpochMetrics]:
@@ -125,11 +126,9 @@ def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings
         raise FileNotFoundError(
             f"there is no {path}; give the folder of a training run that has finished its first epoch"
         )
-    raw = path.read_bytes()
-    complete, _, last = raw.rpartition(b"\n")
-    if last and not _is_json(last):
-        raw = complete
-        warn(f"{path}: the last line, {last[:40]!r}…, was cut off; the curves end before it")
+    raw, cut_off = split_cut_off_line(path.read_bytes())
+    if cut_off:
+        warn(f"{path}: the last line, {cut_off[:40]!r}…, was cut off; the curves end before it")
     reports: list[EpochMetrics] = []
     for number, line in enumerate(decode_lines(raw, str(path)), start=1):
         try:
@@ -141,14 +140,6 @@ def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings
                 f"{path}, line {number} is not a report of a training run ({error}); repair or remove it"
             ) from error
     return reports
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _report(metrics: Any) -> EpochMetrics:

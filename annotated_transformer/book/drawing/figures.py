@@ -76,8 +76,8 @@ def new_canvas(columns: float, rows: float, *, width: float = WIDTH) -> tuple[Fi
     return fig, ax
 
 
-def show_figure(fig: Figure, *, number: str, title: str, alt: str, caption: str) -> Page:
-    """Show `fig` under its number and title, above its caption.
+def figure_page(fig: Figure, *, number: str, title: str, alt: str, caption: str) -> Page:
+    """Return `fig` under its number and title, above its caption.
 
     `title` states what to see, `alt` replaces the picture for a reader who cannot see it.
 

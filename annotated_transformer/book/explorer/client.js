@@ -16,7 +16,8 @@ class EngineClient {
     this.waiting = new Map();
     this.models = new Map();
     this.worker.onmessage = ({ data }) => this.answer(data);
-    this.worker.onerror = ({ message }) => this.fail(`the engine stopped: ${message ?? "it could not start"}`);
+    this.worker.onerror = ({ message }) =>
+      this.fail(`the engine stopped: ${message ?? "it could not start"}`);
   }
 
   // Loads the model of a direction, "en-de" or "de-en", once.

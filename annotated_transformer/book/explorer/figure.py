@@ -74,7 +74,7 @@ def show_explorer(
     `view` is "encoder", "cross-attention" or "decoder". `step` is the index of the highlighted token: of the
     source in the view "encoder", of the translation in the others. `layer` and `head` count from
     0, too; unless given, the weights are those of the last layer, averaged over its heads. `number`, `title`
-    and `caption` are those of `show_figure`.
+    and `caption` are those of `figure_page`.
 
     Raises:
         ValueError: There is no such view, token, layer or head.

@@ -5,7 +5,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from annotated_transformer.book.site import cover_page, explorer_page
+from annotated_transformer.book.site import cover_page, explorer_page, notebooks
 from annotated_transformer.book.site.rendering import (
     checks,
     citation,
@@ -35,7 +35,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
     parts = (checks, citation, docstrings, formulas, numbers, pages, questions, reading, search, sources)
-    for part in (*parts, themes, cover_page, explorer_page):
+    for part in (*parts, themes, cover_page, explorer_page, notebooks):
         part.setup(app)
     for name in ("formulas/formulas.css", "book.css", "figures.css"):
         app.add_css_file(name)

@@ -4,7 +4,8 @@ import ast
 from pathlib import Path
 
 from annotated_transformer import book
-from annotated_transformer.book import explore, new_canvas
+from annotated_transformer.book.cells.explore import explore
+from annotated_transformer.book.drawing.figures import new_canvas
 
 
 def test_law_a_control_calls_the_drawing_function():

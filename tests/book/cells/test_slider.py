@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.book import new_canvas, show_slider
-from annotated_transformer.book.drawing.figures import svg
+from annotated_transformer.book.cells.slider import slider_page
+from annotated_transformer.book.drawing.figures import new_canvas, svg
 
 
 def draw(value):
@@ -24,7 +24,7 @@ def alt(value):
 def slider(**changes):
     options = {"name": "width", "number": "3.2", "title": "A frame", "alt": alt, "start": 2}
     options["caption"] = "Drag to 8: the frame changes."
-    return show_slider(draw, [2, 4, 8], **{**options, **changes})
+    return slider_page(draw, [2, 4, 8], **{**options, **changes})
 
 
 def frames(page):
@@ -61,7 +61,7 @@ def test_law_two_builds_are_the_same_and_the_text_names_every_frame():
 @pytest.mark.message
 def test_message_a_slider_with_only_one_value():
     with pytest.raises(ValueError, match=r"values=\[3\] gives nothing to move between; give two or more"):
-        show_slider(draw, [3], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
+        slider_page(draw, [3], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
 
 
 @pytest.mark.message

@@ -9,8 +9,8 @@ import sys
 import pytest
 import torch
 
-from annotated_transformer.book import Page, say, show_source
-from annotated_transformer.book.cells.source import PAGE_COLUMNS, core
+from annotated_transformer.book.cells.source import PAGE_COLUMNS, core, show_source
+from annotated_transformer.book.page import Page, say
 from annotated_transformer.model import attention as attention_module
 from annotated_transformer.model.attention import (
     ScaledDotProductAttention,

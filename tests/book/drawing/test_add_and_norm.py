@@ -3,8 +3,9 @@
 import pytest
 from matplotlib.patches import FancyArrowPatch
 
-from annotated_transformer.book import Box, new_canvas
 from annotated_transformer.book.drawing.add_and_norm import draw_add, draw_fork, draw_over, draw_stream
+from annotated_transformer.book.drawing.boxes import Box
+from annotated_transformer.book.drawing.figures import new_canvas
 from tests.drawings import texts
 
 

@@ -6,10 +6,10 @@ import re
 import pytest
 import torch
 
-from annotated_transformer.book import draw_attention, new_figure, show_figure, show_slider
+from annotated_transformer.book.cells.slider import slider_page
 from annotated_transformer.book.drawing import palette
-from annotated_transformer.book.drawing.attention_map import heat
-from annotated_transformer.book.drawing.figures import svg
+from annotated_transformer.book.drawing.attention_map import draw_attention, heat
+from annotated_transformer.book.drawing.figures import figure_page, new_figure, svg
 from tests.colors import CSS, STATIC, contrast, luminance, mixed, variables
 from tests.explorer_pages import eventually
 
@@ -179,7 +179,7 @@ def test_message_scores_instead_of_weights(bad, seen):
 
 
 def show(fig):
-    return show_figure(fig, number="3.1", title="A map", alt=ALT, caption="Look.")._repr_html_()
+    return figure_page(fig, number="3.1", title="A map", alt=ALT, caption="Look.")._repr_html_()
 
 
 THIRDS = torch.tensor([[0.5, 0.3, 0.2], [1 / 3, 1 / 3, 1 / 3]])
@@ -203,7 +203,7 @@ def moving():
         return fig
 
     words = {"name": "words", "number": "3.2", "title": "Maps", "caption": "Look."}
-    return show_slider(
+    return slider_page(
         draw, [2, 3, 5], alt=lambda n: f"{n} words read {n} words, each of them the same.", **words
     )
 

@@ -9,17 +9,16 @@ import pytest
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D
 
-from annotated_transformer.book import (
-    Box,
-    draw_arrow,
-    draw_box,
-    draw_tensor,
+from annotated_transformer.book.drawing import palette
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_tensor
+from annotated_transformer.book.drawing.figures import (
+    digest,
+    figure_page,
     new_canvas,
     new_figure,
-    show_figure,
+    svg,
+    words_digest,
 )
-from annotated_transformer.book.drawing import palette
-from annotated_transformer.book.drawing.figures import digest, svg, words_digest
 
 ALT = "Two lines cross: one climbs from 1 to 3, the other falls from 3 to 1."
 CAPTION = "Where √dₖ & <scores> cross."
@@ -35,7 +34,7 @@ def plot(**labels):
 
 def show(fig, **changes):
     words = {"number": "3.1", "title": "Two lines & a <cross>", "alt": ALT, "caption": CAPTION}
-    return show_figure(fig, **{**words, **changes})
+    return figure_page(fig, **{**words, **changes})
 
 
 def decoded(html):

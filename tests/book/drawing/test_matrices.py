@@ -4,16 +4,16 @@ import pytest
 import torch
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book import (
+from annotated_transformer.book.drawing import palette
+from annotated_transformer.book.drawing.figures import new_canvas
+from annotated_transformer.book.drawing.matrices import (
     cell,
     column,
     draw_matrix,
     draw_operator,
-    new_canvas,
     row,
+    write_number,
 )
-from annotated_transformer.book.drawing import palette
-from annotated_transformer.book.drawing.matrices import write_number
 
 NUMBERS = torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 

@@ -8,7 +8,10 @@ class FeedForward extends Module {
 
   forward(x) {
     const expanded = this.see("expand", this.expand.forward(x));
-    const active = this.see("activation", expanded.map((token) => token.map((value) => Math.max(0, value))));
+    const active = this.see(
+      "activation",
+      expanded.map((token) => token.map((value) => Math.max(0, value))),
+    );
     return this.see("contract", this.contract.forward(active));
   }
 }

@@ -32,7 +32,10 @@ class PostNorm extends Module {
 
   forward(x, sublayer) {
     const output = sublayer(x);
-    const total = this.see("sum", x.map((token, i) => add(token, output[i])));
+    const total = this.see(
+      "sum",
+      x.map((token, i) => add(token, output[i])),
+    );
     return this.see("", this.norm.forward(total));
   }
 }

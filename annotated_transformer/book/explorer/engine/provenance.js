@@ -37,7 +37,10 @@ const at = (tensor, index) => index.reduce((part, i) => part[i], tensor);
 function inputOf(name, layers) {
   const [stack, , layer, module, part] = name.split(".");
   if (name === "logits") return `decoder.layers.${layers - 1}.add_norm_3`;
-  const sublayers = stack === "encoder" ? ["self_attention", "feed_forward"] : ["self_attention", "cross_attention", "feed_forward"];
+  const sublayers =
+    stack === "encoder"
+      ? ["self_attention", "feed_forward"]
+      : ["self_attention", "cross_attention", "feed_forward"];
   const place = module.startsWith("add_norm") ? Number(module.at(-1)) - 1 : sublayers.indexOf(module);
   if (module === "cross_attention" && part !== "query") return `encoder.layers.${layers - 1}.add_norm_2`;
   if (place > 0) return `${stack}.layers.${layer}.add_norm_${place}`;
@@ -66,11 +69,18 @@ function position({ translator, index: [position, feature] }) {
 function sumOfTwo({ translator, observation, name, index }) {
   const [stack, , layer, module] = name.split(".");
   const layers = translator.model.config.num_layers;
-  const sublayer = { 1: "self_attention.output", 2: stack === "encoder" ? "feed_forward.contract" : "cross_attention.output", 3: "feed_forward.contract" };
+  const sublayer = {
+    1: "self_attention.output",
+    2: stack === "encoder" ? "feed_forward.contract" : "cross_attention.output",
+    3: "feed_forward.contract",
+  };
   const parts =
     module === undefined
       ? [`${stack}.embedding`, `${stack}.positions`]
-      : [inputOf(`${stack}.layers.${layer}.${module}`, layers), `${stack}.layers.${layer}.${sublayer[module.at(-1)]}`];
+      : [
+          inputOf(`${stack}.layers.${layer}.${module}`, layers),
+          `${stack}.layers.${layer}.${sublayer[module.at(-1)]}`,
+        ];
   const terms = parts.map((part) => ({ factors: [at(observation.tensors.get(part), index)], from: part }));
   for (const term of terms) [term.value] = term.factors;
   return { factors: parts, terms, result: sum(terms.map((term) => term.value)) };
@@ -91,18 +101,25 @@ function product({ translator, observation, name, index: [token, feature] }) {
   if (kind === "logits" && [model.config.pad_id, model.config.bos_id].includes(feature)) {
     return { factors: [], terms: [], result: -Infinity, aside: { forbidden: feature } };
   }
-  const from = { output: `${parent}.heads`, contract: `${parent}.activation` }[kind] ?? inputOf(name, model.config.num_layers);
+  const from =
+    { output: `${parent}.heads`, contract: `${parent}.activation` }[kind] ??
+    inputOf(name, model.config.num_layers);
   const part = { output: `${parent}.to_output`, logits: "embedding" }[kind] ?? name;
   const read = observation.tensors.get(from);
   const x = kind === "output" ? concatenate(read.map((head) => head[token])) : read[token];
   const bias = model.tensors.get(`${part}.bias`)?.[feature];
-  const made = sumOfProducts([from, `${part}.weight`], x, model.tensors.get(`${part}.weight`)[feature], { from });
+  const made = sumOfProducts([from, `${part}.weight`], x, model.tensors.get(`${part}.weight`)[feature], {
+    from,
+  });
   return bias === undefined ? made : { ...made, result: made.result + bias, aside: { bias } };
 }
 
 function scaledDot({ observation, name, index: [head, query, key] }) {
   const parent = name.split(".").slice(0, -1).join(".");
-  const [q, k] = [observation.tensors.get(`${parent}.query`)[head][query], observation.tensors.get(`${parent}.key`)[head][key]];
+  const [q, k] = [
+    observation.tensors.get(`${parent}.query`)[head][query],
+    observation.tensors.get(`${parent}.key`)[head][key],
+  ];
   if (parent.startsWith("decoder") && parent.endsWith("self_attention") && key > query) {
     return { factors: [], terms: [], result: -Infinity, aside: { later: key } };
   }
@@ -116,7 +133,13 @@ function normalized({ observation, name, index }) {
   const top = largest(scores);
   const powers = Array.from(scores, (score) => Math.exp(score - top));
   const [score, total] = [scores[index.at(-1)], sum(powers)];
-  return { factors: [from], terms: [], result: powers[index.at(-1)] / total, from, aside: { score, largest: top, total } };
+  return {
+    factors: [from],
+    terms: [],
+    result: powers[index.at(-1)] / total,
+    from,
+    aside: { score, largest: top, total },
+  };
 }
 
 function weightedMean({ translator, observation, name, index: [head, query, feature] }) {
@@ -125,16 +148,28 @@ function weightedMean({ translator, observation, name, index: [head, query, feat
   const kind = module === "cross_attention" ? "cross" : stack;
   const off = translator.model.attention(kind, Number(layer)).ablated.has(head);
   const values = observation.tensors.get(`${parent}.value`)[head].map((row) => row[feature]);
-  const made = sumOfProducts([`${parent}.weights`, `${parent}.value`], observation.tensors.get(`${parent}.weights`)[head][query], values);
+  const made = sumOfProducts(
+    [`${parent}.weights`, `${parent}.value`],
+    observation.tensors.get(`${parent}.weights`)[head][query],
+    values,
+  );
   return off ? { ...made, result: 0, aside: { off: true } } : made;
 }
 
 function normalizedToken({ translator, observation, name, index: [token, feature] }) {
-  const [gain, bias] = ["gain", "bias"].map((part) => translator.model.tensors.get(`${name}.norm.${part}`)[feature]);
+  const [gain, bias] = ["gain", "bias"].map(
+    (part) => translator.model.tensors.get(`${name}.norm.${part}`)[feature],
+  );
   const x = observation.tensors.get(`${name}.sum`)[token];
   const { mean, variance } = LayerNorm.prototype.moments(x);
   const result = (gain * (x[feature] - mean)) / Math.sqrt(variance + 1e-5) + bias;
-  return { factors: [`${name}.sum`], terms: [], result, from: `${name}.sum`, aside: { x: x[feature], mean, variance, gain, bias } };
+  return {
+    factors: [`${name}.sum`],
+    terms: [],
+    result,
+    from: `${name}.sum`,
+    aside: { x: x[feature], mean, variance, gain, bias },
+  };
 }
 
 function rectified({ observation, name, index }) {

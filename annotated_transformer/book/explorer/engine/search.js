@@ -74,7 +74,8 @@ function* beamSearch(model, src, beamSize, prefix = []) {
       const logProbs = logSoftmax(cache.step(target.at(-1) ?? model.config.bos_id));
       const forced = prefix[length - 1];
       const tokens = forced === undefined ? topk(logProbs, beamSize) : [forced];
-      for (const token of tokens) found.push({ target: [...target, token], logProb: logProb + logProbs[token], cache });
+      for (const token of tokens)
+        found.push({ target: [...target, token], logProb: logProb + logProbs[token], cache });
     }
     found.sort((a, b) => b.logProb - a.logProb); // stable, as Array.prototype.sort is
     const kept = found.slice(0, width);

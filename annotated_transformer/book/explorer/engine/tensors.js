@@ -88,7 +88,14 @@ function readSafetensors(buffer) {
   delete header.__metadata__;
   const halves = Float32Array.from({ length: 65536 }, (_, bits) => halfToNumber(bits));
   const tensors = new Map();
-  for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(header)) {
+  for (const [
+    name,
+    {
+      dtype,
+      shape,
+      data_offsets: [start, end],
+    },
+  ] of Object.entries(header)) {
     if (dtype !== "F16") throw new Error(`${name} is stored as ${dtype}; this engine reads F16`);
     const bits = new Uint16Array(buffer.slice(8 + length + start, 8 + length + end));
     const numbers = new Float32Array(bits.length);

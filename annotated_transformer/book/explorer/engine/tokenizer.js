@@ -58,7 +58,9 @@ class Tokenizer {
   }
 
   show(ids) {
-    const bytes = ids.flatMap((id) => Array.from(this.vocabulary[id], (character) => this.bytes.get(character)));
+    const bytes = ids.flatMap((id) =>
+      Array.from(this.vocabulary[id], (character) => this.bytes.get(character)),
+    );
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
   }
 }

@@ -1,7 +1,14 @@
 // The whole model, figure 1 of the paper: annotated_transformer/model/transformer.py.
 
 // What this engine computes; a model of another kind is refused rather than computed wrongly.
-const COMPUTED = { norm: "post", activation: "relu", positions: "sinusoidal", attention_bias: false, d_k: null, d_v: null };
+const COMPUTED = {
+  norm: "post",
+  activation: "relu",
+  positions: "sinusoidal",
+  attention_bias: false,
+  d_k: null,
+  d_v: null,
+};
 
 class Transformer {
   constructor(config, tensors) {

@@ -85,7 +85,9 @@ function pythonRepr(text) {
   };
   const shown = Array.from(text, (character) => {
     if (escapes[character]) return escapes[character];
-    return character !== " " && /[\p{C}\p{Z}]/u.test(character) ? hexadecimal(character.codePointAt(0)) : character;
+    return character !== " " && /[\p{C}\p{Z}]/u.test(character)
+      ? hexadecimal(character.codePointAt(0))
+      : character;
   });
   return quote + shown.join("") + quote;
 }

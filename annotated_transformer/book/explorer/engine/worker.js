@@ -42,9 +42,14 @@ function serve(scope) {
   // layers × heads × queries × keys
   function weightsOf(kind) {
     const { tensors } = current.observation;
-    const [stack, module] = [kind === "encoder" ? kind : "decoder", kind === "cross" ? "cross_attention" : "self_attention"];
+    const [stack, module] = [
+      kind === "encoder" ? kind : "decoder",
+      kind === "cross" ? "cross_attention" : "self_attention",
+    ];
     const { num_layers } = current.translator.model.config;
-    return Array.from({ length: num_layers }, (_, layer) => tensors.get(`${stack}.layers.${layer}.${module}.weights`));
+    return Array.from({ length: num_layers }, (_, layer) =>
+      tensors.get(`${stack}.layers.${layer}.${module}.weights`),
+    );
   }
 
   scope.onmessage = ({ data: { id, call, argument } }) => {

@@ -4,13 +4,17 @@ const SVG = "http://www.w3.org/2000/svg";
 
 // h("button", { class: "x", onclick }, "words", child): an element; null and false are left out.
 function h(tag, attributes = {}, ...children) {
-  const element = ["svg", "path"].includes(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
+  const element = ["svg", "path"].includes(tag)
+    ? document.createElementNS(SVG, tag)
+    : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -21,7 +25,8 @@ function fill(host, ...children) {
   if (focused) focusOn(host, focused);
 }
 
-const focusOn = (host, key) => host.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+const focusOn = (host, key) =>
+  host.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 
 // Radio buttons in a row. `options` are pairs of a value and a label.
 let groups = 0;
@@ -35,7 +40,13 @@ function choices({ key, legend, options, value, pick }) {
       h(
         "label",
         {},
-        h("input", { type: "radio", name, checked: option === value, "data-key": `${key} ${option}`, onchange: () => pick(option) }),
+        h("input", {
+          type: "radio",
+          name,
+          checked: option === value,
+          "data-key": `${key} ${option}`,
+          onchange: () => pick(option),
+        }),
         h("span", {}, words),
       ),
     ),
@@ -45,11 +56,16 @@ function choices({ key, legend, options, value, pick }) {
 // A disabled button stays in the tab order, so that it keeps the focus.
 function button(words, onclick, { disabled, ...attributes } = {}) {
   const press = (event) => !idle(event.currentTarget) && onclick(event);
-  return h("button", { type: "button", onclick: press, "aria-disabled": disabled ? "true" : null, ...attributes }, words);
+  return h(
+    "button",
+    { type: "button", onclick: press, "aria-disabled": disabled ? "true" : null, ...attributes },
+    words,
+  );
 }
 
 const idle = (element) => element.getAttribute("aria-disabled") === "true";
 const disable = (element, disabled) => element.setAttribute("aria-disabled", String(disabled));
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-const show = (element, block = "start") => element.scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth", block });
+const show = (element, block = "start") =>
+  element.scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth", block });

@@ -27,13 +27,15 @@ class Explorer {
     this.compose();
     if (this.linked) this.begin(this.linked);
     this.render();
-    if (this.whole && agreed(this.sentence.direction)) this.open(this.sentence.direction, this.sentence.input.value);
+    if (this.whole && agreed(this.sentence.direction))
+      this.open(this.sentence.direction, this.sentence.input.value);
     if (this.whole) addEventListener("hashchange", () => this.follow());
   }
 
   // Opens a link: another token of the first frame is shown at once, everything else waits for the model.
   begin(linked) {
-    if (toFragment({ ...linked, step: 0 }) !== toFragment({ ...this.state, step: 0 })) return this.sentence.show(linked);
+    if (toFragment({ ...linked, step: 0 }) !== toFragment({ ...this.state, step: 0 }))
+      return this.sentence.show(linked);
     this.state = this.fitted(linked);
     this.linked = null;
   }
@@ -50,7 +52,12 @@ class Explorer {
     this.sections = {
       heads: section("Switch heads off", this.heads.element),
       searches: section("Compare greedy search, beam search and sampling", this.searches.element),
-      tensors: section("Open any tensor, and any number in it", this.map.element, this.heat.element, this.number.element),
+      tensors: section(
+        "Open any tensor, and any number in it",
+        this.map.element,
+        this.heat.element,
+        this.number.element,
+      ),
     };
   }
 
@@ -58,19 +65,61 @@ class Explorer {
     const { stage, why, choose } = this;
     this.translation = h("p", { class: "at-x-translation" });
     this.share = h("p", { class: "at-x-share at-x-action" });
-    this.main = h("div", { class: "at-x-main" }, h("div", {}, this.translation, this.whole && h("p", { class: "at-x-help" }, HELP.logProb), this.share, this.notices.element, this.whole && h("p", { class: "at-x-help" }, HELP.token), stage.element), why.element, choose.element);
+    this.main = h(
+      "div",
+      { class: "at-x-main" },
+      h(
+        "div",
+        {},
+        this.translation,
+        this.whole && h("p", { class: "at-x-help" }, HELP.logProb),
+        this.share,
+        this.notices.element,
+        this.whole && h("p", { class: "at-x-help" }, HELP.token),
+        stage.element,
+      ),
+      why.element,
+      choose.element,
+    );
     this.more = h("p", { class: "at-x-label" });
     this.stale = h("p", { class: "at-x-note" });
-    fill(this.host, this.sentence.element, this.tour?.opener, this.stale, this.main, Object.values(this.sections ?? {}), this.tour?.element, this.whole ? null : this.more, this.live);
+    fill(
+      this.host,
+      this.sentence.element,
+      this.tour?.opener,
+      this.stale,
+      this.main,
+      Object.values(this.sections ?? {}),
+      this.tour?.element,
+      this.whole ? null : this.more,
+      this.live,
+    );
   }
 
   render() {
     const { result } = this;
     const language = languages(result.direction)[1];
-    fill(this.translation, h("q", { lang: language }, result.text), h("span", {}, ` log-probability ${number(result.logProb, 3)} (${exactPercent(Math.exp(result.logProb))})`));
+    fill(
+      this.translation,
+      h("q", { lang: language }, result.text),
+      h(
+        "span",
+        {},
+        ` log-probability ${number(result.logProb, 3)} (${exactPercent(Math.exp(result.logProb))})`,
+      ),
+    );
     for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
-    fill(this.share, this.whole && !result.frame && button("Copy link to this view", () => this.copyLink(), { class: "at-x-link", "data-key": "share" }));
-    fill(this.more, h("a", { href: `${ROOT}explorer.html${toFragment(this.state)}` }, "Open this in the explorer"), ", with every tensor and number.");
+    fill(
+      this.share,
+      this.whole &&
+        !result.frame &&
+        button("Copy link to this view", () => this.copyLink(), { class: "at-x-link", "data-key": "share" }),
+    );
+    fill(
+      this.more,
+      h("a", { href: `${ROOT}explorer.html${toFragment(this.state)}` }, "Open this in the explorer"),
+      ", with every tensor and number.",
+    );
     for (const part of this.parts) part.drawn = part.render();
     this.main.classList.remove("at-x-growing");
     this.sentence.render();
@@ -82,8 +131,13 @@ class Explorer {
   dim() {
     const { direction, input } = this.sentence;
     const text = input.value.trim();
-    const stale = Boolean(this.linked) || direction !== this.result.direction || (text !== "" && text !== this.state.text.trim());
-    const words = stale ? `The translation below belongs to the ${this.result.frame ? "example" : "previous"} sentence.` : "";
+    const stale =
+      Boolean(this.linked) ||
+      direction !== this.result.direction ||
+      (text !== "" && text !== this.state.text.trim());
+    const words = stale
+      ? `The translation below belongs to the ${this.result.frame ? "example" : "previous"} sentence.`
+      : "";
     if (words && !this.busy && words !== this.stale.textContent) this.say(words);
     fill(this.stale, words);
     for (const part of [this.main, ...Object.values(this.sections ?? {})]) {
@@ -101,7 +155,8 @@ class Explorer {
     return () => {
       if (document.activeElement !== document.body) return; // the focus stayed, or the reader moved it
       if (key) focusOn(this.host, key);
-      if (document.activeElement === document.body) home.querySelector("[data-key][tabindex='0']")?.focus({ preventScroll: true });
+      if (document.activeElement === document.body)
+        home.querySelector("[data-key][tabindex='0']")?.focus({ preventScroll: true });
     };
   }
 
@@ -116,7 +171,9 @@ class Explorer {
     if (`${name} ${index}` !== `${this.state.tensor} ${this.state.at}`) this.leaveTrace();
     this.change({ tensor: name, at: index });
     const wanted = () => this.state.tensor === name;
-    this.reveal(part, wanted).then(() => wanted() && focusOn(this.host, part === "number" ? "number" : "tensor"));
+    this.reveal(part, wanted).then(
+      () => wanted() && focusOn(this.host, part === "number" ? "number" : "tensor"),
+    );
     this.say(`${tensorTitle(name)}, ${shapeWords(this.shapeOf(name))}.`);
   }
 
@@ -144,7 +201,14 @@ class Explorer {
 
   // Scrolls a part of the page into view once it is drawn.
   async reveal(part, wanted = () => true, bring = show) {
-    const places = { stage: this.main, choose: this.choose.element, why: this.why.element, heat: this.heat?.element, number: this.number?.element, ...this.sections };
+    const places = {
+      stage: this.main,
+      choose: this.choose.element,
+      why: this.why.element,
+      heat: this.heat?.element,
+      number: this.number?.element,
+      ...this.sections,
+    };
     if (this.sections && part in this.sections) this.sections[part].open = true;
     if (["heat", "number"].includes(part)) {
       this.sections.tensors.open = true;
@@ -183,8 +247,11 @@ class Explorer {
     if (!aloud) return;
     const { queries, place, active } = Stage.parts(this);
     const name = quoted(queries.tokens[active], active);
-    const who = place === "step" ? `${name}, probability ${exactPercent(probabilityOf(this.result, active))},` : name;
-    this.say(`${capital(this.isSilent() ? `${who} received nothing: ${this.readSentence("it")}` : this.readSentence(who, "attends to"))}.`);
+    const who =
+      place === "step" ? `${name}, probability ${exactPercent(probabilityOf(this.result, active))},` : name;
+    this.say(
+      `${capital(this.isSilent() ? `${who} received nothing: ${this.readSentence("it")}` : this.readSentence(who, "attends to"))}.`,
+    );
   }
 
   // Scrolls to a new translation that is out of view, as on a phone.
@@ -199,7 +266,16 @@ class Explorer {
     if (linked && sameSentence(linked, { direction, text })) return this.openLink(linked);
     const { wanted } = this;
     const { view, layer, head, ablated, step } = wanted;
-    return this.compute({ ...START, view, layer, head, ablated, direction, text, step: sameSentence(wanted, { direction, text }) ? step : 0 });
+    return this.compute({
+      ...START,
+      view,
+      layer,
+      head,
+      ablated,
+      direction,
+      text,
+      step: sameSentence(wanted, { direction, text }) ? step : 0,
+    });
   }
 
   // Returns false if a tensor is shown instead of the translation.
@@ -230,7 +306,13 @@ class Explorer {
   // Lets the model choose again from a step on.
   free(step = 0) {
     const { prefix, forced } = this.wanted;
-    return this.compute({ ...this.wanted, ...forcing(prefix, forced.filter((other) => other < step)) });
+    return this.compute({
+      ...this.wanted,
+      ...forcing(
+        prefix,
+        forced.filter((other) => other < step),
+      ),
+    });
   }
 
   allOn() {
@@ -270,7 +352,12 @@ class Explorer {
       this.state = this.fitted(this.asked); // with what the reader chose meanwhile
       if (this.linked === linked) this.linked = null;
       this.sentence.refuse("");
-      this.say([`Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`, ...warnings(result)].join(" "));
+      this.say(
+        [
+          `Translated: ${result.text} ${result.target.ids.length} tokens, log-probability ${number(result.logProb, 3)}.`,
+          ...warnings(result),
+        ].join(" "),
+      );
       shown = true;
     } catch (error) {
       if (turn !== this.turn) return false;
@@ -321,8 +408,18 @@ class Explorer {
     const within = (place, tokens) => Math.min(place, tokens.length - 1);
     const tensor = this.shapeOf(state.tensor) ? state.tensor : "";
     const at = tensor ? this.fitting(tensor, state.at) : [];
-    const kept = forcing(state.prefix, state.forced.filter((step) => step < target.tokens.length));
-    return { ...state, ...kept, step: within(state.step, target.tokens), word: within(state.word, source.tokens), tensor, at };
+    const kept = forcing(
+      state.prefix,
+      state.forced.filter((step) => step < target.tokens.length),
+    );
+    return {
+      ...state,
+      ...kept,
+      step: within(state.step, target.tokens),
+      word: within(state.word, source.tokens),
+      tensor,
+      at,
+    };
   }
 
   // Shows tokens as they are computed, one at a time.
@@ -337,7 +434,12 @@ class Explorer {
     if (STILL.matches) return answer;
     while (wanted() && (!done || drawn < latest.length)) {
       if (drawn < latest.length) this.main.classList.add("at-x-growing");
-      if (drawn < latest.length) this.stage.grow(this.sourceShown(options), latest.slice(0, (drawn += 1)), languages(options.direction));
+      if (drawn < latest.length)
+        this.stage.grow(
+          this.sourceShown(options),
+          latest.slice(0, (drawn += 1)),
+          languages(options.direction),
+        );
       await sleep(PACE);
     }
     return answer;
@@ -358,8 +460,15 @@ class Explorer {
 
   // The address holds the sentence, the view and what was changed.
   async copyLink() {
-    const copied = await attempt(() => navigator.clipboard.writeText(new URL(toFragment(this.state), location.href).href).then(() => true, () => false));
-    const words = copied ? "Link copied." : "Copy the address of this page: it holds your sentence and this view.";
+    const copied = await attempt(() =>
+      navigator.clipboard.writeText(new URL(toFragment(this.state), location.href).href).then(
+        () => true,
+        () => false,
+      ),
+    );
+    const words = copied
+      ? "Link copied."
+      : "Copy the address of this page: it holds your sentence and this view.";
     fill(this.share, this.share.firstChild, h("span", {}, ` ${words}`));
     this.say(words);
   }
@@ -367,7 +476,9 @@ class Explorer {
   // Opening a tensor adds an entry to the browser's history, so that the reader can go back.
   leaveTrace() {
     const { tensor, at } = this.state;
-    const from = tensor ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` } : { words: TRANSLATION };
+    const from = tensor
+      ? { words: `${tensorTitle(tensor)}, ${this.heat.placeWords(tensor, at)}` }
+      : { words: TRANSLATION };
     try {
       history.pushState({ from }, "", toFragment(this.state));
     } catch {
@@ -378,8 +489,15 @@ class Explorer {
   // Buttons that lead back to where a tensor was opened from, and to the translation.
   wayBack(key) {
     const from = history.state?.from;
-    const back = from && button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key });
-    const home = from?.words !== TRANSLATION && button(`← Back to ${TRANSLATION}`, () => this.showTranslation(), { class: "at-x-link", "data-key": `${key} home` });
+    const back =
+      from &&
+      button(`← Back to ${from.words}`, () => history.back(), { class: "at-x-link", "data-key": key });
+    const home =
+      from?.words !== TRANSLATION &&
+      button(`← Back to ${TRANSLATION}`, () => this.showTranslation(), {
+        class: "at-x-link",
+        "data-key": `${key} home`,
+      });
     return h("p", { class: "at-x-action at-x-backs" }, back, home);
   }
 
@@ -392,7 +510,12 @@ class Explorer {
     const linked = fromFragment(location.hash);
     if (!linked) return;
     const { state, result, asked } = this;
-    const same = !result.frame && !asked && ["direction", "text", "prefix", "ablated"].every((name) => String(linked[name]) === String(state[name]));
+    const same =
+      !result.frame &&
+      !asked &&
+      ["direction", "text", "prefix", "ablated"].every(
+        (name) => String(linked[name]) === String(state[name]),
+      );
     this.linked = same ? null : linked;
     this.sentence.show(linked);
     if (same) return this.goBack(linked);
@@ -410,7 +533,9 @@ class Explorer {
     const { tensor } = this.state;
     if (!tensor && !opened) return;
     const wanted = () => this.state.tensor === tensor;
-    this.reveal(tensor ? "number" : "stage", wanted).then(() => wanted() && focusOn(this.host, tensor ? "number" : `query ${this.stage.active}`));
+    this.reveal(tensor ? "number" : "stage", wanted).then(
+      () => wanted() && focusOn(this.host, tensor ? "number" : `query ${this.stage.active}`),
+    );
   }
 }
 
@@ -419,7 +544,8 @@ const TRANSLATION = "the translation";
 // Directions whose model the reader has loaded in this session: later pages load it without a button.
 const AGREED = "at-x-loaded";
 const agreed = (direction) => remembered().includes(direction);
-const agree = (direction) => agreed(direction) || attempt(() => sessionStorage.setItem(AGREED, [...remembered(), direction].join(" ")));
+const agree = (direction) =>
+  agreed(direction) || attempt(() => sessionStorage.setItem(AGREED, [...remembered(), direction].join(" ")));
 const remembered = () => (attempt(() => sessionStorage.getItem(AGREED)) ?? "").split(" ");
 // Calls what a browser may forbid on a page from a file.
 const attempt = (call) => {
@@ -431,10 +557,17 @@ const attempt = (call) => {
 };
 
 // The engine's error message, reworded for someone who typed one sentence.
-const sentenceOf = (message) => (message.startsWith("text 0 of 1 is empty") ? EMPTY : message.replace(/^text 0 of 1/, "The sentence"));
+const sentenceOf = (message) =>
+  message.startsWith("text 0 of 1 is empty") ? EMPTY : message.replace(/^text 0 of 1/, "The sentence");
 const EMPTY = "Type a sentence first.";
 
-const section = (title, ...children) => h("details", { class: "at-x-section" }, h("summary", { "data-key": "summary" }, h("h3", {}, title)), children);
+const section = (title, ...children) =>
+  h(
+    "details",
+    { class: "at-x-section" },
+    h("summary", { "data-key": "summary" }, h("h3", {}, title)),
+    children,
+  );
 
 const FOLDER = document.currentScript.src.replace(/\/[^/]*$/, "");
 const ROOT = FOLDER.replace(/_static\/explorer$/, "");
@@ -442,7 +575,11 @@ const ROOT = FOLDER.replace(/_static\/explorer$/, "");
 function beginFrame(host, whole) {
   const { frame } = BOOK;
   const { direction, sentence: text, step, layer } = frame;
-  return new Explorer(host, { state: { ...START, direction, text, step, layer }, result: { ...frame, frame: true }, whole });
+  return new Explorer(host, {
+    state: { ...START, direction, text, step, layer },
+    result: { ...frame, frame: true },
+    whole,
+  });
 }
 
 // The cover's button loads this script. The explorer replaces the picture, and computes the translation again.
@@ -458,7 +595,8 @@ function beginCover(figure) {
 function beginFigure(figure, options) {
   const state = { ...START, ...options };
   const { direction, text } = state;
-  const words = () => `Run this model in the page${session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`}`;
+  const words = () =>
+    `Run this model in the page${session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`}`;
   const error = h("p", { class: "at-x-error", role: "alert" });
   const run = button(words(), async () => {
     disable(run, true);

@@ -11,10 +11,20 @@ class HeadsOff {
     if (result.frame) return;
     fill(
       this.element,
-      h("p", {}, "Attention shows where the model looked, not why it chose. To test what matters, switch heads off: their output becomes zero, and the sentence is translated again. The name of a layer switches all its heads."),
-      h("div", { class: "at-x-kinds" }, Object.entries(KINDS_OF_ATTENTION).map(([kind, title]) => this.kind(kind, title, state.ablated))),
+      h(
+        "p",
+        {},
+        "Attention shows where the model looked, not why it chose. To test what matters, switch heads off: their output becomes zero, and the sentence is translated again. The name of a layer switches all its heads.",
+      ),
+      h(
+        "div",
+        { class: "at-x-kinds" },
+        Object.entries(KINDS_OF_ATTENTION).map(([kind, title]) => this.kind(kind, title, state.ablated)),
+      ),
       state.ablated.length > 0 && state.view !== "encoder" && this.effect(result, state),
-      state.ablated.length ? this.comparison(result, state) : h("p", { class: "at-x-label" }, "All heads are on."),
+      state.ablated.length
+        ? this.comparison(result, state)
+        : h("p", { class: "at-x-label" }, "All heads are on."),
     );
   }
 
@@ -58,14 +68,27 @@ class HeadsOff {
   arrow(event, kind, row, column) {
     if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
     const { layers, heads } = BOOK.shape;
-    const to = { ArrowRight: [row, column + 1], ArrowLeft: [row, column - 1], ArrowDown: [row + 1, column], ArrowUp: [row - 1, column], Home: [row, 0], End: [row, heads] }[event.key];
+    const to = {
+      ArrowRight: [row, column + 1],
+      ArrowLeft: [row, column - 1],
+      ArrowDown: [row + 1, column],
+      ArrowUp: [row - 1, column],
+      Home: [row, 0],
+      End: [row, heads],
+    }[event.key];
     if (!to) return;
     event.preventDefault();
-    focusOn(this.element, headKey(kind, Math.min(Math.max(to[0], 0), layers - 1), Math.min(Math.max(to[1], 0), heads)));
+    focusOn(
+      this.element,
+      headKey(kind, Math.min(Math.max(to[0], 0), layers - 1), Math.min(Math.max(to[1], 0), heads)),
+    );
   }
 
   stopAt(kind, row, column) {
-    const stop = (value) => this.element.querySelector(`[data-key="${headKey(kind, ...this.at[kind])}"]`)?.setAttribute("tabindex", value);
+    const stop = (value) =>
+      this.element
+        .querySelector(`[data-key="${headKey(kind, ...this.at[kind])}"]`)
+        ?.setAttribute("tabindex", value);
     stop(-1);
     this.at[kind] = [row, column];
     stop(0);
@@ -85,51 +108,98 @@ class HeadsOff {
     const name = whyName(whole.target.tokens[at], at, languages(direction)[1]);
     const same = String(whole.target.ids.slice(0, at + 1)) === String(target.ids.slice(0, step + 1));
     const shares = `${exactPercent(probabilityOf(whole, at))} → ${exactPercent(probabilityOf(kept, at))}`;
-    return h("p", { class: "at-x-effect" }, `Token ${at + 1}, `, name, !same && ", which the model writes with all heads", ": ", h("b", {}, shares), ` with these heads off${same ? "" : ", after the same tokens"}.`);
+    return h(
+      "p",
+      { class: "at-x-effect" },
+      `Token ${at + 1}, `,
+      name,
+      !same && ", which the model writes with all heads",
+      ": ",
+      h("b", {}, shares),
+      ` with these heads off${same ? "" : ", after the same tokens"}.`,
+    );
   }
 
   comparison({ whole, kept, text, logProb, direction }, { ablated, forced }) {
     const language = languages(direction)[1];
     const off = headsOff(ablated.length);
     const same = whole.text === text;
-    const sure = logProb === whole.logProb ? "as sure of it as before" : `${logProb < whole.logProb ? "less" : "more"} sure of it`;
-    const line = (words, sentence, value) => h("tr", {}, h("th", { scope: "row" }, words), h("td", { lang: language }, sentence), h("td", {}, number(value, 3)));
+    const sure =
+      logProb === whole.logProb
+        ? "as sure of it as before"
+        : `${logProb < whole.logProb ? "less" : "more"} sure of it`;
+    const line = (words, sentence, value) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, words),
+        h("td", { lang: language }, sentence),
+        h("td", {}, number(value, 3)),
+      );
     return [
       h(
         "table",
         { class: "at-x-table" },
         h("caption", { class: "at-hidden" }, "The translation with and without the heads that are off"),
-        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "heads"), h("th", { scope: "col" }, "translation"), h("th", { scope: "col" }, "log-probability"))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, "heads"),
+            h("th", { scope: "col" }, "translation"),
+            h("th", { scope: "col" }, "log-probability"),
+          ),
+        ),
         h(
           "tbody",
           {},
-          line(forced.length ? `all on (${changes({ ablated: [], forced })})` : "all on", whole.text, whole.logProb),
+          line(
+            forced.length ? `all on (${changes({ ablated: [], forced })})` : "all on",
+            whole.text,
+            whole.logProb,
+          ),
           line(off, same ? text : marked(whole.text, text), logProb),
           !same && line(`first translation, scored with ${off}`, whole.text, kept.logProb),
         ),
       ),
-      h("p", {}, same ? `The translation stays the same; the model is ${sure}. ` : "Underlined words are new. ", button("Switch all heads on", () => this.explorer.allOn(), { class: "at-x-action", "data-key": "all on" })),
+      h(
+        "p",
+        {},
+        same ? `The translation stays the same; the model is ${sure}. ` : "Underlined words are new. ",
+        button("Switch all heads on", () => this.explorer.allOn(), {
+          class: "at-x-action",
+          "data-key": "all on",
+        }),
+      ),
     ];
   }
 }
 
 // The first button of a row switches the whole layer.
-const headKey = (kind, layer, column) => (column === 0 ? `layer ${kind} ${layer}` : `head ${kind} ${layer} ${column - 1}`);
+const headKey = (kind, layer, column) =>
+  column === 0 ? `layer ${kind} ${layer}` : `head ${kind} ${layer} ${column - 1}`;
 
-const KINDS_OF_ATTENTION = { encoder: "encoder self-attention", decoder: "decoder self-attention", cross: "cross-attention" };
+const KINDS_OF_ATTENTION = {
+  encoder: "encoder self-attention",
+  decoder: "decoder self-attention",
+  cross: "cross-attention",
+};
 
 // The words of `after`, with those marked that are not in the longest common subsequence with `before`.
 function marked(before, after) {
   const [a, b] = [before.split(" "), after.split(" ")];
   const common = Array.from({ length: a.length + 1 }, () => Array(b.length + 1).fill(0)); // its length from here on
   for (let i = a.length - 1; i >= 0; i--) {
-    for (let j = b.length - 1; j >= 0; j--) common[i][j] = a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
+    for (let j = b.length - 1; j >= 0; j--)
+      common[i][j] = a[i] === b[j] ? common[i + 1][j + 1] + 1 : Math.max(common[i + 1][j], common[i][j + 1]);
   }
   const words = [];
-  for (let i = 0, j = 0; j < b.length; ) {
+  for (let i = 0, j = 0; j < b.length;) {
     if (a[i] === b[j]) [i, j] = [i + 1, (words.push(`${b[j]} `), j + 1)];
     else if (i < a.length && common[i + 1][j] >= common[i][j + 1]) i += 1;
-    else words.push(h("ins", {}, b[j]), " "), (j += 1);
+    else (words.push(h("ins", {}, b[j]), " "), (j += 1));
   }
   return words;
 }

@@ -10,12 +10,18 @@ class Heat {
     this.head = h("div", { class: "at-x-heat-head" });
     this.overview = h("canvas", { class: "at-x-overview", "aria-hidden": "true" });
     this.overview.addEventListener("click", (event) => this.jump(event));
-    this.overviewWords = h("p", { class: "at-x-label at-x-overview-words" }, "The whole map in little: click a place to go there.");
+    this.overviewWords = h(
+      "p",
+      { class: "at-x-label at-x-overview-words" },
+      "The whole map in little: click a place to go there.",
+    );
     this.grid = h("div", { class: "at-x-grid", role: "grid" });
     this.grid.addEventListener("scroll", () => this.drawCells());
     this.grid.addEventListener("keydown", (event) => this.arrow(event));
     new ResizeObserver(() => this.drawCells()).observe(this.grid);
-    new MutationObserver(() => this.drawOverview()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    new MutationObserver(() => this.drawOverview()).observe(document.documentElement, {
+      attributeFilter: ["data-theme"],
+    });
     this.element = h("div", { class: "at-x-heat" }, this.head, this.overviewWords, this.overview, this.grid);
   }
 
@@ -54,7 +60,11 @@ class Heat {
     const [row, column] = at.slice(-2);
     this.cell = { row, column };
     const shape = [...(deep ? [tensor.length] : []), slice.length, slice[0].length];
-    const counted = [deep && `${tensor.length} heads`, `${slice.length} rows: ${this.axes.rows.name}`, `${slice[0].length} columns: ${this.axes.columns.name}`];
+    const counted = [
+      deep && `${tensor.length} heads`,
+      `${slice.length} rows: ${this.axes.rows.name}`,
+      `${slice[0].length} columns: ${this.axes.columns.name}`,
+    ];
     const info = BOOK.kinds[kind];
     const changed = changes(this.explorer.state);
     fill(
@@ -63,8 +73,19 @@ class Heat {
       this.explorer.wayBack("back from tensor"),
       h("p", {}, info.words, " ", chapterLink(info.chapter)),
       changed && h("p", { class: "at-x-label" }, `In this translation: ${changed}.`),
-      this.isOff(at[0]) && h("p", { class: "at-x-off-note" }, `Head ${at[0] + 1} is off: its output is zero, so nothing of this reaches the next layer.`),
-      h("p", { class: "at-x-label" }, h("b", {}, shapeWords(shape)), ` (${counted.filter(Boolean).join(", ")}). `, this.legend()),
+      this.isOff(at[0]) &&
+        h(
+          "p",
+          { class: "at-x-off-note" },
+          `Head ${at[0] + 1} is off: its output is zero, so nothing of this reaches the next layer.`,
+        ),
+      h(
+        "p",
+        { class: "at-x-label" },
+        h("b", {}, shapeWords(shape)),
+        ` (${counted.filter(Boolean).join(", ")}). `,
+        this.legend(),
+      ),
       deep &&
         choices({
           key: "slice",
@@ -116,20 +137,38 @@ class Heat {
     const { grid, slice } = this;
     const inSight = (offset, room, size, count) => {
       const first = Math.max(0, Math.floor(offset / size) - AROUND);
-      return Array.from({ length: Math.min(count, Math.ceil((offset + room) / size) + AROUND) - first }, (_, i) => first + i);
+      return Array.from(
+        { length: Math.min(count, Math.ceil((offset + room) / size) + AROUND) - first },
+        (_, i) => first + i,
+      );
     };
     const columns = inSight(grid.scrollLeft, grid.clientWidth, CELL.width, slice[0].length);
     const rows = inSight(grid.scrollTop, grid.clientHeight, CELL.height, slice.length);
     const place = (column) => `left: ${CELL.side + column * CELL.width}px`;
-    const corner = h("span", { role: "columnheader", class: "at-x-side", "aria-colindex": 1 }, h("span", { class: "at-hidden" }, this.axes.rows.name));
-    const names = columns.map((column) => h("span", { role: "columnheader", class: "at-x-top-name", "aria-colindex": column + 2, style: place(column) }, this.columnName(column)));
+    const corner = h(
+      "span",
+      { role: "columnheader", class: "at-x-side", "aria-colindex": 1 },
+      h("span", { class: "at-hidden" }, this.axes.rows.name),
+    );
+    const names = columns.map((column) =>
+      h(
+        "span",
+        { role: "columnheader", class: "at-x-top-name", "aria-colindex": column + 2, style: place(column) },
+        this.columnName(column),
+      ),
+    );
     fill(
       grid.firstChild,
       h("div", { role: "row", class: "at-x-row at-x-row-names", "aria-rowindex": 1 }, corner, names),
       rows.map((row) =>
         h(
           "div",
-          { role: "row", class: "at-x-row", "aria-rowindex": row + 2, style: `top: ${CELL.height * (row + 1)}px` },
+          {
+            role: "row",
+            class: "at-x-row",
+            "aria-rowindex": row + 2,
+            style: `top: ${CELL.height * (row + 1)}px`,
+          },
           h("span", { role: "rowheader", class: "at-x-side", "aria-colindex": 1 }, this.rowName(row)),
           columns.map((column) => this.drawCell(row, column, place(column))),
         ),
@@ -141,7 +180,11 @@ class Heat {
     const value = this.slice[row][column];
     const here = row === this.cell.row && column === this.cell.column;
     const share = Math.min(1, Math.abs(value) / this.scale) || 0;
-    const look = this.sequential ? `at-x-heat-cell ${share > 0.595 ? "at-x-high" : "at-x-low"}` : value < 0 ? "at-x-negative" : "at-x-positive";
+    const look = this.sequential
+      ? `at-x-heat-cell ${share > 0.595 ? "at-x-high" : "at-x-low"}`
+      : value < 0
+        ? "at-x-negative"
+        : "at-x-positive";
     return h(
       "span",
       {
@@ -160,7 +203,15 @@ class Heat {
 
   rowName(row, { rows: { tokens, next, language } } = this.axes) {
     if (!next) return tokenElement(tokens[row], row, language);
-    return h("span", { class: "at-x-two" }, "after ", tokenElement(tokens[row], row, language), h("br"), " writes ", tokenElement(next[row], row, language));
+    return h(
+      "span",
+      { class: "at-x-two" },
+      "after ",
+      tokenElement(tokens[row], row, language),
+      h("br"),
+      " writes ",
+      tokenElement(next[row], row, language),
+    );
   }
 
   columnName(column, { columns: { tokens, language, name, direction }, rows } = this.axes) {
@@ -217,11 +268,17 @@ class Heat {
     Object.assign(overview, { width, height: rows });
     const brush = overview.getContext("2d");
     const color = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--at-${role}`);
-    const [positive, negative] = this.sequential ? [color("heat"), color("heat")] : [color("first"), color("second")];
+    const [positive, negative] = this.sequential
+      ? [color("heat"), color("heat")]
+      : [color("first"), color("second")];
     slice.forEach((numbers, row) => {
       for (let x = 0; x < width; x++) {
-        const own = Array.from(numbers.subarray(Math.floor((x * columns) / width), Math.ceil(((x + 1) * columns) / width)));
-        const most = own.filter(Number.isFinite).reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
+        const own = Array.from(
+          numbers.subarray(Math.floor((x * columns) / width), Math.ceil(((x + 1) * columns) / width)),
+        );
+        const most = own
+          .filter(Number.isFinite)
+          .reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
         brush.globalAlpha = Math.abs(most) / scale;
         brush.fillStyle = most < 0 ? negative : positive;
         brush.fillRect(x, row, 1, 1);
@@ -231,9 +288,15 @@ class Heat {
 
   jump(event) {
     const box = this.overview.getBoundingClientRect();
-    this.grid.scrollLeft = ((event.clientX - box.left) / box.width) * this.slice[0].length * CELL.width - this.grid.clientWidth / 2;
+    this.grid.scrollLeft =
+      ((event.clientX - box.left) / box.width) * this.slice[0].length * CELL.width -
+      this.grid.clientWidth / 2;
   }
 }
 
 const largestFinite = (rows) =>
-  rows.reduce((best, row) => row.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), best), 0) || 1;
+  rows.reduce(
+    (best, row) =>
+      row.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), best),
+    0,
+  ) || 1;

@@ -14,7 +14,11 @@ class ModelMap {
     this.open = state.tensor;
     fill(
       this.element,
-      h("p", { class: "at-x-help" }, `Sizes are tokens × features, with ${BOOK.shape.heads} heads before them where there are heads; scores and weights are heads × queries × keys.`),
+      h(
+        "p",
+        { class: "at-x-help" },
+        `Sizes are tokens × features, with ${BOOK.shape.heads} heads before them where there are heads; scores and weights are heads × queries × keys.`,
+      ),
       ["encoder", "decoder"].map((stack) => this.stack(stack)),
       this.box("Output", this.named("output")),
     );
@@ -28,7 +32,10 @@ class ModelMap {
       "section",
       { class: `at-x-stack at-x-${stack}` },
       h("h4", {}, capital(stack)),
-      this.box("Input", this.named(stack).filter(({ place }) => place.layer === undefined)),
+      this.box(
+        "Input",
+        this.named(stack).filter(({ place }) => place.layer === undefined),
+      ),
       choices({
         key: `map ${stack}`,
         legend: "Layer",
@@ -39,12 +46,19 @@ class ModelMap {
           this.render();
         },
       }),
-      modules.map((module) => this.box(capital(moduleTitle({ stack, module })), own.filter(({ place }) => place.module === module))),
+      modules.map((module) =>
+        this.box(
+          capital(moduleTitle({ stack, module })),
+          own.filter(({ place }) => place.module === module),
+        ),
+      ),
     );
   }
 
   named(stack) {
-    return this.explorer.result.tensors.map((tensor) => ({ ...tensor, place: parsed(tensor.name) })).filter(({ place }) => place.stack === stack);
+    return this.explorer.result.tensors
+      .map((tensor) => ({ ...tensor, place: parsed(tensor.name) }))
+      .filter(({ place }) => place.stack === stack);
   }
 
   box(title, tensors) {
@@ -53,10 +67,14 @@ class ModelMap {
       { class: "at-x-box" },
       h("p", {}, title),
       tensors.map(({ name, shape, place }) =>
-        button([BOOK.kinds[place.kind].title, " ", h("span", { class: "at-x-shape" }, shapeWords(shape))], () => this.explorer.openTensor(name), {
-          "data-key": name,
-          "aria-pressed": String(name === this.explorer.state.tensor),
-        }),
+        button(
+          [BOOK.kinds[place.kind].title, " ", h("span", { class: "at-x-shape" }, shapeWords(shape))],
+          () => this.explorer.openTensor(name),
+          {
+            "data-key": name,
+            "aria-pressed": String(name === this.explorer.state.tensor),
+          },
+        ),
       ),
     );
   }

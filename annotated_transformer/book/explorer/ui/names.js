@@ -1,6 +1,11 @@
 // What a tensor is, from its name: "decoder.layers.3.cross_attention.weights".
 
-const MODULES = { self_attention: "self-attention", cross_attention: "cross-attention", feed_forward: "feed-forward network", add_norm: "Add & Norm" };
+const MODULES = {
+  self_attention: "self-attention",
+  cross_attention: "cross-attention",
+  feed_forward: "feed-forward network",
+  add_norm: "Add & Norm",
+};
 const kindOfTensor = (name) => name.split(".").at(-1).replace(/_\d$/, "");
 
 function parsed(name) {
@@ -21,7 +26,9 @@ function tensorTitle(name) {
   const { title } = BOOK.kinds[place.kind];
   if (place.stack === "output") return capital(title);
   const stack = capital(place.stack);
-  return place.layer === undefined ? `${stack}: ${title}` : `${stack} layer ${place.layer + 1}, ${moduleTitle(place)}: ${title}`;
+  return place.layer === undefined
+    ? `${stack}: ${title}`
+    : `${stack} layer ${place.layer + 1}, ${moduleTitle(place)}: ${title}`;
 }
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -32,10 +39,19 @@ function axes(name, result) {
   const { kind, stack, module } = parsed(name);
   const [from, to] = languages(result.direction);
   const source = { name: `${LANGUAGES[from]} tokens`, tokens: result.source.tokens, language: from };
-  const read = { name: `${LANGUAGES[to]} tokens`, tokens: ["<bos>", ...result.target.tokens.slice(0, -1)], next: result.target.tokens, language: to };
+  const read = {
+    name: `${LANGUAGES[to]} tokens`,
+    tokens: ["<bos>", ...result.target.tokens.slice(0, -1)],
+    next: result.target.tokens,
+    language: to,
+  };
   const own = stack === "encoder" ? source : read;
   const memory = module === "cross_attention" ? source : own;
-  if (stack === "output") return { rows: read, columns: { name: "the vocabulary, which both languages share", direction: result.direction } };
+  if (stack === "output")
+    return {
+      rows: read,
+      columns: { name: "the vocabulary, which both languages share", direction: result.direction },
+    };
   if (["scores", "weights"].includes(kind)) return { rows: own, columns: memory };
   return { rows: ["key", "value"].includes(kind) ? memory : own, columns: { name: "features" } };
 }

@@ -9,7 +9,12 @@ class Notices {
     const { state, result } = this.explorer;
     this.element.hidden = Boolean(result.frame);
     if (result.frame) return;
-    fill(this.element, this.forced(), state.ablated.length > 0 && this.off(state.ablated), warnings(result).map((words) => h("p", {}, words)));
+    fill(
+      this.element,
+      this.forced(),
+      state.ablated.length > 0 && this.off(state.ablated),
+      warnings(result).map((words) => h("p", {}, words)),
+    );
   }
 
   forced() {
@@ -18,15 +23,36 @@ class Notices {
     const { forced } = explorer.state;
     const [, language] = languages(direction);
     if (!forced.length) return null;
-    const names = forced.map((step) => [h("q", { lang: language }, plain(target.tokens[step], step)), ` at token ${step + 1}`]);
-    return h("p", {}, "You forced ", joined(names), ". ", button(forced.length > 1 ? "Undo all" : "Undo", () => explorer.free(), { class: "at-x-link at-x-action", "data-key": "undo" }));
+    const names = forced.map((step) => [
+      h("q", { lang: language }, plain(target.tokens[step], step)),
+      ` at token ${step + 1}`,
+    ]);
+    return h(
+      "p",
+      {},
+      "You forced ",
+      joined(names),
+      ". ",
+      button(forced.length > 1 ? "Undo all" : "Undo", () => explorer.free(), {
+        class: "at-x-link at-x-action",
+        "data-key": "undo",
+      }),
+    );
   }
 
   off(ablated) {
     const { layers, heads } = BOOK.shape;
     const all = Object.keys(KINDS_OF_ATTENTION).length * layers * heads;
     const words = `${ablated.length} of ${all} heads ${ablated.length === 1 ? "is" : "are"} off: ${headsWords(ablated)}. `;
-    return h("p", {}, words, button("Switch all on", () => this.explorer.allOn(), { class: "at-x-link at-x-action", "data-key": "switch on" }));
+    return h(
+      "p",
+      {},
+      words,
+      button("Switch all on", () => this.explorer.allOn(), {
+        class: "at-x-link at-x-action",
+        "data-key": "switch on",
+      }),
+    );
   }
 }
 
@@ -34,8 +60,10 @@ class Notices {
 function warnings({ source, target }) {
   const { eos } = BOOK.shape.special;
   return [
-    source.tokens.some((token) => token.includes("\ufffd")) && "Some characters of this sentence are not in the model’s vocabulary: they are split into bytes, and a part of a character is shown as “�”. Expect nonsense where they are many.",
-    target.ids.at(-1) !== eos && `The translation was cut: it was stopped at ${target.ids.length} tokens, the limit.`,
+    source.tokens.some((token) => token.includes("\ufffd")) &&
+      "Some characters of this sentence are not in the model’s vocabulary: they are split into bytes, and a part of a character is shown as “�”. Expect nonsense where they are many.",
+    target.ids.at(-1) !== eos &&
+      `The translation was cut: it was stopped at ${target.ids.length} tokens, the limit.`,
   ].filter(Boolean);
 }
 

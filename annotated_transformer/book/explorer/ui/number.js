@@ -20,16 +20,31 @@ class NumberPanel {
     this.element.setAttribute("aria-busy", "false");
     if (found.error) {
       this.wanted = null; // the next call asks the engine again
-      return fill(this.element, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.error.message)));
+      return fill(
+        this.element,
+        h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.error.message)),
+      );
     }
     const info = BOOK.kinds[found.kind];
     const suppressed = "forbidden" in (found.aside ?? {}); // its formula does not give its value
-    const formula = !suppressed && document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
+    const formula =
+      !suppressed &&
+      document.getElementById(`formula-${found.kind}`)?.querySelector(".math")?.cloneNode(true);
     fill(
       this.element,
-      h("h4", { tabindex: -1, "data-key": "number" }, "Where does ", h("b", {}, number(found.value)), " come from?"),
+      h(
+        "h4",
+        { tabindex: -1, "data-key": "number" },
+        "Where does ",
+        h("b", {}, number(found.value)),
+        " come from?",
+      ),
       this.back,
-      h("p", { class: "at-x-label" }, `${tensorTitle(found.name)}; ${heat.placeWords(found.name, found.index)}.`),
+      h(
+        "p",
+        { class: "at-x-label" },
+        `${tensorTitle(found.name)}; ${heat.placeWords(found.name, found.index)}.`,
+      ),
       formula && h("p", { class: "at-x-formula" }, formula),
       formula && info.symbols && h("p", { class: "at-x-label at-x-symbols" }, info.symbols),
       this.steps(found),
@@ -38,7 +53,15 @@ class NumberPanel {
         "dl",
         {},
         h("dt", {}, "computed by"),
-        h("dd", {}, h("a", { href: `${ROOT}${info.page}.html#${info.function}` }, h("code", {}, info.function.replace("annotated_transformer.", "")))),
+        h(
+          "dd",
+          {},
+          h(
+            "a",
+            { href: `${ROOT}${info.page}.html#${info.function}` },
+            h("code", {}, info.function.replace("annotated_transformer.", "")),
+          ),
+        ),
         h("dt", {}, "guarded by"),
         h("dd", {}, h("code", {}, info.test.split("::")[1]), ` in ${info.test.split("::")[0]}`),
         h("dt", {}, "explained in"),
@@ -53,15 +76,28 @@ class NumberPanel {
       "table",
       { class: "at-x-sum" },
       h("caption", { class: "at-hidden" }, "What the number is computed from"),
-      h("tbody", {}, lines.map(({ words, factors = [], value, total }) =>
-        h(
-          "tr",
-          { class: total ? "at-x-total" : null },
-          h("th", { scope: "row", colspan: factors.length > 1 ? null : 2 }, words),
-          factors.length > 1 && h("td", {}, factors.map((factor, i) => [i > 0 && " × ", this.operand(factor)])),
-          h("td", {}, factors.length === 1 ? this.operand(factors[0]) : value === undefined ? "" : number(value)),
+      h(
+        "tbody",
+        {},
+        lines.map(({ words, factors = [], value, total }) =>
+          h(
+            "tr",
+            { class: total ? "at-x-total" : null },
+            h("th", { scope: "row", colspan: factors.length > 1 ? null : 2 }, words),
+            factors.length > 1 &&
+              h(
+                "td",
+                {},
+                factors.map((factor, i) => [i > 0 && " × ", this.operand(factor)]),
+              ),
+            h(
+              "td",
+              {},
+              factors.length === 1 ? this.operand(factors[0]) : value === undefined ? "" : number(value),
+            ),
+          ),
         ),
-      )),
+      ),
     );
   }
 
@@ -84,8 +120,18 @@ class NumberPanel {
     const scale = Math.max(Math.abs(value), ...terms.map((term) => Math.abs(term.value)));
     const same = value === result || (Number.isFinite(scale) && Math.abs(value - result) <= 1e-6 * scale);
     return same
-      ? h("p", { class: "at-x-same" }, "✓ The formula gives ", h("b", {}, number(result)), ", the number in the tensor.")
-      : h("p", { class: "at-x-error" }, `The formula gives ${number(result)}, but the tensor holds ${number(value)}.`);
+      ? h(
+          "p",
+          { class: "at-x-same" },
+          "✓ The formula gives ",
+          h("b", {}, number(result)),
+          ", the number in the tensor.",
+        )
+      : h(
+          "p",
+          { class: "at-x-error" },
+          `The formula gives ${number(result)}, but the tensor holds ${number(value)}.`,
+        );
   }
 }
 
@@ -94,52 +140,86 @@ const SHOWN = 5; // products written out; the others are added up
 // `tokens` are the keys, if there is a term for each of them.
 function sumLines(found, tokens) {
   const { terms, aside = {} } = found;
-  const order = terms.map((term, i) => ({ ...term, i })).sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
+  const order = terms
+    .map((term, i) => ({ ...term, i }))
+    .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const rest = order.slice(SHOWN);
   const lines = order.slice(0, SHOWN).map(({ factors, value, from, i }) => ({
     words: from ? tensorTitle(from) : termName(found, i, tokens),
     factors: factors.map((factor, place) => ({ value: factor, ...address(found, place, i, from) })),
     value,
   }));
-  if (rest.length) lines.push({ words: `the other ${rest.length} products`, value: rest.reduce((total, { value }) => total + value, 0) });
+  if (rest.length)
+    lines.push({
+      words: `the other ${rest.length} products`,
+      value: rest.reduce((total, { value }) => total + value, 0),
+    });
   if (aside.bias !== undefined) lines.push({ words: "bias", value: aside.bias });
   const sum = terms.reduce((total, { value }) => total + value, 0);
-  if (aside.divisor) lines.push({ words: "sum", value: sum }, { words: ["divided by √", h("i", {}, "d"), h("sub", {}, "k"), ` = ${number(aside.divisor)}`], value: found.result, total: true });
+  if (aside.divisor)
+    lines.push(
+      { words: "sum", value: sum },
+      {
+        words: ["divided by √", h("i", {}, "d"), h("sub", {}, "k"), ` = ${number(aside.divisor)}`],
+        value: found.result,
+        total: true,
+      },
+    );
   else if (aside.off) lines.push({ words: "this head is switched off", value: 0, total: true });
   else if (lines.length > 1) lines.push({ words: "sum", value: found.result, total: true });
   return lines;
 }
 
 // A word that occurs more than once is distinguished by its position.
-const tokenName = (tokens, i) => `“${plain(tokens[i], i)}”${tokens.filter((token) => token === tokens[i]).length > 1 ? ` (token ${i + 1})` : ""}`;
-const termName = ({ kind }, i, tokens) => (kind === "heads" ? tokenName(tokens, i) : kind === "embedding" ? "entry × scale" : `feature ${i}`);
+const tokenName = (tokens, i) =>
+  `“${plain(tokens[i], i)}”${tokens.filter((token) => token === tokens[i]).length > 1 ? ` (token ${i + 1})` : ""}`;
+const termName = ({ kind }, i, tokens) =>
+  kind === "heads" ? tokenName(tokens, i) : kind === "embedding" ? "entry × scale" : `feature ${i}`;
 
 // The tensor and index of a factor: of a first factor if it is in a tensor, of a second one if it is in a key or value.
 function address({ kind, name, from, index }, place, i, own) {
   const parent = name.split(".").slice(0, -1).join(".");
   const [row, column] = index.slice(-2);
   if (own) return { name: own, index };
-  if (kind === "scores") return place === 0 ? { name: `${parent}.query`, index: [index[0], row, i] } : { name: `${parent}.key`, index: [index[0], column, i] };
-  if (kind === "heads") return place === 0 ? { name: `${parent}.weights`, index: [index[0], row, i] } : { name: `${parent}.value`, index: [index[0], i, column] };
+  if (kind === "scores")
+    return place === 0
+      ? { name: `${parent}.query`, index: [index[0], row, i] }
+      : { name: `${parent}.key`, index: [index[0], column, i] };
+  if (kind === "heads")
+    return place === 0
+      ? { name: `${parent}.weights`, index: [index[0], row, i] }
+      : { name: `${parent}.value`, index: [index[0], i, column] };
   if (place === 1 || !from) return {};
   const { heads, width } = BOOK.shape;
   const each = width / heads;
-  return kind === "output" ? { name: from, index: [Math.floor(i / each), row, i % each] } : { name: from, index: [row, i] };
+  return kind === "output"
+    ? { name: from, index: [Math.floor(i / each), row, i % each] }
+    : { name: from, index: [row, i] };
 }
 
 // The kinds that are not sums of products.
 function plainLines({ kind, from, index, result, aside }) {
   const factor = (value) => [{ value, name: from, index }];
-  if ("later" in aside) return [{ words: "The key comes later than the query, so the causal mask makes the score −∞." }];
-  if ("forbidden" in aside) return [{ words: "Padding and the start token occur in no translation, so their logits are −∞." }];
+  if ("later" in aside)
+    return [{ words: "The key comes later than the query, so the causal mask makes the score −∞." }];
+  if ("forbidden" in aside)
+    return [{ words: "Padding and the start token occur in no translation, so their logits are −∞." }];
   if (kind === "positions") {
     return [
       { words: "position", value: aside.position },
       { words: "divided by", value: aside.divisor },
-      { words: index.at(-1) % 2 ? "cosine of the quotient" : "sine of the quotient", value: result, total: true },
+      {
+        words: index.at(-1) % 2 ? "cosine of the quotient" : "sine of the quotient",
+        value: result,
+        total: true,
+      },
     ];
   }
-  if (kind === "activation") return [{ words: "hidden unit", factors: factor(aside.x), value: aside.x }, { words: "the larger of it and 0", value: result, total: true }];
+  if (kind === "activation")
+    return [
+      { words: "hidden unit", factors: factor(aside.x), value: aside.x },
+      { words: "the larger of it and 0", value: result, total: true },
+    ];
   if (kind === "add_norm") {
     return [
       { words: "sum", factors: factor(aside.x), value: aside.x },
@@ -152,7 +232,10 @@ function plainLines({ kind, from, index, result, aside }) {
   }
   return [
     { words: kind === "weights" ? "score" : "logit", factors: factor(aside.score), value: aside.score },
-    { words: "minus the largest of its row, which cancels out and keeps the powers small", value: aside.largest },
+    {
+      words: "minus the largest of its row, which cancels out and keeps the powers small",
+      value: aside.largest,
+    },
     { words: "e to the power of the difference", value: Math.exp(aside.score - aside.largest) },
     { words: "divided by the sum over the row", value: aside.total },
     { words: "result", value: result, total: true },

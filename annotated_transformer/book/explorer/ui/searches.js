@@ -8,7 +8,15 @@ class Searches {
     this.table = h("div");
     const id = `at-x-temperature-${(groups += 1)}`;
     const output = h("output", { for: id }, "1.0");
-    const temperature = h("input", { type: "range", id, min: 0.2, max: 2, step: 0.1, value: 1, oninput: () => (output.textContent = Number(temperature.value).toFixed(1)) });
+    const temperature = h("input", {
+      type: "range",
+      id,
+      min: 0.2,
+      max: 2,
+      step: 0.1,
+      value: 1,
+      oninput: () => (output.textContent = Number(temperature.value).toFixed(1)),
+    });
     const seed = h("input", { type: "number", id: `${id}-seed`, min: 0, max: 9999, step: 1, value: 1 });
     this.run = button("Compare", () => {
       this.temperature = Number(temperature.value);
@@ -16,8 +24,19 @@ class Searches {
       this.compare();
     });
     this.element.append(
-      h("p", {}, "Greedy search takes the likeliest token at each step; the translation above is the greedy one. Beam search keeps the four best beginnings. Sampling draws each token by its probability; a temperature above 1 makes unlikely tokens more likely."),
-      h("div", { class: "at-x-controls" }, h("label", { for: id }, "Temperature ", output), temperature, h("span", { class: "at-x-together" }, h("label", { for: `${id}-seed` }, "Seed "), seed), this.run),
+      h(
+        "p",
+        {},
+        "Greedy search takes the likeliest token at each step; the translation above is the greedy one. Beam search keeps the four best beginnings. Sampling draws each token by its probability; a temperature above 1 makes unlikely tokens more likely.",
+      ),
+      h(
+        "div",
+        { class: "at-x-controls" },
+        h("label", { for: id }, "Temperature ", output),
+        temperature,
+        h("span", { class: "at-x-together" }, h("label", { for: `${id}-seed` }, "Seed "), seed),
+        this.run,
+      ),
       this.table,
     );
   }
@@ -33,10 +52,15 @@ class Searches {
     disable(this.run, true);
     const { temperature, seed } = this;
     try {
-      const found = await explorer.session.searches(result.options, [{ method: "greedy" }, { method: "beam", beamSize: 4 }, { method: "sample", temperature, seed }]);
+      const found = await explorer.session.searches(result.options, [
+        { method: "greedy" },
+        { method: "beam", beamSize: 4 },
+        { method: "sample", temperature, seed },
+      ]);
       if (explorer.result === result) this.fillTable(found);
     } catch (error) {
-      if (explorer.result === result) fill(this.table, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(error.message)));
+      if (explorer.result === result)
+        fill(this.table, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(error.message)));
     } finally {
       disable(this.run, false);
     }
@@ -45,26 +69,50 @@ class Searches {
   fillTable(found) {
     const language = languages(this.result.direction)[1];
     const changed = changes(this.explorer.state);
-    const names = ["greedy", "beam 4", `sampling, temperature ${this.temperature.toFixed(1)}, seed ${this.seed}`];
+    const names = [
+      "greedy",
+      "beam 4",
+      `sampling, temperature ${this.temperature.toFixed(1)}, seed ${this.seed}`,
+    ];
     fill(
       this.table,
       h(
         "table",
         { class: "at-x-table" },
         h("caption", { class: "at-hidden" }, "The sentence as each search translates it"),
-        h("thead", {}, h("tr", {}, ["search", "translation", "log-probability"].map((name) => h("th", { scope: "col" }, name)))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            ["search", "translation", "log-probability"].map((name) => h("th", { scope: "col" }, name)),
+          ),
+        ),
         h(
           "tbody",
           {},
           found.map(({ text, logProb }, i) =>
-            h("tr", {}, h("th", { scope: "row" }, names[i]), h("td", { lang: language }, i ? marked(found[0].text, text) : text), h("td", {}, number(logProb, 3))),
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, names[i]),
+              h("td", { lang: language }, i ? marked(found[0].text, text) : text),
+              h("td", {}, number(logProb, 3)),
+            ),
           ),
         ),
       ),
       found[0].text === found[1].text && this.agreement(),
-      h("p", { class: "at-x-label" }, `Log-probabilities are the model’s own, at temperature 1${changed && `, ${changed}`}. Underlined words differ from greedy search.`),
+      h(
+        "p",
+        { class: "at-x-label" },
+        `Log-probabilities are the model’s own, at temperature 1${changed && `, ${changed}`}. Underlined words differ from greedy search.`,
+      ),
     );
-    this.explorer.say(found.map(({ text, logProb }, i) => `${names[i]}: ${text} ${number(logProb, 3)}.`).join(" "));
+    this.explorer.say(
+      found.map(({ text, logProb }, i) => `${names[i]}: ${text} ${number(logProb, 3)}.`).join(" "),
+    );
   }
 
   agreement() {
@@ -73,6 +121,16 @@ class Searches {
     const { differs } = BOOK.models[direction];
     const words = "Greedy search and beam search give the same translation here.";
     if (this.explorer.state.text === differs) return h("p", {}, words);
-    return h("p", {}, words, " They differ for ", button(differs, () => sentence.choose(differs), { class: "at-x-link at-x-action", lang: languages(direction)[0], "data-key": "differs" }));
+    return h(
+      "p",
+      {},
+      words,
+      " They differ for ",
+      button(differs, () => sentence.choose(differs), {
+        class: "at-x-link at-x-action",
+        lang: languages(direction)[0],
+        "data-key": "differs",
+      }),
+    );
   }
 }

@@ -6,7 +6,16 @@ class Sentence {
     this.explorer = explorer;
     this.direction = explorer.state.direction;
     const id = `at-x-sentence-${(groups += 1)}`;
-    this.input = h("input", { type: "text", id, autocomplete: "off", spellcheck: "false", maxlength: LONGEST, value: explorer.state.text, "aria-describedby": `${id}-error`, oninput: () => explorer.dim() });
+    this.input = h("input", {
+      type: "text",
+      id,
+      autocomplete: "off",
+      spellcheck: "false",
+      maxlength: LONGEST,
+      value: explorer.state.text,
+      "aria-describedby": `${id}-error`,
+      oninput: () => explorer.dim(),
+    });
     this.error = h("p", { class: "at-x-error", id: `${id}-error`, role: "alert" });
     this.submit = h("button", { type: "submit", class: "at-x-go" });
     this.examples = h("div", { class: "at-x-examples" });
@@ -47,16 +56,35 @@ class Sentence {
       }),
     );
     const loaded = session.loaded.has(this.direction);
-    fill(this.submit, busy ? (loaded ? "Translating…" : "Loading the model…") : loaded ? "Translate" : `Load the model (${size}) and translate`);
+    fill(
+      this.submit,
+      busy
+        ? loaded
+          ? "Translating…"
+          : "Loading the model…"
+        : loaded
+          ? "Translate"
+          : `Load the model (${size}) and translate`,
+    );
     disable(this.submit, Boolean(busy));
     fill(
       this.examples,
       h("span", {}, "Try: "),
-      BOOK.models[this.direction].examples.map((text) => button(text, () => this.choose(text), { lang: languages(this.direction)[0], "data-key": text })),
+      BOOK.models[this.direction].examples.map((text) =>
+        button(text, () => this.choose(text), { lang: languages(this.direction)[0], "data-key": text }),
+      ),
     );
-    const slow = busy && loaded && this.explorer.slow && ["This may take a while: long sentences need many steps. ", button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" })];
-    const waiting = linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
-    const once = loaded ? "" : "The model runs on your own device: it is loaded once, and nothing you type leaves this page.";
+    const slow = busy &&
+      loaded &&
+      this.explorer.slow && [
+        "This may take a while: long sentences need many steps. ",
+        button("Cancel", () => this.explorer.cancel(), { "data-key": "cancel" }),
+      ];
+    const waiting =
+      linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
+    const once = loaded
+      ? ""
+      : "The model runs on your own device: it is loaded once, and nothing you type leaves this page.";
     const trained = `It was trained on short everyday sentences in ${LANGUAGES[languages(this.direction)[0]]}: expect nonsense from anything else.`;
     fill(this.note, slow || waiting + (once ? `${once} ${trained}` : trained.replace("It", "The model")));
   }
@@ -66,7 +94,10 @@ class Sentence {
   turn(direction) {
     if (direction === this.direction) return;
     const [text, from] = [this.input.value, this.direction];
-    this.input.value = this.exchanged?.with === text && this.exchanged.from === direction ? this.exchanged.text : this.inLanguageOf(direction, text);
+    this.input.value =
+      this.exchanged?.with === text && this.exchanged.from === direction
+        ? this.exchanged.text
+        : this.inLanguageOf(direction, text);
     this.exchanged = { text, from, with: this.input.value };
     this.direction = direction;
     this.refuse("");

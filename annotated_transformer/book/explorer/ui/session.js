@@ -24,7 +24,10 @@ class Session {
       const client = this.start();
       this.client = client;
       const forget = () => this.client === client && this.forget();
-      client.then(({ worker }) => worker.addEventListener("error", () => (worker.terminate(), forget())), forget);
+      client.then(
+        ({ worker }) => worker.addEventListener("error", () => (worker.terminate(), forget())),
+        forget,
+      );
     }
     return this.client;
   }
@@ -55,7 +58,8 @@ class Session {
     return new Promise((resolve, reject) => {
       const script = h("script", { src: `${this.folder}/${name}` });
       script.onload = resolve;
-      script.onerror = () => reject(new Error(`the engine could not be loaded from ${script.src}; try again`));
+      script.onerror = () =>
+        reject(new Error(`the engine could not be loaded from ${script.src}; try again`));
       document.head.append(script);
     });
   }
@@ -88,7 +92,8 @@ class Session {
   // It does not depend on which heads are off, so it is cached.
   async withAllHeads(client, options) {
     const key = JSON.stringify([options.direction, options.text, options.prefix]);
-    if (this.whole.key !== key) this.whole = { key, result: await client.translate({ ...options, ablated: [] }) };
+    if (this.whole.key !== key)
+      this.whole = { key, result: await client.translate({ ...options, ablated: [] }) };
     return this.whole.result;
   }
 

@@ -12,9 +12,17 @@ class Stage {
     const source = { name: LANGUAGES[from], language: from, tokens: result.source.tokens };
     const target = { name: LANGUAGES[to], language: to, tokens: result.target.tokens };
     const read = { ...target, tokens: ["<bos>", ...target.tokens.slice(0, -1)] };
-    const [keys, queries] = { encoder: [source, source], decoder: [read, target], cross: [source, target] }[state.view];
+    const [keys, queries] = { encoder: [source, source], decoder: [read, target], cross: [source, target] }[
+      state.view
+    ];
     const place = state.view === "encoder" ? "word" : "step";
-    return { keys, queries, place, rows: meanWeights(result, state), active: Math.min(state[place], queries.tokens.length - 1) };
+    return {
+      keys,
+      queries,
+      place,
+      rows: meanWeights(result, state),
+      active: Math.min(state[place], queries.tokens.length - 1),
+    };
   }
 
   render() {
@@ -26,13 +34,19 @@ class Stage {
     const silent = explorer.isSilent(); // nothing that a switched-off head reads has an effect
     this.element.classList.toggle("at-x-silent", silent);
     const off = headsMeant(explorer.state).meant.length > 1 ? "these heads are off" : "this head is off";
-    const readWords = (row) => (silent ? `receives nothing: ${off}` : `attends to ${reads(keys.tokens, row)}`);
+    const readWords = (row) =>
+      silent ? `receives nothing: ${off}` : `attends to ${reads(keys.tokens, row)}`;
     const later = (query) => place === "step" && query > active;
-    this.keyItems = keys.tokens.map((token, i) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, keys.language))));
+    this.keyItems = keys.tokens.map((token, i) =>
+      h("li", {}, h("i"), h("b", {}, tokenElement(token, i, keys.language))),
+    );
     this.queryItems = queries.tokens.map((token, i) =>
       h(
         "li",
-        { class: later(i) ? "at-x-later" : null, onpointerenter: (event) => event.pointerType === "mouse" && this.light(i) },
+        {
+          class: later(i) ? "at-x-later" : null,
+          onpointerenter: (event) => event.pointerType === "mouse" && this.light(i),
+        },
         h(
           "button",
           {
@@ -45,7 +59,11 @@ class Stage {
             onkeydown: (event) => this.arrow(event, place, i, queries.tokens.length),
           },
           tokenElement(token, i, queries.language),
-          h("span", { class: "at-hidden" }, ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}${readWords(rows[i])}`),
+          h(
+            "span",
+            { class: "at-hidden" },
+            ` ${spoken(token) === token.trim() ? "" : `(${spoken(token)}) `}${readWords(rows[i])}`,
+          ),
           place === "step" && explorer.state.forced.includes(i) && h("small", {}, "forced"),
         ),
       ),
@@ -57,10 +75,29 @@ class Stage {
     const box = { viewBox: `0 0 100 ${10 * lines}`, preserveAspectRatio: "none", "aria-hidden": "true" };
     fill(
       this.element,
-      h("div", { class: "at-x-keys" }, h("p", {}, `${keys.name} `, h("span", { class: "at-key" }, "keys")), h("ul", { role: "list" }, this.keyItems)),
-      h("svg", box, this.curves.map(({ path }) => path)),
-      h("div", { class: "at-x-queries" }, h("p", {}, `${queries.name} `, h("span", { class: "at-query" }, "queries")), h("ul", { role: "list" }, this.queryItems)),
-      silent && h("div", { class: "at-x-legend" }, `Dashed curves: what would be attended to, but ${off}, so nothing of it is used.`),
+      h(
+        "div",
+        { class: "at-x-keys" },
+        h("p", {}, `${keys.name} `, h("span", { class: "at-key" }, "keys")),
+        h("ul", { role: "list" }, this.keyItems),
+      ),
+      h(
+        "svg",
+        box,
+        this.curves.map(({ path }) => path),
+      ),
+      h(
+        "div",
+        { class: "at-x-queries" },
+        h("p", {}, `${queries.name} `, h("span", { class: "at-query" }, "queries")),
+        h("ul", { role: "list" }, this.queryItems),
+      ),
+      silent &&
+        h(
+          "div",
+          { class: "at-x-legend" },
+          `Dashed curves: what would be attended to, but ${off}, so nothing of it is used.`,
+        ),
     );
     this.active = active;
     this.light(active);
@@ -68,7 +105,10 @@ class Stage {
 
   static curve({ weight, key, query }) {
     const [left, right] = [10 * key + 5, 10 * query + 5];
-    return h("path", { d: `M0 ${left}C50 ${left} 50 ${right} 100 ${right}`, "stroke-width": (1 + 7 * weight).toFixed(1) });
+    return h("path", {
+      d: `M0 ${left}C50 ${left} 50 ${right} 100 ${right}`,
+      "stroke-width": (1 + 7 * weight).toFixed(1),
+    });
   }
 
   // Highlights what one query reads.
@@ -91,7 +131,14 @@ class Stage {
 
   arrow(event, place, now, count) {
     if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
-    const step = { ArrowDown: now + 1, ArrowRight: now + 1, ArrowUp: now - 1, ArrowLeft: now - 1, Home: 0, End: count - 1 };
+    const step = {
+      ArrowDown: now + 1,
+      ArrowRight: now + 1,
+      ArrowUp: now - 1,
+      ArrowLeft: now - 1,
+      Home: 0,
+      End: count - 1,
+    };
     if (!(event.key in step)) return;
     event.preventDefault();
     this.go(place, Math.min(Math.max(step[event.key], 0), count - 1));
@@ -104,9 +151,27 @@ class Stage {
     const item = (token, i, language) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, language)));
     fill(
       this.element,
-      h("div", { class: "at-x-keys" }, h("p", {}, LANGUAGES[from]), h("ul", { role: "list" }, source.map((token, i) => item(token, i, from)))),
+      h(
+        "div",
+        { class: "at-x-keys" },
+        h("p", {}, LANGUAGES[from]),
+        h(
+          "ul",
+          { role: "list" },
+          source.map((token, i) => item(token, i, from)),
+        ),
+      ),
       h("svg", { viewBox: `0 0 100 ${10 * lines}`, "aria-hidden": "true" }),
-      h("div", { class: "at-x-queries" }, h("p", {}, LANGUAGES[to]), h("ul", { role: "list" }, tokens.map((token, i) => item(token, i, to)))),
+      h(
+        "div",
+        { class: "at-x-queries" },
+        h("p", {}, LANGUAGES[to]),
+        h(
+          "ul",
+          { role: "list" },
+          tokens.map((token, i) => item(token, i, to)),
+        ),
+      ),
     );
   }
 }
@@ -124,9 +189,12 @@ function placeWords(state) {
   const { layer, head } = state;
   const { meant, on } = headsMeant(state);
   const some = on.length < meant.length;
-  if (on.length === 1) return `layer ${on[0][1] + 1}, head ${on[0][2] + 1}${some ? ", the only one that is on" : ""}`;
-  if (layer !== null) return `layer ${layer + 1}, mean of ${some ? `the ${on.length} heads that are on` : "its heads"}`;
-  if (head !== null) return `head ${head + 1}, mean over ${some ? `the ${on.length} layers in which it is on` : "all layers"}`;
+  if (on.length === 1)
+    return `layer ${on[0][1] + 1}, head ${on[0][2] + 1}${some ? ", the only one that is on" : ""}`;
+  if (layer !== null)
+    return `layer ${layer + 1}, mean of ${some ? `the ${on.length} heads that are on` : "its heads"}`;
+  if (head !== null)
+    return `head ${head + 1}, mean over ${some ? `the ${on.length} layers in which it is on` : "all layers"}`;
   return `mean over all layers ${some ? `of the ${on.length} heads that are on` : "and heads"}`;
 }
 
@@ -143,5 +211,7 @@ function meanWeights({ frame, attention }, state) {
   if (frame) return attention;
   const { meant, on } = headsMeant(state);
   const maps = (on.length ? on : meant).map(([kind, layer, head]) => attention[kind][layer][head]);
-  return maps[0].map((row, query) => Array.from(row, (_, key) => maps.reduce((total, map) => total + map[query][key], 0) / maps.length));
+  return maps[0].map((row, query) =>
+    Array.from(row, (_, key) => maps.reduce((total, map) => total + map[query][key], 0) / maps.length),
+  );
 }

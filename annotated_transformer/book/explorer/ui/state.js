@@ -38,7 +38,10 @@ const WRITE = {
 const READ = {
   prefix: (text) => list(text, ".").map(Number),
   forced: (text) => list(text, ".").map(Number),
-  ablated: (text) => list(text, "_").map((head) => head.split(".")).map(([kind, ...place]) => [kind, ...place.map(Number)]),
+  ablated: (text) =>
+    list(text, "_")
+      .map((head) => head.split("."))
+      .map(([kind, ...place]) => [kind, ...place.map(Number)]),
   layer: whole,
   head: whole,
   step: Number,
@@ -48,7 +51,9 @@ const READ = {
 
 function toFragment(state) {
   const text = (name, from) => String((WRITE[name] ?? String)(from[name]));
-  const told = Object.keys(START).filter((name) => ["direction", "text"].includes(name) || text(name, state) !== text(name, START));
+  const told = Object.keys(START).filter(
+    (name) => ["direction", "text"].includes(name) || text(name, state) !== text(name, START),
+  );
   return `#${new URLSearchParams(told.map((name) => [name, text(name, state)]))}`;
 }
 
@@ -57,7 +62,8 @@ function fromFragment(fragment) {
   const fields = Object.fromEntries(new URLSearchParams(fragment.slice(1)));
   if (!fields.text || !fields.direction) return null;
   const state = { ...START };
-  for (const name of Object.keys(START)) if (name in fields) state[name] = (READ[name] ?? String)(fields[name]);
+  for (const name of Object.keys(START))
+    if (name in fields) state[name] = (READ[name] ?? String)(fields[name]);
   if (!("forced" in fields)) state.forced = [...state.prefix.keys()].slice(-1); // an old link: only the last one is certain
   return possible(state) ? state : null;
 }
@@ -74,10 +80,18 @@ function possible({ direction, text, prefix, forced, ablated, view, layer, head,
     (layer === null || below(layer, layers)) &&
     (head === null || below(head, heads)) &&
     [step, word, ...at].every(count) &&
-    prefix.every((id, i) => below(id, vocabulary) && ![special.pad, special.bos].includes(id) && (id !== special.eos || i === prefix.length - 1)) &&
+    prefix.every(
+      (id, i) =>
+        below(id, vocabulary) &&
+        ![special.pad, special.bos].includes(id) &&
+        (id !== special.eos || i === prefix.length - 1),
+    ) &&
     forced.every((step, i) => below(step, prefix.length) && (i === 0 || step > forced[i - 1])) &&
     prefix.length === (forced.at(-1) ?? -1) + 1 &&
-    ablated.every(([kind, layer, head, ...more]) => kinds.includes(kind) && below(layer, layers) && below(head, heads) && !more.length) &&
+    ablated.every(
+      ([kind, layer, head, ...more]) =>
+        kinds.includes(kind) && below(layer, layers) && below(head, heads) && !more.length,
+    ) &&
     new Set(ablated.map(String)).size === ablated.length
   );
 }

@@ -6,7 +6,8 @@ class Tour {
     this.opener = h("p", { class: "at-x-opener" });
     this.element = h("section", { class: "at-x-tour", "aria-label": "Guided tour" });
     this.saved = null; // what the reader had before
-    const leave = (event) => event.key === "Escape" && this.now !== null && !ofSomethingElse(event) && this.end();
+    const leave = (event) =>
+      event.key === "Escape" && this.now !== null && !ofSomethingElse(event) && this.end();
     document.addEventListener("keydown", leave, true); // before Sphinx's own, which cancels an Escape without a focus
   }
 
@@ -14,13 +15,18 @@ class Tour {
     const { session } = this.explorer;
     const { direction, steps } = BOOK.tour;
     const size = session.loaded.has(direction) ? "" : `, loads the model: ${BOOK.models[direction].size}`;
-    fill(this.opener, this.now === null && button(`Take the tour (${steps.length} steps${size})`, () => this.go(0), { "data-key": "tour" }));
+    fill(
+      this.opener,
+      this.now === null &&
+        button(`Take the tour (${steps.length} steps${size})`, () => this.go(0), { "data-key": "tour" }),
+    );
     this.element.hidden = this.now === null;
     this.explorer.host.classList.toggle("at-x-touring", this.now !== null);
     this.explorer.host.classList.toggle("at-x-touring-map", steps[this.now]?.part === "heat");
     if (this.now === null) return;
     const step = steps[this.now];
-    const move = (to, words) => button(words, () => this.go(to), { "data-key": words, disabled: to < 0 || to >= steps.length });
+    const move = (to, words) =>
+      button(words, () => this.go(to), { "data-key": words, disabled: to < 0 || to >= steps.length });
     fill(
       this.element,
       h("h3", {}, h("span", {}, `${this.now + 1} of ${steps.length} `), step.title),
@@ -43,7 +49,8 @@ class Tour {
     const { state, result, asked } = explorer;
     const wanted = { ...START, direction, text, ...step.state };
     this.saved ??= this.remember();
-    const same = !result.frame && !asked && sameSentence(state, wanted) && !state.prefix.length && !state.ablated.length;
+    const same =
+      !result.frame && !asked && sameSentence(state, wanted) && !state.prefix.length && !state.ablated.length;
     this.now = to;
     attempt(() => history.replaceState(null, "")); // a tensor that a step opens has no place to go back to
     explorer.sentence.show(wanted);
@@ -56,17 +63,30 @@ class Tour {
     if (this.saved?.result.frame) this.saved.result = explorer.result; // the frame shows the same sentence
     if (left()) return;
     this.render();
-    await explorer.reveal(step.part, () => !left(), (element) => this.bring(step.part, element));
+    await explorer.reveal(
+      step.part,
+      () => !left(),
+      (element) => this.bring(step.part, element),
+    );
     if (left()) return;
-    if (!this.element.contains(document.activeElement) || idle(document.activeElement)) focusOn(this.element, to + 1 < steps.length ? "Next" : "end");
+    if (!this.element.contains(document.activeElement) || idle(document.activeElement))
+      focusOn(this.element, to + 1 < steps.length ? "Next" : "end");
     explorer.say(`${to + 1} of ${steps.length}: ${step.title}. ${step.words}`);
   }
 
   // Scrolls what a step is about above the card: its cell and the calculation below it, or the curves, the choices or the bars.
   bring(part, element) {
     const { main, stage, choose, heat, number } = this.explorer;
-    const cell = () => [heat.grid, heat.grid.querySelector("[aria-selected=true]"), number.element.querySelector(".at-x-sum")];
-    const places = { stage: [element, stage.element, stage.element], choose: [stage.element, choose.element, choose.element], why: [element, element, element] };
+    const cell = () => [
+      heat.grid,
+      heat.grid.querySelector("[aria-selected=true]"),
+      number.element.querySelector(".at-x-sum"),
+    ];
+    const places = {
+      stage: [element, stage.element, stage.element],
+      choose: [stage.element, choose.element, choose.element],
+      why: [element, element, element],
+    };
     const [top, first, last] = places[part] ?? cell();
     if (!first || !last) return show(element); // the engine refused: there are no numbers
     const edge = parseFloat(getComputedStyle(main).scrollMarginTop); // the page's own bar is above it
@@ -74,7 +94,10 @@ class Tour {
     const begin = Math.min(place(element).top, place(top).top) - edge; // then as much of the part as fits is in view
     const hidden = place(last).bottom + GAP - begin - place(this.element).top;
     const room = Math.max(place(first).top - begin - edge, 0); // how far the page may scroll without hiding the first
-    scrollBy({ top: begin + Math.min(Math.max(hidden, 0), room), behavior: STILL.matches ? "auto" : "smooth" });
+    scrollBy({
+      top: begin + Math.min(Math.max(hidden, 0), room),
+      behavior: STILL.matches ? "auto" : "smooth",
+    });
   }
 
   // The reader's sentence, state and scroll position.
@@ -82,7 +105,16 @@ class Tour {
     const { explorer } = this;
     const { state, result, asked, sentence, linked } = explorer;
     const open = Object.values(explorer.sections).map((part) => part.open);
-    return { state, result, asked, linked, open, trace: history.state, field: { direction: sentence.direction, text: sentence.input.value }, scroll: scrollY };
+    return {
+      state,
+      result,
+      asked,
+      linked,
+      open,
+      trace: history.state,
+      field: { direction: sentence.direction, text: sentence.input.value },
+      scroll: scrollY,
+    };
   }
 
   // The reader has asked for something else, which stays.
@@ -108,6 +140,7 @@ class Tour {
 }
 
 // Whether an Escape ends the input of a character, or closes a dialog of the page.
-const ofSomethingElse = (event) => event.isComposing || event.defaultPrevented || Boolean(event.target.closest?.("dialog"));
+const ofSomethingElse = (event) =>
+  event.isComposing || event.defaultPrevented || Boolean(event.target.closest?.("dialog"));
 
 const GAP = 8; // pixels around what is scrolled into view

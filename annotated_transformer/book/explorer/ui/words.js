@@ -3,14 +3,27 @@
 // Tables without a prototype: a token may be "constructor".
 const LANGUAGES = { __proto__: null, en: "English", de: "German" };
 const languages = (direction) => direction.split("-");
-const directionName = (direction) => languages(direction).map((code) => LANGUAGES[code]).join(" to ");
+const directionName = (direction) =>
+  languages(direction)
+    .map((code) => LANGUAGES[code])
+    .join(" to ");
 
 const SPECIAL = { __proto__: null, "<eos>": "end", "<bos>": "start", "<pad>": "padding" };
-const SIGNS = { __proto__: null, ".": "period", ",": "comma", "?": "question mark", "!": "exclamation mark", "<eos>": "end of sentence", "<bos>": "start of sentence", "<pad>": "padding" };
+const SIGNS = {
+  __proto__: null,
+  ".": "period",
+  ",": "comma",
+  "?": "question mark",
+  "!": "exclamation mark",
+  "<eos>": "end of sentence",
+  "<bos>": "start of sentence",
+  "<pad>": "padding",
+};
 
 // A token that continues the word before it is marked by a plus.
 const continues = (token, place) => place > 0 && /^[\p{L}\p{N}]/u.test(token);
-const plain = (token, place = 0) => SPECIAL[token] ?? (continues(token, place) ? `+${token}` : token.trim() || "space");
+const plain = (token, place = 0) =>
+  SPECIAL[token] ?? (continues(token, place) ? `+${token}` : token.trim() || "space");
 const spoken = (token) => SIGNS[token.trim()] ?? (token.trim() || "space");
 // A token within a sentence: punctuation and special tokens have names, all others are quoted.
 const quoted = (token, place) => SIGNS[token.trim()] ?? `“${plain(token, place)}”`;
@@ -24,8 +37,10 @@ function tokenElement(token, place, language) {
 
 // Each term is explained in one line, where it first appears. frame_page.py has the same lines, without how to choose a word.
 const HELP = {
-  logProb: "The log-probability adds up the logarithms of the probabilities of all tokens; in parentheses, the probability of the whole sentence.",
-  token: "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, attends to the keys, on the left: the wider the curve, the larger the attention weight. Choose a word on the right, or use the arrow keys.",
+  logProb:
+    "The log-probability adds up the logarithms of the probabilities of all tokens; in parentheses, the probability of the whole sentence.",
+  token:
+    "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, attends to the keys, on the left: the wider the curve, the larger the attention weight. Choose a word on the right, or use the arrow keys.",
 };
 
 const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
@@ -48,7 +63,10 @@ function number(value, digits = 4) {
   if (value === 0) return "0";
   if (Math.abs(value) >= 1e-3) return minus(String(Number(value.toPrecision(digits))));
   const [digitsOf, exponent] = value.toExponential(Math.min(digits, 3) - 1).split("e");
-  return minus(`${Number(digitsOf)}·10`) + [...exponent].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]).join("");
+  return (
+    minus(`${Number(digitsOf)}·10`) +
+    [...exponent].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]).join("")
+  );
 }
 
 const shapeWords = (shape) => shape.join(" × ");

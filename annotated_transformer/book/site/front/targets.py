@@ -4,20 +4,20 @@ The lists of the appendices name their targets as `4#claim-mean`. A chapter that
 named, as planned, and linked once it is written.
 """
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import nbformat
 from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.book.site.front.chapters import Chapter, source_of
+from annotated_transformer.book.site.rendering.sources import CLAIM, named_claims
 
-CLAIM = re.compile(r'id="(claim-[a-z0-9-]+)"></a>✓ (.*): \*\*.*\*\* \(claimed: ')
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
 
 
@@ -85,10 +85,9 @@ def link(target: Target, chapter: Chapter, root: Path) -> str:
 @cache
 def claims(notebook: Path) -> dict[str, str]:
     """Return what each claim of a notebook measures, by its anchor."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    outputs = [output for cell in cells for output in cell.get("outputs", [])]
-    printed = "\n".join("".join(output.get("data", {}).get("text/markdown", "")) for output in outputs)
-    return dict(CLAIM.findall(printed))
+    cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    shown = [claim for cell in cells for claim in named_claims(cell)]
+    return {anchor: CLAIM.sub(r"\1", output.data["text/markdown"]) for anchor, output in shown}
 
 
 @cache

@@ -8,7 +8,9 @@ MathJax._.a11y["assistive-mml"].AssistiveMmlHandler(MathJax._.handlers.html_ts.R
 const newDocument = () => {
   const input = new TeX({
     packages: ["base", "ams", "newcommand"],
-    formatError: (jax, error) => { throw error; },
+    formatError: (jax, error) => {
+      throw error;
+    },
   });
   const output = new CHTML({ font: new TeXFont({ fontURL: "." }), adaptiveCSS: true });
   return MathJax._.mathjax.mathjax.document("", { InputJax: input, OutputJax: output });

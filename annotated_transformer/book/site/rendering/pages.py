@@ -20,8 +20,6 @@ FOLD = re.compile(
     r'<summary aria-label="Toggle hidden content">.*?(source|content|output)</p>\s*</summary>', re.DOTALL
 )
 CLAIM = re.compile(r'<p>(<a class="at-claim"[^>]*></a>)\s*✓\s*')
-TRUE = re.compile(r": <strong>\[?True(?:, True)*\]?</strong> \(claimed: exactly [^()<]*\)(?=</p>)")
-EXACT = re.compile(r"(: <strong>(.*?)</strong> \()claimed: exactly \2(?=\)</p>)")
 QUESTION = re.compile(r"(</h1>\s*)<p>(?=<strong>)")
 MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
 WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
@@ -102,7 +100,6 @@ def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], d
 
     body = FOLD.sub(named, context.get("body", ""))
     body = QUESTION.sub(r'\1<p class="at-question">', body, count=1)
-    body = EXACT.sub(r"\1exactly", TRUE.sub("", body))  # "claimed: exactly True" is no sentence
     context["body"] = CLAIM.sub(r'<p class="at-claim-line">\1<span class="at-check">✓</span> ', body)
 
 

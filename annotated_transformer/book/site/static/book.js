@@ -17,7 +17,8 @@
 
   // The figures on the screen come first; the others, and with them most of the work, when the browser has time,
   // and on a busy machine, which never has time, after 300 ms each.
-  const idle = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 300 }) : setTimeout(work, 50));
+  const idle = (work) =>
+    window.requestIdleCallback ? requestIdleCallback(work, { timeout: 300 }) : setTimeout(work, 50);
   const inlineAll = (images) => {
     if (images.length === 0) return;
     inline(images.shift());
@@ -27,21 +28,30 @@
   // 2. A formula within a sentence that is wider than the column gets a scrolling line of its own,
   //    and what scrolls sideways must be reachable by keyboard.
   const reachable = () => {
-    const formulas = [...document.querySelectorAll("article span.math")].filter((formula) => !formula.closest("table:not(.at-x-formulas)")); // it scrolls as a whole
+    const formulas = [...document.querySelectorAll("article span.math")].filter(
+      (formula) => !formula.closest("table:not(.at-x-formulas)"),
+    ); // it scrolls as a whole
     // Each is measured as it stands: without its class for a moment, a formula that is being scrolled would stop midway.
-    const measured = formulas.map((formula) => { // first all measures, then all changes: the page is laid out once
+    const measured = formulas.map((formula) => {
+      // first all measures, then all changes: the page is laid out once
       const room = formula.parentElement.closest("p, li, dd, dt, div").clientWidth;
       return [formula, (formula.firstElementChild ?? formula).getBoundingClientRect().width > room];
     });
     measured.forEach(([formula, wide]) => formula.classList.toggle("at-wide", wide));
-    const boxes = "mjx-container, .at-wide, .bd-article pre, .pst-scrollable-table-container, .cell_output .output";
-    const scrolling = [...document.querySelectorAll(boxes)].map((box) => [box, box.scrollWidth > box.clientWidth]);
+    const boxes =
+      "mjx-container, .at-wide, .bd-article pre, .pst-scrollable-table-container, .cell_output .output";
+    const scrolling = [...document.querySelectorAll(boxes)].map((box) => [
+      box,
+      box.scrollWidth > box.clientWidth,
+    ]);
     scrolling.forEach(([box, scrolls]) => (scrolls ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
   };
 
   // 3. Some of the theme's buttons have accessible names that differ from their visible labels; use the labels.
   const named = () => {
-    document.querySelectorAll(".search-button-field").forEach((button) => button.removeAttribute("aria-label"));
+    document
+      .querySelectorAll(".search-button-field")
+      .forEach((button) => button.removeAttribute("aria-label"));
     document.querySelectorAll(".theme-switch-button").forEach((button) => {
       button.setAttribute("aria-label", "Color mode: Light, Dark or System Settings");
     });
@@ -63,7 +73,8 @@
     const questions = [...document.querySelectorAll("details.at-asked")];
     if (questions.length === 0) return;
     const button = document.createElement("button");
-    const label = () => (button.textContent = questions.every((question) => question.open) ? "Close all" : "Open all");
+    const label = () =>
+      (button.textContent = questions.every((question) => question.open) ? "Close all" : "Open all");
     button.type = "button";
     button.className = "at-open-all";
     button.addEventListener("click", () => {

@@ -52,7 +52,14 @@
       });
       items[i].addEventListener("pointerenter", (event) => event.pointerType === "mouse" && show(i));
       button.addEventListener("keydown", (event) => {
-        const step = { ArrowDown: i + 1, ArrowRight: i + 1, ArrowUp: i - 1, ArrowLeft: i - 1, Home: 0, End: buttons.length - 1 };
+        const step = {
+          ArrowDown: i + 1,
+          ArrowRight: i + 1,
+          ArrowUp: i - 1,
+          ArrowLeft: i - 1,
+          Home: 0,
+          End: buttons.length - 1,
+        };
         if (event.key === "Escape") pin(-1);
         if (!(event.key in step)) return;
         event.preventDefault();
@@ -61,7 +68,10 @@
     });
     figure.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && show(pinned));
     // The link keeps its word, since Safari does not focus a link that is pressed.
-    figure.addEventListener("focusout", (event) => figure.contains(event.relatedTarget) || show((pinned = -1)));
+    figure.addEventListener(
+      "focusout",
+      (event) => figure.contains(event.relatedTarget) || show((pinned = -1)),
+    );
   };
 
   // Loads a script or a style sheet.
@@ -69,7 +79,8 @@
     new Promise((resolve, reject) => {
       const element = Object.assign(document.createElement(tag), attributes);
       element.onload = resolve;
-      element.onerror = () => reject(new Error(`The explorer could not be loaded from ${element.src || element.href}; try again.`));
+      element.onerror = () =>
+        reject(new Error(`The explorer could not be loaded from ${element.src || element.href}; try again.`));
       document.head.append(element);
     });
 

@@ -16,9 +16,39 @@ var Scorer = {
   if (typeof Search === "undefined") return;
 
   const SYMBOLS = {
-    times: "×", cdot: "·", sqrt: "√", infty: "∞", in: "∈", ge: "≥", geq: "≥", le: "≤", leq: "≤", ne: "≠", neq: "≠", approx: "≈",
-    to: "→", dots: "…", ldots: "…", cdots: "…", sum: "Σ", top: "ᵀ", pm: "±", odot: "⊙", land: "∧", mid: "|", partial: "∂",
-    alpha: "α", beta: "β", gamma: "γ", epsilon: "ε", varepsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", sigma: "σ", omega: "ω",
+    times: "×",
+    cdot: "·",
+    sqrt: "√",
+    infty: "∞",
+    in: "∈",
+    ge: "≥",
+    geq: "≥",
+    le: "≤",
+    leq: "≤",
+    ne: "≠",
+    neq: "≠",
+    approx: "≈",
+    to: "→",
+    dots: "…",
+    ldots: "…",
+    cdots: "…",
+    sum: "Σ",
+    top: "ᵀ",
+    pm: "±",
+    odot: "⊙",
+    land: "∧",
+    mid: "|",
+    partial: "∂",
+    alpha: "α",
+    beta: "β",
+    gamma: "γ",
+    epsilon: "ε",
+    varepsilon: "ε",
+    theta: "θ",
+    lambda: "λ",
+    mu: "μ",
+    sigma: "σ",
+    omega: "ω",
   };
   const plainTeX = (text) =>
     text
@@ -30,7 +60,9 @@ var Scorer = {
 
   Search.htmlToText = (html, anchor) => {
     const page = new DOMParser().parseFromString(html, "text/html");
-    page.querySelectorAll(".headerlink, script, style, svg, .at-hidden, #jb-print-docs-body").forEach((part) => part.remove());
+    page
+      .querySelectorAll(".headerlink, script, style, svg, .at-hidden, #jb-print-docs-body")
+      .forEach((part) => part.remove());
     page.querySelectorAll("div.math").forEach((formula) => formula.replaceWith(" … "));
     page.querySelectorAll(".math").forEach((formula) => formula.replaceWith(plainTeX(formula.textContent)));
     const main = page.querySelector("article") ?? page.querySelector('[role="main"]') ?? page.body;
@@ -42,9 +74,13 @@ var Scorer = {
   const setIndex = Search.setIndex;
   Search.setIndex = (index) => {
     index.titles = index.titles.map(plainTeX);
-    index.alltitles = Object.fromEntries(Object.entries(index.alltitles).map(([title, places]) => [plainTeX(title), places]));
+    index.alltitles = Object.fromEntries(
+      Object.entries(index.alltitles).map(([title, places]) => [plainTeX(title), places]),
+    );
     // A chapter that a term leads to is listed once, by its page.
-    Object.values(index.indexentries).flat().forEach((place) => (place[1] = place[2] ? "" : place[1]));
+    Object.values(index.indexentries)
+      .flat()
+      .forEach((place) => (place[1] = place[2] ? "" : place[1]));
     setIndex(index);
   };
 })();

@@ -14,7 +14,10 @@
   const start = () => {
     document.querySelectorAll("figure.at-figure").forEach((figure) => {
       if (figure.querySelector(".at-figure-tools")) return;
-      const button = Object.assign(document.createElement("button"), { type: "button", textContent: "copy as SVG" });
+      const button = Object.assign(document.createElement("button"), {
+        type: "button",
+        textContent: "copy as SVG",
+      });
       button.addEventListener("click", async () => {
         const svg = figure.querySelector("svg");
         if (!svg) return;

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.text.tokenizer import Tokenizer
 
 # Everyday words, chosen by us. Each is one token of the shipped models' vocabulary, and occurs in one pair.
 _LIST = """
@@ -48,10 +48,9 @@ WORD_PAIRS: tuple[tuple[str, str], ...] = tuple(
 )
 
 
-def token_ids(translator: Translator) -> dict[str, int]:
+def token_ids(tokenizer: Tokenizer) -> dict[str, int]:
     """Return the id of each token that begins a word, by its text without the leading space."""
-    size = translator.tokenizer.vocab_size
-    tokens = translator.tokenizer.tokens(list(range(size)))
+    tokens = tokenizer.tokens(list(range(tokenizer.vocab_size)))
     begins = {token[1:]: id_ for id_, token in reversed(list(enumerate(tokens))) if token[:1] == " "}
     return {word: id_ for word, id_ in begins.items() if word and "\ufffd" not in word}
 

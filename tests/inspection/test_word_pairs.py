@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.decoding.word_pairs import WORD_PAIRS, orthogonal_map, token_ids, unit_rows
+from annotated_transformer.checkpointing.checkpoint import EN_DE, load, pretrained_folder
+from annotated_transformer.inspection.word_pairs import WORD_PAIRS, orthogonal_map, token_ids, unit_rows
 
 
 @pytest.fixture
@@ -22,11 +22,11 @@ def test_law_no_word_occurs_twice_or_in_both_languages():
 
 
 def test_law_each_word_is_one_token_of_a_shipped_model():
-    translator = Translator.from_pretrained("en-de")
-    ids = token_ids(translator)
+    _, tokenizer = load(pretrained_folder(EN_DE))
+    ids = token_ids(tokenizer)
     for pair in WORD_PAIRS:
         for word in pair:
-            assert translator.tokenizer.encode_source([word]) == [[ids[word], 2]]
+            assert tokenizer.encode_source([word]) == [[ids[word], 2]]
 
 
 def test_law_an_orthogonal_map_recovers_a_rotation(draw):

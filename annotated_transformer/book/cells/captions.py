@@ -1,0 +1,138 @@
+"""The words of a chapter's figures, from its file in `book/captions`, so that cells hold only what is drawn.
+
+    ## Figure 3.1. Title, without a period
+
+    The alt text, which replaces the picture for a reader who cannot see it.
+
+    The caption.
+
+Both texts may contain `{name}` or `{name:.2f}` for values that the cell computes.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from string import Formatter
+from typing import NamedTuple, TypeVar
+
+from matplotlib.figure import Figure
+
+from annotated_transformer.book.cells.slider import slider_page
+from annotated_transformer.book.drawing.figures import figure_page
+from annotated_transformer.book.page import Page
+
+T = TypeVar("T")
+
+
+class Caption(NamedTuple):
+    """The words of one figure; the texts may have places for values."""
+
+    title: str
+    alt: str
+    caption: str
+
+
+def show_figure(number: str, fig: Figure, **values: object) -> Page:
+    """Show `fig` as figure `number`, with the words that `captions` has for it.
+
+    Raises:
+        ValueError: There are no such words, their places are not those of `values`, or `figure_page` refuses
+            the figure.
+    """
+    title, alt, caption = filled(number, values)
+    return figure_page(fig, number=number, title=title, alt=alt, caption=caption)
+
+
+def show_slider(
+    number: str,
+    draw: Callable[[T], Figure],
+    frames: Sequence[T],
+    *,
+    name: str,
+    start: T | None = None,
+    each: Callable[[T], Mapping[str, object]] | None = None,
+    **values: object,
+) -> Page:
+    """Draw one of the `frames` at a time, behind a slider called `name`, as figure `number`.
+
+    The alt text has places for the values that `each` returns for a frame, by default for the `{frame}`.
+
+    Raises:
+        ValueError: As in `show_figure`, or `slider_page` refuses the frames.
+    """
+
+    def words(frame: T) -> Caption:
+        return filled(number, {**values, **(each(frame) if each else {"frame": frame})})
+
+    title, _, caption = words(frames[0]) if frames else ("", "", "")
+    return slider_page(
+        draw,
+        frames,
+        name=name,
+        number=number,
+        title=title,
+        alt=lambda frame: words(frame).alt,
+        caption=caption,
+        start=start,
+    )
+
+
+def filled(number: str, values: Mapping[str, object]) -> Caption:
+    """Return a figure's words with the values in their places.
+
+    Raises:
+        ValueError: There are no such words, or their places are not those of `values`.
+    """
+    chapter = number.partition(".")[0]
+    found = captions(chapter)
+    if number not in found:
+        raise ValueError(
+            f"captions/{file_name(chapter)} has no words for figure {number}; it has them for "
+            f"{', '.join(found) or 'none'}"
+        )
+    words = found[number]
+    places = {name for text in words for _, name, _, _ in Formatter().parse(text) if name}
+    if places != set(values):
+        raise ValueError(
+            f"the words of figure {number} have places for {', '.join(sorted(places)) or 'no value'}, and "
+            f"the cell gives {', '.join(sorted(values)) or 'none'}"
+        )
+    return Caption(*(text.format(**values) for text in words))
+
+
+def typed_words(chapter: str) -> list[str]:
+    """Return what a chapter's captions say apart from the values."""
+    texts = [text for words in captions(chapter).values() for text in words]
+    return [typed for text in texts for typed, *_ in Formatter().parse(text)]
+
+
+def file_name(chapter: str) -> str:
+    """Return the name of a chapter's file: 03.md, or G.md for the guide."""
+    return f"{chapter.zfill(2) if chapter.isdigit() else chapter}.md"
+
+
+@cache
+def captions(chapter: str) -> dict[str, Caption]:
+    """Return the words of a chapter's figures by their numbers; none if it has no file."""
+    file = files("annotated_transformer.book").joinpath("captions", file_name(chapter))
+    return parse(file.read_text("utf-8")) if file.is_file() else {}
+
+
+def parse(text: str) -> dict[str, Caption]:
+    """Read a file of captions.
+
+    Raises:
+        ValueError: A figure has other than two paragraphs, or its number occurs twice.
+    """
+    found: dict[str, Caption] = {}
+    for part in re.split(r"^## Figure ", text, flags=re.MULTILINE)[1:]:
+        heading, *paragraphs = re.split(r"\n\s*\n", part.strip())
+        number, _, title = heading.partition(". ")
+        if len(paragraphs) != 2 or number in found:
+            raise ValueError(
+                f"figure {number} has {len(paragraphs)} paragraphs or is there twice; write its alt text and "
+                "its caption, one paragraph each"
+            )
+        found[number] = Caption(title, *(" ".join(paragraph.split()) for paragraph in paragraphs))
+    return found

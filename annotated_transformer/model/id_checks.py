@@ -1,0 +1,104 @@
+"""Checks of token ids and padding, in the form that `checks` describes.
+
+In a traced program (`torch.export`, `torch.compile`) and on the device "meta", tensors have shapes
+but no values, so checks of values are skipped.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.model.checks import refuse_other_device
+
+
+def check_ids(ids: object, name: str = "token ids") -> None:
+    """Refuse anything but a batch of token ids.
+
+    Raises:
+        TypeError: If `ids` is not a tensor of integers.
+        ValueError: If `ids` does not have two dimensions.
+    """
+    if not isinstance(ids, Tensor):
+        raise TypeError(
+            f"{name} are of type {type(ids).__name__}; give a tensor of torch.int64 and shape "
+            f"(batch, tokens), such as torch.tensor([[5, 6, 2]])"
+        )
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name} have dtype {ids.dtype}; give torch.int64")
+    if ids.ndim != 2:
+        raise ValueError(
+            f"{name} have shape {tuple(ids.shape)}; give (batch, tokens): "
+            f"for one sentence, ids[None] has shape (1, tokens)"
+        )
+
+
+def foreign_ids(self: Any, ids: Tensor) -> None:
+    """Raise the errors of `check_ids`, or ValueError if an id has no row in the matrix.
+
+    Ids on a different device have none, either.
+    """
+    check_ids(ids)
+    refuse_other_device("token ids", ids, "the weights", self.weight)
+    if _has_no_values(ids) or ids.numel() == 0:
+        return
+    vocab_size = len(self.weight)
+    if not 0 <= int(ids.min()) <= int(ids.max()) < vocab_size:
+        raise ValueError(
+            f"token ids {int(ids.min())} to {int(ids.max())} do not fit "
+            f"a vocabulary of {vocab_size}, 0 to {vocab_size - 1}; "
+            f"encode the text with this model's own tokenizer"
+        )
+
+
+def unpaired_sentences(src: Tensor, tgt: Tensor) -> None:
+    """Raise the errors of `check_ids`, or ValueError if the numbers of sentences differ."""
+    check_ids(src, "source ids")
+    check_ids(tgt, "target ids")
+    if src.size(0) != tgt.size(0):
+        raise ValueError(
+            f"{len(src)} sources but {len(tgt)} targets; give one target for each source"
+        )
+
+
+def empty_sources(self: Any, src: Tensor) -> None:
+    """Raise ValueError if a source holds nothing but padding, or is on a different device."""
+    refuse_other_device("source ids", src, "the weights", self.embedding.weight)
+    if _has_no_values(src):
+        return
+    pad_id, eos_id = self.config.pad_id, self.config.eos_id
+    if (empty := (src == pad_id).all(dim=1)).any():
+        raise ValueError(
+            f"source {int(empty.nonzero()[0])} of {len(src)} is empty: it holds "
+            f"nothing but padding (pad_id={pad_id}); end every source with eos_id={eos_id}"
+        )
+
+
+def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
+    """Raise ValueError if a token follows padding, which would hide a place and shift the others."""
+    pad_id = self.config.pad_id
+    for name, ids in (("source", src), ("target", tgt)):
+        if _has_no_values(ids):
+            continue
+        is_pad = ids == pad_id
+        if (followed := is_pad[:, :-1] & ~is_pad[:, 1:]).any():
+            row, place = followed.nonzero()[0].tolist()
+            raise ValueError(
+                f"{name} {row} of {len(ids)} has padding (pad_id={pad_id}) at position {place}, before "
+                f"a token; pad only behind the last token"
+            )
+
+
+def _has_no_values(x: Tensor) -> bool:
+    return torch.compiler.is_compiling() or x.is_meta
+
+
+def empty_sequences(is_word: Tensor) -> None:
+    """Raise ValueError if a sequence has no words, and so no mean."""
+    if _has_no_values(is_word):
+        return
+    if (empty := ~is_word.any(dim=1)).any():
+        raise ValueError(
+            f"sequence {int(empty.nonzero()[0])} of {len(is_word)} has no words to average; "
+            f"remove it, or end every sequence with eos_id"
+        )

@@ -1,0 +1,99 @@
+"""The pairs to train on: those of each epoch, and which pairs do not fit a model: the chapter on training."""
+
+from collections.abc import Callable
+
+from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Pair, check_pair, encode_pairs
+from annotated_transformer.text.bpe_dropout import BPEDropout
+from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.lines import REPORTED, list_problems
+from annotated_transformer.text.sentence_pairs import SentencePair
+from annotated_transformer.text.tokenizer import Tokenizer
+
+
+def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> None:
+    """Refuse pairs that would fail later, in the middle of an epoch.
+
+    Raises:
+        TypeError: If a side of a pair is not a list of ids.
+        ValueError: If a pair is empty or too long for the model, or has ids that do not fit it.
+    """
+    positions = model.config.max_length
+    for row, (src, tgt) in enumerate(pairs):
+        check_pair(src, tgt, f"{kind} {row}")
+        if max(len(src), len(tgt) - 1) > positions:
+            raise ValueError(
+                f"{kind} {row} has {len(src)} source and {len(tgt)} target tokens, and the "
+                f"model {positions} positions; drop the pair, or build the model with a "
+                f"larger max_length"
+            )
+        _refuse_other_ids(model.config, src, tgt, f"{kind} {row}")
+
+
+def _refuse_other_ids(config: TransformerConfig, src: list[int], tgt: list[int], name: str) -> None:
+    pad_id, bos_id, eos_id = config.pad_id, config.bos_id, config.eos_id
+    if tgt[0] != bos_id or tgt[-1] != eos_id:
+        raise ValueError(
+            f"the target of {name} has ids from {tgt[0]} to {tgt[-1]}, and the model's targets begin with "
+            f"bos_id={bos_id} and end with eos_id={eos_id}; build the model with your tokenizer's ids"
+        )
+    if pad_id in src or pad_id in tgt:
+        raise ValueError(
+            f"{name} holds {pad_id}, the model's pad_id, which it would ignore; leave padding to make_batches"
+        )
+    lowest, highest = min(*src, *tgt), max(*src, *tgt)
+    if lowest < 0 or highest >= config.vocab_size:
+        raise ValueError(
+            f"{name} holds the id {lowest if lowest < 0 else highest}, and the model has "
+            f"vocab_size={config.vocab_size}; build the model with vocab_size=tokenizer.vocab_size"
+        )
+
+
+def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, batch_tokens: int) -> None:
+    """Refuse pairs that are too long for the model or for a batch, all of them in one report.
+
+    Raises:
+        ValueError: If there are such pairs.
+    """
+    problems = []
+    for split in ("train", "val"):
+        texts = corpus.splits.get(split, [])
+        for pair, (src, tgt) in zip(texts, encode_pairs(tokenizer, texts), strict=True):
+            if max(len(src), len(tgt) - 1) > positions or max(len(src), len(tgt)) > batch_tokens:
+                problems.append((pair, f" has {len(src)} source and {len(tgt)} target tokens"))
+    if problems:
+        way_out = (
+            f"the model has max_length={positions}, and a batch has batch_tokens={batch_tokens}: shorten or "
+            f"remove these sentences, or give more of both"
+        )
+        shown = [
+            f"{corpus.locate(pair) if number < REPORTED else ''}{sizes}"
+            for number, (pair, sizes) in enumerate(problems)
+        ]
+        raise ValueError(list_problems(shown, way_out))
+
+
+def training_pairs(
+    texts: list[SentencePair],
+    tokenizer: Tokenizer,
+    *,
+    bidirectional: int,
+    bpe_dropout: float,
+    longest: int,
+    seed: int,
+) -> Callable[[int], list[Pair]]:
+    """Return the pairs to train on, as a function of the epoch.
+
+    `bidirectional` and `bpe_dropout` are those of a `Recipe`, and `longest` is that of `BPEDropout`.
+    """
+    reverse = [(target, source) for source, target in texts] if bidirectional else []
+    if bpe_dropout:
+        one_way, both_ways = (
+            BPEDropout(tokenizer, pairs, p=bpe_dropout, seed=seed, longest=longest)
+            for pairs in (texts, texts + reverse)
+        )
+        return lambda epoch: (both_ways if epoch < bidirectional else one_way)(epoch)
+    plain = encode_pairs(tokenizer, texts)
+    plain_both = plain + encode_pairs(tokenizer, reverse)
+    return lambda epoch: plain_both if epoch < bidirectional else plain
