@@ -1,10 +1,12 @@
 """Generate the tables in `benchmarks/README.md` from the results: `python -m benchmarks.tables`.
 
 A table stands between `<!-- table NAME -->` and `<!-- end NAME -->` and is generated from
-`results/NAME_*.json`: one file per seed, or per kind of processor.
+`results/NAME_*.json`: one file per seed, per kind of processor, or for one setting. Chapter 1 has the rows of
+the tables *recall* and *copying*, too.
 """
 
 import json
+import math
 import re
 import statistics
 from collections.abc import Callable
@@ -107,12 +109,64 @@ def explorer_table(records: list[Record]) -> str:
     return "\n\n".join(parts)
 
 
+def recall_table(records: list[Record]) -> str:
+    """Return, for each result, the table of chapter 1 about reporting the first word, and its origin."""
+    return "\n\n".join(f"{recall_rows(record['results'])}\n\n{origin(record)}" for record in records)
+
+
+def recall_rows(results: Record) -> str:
+    """Return a row for each network and learning rate, with the percentage of each seed."""
+    groups: dict[tuple[str, float], list[Record]] = {}
+    for run in results["runs"]:
+        groups.setdefault((run["network"], run["learning_rate"]), []).append(run)
+    budgets = list(results["runs"][0]["accuracy"])
+    head = ["network", "learning rate", "gradient", *(f"{int(budget):,} updates" for budget in budgets)]
+    lines = [row(head), row(["---", *["--:"] * (len(head) - 1)])]
+    for (network, rate), runs in groups.items():
+        powers = [round(math.log10(run["gradient_at_start"])) for run in runs]
+        gradient = span([str(power).replace("-", "−") for power in sorted(powers)])
+        shares = [", ".join(percent(run["accuracy"][budget]) for run in runs) for budget in budgets]
+        lines.append(row([network, str(rate), gradient, *shares]))
+    return "\n".join(lines)
+
+
+def copying_table(records: list[Record]) -> str:
+    """Return, for each result, the table of chapter 1 about repeated sentences, and its origin."""
+    return "\n\n".join(f"{copying_rows(record['results'])}\n\n{origin(record)}" for record in records)
+
+
+def copying_rows(results: Record) -> str:
+    """Return a row for each model and length, with the percentages of correct words over the seeds."""
+    cases = results["cases"]
+    budgets = sorted({int(budget) for case in cases for budget in case["shares"]})
+    head = ["model", "words", *(f"{budget:,} updates" for budget in budgets)]
+    lines = [row(head), row(["---", *["--:"] * (len(head) - 1)])]
+    for case in cases:
+        kept = "all states, {} numbers each" if case["model"] == "AverageCopier" else "one vector, {} numbers"
+        shares = [case["shares"].get(str(budget), []) for budget in budgets]
+        cells = [span([percent(share) for share in sorted(found)]) for found in shares]
+        lines.append(row([kept.format(case["size"]), str(case["words"]), *cells]))
+    return "\n".join(lines)
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, without decimals."""
+    return f"{100 * share:.0f}"
+
+
+def span(sorted_values: list[str]) -> str:
+    """Return the first and last of sorted values, once if they are equal, or nothing without values."""
+    return " to ".join(dict.fromkeys([*sorted_values[:1], *sorted_values[-1:]]))
+
+
 PARTS = ("bidirectional", "forward", "backward", "student")
 TABLES: dict[str, Callable[[list[Record]], str]] = {
     "train": train_table,
     "decode": decode_table,
     "multi30k": multi30k_table,
     "explorer": explorer_table,
+    "recall": recall_table,
+    "copying": copying_table,
 }
 
 

@@ -1,6 +1,7 @@
 """The tables in the benchmarks' README match the results."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,17 @@ from benchmarks.tables import (
     README,
     RESULTS,
     TABLES,
+    copying_rows,
     decode_table,
     multi30k_table,
     origin,
+    recall_rows,
     speed_table,
     train_table,
     with_tables,
 )
 
+CHAPTER = README.parents[1] / "chapters" / "src" / "01_why_attention.md"
 RESULT = {
     "found": {
         "ours": {"per_second": [2000.0, 1000.0, 1200.0], "peak_mb": 850},
@@ -32,6 +36,46 @@ def test_law_the_tables_in_the_readme_match_the_results():
     assert with_tables(text) == text, "run `python -m benchmarks.tables`"
     assert {path.stem.partition("_")[0] for path in RESULTS.glob("*.json")} >= set(TABLES)
     assert "| ours" in text
+
+
+@pytest.mark.parametrize(
+    ("rows", "name"), [(recall_rows, "recall_20-words"), (copying_rows, "copying_vocab-8")]
+)
+def test_law_chapter_1_has_the_rows_of_its_benchmarks(rows: Callable[[dict], str], name: str):
+    record = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    table = rows(record["results"])
+    assert table.count("\n") >= 6
+    assert f"\n{table}\n" in CHAPTER.read_text(encoding="utf-8"), "copy the rows from benchmarks/README.md"
+
+
+def test_law_a_row_has_each_seed_and_the_power_of_ten_of_the_gradient():
+    runs = [
+        {
+            "network": "RNN",
+            "learning_rate": 0.01,
+            "gradient_at_start": gradient,
+            "accuracy": {"2000": share, "10": 0.0},
+        }
+        for gradient, share in ((2e-7, 0.124), (4e-5, 1.0))
+    ]
+    assert recall_rows({"runs": runs}).splitlines() == [
+        "| network | learning rate | gradient | 2,000 updates | 10 updates |",
+        "| --- | --: | --: | --: | --: |",
+        "| RNN | 0.01 | −7 to −4 | 12, 100 | 0, 0 |",
+    ]
+
+
+def test_law_a_row_has_the_range_over_the_seeds_or_nothing():
+    cases = [
+        {"model": "AverageCopier", "size": 4, "words": 32, "shares": {"60": [1.0, 0.872, 0.99]}},
+        {"model": "VectorCopier", "size": 8, "words": 16, "shares": {"1200": [0.5, 0.5]}},
+    ]
+    assert copying_rows({"cases": cases}).splitlines() == [
+        "| model | words | 60 updates | 1,200 updates |",
+        "| --- | --: | --: | --: |",
+        "| all states, 4 numbers each | 32 | 87 to 100 |  |",
+        "| one vector, 8 numbers | 16 |  | 50 |",
+    ]
 
 
 def test_law_a_row_has_the_median_the_range_the_memory_and_the_speedup():
