@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, column, draw_matrix, draw_operator, row
 from annotated_transformer.book.drawing.palette import (
@@ -20,32 +20,39 @@ from annotated_transformer.book.drawing.palette import (
     VALUE,
 )
 
-Reading = tuple[Sequence[float], Sequence[float]]  # weights of one query, and the output
+Vector = tuple[float, float]
+Reading = tuple[Sequence[float], Vector]  # weights of one query, and the output
+OFFSET = {"textcoords": "offset points", "ha": "left"}
 
 
-def draw_readings(readings: Mapping[str, Reading], *, asking: int, features: Sequence[str]) -> Figure:
-    """Draw what one word of each sentence reads, as arrows as wide as the weights, and the vector it gets.
+def draw_readings(
+    readings: Mapping[str, Reading],
+    values: Mapping[str, Sequence[float]],
+    *,
+    asking: int,
+    features: Sequence[str],
+) -> Figure:
+    """Draw the vectors that one word gets in different sentences, pulled toward the values that it reads.
 
-    `readings` maps a sentence to the weights and the output of its word number `asking`.
+    `readings` maps a sentence to the weights and the output of its word number `asking`. The lines from the
+    values to an output are as wide as the weights.
     """
-    fig, ax = new_canvas(14.0, 6.1 * len(readings))
-    for number, (sentence, (weights, output)) in enumerate(reversed(list(readings.items()))):
-        y, words = 6.1 * number, sentence.split()
-        target = draw_box(ax, 5.9, y + 0.35, 2.9, 1.1, f"new {words[asking]}", color=OUTPUT)
-        for place, (word, weight) in enumerate(zip(words, weights, strict=True)):
-            role = QUERY if place == asking else NEUTRAL
-            box = draw_box(ax, 0.2 + 3.15 * place, y + 4.3, 2.9, 1.1, word, color=role)
-            end = target.top[0] + 0.7 * (place - 1), target.top[1]
-            ax.plot(
-                *zip(box.bottom, end, strict=True), color=VALUE, lw=max(0.6, 11 * weight), marker="", ls="-"
-            )
-            middle = (box.bottom[0] + end[0]) / 2, (box.bottom[1] + end[1]) / 2
+    fig, ax = new_figure(height=4.6)
+    for sentence, (weights, output) in readings.items():
+        words = sentence.split()
+        for word, weight in zip(words, weights, strict=True):
+            (x, y), (u, v) = values[word], output
+            ax.plot([x, u], [y, v], color=VALUE, lw=max(0.6, 11 * weight), ls="-", marker="", zorder=1)
+            where = x + 0.42 * (u - x), y + 0.42 * (v - y)
             plate = {"facecolor": "#FEFEFE", "edgecolor": "none", "pad": 1.5}
-            ax.text(*middle, f"{weight:.2f}", ha="center", va="center", bbox=plate)
-        vector = draw_matrix(
-            ax, 10.3, y + 0.45, [list(output)], color=OUTPUT, columns=features, size=(1.75, 0.9)
-        )
-        draw_arrow(ax, target, vector)
+            ax.text(*where, f"{weight:.2f}", ha="center", va="center", bbox=plate)
+        ax.plot(*output, color=OUTPUT, marker="D", markersize=11, markeredgecolor=INK, ls="", zorder=3)
+        ax.annotate(f"{words[asking]} in\n{sentence}", output, (9, 7), va="bottom", weight="bold", **OFFSET)
+    for word, (x, y) in values.items():
+        ax.plot(x, y, color=VALUE, marker="o", markersize=9, markeredgecolor=INK, ls="", zorder=2)
+        ax.annotate(word, (x, y), (7, 7) if y else (0, -8), va="bottom" if y else "top", **OFFSET)
+    top = max(max(vector) for vector in values.values())
+    ax.set(xlabel=features[0], ylabel=features[1], xlim=(-0.5, 1.28 * top), ylim=(-1.2, 1.28 * top))
     return fig
 
 

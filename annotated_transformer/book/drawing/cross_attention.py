@@ -183,25 +183,6 @@ def draw_map(
     return fig
 
 
-def draw_kinds(shares: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
-    """Draw shares of words, a panel for each question, a row for each kind of word, a mark for each seed."""
-    fig, axes = new_figure(len(shares), 1, height=1.75 * len(shares) + 0.5)
-    for ax, (question, kinds) in zip(axes, shares.items(), strict=True):
-        for row, (values, (color, mark)) in enumerate(
-            zip(kinds.values(), ((FIRST, "o"), (SECOND, "s")), strict=True)
-        ):
-            ax.plot([0, 1], [row, row], color=NEUTRAL, lw=0.6, ls="-", marker="")
-            places = [row - 0.2 + 0.2 * seed for seed in range(len(values))]
-            ax.plot([round(v, 2) for v in values], places, color=color, ls="", marker=mark, clip_on=False)
-        ax.set_yticks(range(len(kinds)), list(kinds))
-        ax.set(xlim=(0, 1.02), ylim=(len(kinds) - 0.4, -0.6))
-        ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-        ax.set_title(question, loc="left", weight="normal")
-        ax.tick_params(axis="y", length=0)
-        ax.spines["left"].set_visible(False)
-    return fig
-
-
 def draw_shift(shares: Mapping[str, Sequence[float]]) -> Figure:
     """Draw, per layer, how often the highest weight is on the source of the next word, or of the last."""
     fig, ax = new_figure(height=3.2)

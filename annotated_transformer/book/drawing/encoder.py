@@ -62,6 +62,10 @@ def draw_contributions(
             total = round(sum(values), 2)
             _draw_bar(ax, 12.15, line, total * unit, OUTPUT)
             ax.plot([11.75, 13.35], [line + ratings[review] * unit] * 2, color=INK, lw=2, ls=":", marker="")
+            for tick in (-3, 0, 3):
+                height = line + tick * unit
+                ax.plot([11.5, 11.7], [height, height], color=INK, lw=0.8, ls="-", marker="")
+                ax.text(11.4, height, f"{tick}".replace("-", "−"), ha="right", va="center")
             ax.text(12.55, y + 0.1, "sum", ha="center", va="bottom", weight="bold")
     return fig
 

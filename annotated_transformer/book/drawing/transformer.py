@@ -25,7 +25,6 @@ from annotated_transformer.book.drawing.palette import (
     OUTPUT,
     PAPER,
     QUERY,
-    SECOND,
     VALUE,
 )
 
@@ -245,34 +244,4 @@ def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
         ax.tick_params(axis="y", length=0)
         ax.set_title(title, loc="left")
         ax.spines["bottom"].set_visible(False)
-    return fig
-
-
-def draw_intervals(
-    intervals: Mapping[str, tuple[int, int]], *, common: tuple[int, int], marks: Mapping[str, int]
-) -> Figure:
-    """Draw for each row of a table which vocabularies fit it, the part that is common, and some marks."""
-    fig, ax = new_figure(height=0.36 * len(intervals) + 1.3)
-    inside = [max(low, common[0]) <= min(high, common[1]) for low, high in intervals.values()]
-    for row, ((low, high), fits) in enumerate(zip(intervals.values(), inside, strict=True)):
-        color, hatch = (FIRST, "") if fits else (SECOND, "///")
-        ax.barh(
-            row,
-            (high - low) / 1000,
-            left=low / 1000,
-            height=0.6,
-            color=color,
-            hatch=hatch,
-            edgecolor=INK,
-            lw=0.6,
-        )
-    ax.axvspan(common[0] / 1000, common[1] / 1000, facecolor=to_rgba(OUTPUT, 0.6), edgecolor="none", zorder=0)
-    for name, value in marks.items():
-        ax.axvline(value / 1000, color=INK, linestyle=":", linewidth=1.5)
-        ax.text(value / 1000 + 0.1, -1.0, name, ha="center", va="bottom")
-    ax.set_yticks(range(len(intervals)), list(intervals))
-    ax.use_sticky_edges = False  # the first bar keeps its distance from the axis
-    ax.margins(x=0.05)
-    ax.set(ylim=(len(intervals) - 0.5, -0.9), xlabel="tokens in the vocabulary, thousands")
-    ax.tick_params(axis="y", length=0)
     return fig

@@ -11,13 +11,16 @@ from annotated_transformer.book.drawing.attention import (
 from tests.drawings import bold, curves, texts
 
 
-def test_law_an_arrow_is_as_wide_as_its_weight_and_ends_at_the_new_word():
-    readings = {"a b c": ([0.1, 0.6, 0.3], [4.0, 2.0]), "d e f": ([0.2, 0.2, 0.6], [1.0, 7.0])}
-    fig = draw_readings(readings, asking=2, features=["x", "y"])
-    widths = [round(line.get_linewidth(), 2) for line in fig.axes[0].lines]
-    assert widths == [2.2, 2.2, 6.6, 1.1, 6.6, 3.3]  # listed from bottom to top
-    drawn = texts(fig)
-    assert {"a", "b", "c", "d", "e", "f", "new c", "new f", "0.60", "4", "7", "x", "y"} <= set(drawn)
+def test_law_a_line_is_as_wide_as_its_weight_and_leads_from_the_value_to_the_new_vector():
+    readings = {"a b c": ([0.1, 0.6, 0.3], (4.0, 2.0)), "a d c": ([0.2, 0.2, 0.6], (1.0, 7.0))}
+    values = {"a": (0.0, 0.0), "b": (6.0, 1.0), "c": (3.0, 3.0), "d": (0.0, 9.0)}
+    fig = draw_readings(readings, values, asking=2, features=["x", "y"])
+    lines = [line for line in fig.axes[0].lines if len(line.get_xdata()) == 2]
+    assert [round(line.get_linewidth(), 2) for line in lines] == [1.1, 6.6, 3.3, 2.2, 2.2, 6.6]
+    ends = [(*line.get_xdata(), *line.get_ydata()) for line in lines]
+    assert ends[1:4] == [(6, 4, 1, 2), (3, 4, 3, 2), (0, 1, 0, 7)]
+    assert {"a", "b", "c", "d", "c in\na b c", "c in\na d c", "0.60", "0.10"} <= set(texts(fig))
+    assert (fig.axes[0].get_xlabel(), fig.axes[0].get_ylabel()) == ("x", "y")
 
 
 def test_law_the_products_show_every_number_once_in_its_matrix():

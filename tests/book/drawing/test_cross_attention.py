@@ -5,7 +5,7 @@ import torch
 
 from annotated_transformer.book.drawing import cross_attention as figures
 from annotated_transformer.book.drawing.palette import VALUE
-from tests.drawings import curves, marks, texts
+from tests.drawings import curves, texts
 
 SOURCE, TARGET = ["young", "dog", "barks"], ["<s>", "chien"]
 WEIGHTS = torch.tensor([[0.1, 0.88, 0.02], [0.7, 0.1, 0.2]])
@@ -58,12 +58,6 @@ def test_law_marked_cells_are_outlined_solid_and_dashed():
     assert [(int(patch.get_x()), int(patch.get_y())) for patch in outlines] == [(2, 0), (0, 1)]
     assert [patch.get_linestyle() for patch in outlines] == ["-", "--"]
     assert {"solid: next", "dashed: last", "0.88"} <= set(texts(fig))
-
-
-def test_law_a_kind_has_a_mark_for_each_seed():
-    fig = figures.draw_kinds({"a": {"needed": [1.0, 0.9], "free": [0.2, 0.4]}, "b": {"x": [0], "y": [1]}})
-    assert marks(fig.axes[0]) == [[1.0, 0.9], [0.2, 0.4]]
-    assert [ax.get_title(loc="left") for ax in fig.axes] == ["a", "b"]
 
 
 def test_law_the_shift_starts_at_layer_one():

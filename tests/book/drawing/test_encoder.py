@@ -16,13 +16,14 @@ def stop(station="add 1", **inputs):
 
 def test_law_a_bar_is_as_high_as_a_words_part_and_the_last_is_the_sum():
     reviews = {"plot not good": [0.5, -2.0, 0.25]}
-    fig = figures.draw_contributions({"one": reviews, "two": reviews}, {"plot not good": -1}, unit=1.0)
+    fig = figures.draw_contributions({"one": reviews, "two": reviews}, {"plot not good": -1}, unit=0.5)
     bars = fig.axes[0].patches
-    assert [bar.get_height() for bar in bars] == [0.5, -2.0, 0.25, -1.25] * 2
+    assert [bar.get_height() for bar in bars] == [0.25, -1.0, 0.125, -0.625] * 2
     assert [bar.get_hatch() for bar in bars[:4]] == ["", "///", "", "///"]
     assert texts(fig).count("sum") == texts(fig).count("good") == 2
     ground, rating, *_ = curves(fig.axes[0])
-    assert rating[0] - ground[0] == -1
+    assert rating[0] - ground[0] == -0.5
+    assert texts(fig).count("−3") == 2  # a scale beside each sum
 
 
 def test_law_the_block_names_its_parts_and_the_shape_at_each_place():

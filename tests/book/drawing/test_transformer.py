@@ -2,7 +2,7 @@
 
 import pytest
 from matplotlib.colors import to_rgba
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from annotated_transformer.book.drawing import transformer as figures
 from annotated_transformer.book.drawing.palette import FIRST
@@ -70,14 +70,3 @@ def test_law_the_shares_of_a_model_are_percents_of_its_sum():
     assert widths == [pytest.approx([50, 50]), pytest.approx([50, 49.8, 0.2])]
     assert texts(fig) == ["50%", "50%", "50%", "50%", "<1%"]
     assert [ax.get_title(loc="left") for ax in fig.axes] == ["Base", "Small"]
-
-
-def test_law_an_interval_that_misses_the_common_part_is_hatched():
-    rows = {"one": (39_000, 42_000), "two": (41_000, 43_000), "far": (35_000, 36_000)}
-    fig = figures.draw_intervals(rows, common=(41_000, 42_000), marks={"37,000": 37_000})
-    (ax,) = fig.axes
-    bars = [patch for patch in ax.patches if isinstance(patch, Rectangle)][:3]
-    assert [(bar.get_x(), bar.get_width()) for bar in bars] == [(39, 3), (41, 2), (35, 1)]
-    assert [bar.get_hatch() or "" for bar in bars] == ["", "", "///"]
-    assert [label.get_text() for label in ax.get_yticklabels()] == list(rows)
-    assert "37,000" in texts(fig)
