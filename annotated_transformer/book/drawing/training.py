@@ -108,4 +108,4 @@ def _draw_panel(
             ax.plot(places, shown, color=color, ls=style, marker="", lw=1.5, label=label)
     ax.axhline(round(guess, 2), color=INK, lw=0.8, ls=":", marker="")
     ax.set(ylim=(0, top))
-    ax.set_title(title, fontsize=11)
+    ax.set_title(title, fontweight="normal")
