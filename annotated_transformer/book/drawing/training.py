@@ -17,7 +17,7 @@ LOOKS = ((FIRST, "-"), (SECOND, "--"), (VALUE, "-."))
 def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float, every: int = 10) -> Figure:
     """Draw the loss over the updates, a panel for each model, a kind of line for each setting, a line a seed.
 
-    `every` is the number of updates between two values, and `guess` the loss of a uniform guess.
+    `every` is the number of updates between two values, and `guess` the loss of a prediction by frequencies.
     """
     fig, axes = new_figure(1, len(panels), height=3.1)
     for ax, (title, settings) in zip(axes, panels.items(), strict=True):

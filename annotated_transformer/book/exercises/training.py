@@ -108,7 +108,7 @@ def check_update(answer: Update) -> str:
             expect(not same, "each position predicts its own input; where is the shift?")
         expect_close(result, wanted.detach(), what=f"the loss of update {number}", tolerance=1e-9)
         with torch.no_grad():
-            right.table -= 0.5 * gradient
+            right.table.sub_(0.5 * gradient)
         what = f"the weights after update {number}" + " (whose gradients are these?)" * (number == 2)
         expect_close(model.table.detach(), right.table.detach(), what=what, tolerance=1e-9)
     return "two updates have the right losses, and each uses its own gradient."
