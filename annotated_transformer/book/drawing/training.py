@@ -55,7 +55,7 @@ def draw_smoothing(smoothing: float, *, classes: int = 10, widest: int = 12) -> 
     fig, ax = new_figure(height=3.4)
     gaps = [place / 10 for place in range(10 * widest + 1)]
     ax.plot(gaps, [smoothed_loss(gap, 0.0, classes) for gap in gaps], color=SECOND, ls="--", marker="")
-    ax.text(widest, 0.12, "without smoothing", ha="right", va="bottom", color=MUTED)
+    ax.text(widest, 0.03, "without smoothing", ha="right", va="bottom", color=MUTED)
     if smoothing:
         losses = [smoothed_loss(gap, smoothing, classes) for gap in gaps]
         best = best_gap(smoothing, classes)
@@ -63,7 +63,7 @@ def draw_smoothing(smoothing: float, *, classes: int = 10, widest: int = 12) -> 
         ax.plot(gaps, losses, color=FIRST, ls="-", marker="")
         ax.plot([best, best], [0, low], color=NEUTRAL, lw=1, ls=":", marker="")
         ax.plot([best], [low], color=FIRST, ls="", marker="o", markersize=9)
-        ax.text(best + 0.2, low - 0.08, f"{low:.2f} at {best:.1f}", ha="left", va="top")
+        ax.text(best + 0.3, low + 0.35, f"{low:.2f} at {best:.1f}", ha="center", va="bottom")
     ax.set(xlabel="lead of the label's logit", ylabel="loss in nats", xlim=(0, widest), ylim=(-0.15, 3.6))
     return fig
 
@@ -108,4 +108,6 @@ def _draw_panel(
             ax.plot(places, shown, color=color, ls=style, marker="", lw=1.5, label=label)
     ax.axhline(round(guess, 2), color=INK, lw=0.8, ls=":", marker="")
     ax.set(ylim=(0, top))
+    if min(value for run in validation for value in run) > top:
+        ax.text(0.97, 0.97, f"validation above {top:g}", ha="right", va="top", transform=ax.transAxes)
     ax.set_title(title, fontweight="normal")

@@ -56,9 +56,14 @@ def test_law_each_panel_has_training_and_validation_lines():
     fig = figures.draw_curves(
         {"healthy": ([[3.0, 1.0]], [[2.5, 1.5]]), "sick": ([[0.5, 0.0]], [[9.0, 3.0]])}, guess=2.0
     )
-    texts(fig)
+    assert texts(fig) == []
     healthy, sick = fig.axes
     assert healthy.get_title() == "healthy"
     assert curves(healthy)[:2] == [[3.0, 1.0], [2.5, 1.5]]
     assert curves(sick)[:2] == [[0.5, 0.0], [8.0, 3.0]]  # cut off far above the panel
     assert [line.get_linestyle() for line in sick.lines] == ["-", "--", ":"]
+
+
+def test_law_a_validation_loss_above_the_panel_is_named():
+    fig = figures.draw_curves({"a": ([[0.5]], [[9.0]]), "b": ([[0.5]], [[3.0]])}, guess=2.0)
+    assert texts(fig) == ["validation above 4"]
