@@ -83,7 +83,7 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     return fig
 
 
-def draw_curves(curves: Mapping[str, tuple[Runs, Runs]], *, guess: float, every: int = 10) -> Figure:
+def draw_sick_curves(curves: Mapping[str, tuple[Runs, Runs]], *, guess: float, every: int = 10) -> Figure:
     """Draw training and validation losses, a panel for each run's title, with a line for each seed."""
     rows = math.ceil(len(curves) / 2)
     fig, axes = new_figure(rows, 2, height=1.9 * rows + 0.4)

@@ -53,7 +53,7 @@ def test_law_each_schedule_has_its_peak_marked():
 
 
 def test_law_each_panel_has_training_and_validation_lines():
-    fig = figures.draw_curves(
+    fig = figures.draw_sick_curves(
         {"healthy": ([[3.0, 1.0]], [[2.5, 1.5]]), "sick": ([[0.5, 0.0]], [[9.0, 3.0]])}, guess=2.0
     )
     assert texts(fig) == []
@@ -65,5 +65,5 @@ def test_law_each_panel_has_training_and_validation_lines():
 
 
 def test_law_a_validation_loss_above_the_panel_is_named():
-    fig = figures.draw_curves({"a": ([[0.5]], [[9.0]]), "b": ([[0.5]], [[3.0]])}, guess=2.0)
+    fig = figures.draw_sick_curves({"a": ([[0.5]], [[9.0]]), "b": ([[0.5]], [[3.0]])}, guess=2.0)
     assert texts(fig) == ["validation above 4"]
