@@ -65,6 +65,10 @@ EXPORTS = {  # by module
         "draw_typical_scenes swap_roles"
     ),
     "text.toy.tasks": "FIRST_SYMBOL copy_pairs reverse_pairs",
+    "training.config": "TrainingConfig",
+    "training.loss": "label_smoothed_cross_entropy mean_loss",
+    "training.schedule": "learning_rate",
+    "training.trainer": "train update",
 }
 MODULES = {name: module for module, names in EXPORTS.items() for name in names.split()}
 

@@ -2,20 +2,29 @@
 
 
 def learning_rate(
-    step: int, *, d_model: int = 512, warmup_steps: int = 4000, max_lr: float | None = None
+    step: int,
+    *,
+    d_model: int = 512,
+    warmup_steps: int = 4000,
+    max_lr: float | None = None,
 ) -> float:
-    r"""Return $d_\text{model}^{-0.5} \min(step^{-0.5}, step \cdot warmup^{-1.5})$ (eq. 3).
+    r"""Return $d_\text{model}^{-0.5} \min(step^{-0.5}, step \cdot w^{-1.5})$ (eq. 3).
 
-    The rate rises linearly until `step` is `warmup_steps`, then falls with the inverse square root of the
-    step. Its highest value is $(d_\text{model} \cdot warmup)^{-0.5}$; `max_lr`, a departure from the paper,
-    replaces that value. Steps are updates of the weights and count from 1.
+    The rate rises linearly until `step` is `warmup_steps`, $w$, then falls with the
+    inverse square root of the step. Its highest value is $(d_\text{model} w)^{-0.5}$;
+    `max_lr`, a departure from the paper, replaces that value. Steps are updates of the
+    weights and count from 1.
 
     Raises:
         ValueError: If `step` or `warmup_steps` is less than 1.
     """
     if step < 1:
-        raise ValueError(f"step={step}, but steps count from 1; the first update is step 1")
+        raise ValueError(
+            f"step={step}, but steps count from 1; the first update is step 1"
+        )  # fmt: skip
     if warmup_steps < 1:
-        raise ValueError(f"warmup_steps={warmup_steps}, but the rate needs at least one step to rise")
+        raise ValueError(
+            f"warmup_steps={warmup_steps}, but the rate needs at least one step to rise"
+        )  # fmt: skip
     lr = d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
     return lr if max_lr is None else lr * max_lr * (d_model * warmup_steps) ** 0.5

@@ -145,11 +145,17 @@ def _train_epoch(
             run_directory.save(state.to_saved())
 
 
-def update(state: TrainingState, objective: nn.Module, batch: Batch, config: TrainingConfig) -> str:
+def update(
+    state: TrainingState,
+    objective: nn.Module,
+    batch: Batch,
+    config: TrainingConfig,
+) -> str:
     """Make one update of the weights, and return a status line.
 
     Raises:
-        FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
+        FloatingPointError: If the loss or its gradient is NaN or infinite; the weights
+            are unchanged.
     """
     progress, group = state.progress, state.group
     progress.lr = learning_rate(
@@ -163,7 +169,8 @@ def update(state: TrainingState, objective: nn.Module, batch: Batch, config: Tra
     state.optimizer.zero_grad()
     shard, weight = group.shard(batch)
     part = weight * batch_loss(objective, shard, state.model)
-    (part * group.world_size).backward()  # DDP averages over the ranks, whose parts have to be summed
+    # DDP averages over the ranks, whose parts have to be summed
+    (part * group.world_size).backward()
     loss = group.sum(part.item())
     gradients = [p.grad for p in state.model.parameters() if p.grad is not None]
     norm = get_total_norm(gradients).item()

@@ -47,6 +47,7 @@ def floor(vocab: int, smoothing: float) -> float:
     return -best * math.log(best) - (vocab - 1) * other * math.log(other)
 
 
+@pytest.mark.equation("eq-smoothed-optimum")
 @pytest.mark.parametrize(("vocab", "smoothing"), CASES)
 def test_law_optimization_converges_to_the_closed_forms(vocab: int, smoothing: float):
     logits, loss = optimize(vocab, smoothing)

@@ -5,6 +5,7 @@ import pytest
 from annotated_transformer.training.schedule import learning_rate
 
 
+@pytest.mark.equation("eq-learning-rate")
 @pytest.mark.parametrize(
     ("step", "d_model", "rate"),
     [

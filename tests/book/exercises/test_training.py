@@ -1,0 +1,121 @@
+"""The checks of the exercises on training reject wrong answers."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from annotated_transformer.book.exercises.training import (
+    check_accumulate,
+    check_adam,
+    check_optimum,
+    check_schedule,
+    check_smoothed_loss,
+    check_update,
+)
+from tests.answers import faults
+
+
+def smoothed(logits, labels, smoothing, pad_id, *, padding=False, own_share=True):
+    log_p = logits.log_softmax(dim=-1)
+    of_label = log_p.gather(-1, labels[..., None]).squeeze(-1)
+    others = log_p.mean(dim=-1)
+    if not own_share:
+        others = (log_p.sum(dim=-1) - of_label) / (logits.size(-1) - 1)
+    losses = -(1 - smoothing) * of_label - smoothing * others
+    return losses.mean() if padding else losses[labels != pad_id].mean()
+
+
+def through_probabilities(logits, labels, smoothing, pad_id):
+    log_p = logits.softmax(-1).log()
+    of_label = log_p.gather(-1, labels[..., None]).squeeze(-1)
+    losses = -(1 - smoothing) * of_label - smoothing * log_p.mean(dim=-1)
+    return losses[labels != pad_id].mean()
+
+
+def adam(w, g, m, v, step, lr, betas, eps, *, correct=True, inside=False):
+    m = betas[0] * m + (1 - betas[0]) * g
+    v = betas[1] * v + (1 - betas[1]) * g**2
+    m_hat, v_hat = (m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)) if correct else (m, v)
+    root = (v_hat + eps).sqrt() if inside else v_hat.sqrt() + eps
+    return w - lr * m_hat / root, m, v
+
+
+def update(model, optimizer, src, tgt, *, clear=True, shift=True, ignore=0):
+    if clear:
+        optimizer.zero_grad()
+    inputs, labels = (tgt[:, :-1], tgt[:, 1:]) if shift else (tgt, tgt)
+    loss = F.cross_entropy(model(src, inputs).flatten(0, 1), labels.flatten(), ignore_index=ignore)
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
+
+
+def optimum(classes, smoothing, *, own_share=True):
+    other = smoothing / classes if own_share else smoothing / (classes - 1)
+    best = 1 - (classes - 1) * other
+    loss = -best * math.log(best) - (classes - 1) * other * math.log(other)
+    return best, math.log(best / other), loss
+
+
+def accumulate(model, parts, *, weigh="labels"):
+    labels = [int((tgt[:, 1:] != 0).sum()) for _, tgt in parts]
+    for (src, tgt), count in zip(parts, labels, strict=True):
+        loss = F.cross_entropy(model(src, tgt[:, :-1]).flatten(0, 1), tgt[:, 1:].flatten(), ignore_index=0)
+        factor = {"labels": count / sum(labels), "parts": 1 / len(parts), "none": 1.0}[weigh]
+        (loss * factor).backward()
+
+
+RIGHT = [
+    (check_schedule, [2000, 16_000, 0.5, 0.5]),
+    (check_smoothed_loss, smoothed),
+    (check_adam, adam),
+    (check_update, update),
+    (check_optimum, optimum),
+    (check_accumulate, accumulate),
+]
+
+
+WRONG = {
+    "schedule: falls linearly": (check_schedule, [2000, 8000, 0.5, 0.5]),
+    "schedule: wider is faster": (check_schedule, [2000, 16_000, 2.0, 0.5]),
+    "schedule: a quarter": (check_schedule, [2000, 16_000, 0.5, 0.25]),
+    "schedule: two numbers": (check_schedule, [2000, 16_000]),
+    "loss: padding counts": (check_smoothed_loss, lambda *args: smoothed(*args, padding=True)),
+    "loss: no share for the label": (check_smoothed_loss, lambda *args: smoothed(*args, own_share=False)),
+    "loss: logarithm of 0": (check_smoothed_loss, through_probabilities),
+    "adam: not corrected": (check_adam, lambda *args: adam(*args, correct=False)),
+    "adam: ε inside the root": (check_adam, lambda *args: adam(*args, inside=True)),
+    "update: not cleared": (check_update, lambda *args: update(*args, clear=False)),
+    "update: no shift": (check_update, lambda *args: update(*args, shift=False)),
+    "update: padding counts": (check_update, lambda *args: update(*args, ignore=-1)),
+    "optimum: no share for the label": (check_optimum, lambda *args: optimum(*args, own_share=False)),
+    "optimum: the smoothed target's ratio only": (
+        check_optimum,
+        lambda classes, e: (1 - e, math.log((1 - e) * classes / e), 0.0),
+    ),
+    "optimum: the perplexity": (
+        check_optimum,
+        lambda *args: (*optimum(*args)[:2], math.exp(optimum(*args)[2])),
+    ),
+    "accumulate: mean of means": (check_accumulate, lambda *args: accumulate(*args, weigh="parts")),
+    "accumulate: sum of means": (check_accumulate, lambda *args: accumulate(*args, weigh="none")),
+}
+
+
+WORDS = {
+    "update: no shift": "where is the shift",
+    "update: not cleared": "whose gradients",
+    "loss: logarithm of 0": "not finite",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []
+
+
+def test_law_the_smoothed_loss_in_the_test_is_pytorchs():
+    logits = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    labels = torch.tensor([[1, 2, 0], [3, 0, 0]])
+    theirs = F.cross_entropy(logits.mT, labels, ignore_index=0, label_smoothing=0.3)
+    torch.testing.assert_close(smoothed(logits, labels, 0.3, 0), theirs)
