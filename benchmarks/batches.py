@@ -1,4 +1,4 @@
-"""How many test sentences are in the training data, and how much of a batch is padding?
+"""How many test sentences are in the training data, what do languages share, and how much is padding?
 
     python -m benchmarks.batches --data DIR
 
@@ -10,14 +10,17 @@ import argparse
 import random
 import re
 from argparse import RawDescriptionHelpFormatter
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import torch
 
+from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.batching import Batch, Pair, encode_pairs, make_batches, pad
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair, Splits, split_by_sentence
-from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
 from benchmarks.record import RESULTS, describe_code, write_result
 
 SEEDS = (0, 1, 2)
@@ -32,7 +35,7 @@ def normalized(text: str) -> str:
 
 
 def matches(test: list[SentencePair], train: list[SentencePair]) -> dict[str, int]:
-    """Count the test pairs of which a side, both sides separately, or either is among the training sentences."""
+    """Count the test pairs whose source, target, either of them, or both together are in `train`."""
     counts = {"pairs": len(test)}
     for name, form in (("exact", str), ("normalized", normalized)):
         known = [{form(pair[side]) for pair in train} for side in (0, 1)]
@@ -46,7 +49,7 @@ def matches(test: list[SentencePair], train: list[SentencePair]) -> dict[str, in
 
 
 def split_at_random(pairs: list[SentencePair], seed: int, *, by_source: bool) -> Splits:
-    """Return a training and a test split that are drawn pair by pair, or source sentence by source sentence."""
+    """Return a training and a test split, drawn pair by pair or source sentence by source sentence."""
     rng = random.Random(seed)
     groups = sorted({pair[0] for pair in pairs} if by_source else set(pairs))  # type: ignore[type-var]
     test = set(rng.sample(groups, round(SHARE * len(groups))))
@@ -94,6 +97,24 @@ def measure_padding(train: list[SentencePair]) -> list[dict[str, object]]:
     return rows
 
 
+def shared_pieces(train: list[SentencePair]) -> dict[str, int]:
+    """Count the pieces of the shipped models' vocabulary that each language of `train` uses, and both."""
+    tokenizer = Translator.from_pretrained("en-de").tokenizer
+    counts = [Counter(chain(*tokenizer.encode_source([pair[side] for pair in train]))) for side in (0, 1)]
+    first, second = (set(count) - {EOS_ID} for count in counts)
+    both = first & second
+    return {
+        "vocabulary": tokenizer.vocab_size,
+        "source only": len(first - second),
+        "target only": len(second - first),
+        "both": len(both),
+        "source tokens": sum(counts[0][piece] for piece in first),
+        "source tokens in both": sum(counts[0][piece] for piece in both),
+        "target tokens": sum(counts[1][piece] for piece in second),
+        "target tokens in both": sum(counts[1][piece] for piece in both),
+    }
+
+
 def main() -> None:
     """Measure, and write the result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
@@ -120,6 +141,7 @@ def main() -> None:
         for seed in SEEDS
         for splits in [way(seed)]
     ]
+    found["pieces"] = shared_pieces(corpora["tatoeba"].splits["train"])
     found["padding"] = {name: measure_padding(corpus.splits["train"]) for name, corpus in corpora.items()}
     write_result(RESULTS / "batches.json", seed=SEEDS[0], results=found)
 
