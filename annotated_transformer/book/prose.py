@@ -3,6 +3,6 @@
 from importlib.resources import files
 
 
-def prose() -> list[str]:
+def read_prose() -> list[str]:
     """Return the sentences of `prose.txt`, in which no sentence occurs twice."""
     return (files(__package__) / "prose.txt").read_text("utf-8").splitlines()
