@@ -85,4 +85,3 @@ def test_law_the_wheel_includes_every_file_of_the_package(root: Path):
     files = {path for path in (root / "annotated_transformer").rglob("*") if path.is_file()}
     files = {path for path in files if ".ruff_cache" not in path.parts}
     assert {path for path in files - packed if path.suffix not in {".py", ".pyc", ".toml"}} == set()
-
