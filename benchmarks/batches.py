@@ -11,6 +11,7 @@ import random
 import re
 from argparse import RawDescriptionHelpFormatter
 from collections import Counter
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
@@ -51,7 +52,7 @@ def matches(test: list[SentencePair], train: list[SentencePair]) -> dict[str, in
 def split_at_random(pairs: list[SentencePair], seed: int, *, by_source: bool) -> Splits:
     """Return a training and a test split, drawn pair by pair or source sentence by source sentence."""
     rng = random.Random(seed)
-    groups = sorted({pair[0] for pair in pairs} if by_source else set(pairs))  # type: ignore[type-var]
+    groups = sorted({pair[0] for pair in pairs} if by_source else set(pairs))
     test = set(rng.sample(groups, round(SHARE * len(groups))))
     splits: Splits = {"train": [], "test": []}
     for pair in pairs:
@@ -130,7 +131,7 @@ def main() -> None:
         }
     }
     pairs = [pair for split in corpora["tatoeba"].splits.values() for pair in split]
-    ways = {
+    ways: dict[str, Callable[[int], Splits]] = {
         "by pair": lambda seed: split_at_random(pairs, seed, by_source=False),
         "by source": lambda seed: split_at_random(pairs, seed, by_source=True),
         "by family": lambda seed: split_by_sentence(pairs, seed=seed, share=SHARE),
