@@ -26,12 +26,12 @@ def draw_pieces(sentences: Sequence[Sequence[str]], whole: Sequence[str] = ()) -
             if sum(map(_width, [*lines[-1], piece])) > LINE - 2 * MARGIN:
                 lines.append([])
             lines[-1].append(piece)
-    rows = max(len(lines), 10)  # the frames of a slider have one size
+    rows = max(len(lines), 6)  # the frames of a slider have one size
     fig, ax = new_canvas(LINE, 1.05 * rows + 0.2)
     for number, line in enumerate(lines):
         x = MARGIN
         for piece in line:
-            color = FIRST if piece.strip() in whole else NEUTRAL
+            color = FIRST if piece[0] == " " and piece[1:] in whole else NEUTRAL
             y = 1.05 * (rows - number - 1) + 0.2
             draw_box(ax, x, y, _width(piece) - GAP, 0.8, piece.replace(" ", "·"), color=color)
             x += _width(piece)
@@ -50,7 +50,7 @@ def draw_tokens_per_word(
     ax.plot(list(pieces), list(pieces.values()), label="byte pairs")
     ax.plot(*letters, color=SECOND, marker="s", ls="", markersize=9)
     ax.plot(*words, color=FIRST, marker="^", ls="", markersize=10)
-    ax.annotate("characters", letters, (8, 0), textcoords="offset points", va="center")
+    ax.annotate("characters", letters, (-4, -10), textcoords="offset points", va="top")
     ax.annotate("words", words, (-8, -3), textcoords="offset points", ha="right", va="top")
     middle = list(pieces)[len(pieces) // 2]
     place = (middle, pieces[middle])
@@ -61,7 +61,7 @@ def draw_tokens_per_word(
 
 def draw_padding(panels: Mapping[str, Sequence[Sequence[int]]]) -> Figure:
     """Draw batches of sentences as stripes, hatched where there is padding; a panel has a list of batches."""
-    fig, axes = new_figure(1, len(panels), height=4.6)
+    fig, axes = new_figure(1, len(panels), height=5.2)
     for ax, (title, batches) in zip(axes, panels.items(), strict=True):
         _draw_batches(ax, batches)
         ax.set_title(title)
