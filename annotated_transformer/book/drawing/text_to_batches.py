@@ -50,12 +50,12 @@ def draw_tokens_per_word(
     ax.plot(list(pieces), list(pieces.values()), label="byte pairs")
     ax.plot(*letters, color=SECOND, marker="s", ls="", markersize=9)
     ax.plot(*words, color=FIRST, marker="^", ls="", markersize=10)
-    ax.annotate("characters", letters, (-4, -10), textcoords="offset points", va="top")
+    ax.annotate("characters", letters, (-4, 10), textcoords="offset points", va="bottom")
     ax.annotate("words", words, (-8, -3), textcoords="offset points", ha="right", va="top")
     middle = list(pieces)[len(pieces) // 2]
     place = (middle, pieces[middle])
     ax.annotate("byte pairs", place, (10, 8), textcoords="offset points", va="bottom")
-    ax.set(xlabel="entries of the vocabulary", ylabel="tokens per word", ylim=(0, None))
+    ax.set(xlabel="entries of the vocabulary", ylabel="tokens per word", ylim=(0, 1.2 * letters[1]))
     return fig
 
 
