@@ -76,18 +76,19 @@ def make_batches(
 ) -> list[Batch]:
     """Return batches of pairs of similar length; each pair occurs once.
 
-    A batch has at most `batch_tokens` source tokens and as many target tokens, padding included. With a
-    `generator`, pairs of equal lengths are shuffled and the batches have a random order; without one,
-    they are ordered from short to long. `pad_id` is that of the model.
+    A batch has at most `batch_tokens` source tokens and as many target tokens,
+    padding included. With a `generator`, pairs of equal lengths are shuffled and
+    the batches have a random order; without one, they are ordered from short to
+    long. `pad_id` is that of the model.
 
     Raises:
         TypeError: If a side of a pair is not a list of ids.
         ValueError: If there are no pairs, or a pair is empty or too long.
     """
     _refuse_unfit(pairs, batch_tokens)
-    rows = (
-        range(len(pairs)) if generator is None else torch.randperm(len(pairs), generator=generator).tolist()
-    )
+    rows = list(range(len(pairs)))
+    if generator is not None:
+        rows = torch.randperm(len(pairs), generator=generator).tolist()
     order = sorted(rows, key=lambda row: (len(pairs[row][1]), len(pairs[row][0])))
     groups: list[list[int]] = [[]]
     longest = 0
@@ -98,7 +99,8 @@ def make_batches(
             longest = max(map(len, pairs[row]))
         groups[-1].append(row)
     if generator is not None:
-        groups = [groups[i] for i in torch.randperm(len(groups), generator=generator).tolist()]
+        mixed = torch.randperm(len(groups), generator=generator).tolist()
+        groups = [groups[place] for place in mixed]
     return [_batch(pairs, rows, pad_id) for rows in groups]
 
 

@@ -105,8 +105,9 @@ def refuse_one_language(source: str, target: str) -> None:
 def filter_reason(pair: SentencePair) -> str | None:
     """Return the reason why the pair cannot be a translation, or None.
 
-    A pair is "empty" if one side has no words. It is "mismatched" if the longer side has more words
-    than three times those of the shorter side plus three: at most 6 words for one, and 33 for ten.
+    A pair is "empty" if one side has no words. It is "mismatched" if the longer
+    side has more words than three times those of the shorter side plus three: at
+    most 6 words for one, and 33 for ten.
     """
     shorter, longer = sorted(len(text.split()) for text in pair)
     if shorter == 0:

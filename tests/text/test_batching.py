@@ -157,3 +157,17 @@ def test_law_a_pair_is_source_and_target_in_this_order():
     pairs = encode_pairs(tokenizer, texts)
     assert [tuple(tokenizer.decode(list(pair))) for pair in pairs] == texts
     assert [(src[-1], tgt[0], tgt[-1]) for src, tgt in pairs] == [(EOS_ID, BOS_ID, EOS_ID)] * 2
+
+
+@pytest.mark.equation("eq-padding-share")
+@pytest.mark.parametrize("generator", [None, rng()], ids=["in order", "shuffled"])
+def test_law_the_share_of_padding_follows_from_the_lengths(
+    pairs: list[Pair], generator: torch.Generator | None
+):
+    batches = make_batches(pairs, batch_tokens=BUDGET, generator=generator)
+    ids = torch.cat([batch.src.flatten() for batch in batches])
+    longest = [max(len(pairs[row][0]) for row in batch.rows) for batch in batches]
+    places = sum(len(batch.rows) * width for batch, width in zip(batches, longest, strict=True))
+    share = 1 - sum(len(src) for src, _ in pairs) / places
+    assert share > 0.01
+    assert (ids == PAD_ID).double().mean().item() == pytest.approx(share, abs=1e-12)

@@ -1,9 +1,12 @@
 """The tokenizer: lossless encoding, deterministic training, special tokens, and error messages."""
 
+import json
 import random
 import re
 import sys
 import unicodedata
+from collections import Counter
+from itertools import pairwise
 
 import pytest
 import torch
@@ -92,6 +95,24 @@ def test_law_joined_tokens_are_the_text(tokenizer: Tokenizer):
 def test_law_a_pair_of_symbols_that_occurs_once_is_not_merged():
     bytes_only = Tokenizer.train(["xy"], vocab_size=293).vocab_size
     assert bytes_only < Tokenizer.train(["xy xy"], vocab_size=293).vocab_size
+
+
+@pytest.mark.equation("eq-bpe-merge")
+def test_law_each_merge_is_of_a_most_frequent_pair():
+    rng = random.Random(0)
+    words = ["".join(rng.choices("abcde", weights=(8, 5, 3, 2, 1), k=rng.randint(1, 7))) for _ in range(97)]
+    merges = json.loads(Tokenizer.train([" ".join(words)], vocab_size=290).to_json())["model"]["merges"]
+    assert len(merges) == 30
+    parts = [["\u0120", *word] for word in words]  # how the library writes the space before a word
+    for left, right in merges:
+        counts = Counter(pair for part in parts for pair in pairwise(part))
+        assert counts[left, right] == max(counts.values()) > 1
+        for part in parts:
+            place = 0
+            while place + 1 < len(part):
+                if part[place : place + 2] == [left, right]:
+                    part[place : place + 2] = [left + right]
+                place += 1
 
 
 @pytest.mark.message
