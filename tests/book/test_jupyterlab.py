@@ -1,4 +1,4 @@
-"""Two notebooks in JupyterLab: code is folded, texts are readable, answers are graded, and all cells run."""
+"""Three notebooks in JupyterLab: code is folded, texts are readable, answers are graded, and all cells run."""
 
 import contextlib
 import json
@@ -17,7 +17,7 @@ from tests.book.test_reader import LINES, RAW
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 # JupyterLab treats all notebooks the same way; what differs between them is tested in test_reader.py.
-NAMES = ("03_scaled_dot_product_attention", "10_feed_forward")  # short ones with controls
+NAMES = ("03_scaled_dot_product_attention", "08_positional_encoding", "12_cross_attention")
 SETTINGS = {  # all cells in the page at once, and no window in front of them
     "notebook-extension/tracker": {"windowingMode": "none"},
     "apputils-extension/notification": {"fetchNews": "false"},
