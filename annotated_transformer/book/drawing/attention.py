@@ -1,8 +1,10 @@
 """The drawings of the chapter on scaled dot-product attention."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
@@ -42,18 +44,29 @@ def draw_readings(
         words = sentence.split()
         for word, weight in zip(words, weights, strict=True):
             (x, y), (u, v) = values[word], output
-            ax.plot([x, u], [y, v], color=VALUE, lw=max(0.6, 11 * weight), ls="-", marker="", zorder=1)
-            where = x + 0.42 * (u - x), y + 0.42 * (v - y)
-            plate = {"facecolor": "#FEFEFE", "edgecolor": "none", "pad": 1.5}
-            ax.text(*where, f"{weight:.2f}", ha="center", va="center", bbox=plate)
+            width = max(0.6, 11 * weight)
+            ax.plot([x, u], [y, v], color=VALUE, lw=width, ls="-", marker="", zorder=1)
+            _write_beside(ax, (x, y), (u, v), f"{weight:.2f}", width)
         ax.plot(*output, color=OUTPUT, marker="D", markersize=11, markeredgecolor=INK, ls="", zorder=3)
-        ax.annotate(f"{words[asking]} in\n{sentence}", output, (9, 7), va="bottom", weight="bold", **OFFSET)
+        ax.annotate(f"{words[asking]} in\n{sentence}", output, (9, 4), va="bottom", weight="bold", **OFFSET)
     for word, (x, y) in values.items():
         ax.plot(x, y, color=VALUE, marker="o", markersize=9, markeredgecolor=INK, ls="", zorder=2)
         ax.annotate(word, (x, y), (7, 7) if y else (0, -8), va="bottom" if y else "top", **OFFSET)
     top = max(max(vector) for vector in values.values())
-    ax.set(xlabel=features[0], ylabel=features[1], xlim=(-0.5, 1.28 * top), ylim=(-1.2, 1.28 * top))
+    limits, ticks = (-0.15 * top, 1.35 * top), (0, top / 2, top)
+    ax.set(xlabel=features[0], ylabel=features[1], xlim=limits, ylim=limits, xticks=ticks, yticks=ticks)
+    ax.set_aspect("equal")
     return fig
+
+
+def _write_beside(ax: Axes, start: Vector, end: Vector, text: str, width: float) -> None:
+    """Write a number beside the middle of a line that is `width` points wide: on its left, or below it."""
+    right, up = end[0] - start[0], end[1] - start[1]
+    turn = math.copysign(1 / math.hypot(right, up), up - right)
+    across, away = -up * turn, right * turn
+    offset = across * (width / 2 + 17), away * (width / 2 + 9)
+    middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+    ax.annotate(text, middle, offset, textcoords="offset points", ha="center", va="center")
 
 
 def draw_products(

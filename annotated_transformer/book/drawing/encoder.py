@@ -45,7 +45,7 @@ def draw_contributions(
 ) -> Figure:
     """Draw what each word of some reviews adds to a prediction, and the sum, in one panel for each head."""
     rows = sum(map(len, heads.values()))
-    pitch, cell = 3.2, 2.02
+    pitch, cell = 3.9, 1.95
     fig, ax = new_canvas(14.0, pitch * rows + 1.1 * len(heads))
     y = pitch * rows + 1.1 * len(heads)
     for title, reviews in heads.items():
@@ -53,20 +53,20 @@ def draw_contributions(
         ax.text(0.1, y + 0.35, title, ha="left", va="center", weight="bold")
         for review, values in reviews.items():
             y -= pitch
-            words, line = review.split(), y + 2.05
-            ax.plot([0.1, 13.9], [line, line], color=NEUTRAL, lw=0.8, ls="-", marker="")
+            words, line = review.split(), y + 2.3
+            ax.plot([1.2, 13.9], [line, line], color=NEUTRAL, lw=0.8, ls="-", marker="")
             for place, (word, value) in enumerate(zip(words, values, strict=True)):
-                x = 0.1 + cell * place
-                _draw_bar(ax, x + 0.6, line, round(value, 2) * unit, FIRST if value > 0 else SECOND)
-                ax.text(x + 1.0, y + 0.1, word, ha="center", va="bottom")
+                x = 2.2 + cell * place
+                _draw_bar(ax, x - 0.4, line, round(value, 2) * unit, FIRST if value > 0 else SECOND)
+                ax.text(x, y + 0.3, word, ha="center", va="bottom")
             total = round(sum(values), 2)
-            _draw_bar(ax, 12.15, line, total * unit, OUTPUT)
-            ax.plot([11.75, 13.35], [line + ratings[review] * unit] * 2, color=INK, lw=2, ls=":", marker="")
+            _draw_bar(ax, 12.3, line, total * unit, OUTPUT)
+            ax.plot([11.9, 13.5], [line + ratings[review] * unit] * 2, color=INK, lw=2, ls=":", marker="")
             for tick in (-3, 0, 3):
                 height = line + tick * unit
-                ax.plot([11.5, 11.7], [height, height], color=INK, lw=0.8, ls="-", marker="")
-                ax.text(11.4, height, f"{tick}".replace("-", "−"), ha="right", va="center")
-            ax.text(12.55, y + 0.1, "sum", ha="center", va="bottom", weight="bold")
+                ax.plot([1.0, 1.2], [height, height], color=INK, lw=0.8, ls="-", marker="")
+                ax.text(0.85, height, f"{tick}".replace("-", "−"), ha="right", va="center")
+            ax.text(12.7, y + 0.3, "sum", ha="center", va="bottom", weight="bold")
     return fig
 
 

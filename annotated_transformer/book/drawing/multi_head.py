@@ -218,12 +218,12 @@ def draw_errors(errors: Mapping[str, Sequence[float]], *, good: Sequence[str] = 
         look = {"color": FIRST, "marker": "o"} if name in good else {"color": SECOND, "marker": "s"}
         shown = [round(value, 2) for value in values]
         ax.plot([0, 1], [row, row], color=NEUTRAL, lw=0.6, ls="-", marker="")
-        ax.plot(shown, [row - 0.16, row, row + 0.16][: len(shown)], linestyle="", markersize=7, **look)
+        ax.plot(shown, [row - 0.24, row, row + 0.24][: len(shown)], linestyle="", markersize=7, **look)
         said = " to ".join(f"{end:.2f}" for end in sorted({min(shown), max(shown)}))
         plate = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
         ax.text(max(shown) + 0.04, row, said, va="center", bbox=plate)
     ax.plot([0.5, 0.5], [-0.6, len(errors) - 0.4], color=INK, lw=1.5, ls=":", marker="")
-    ax.text(0.5, -0.65, "least loss with one head in one layer", ha="center", va="bottom")
+    ax.text(0.5, -0.65, "bound for one head in one layer", ha="center", va="bottom")
     ax.set_yticks(range(len(errors)), list(errors))
     ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
     ax.set(xlim=(-0.04, 1.04), ylim=(len(errors) - 0.4, -0.6), xlabel="share of the variance lost")

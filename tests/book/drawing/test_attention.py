@@ -23,6 +23,14 @@ def test_law_a_line_is_as_wide_as_its_weight_and_leads_from_the_value_to_the_new
     assert (fig.axes[0].get_xlabel(), fig.axes[0].get_ylabel()) == ("x", "y")
 
 
+def test_law_a_weight_is_written_beside_its_line():
+    fig = draw_readings({"a": ([0.5], (0.0, 4.0))}, {"a": (0.0, 8.0)}, asking=0, features=["x", "y"])
+    number = next(text for text in fig.axes[0].texts if text.get_text() == "0.50")
+    assert number.xy == (0, 6)
+    across, up = number.xyann  # points
+    assert (across < -5.5 / 2 - 10, up) == (True, 0)  # on the left of an upright line, half of which is 2.75
+
+
 def test_law_the_products_show_every_number_once_in_its_matrix():
     q, k, v = (
         torch.tensor([[1.0, 2], [3, 4]]),

@@ -23,7 +23,7 @@ def test_law_a_bar_is_as_high_as_a_words_part_and_the_last_is_the_sum():
     assert texts(fig).count("sum") == texts(fig).count("good") == 2
     ground, rating, *_ = curves(fig.axes[0])
     assert rating[0] - ground[0] == -0.5
-    assert texts(fig).count("−3") == 2  # a scale beside each sum
+    assert texts(fig).count("−3") == 2  # a scale for each review
 
 
 def test_law_the_block_names_its_parts_and_the_shape_at_each_place():

@@ -75,6 +75,7 @@ def test_law_errors_have_a_row_for_each_kind_and_a_mark_for_each_seed():
     assert marks["s"] == [0.5, 0.51, 0.49]
     assert marks["o"] == [0.0, 0.0, 0.0]
     assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == ["one", "two"]
+    assert texts(fig) == ["0.49 to 0.51", "0.00", "bound for one head in one layer"]
 
 
 def test_law_each_line_of_the_parting_figure_is_a_logarithm_and_names_its_start():
