@@ -1,4 +1,4 @@
-"""Three notebooks in JupyterLab: code is folded, texts are readable, answers are graded, and all cells run."""
+"""Three notebooks in JupyterLab: code is folded, texts are readable, answers are graded, all cells run."""
 
 import contextlib
 import json

@@ -1,6 +1,6 @@
 """The drawings of the chapter on tokens and batches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -14,7 +14,7 @@ LETTER, GAP, MARGIN = 0.36, 0.14, 0.3
 LINE = 14.0  # units in which a line of pieces has to fit
 
 
-def draw_pieces(sentences: Sequence[Sequence[str]], whole: Sequence[str] = ()) -> Figure:
+def draw_pieces(sentences: Sequence[Sequence[str]], whole: Container[str] = ()) -> Figure:
     """Draw sentences as boxes, one for each piece, and color those that are one of the words of `whole`.
 
     A dot stands for the space at the start of a piece.
@@ -73,7 +73,7 @@ def draw_padding(panels: Mapping[str, Sequence[Sequence[int]]]) -> Figure:
     return fig
 
 
-def _height(batches: Sequence[Sequence[int]]) -> float:
+def _height(batches: Sequence[Sequence[int]]) -> int:
     return sum(len(batch) + 2 for batch in batches)
 
 

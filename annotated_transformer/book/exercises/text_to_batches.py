@@ -28,7 +28,7 @@ COUNTS = (
 
 
 @judge
-def check_padding(answer: Sequence[int] | None) -> str:
+def check_padding_count(answer: Sequence[int] | None) -> str:
     """Judge the predicted numbers of padded places, exercise ex-predict-padding."""
     expect(answer is not None, "your answer is still empty; put four numbers in its place.")
     numbers = list(answer or ())

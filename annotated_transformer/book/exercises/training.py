@@ -17,7 +17,7 @@ PEAK = 4000
 
 
 @judge
-def check_schedule(answer: Sequence[float] | None) -> str:
+def check_schedule(answer: Sequence[int | float] | None) -> str:
     """Judge four predictions about the schedule, exercise ex-predict-peak."""
     expect(answer is not None, "your answer is still empty; put four numbers in its place.")
     given = [float(number) for number in answer or ()]

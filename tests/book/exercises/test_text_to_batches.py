@@ -9,7 +9,7 @@ import torch
 from annotated_transformer.book.exercises.text_to_batches import (
     check_encoding,
     check_learning,
-    check_padding,
+    check_padding_count,
     check_pools,
     check_share,
     check_split,
@@ -105,7 +105,7 @@ def pooled(lengths, batch, pool, generator, *, mixed=True, sort=True, shuffled=T
 
 
 RIGHT = [
-    (check_padding, [22, 8, 8, 1]),
+    (check_padding_count, [22, 8, 8, 1]),
     (check_learning, learn),
     (check_encoding, encode),
     (check_split, split),
@@ -115,8 +115,8 @@ RIGHT = [
 
 
 WRONG = {
-    "padding: sorting always helps": (check_padding, [22, 8, 2, 1]),
-    "padding: only the longest rows": (check_padding, [10, 10, 10, 0]),
+    "padding: sorting always helps": (check_padding_count, [22, 8, 2, 1]),
+    "padding: only the longest rows": (check_padding_count, [10, 10, 10, 0]),
     "learning: each word counts once": (check_learning, lambda c, n: learn(c, n, weighted=False)),
     "learning: counted once": (check_learning, learn_once),
     "encoding: longest piece first": (check_encoding, longest_first),
