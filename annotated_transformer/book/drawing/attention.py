@@ -7,13 +7,22 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.matrices import Numbers, cell, column, draw_matrix, draw_operator, row
+from annotated_transformer.book.drawing.matrices import (
+    Numbers,
+    as_lists,
+    cell,
+    column,
+    draw_matrix,
+    draw_operator,
+    row,
+)
 from annotated_transformer.book.drawing.palette import (
     FIRST,
     INK,
     KEY,
+    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
@@ -44,9 +53,8 @@ def draw_readings(
         words = sentence.split()
         for word, weight in zip(words, weights, strict=True):
             (x, y), (u, v) = values[word], output
-            width = max(0.6, 11 * weight)
-            ax.plot([x, u], [y, v], color=VALUE, lw=width, ls="-", marker="", zorder=1)
-            _write_beside(ax, (x, y), (u, v), f"{weight:.2f}", width)
+            draw_weight(ax, (x, y), (u, v), weight)
+            _write_beside(ax, (x, y), (u, v), f"{weight:.2f}")
         ax.plot(*output, color=OUTPUT, marker="D", markersize=11, markeredgecolor=INK, ls="", zorder=3)
         ax.annotate(f"{words[asking]} in\n{sentence}", output, (9, 4), va="bottom", weight="bold", **OFFSET)
     for word, (x, y) in values.items():
@@ -59,12 +67,12 @@ def draw_readings(
     return fig
 
 
-def _write_beside(ax: Axes, start: Vector, end: Vector, text: str, width: float) -> None:
-    """Write a number beside the middle of a line that is `width` points wide: on its left, or below it."""
+def _write_beside(ax: Axes, start: Vector, end: Vector, text: str) -> None:
+    """Write a number beside the middle of a line: on its left, or below it."""
     right, up = end[0] - start[0], end[1] - start[1]
     turn = math.copysign(1 / math.hypot(right, up), up - right)
     across, away = -up * turn, right * turn
-    offset = across * (width / 2 + 17), away * (width / 2 + 9)
+    offset = 19 * across, 11 * away  # points
     middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     ax.annotate(text, middle, offset, textcoords="offset points", ha="center", va="center")
 
@@ -83,7 +91,7 @@ def draw_products(
     """
     fig, ax = new_canvas(14.0, 14.2)
     i, j = lit
-    keys_as_columns = list(zip(*_lines(matrices["K"]), strict=True))
+    keys_as_columns = list(zip(*as_lists(matrices["K"]), strict=True))
     narrow, wide = (0.76, 0.9), (1.27, 0.9)
 
     def draw(x: float, y: float, part: str, color: str, **look: Any) -> Box:
@@ -92,25 +100,15 @@ def draw_products(
 
     draw(1.75, 9.0, "$Q$", QUERY, rows=queries, axes=("", "d_k"), highlight=[row(i)], size=narrow)
     draw_operator(ax, 5.13, 9.9, "×")
-    draw_matrix(
-        ax,
-        5.45,
-        8.1,
-        keys_as_columns,
-        color=KEY,
-        name=r"$K^\top$",
-        columns=keys,
-        highlight=[column(j)],
-        size=wide,
-    )
+    look: dict[str, Any] = {"columns": keys, "highlight": [column(j)], "size": wide}
+    draw_matrix(ax, 5.45, 8.1, keys_as_columns, color=KEY, name=r"$K^\top$", **look)
     draw_operator(ax, 9.72, 9.9, "=")
     scores = draw(10.15, 9.0, "products", NEUTRAL, name=r"$QK^\top$", columns=keys, highlight=[cell(i, j)])
     weights = draw(
         1.75, 1.9, "weights", NEUTRAL, rows=queries, columns=keys, highlight=[row(i)], size=(1.42, 0.9)
     )
-    turn, down = 6.6, weights.top[0]
-    ax.plot([scores.bottom[0]] * 2, [scores.bottom[1] - 0.95, turn], color=INK, lw=1.5, ls="-", marker="")
-    ax.plot([scores.bottom[0], down], [turn] * 2, color=INK, lw=1.5, ls="-", marker="")
+    turn, down, right = 6.6, weights.top[0], scores.bottom[0]
+    draw_line(ax, (right, scores.y - 0.95), (right, turn), (down, turn))
     draw_arrow(ax, (down, turn), (down, weights.top[1] + 1.75))
     ax.text(1.9, turn + 0.2, "divide by √$d_k$,\nsoftmax of each row", ha="left", va="bottom", color=MUTED)
     draw_operator(ax, 6.4, 2.8, "×")
@@ -123,14 +121,11 @@ def draw_products(
 def draw_width_effect(widths: Sequence[int], panels: Mapping[str, Mapping[bool, Sequence[float]]]) -> Figure:
     """Draw quantities over the width d_k, divided by its root (True) and not divided (False)."""
     fig, _ = new_figure(len(panels), 1, height=3.0 * len(panels))
-    looks: dict[bool, dict[str, Any]] = {
-        True: {"marker": "o", "color": FIRST, "linestyle": "-"},
-        False: {"marker": "s", "color": SECOND, "linestyle": "--"},
-    }
     names = {True: "divided by √$d_k$", False: "not divided"}
     for ax, (label, series) in zip(fig.axes, panels.items(), strict=True):
         for divided, numbers in series.items():
-            ax.plot(widths, numbers, **looks[divided])
+            color, style, mark = LOOKS[not divided]
+            ax.plot(widths, numbers, color=color, linestyle=style, marker=mark)
             highest = numbers[2] >= max(other[2] for other in series.values())
             place, offset = (2, 10) if highest else (1, -30)  # above its line, or below it
             spot = widths[place], numbers[place]
@@ -156,8 +151,3 @@ def draw_sorted_weights(divided: Sequence[float], undivided: Sequence[float]) ->
     ax.text(16.4, 0.86, "plain: divided by √$d_k$", ha="right", color=INK)
     ax.text(16.4, 0.72, "hatched: not divided", ha="right", color=INK)
     return fig
-
-
-def _lines(numbers: Numbers) -> Sequence[Sequence[float | int | str]]:
-    lines: Sequence[Sequence[float | int | str]] = numbers.tolist() if hasattr(numbers, "tolist") else numbers
-    return lines

@@ -1,12 +1,12 @@
-"""The shapes of the book's drawings: a tensor is a box with named axes, and an operation is an arrow."""
+"""The shapes of the book's drawings: boxes, and the arrows and lines between them."""
 
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from annotated_transformer.book.drawing.palette import INK, MUTED, NEUTRAL, PAPER
+from annotated_transformer.book.drawing.palette import INK, MUTED, NEUTRAL, VALUE
 
 Point = tuple[float, float]
 
@@ -45,37 +45,6 @@ class Box(NamedTuple):
         return self.x + self.width / 2, self.y + self.height / 2
 
 
-def draw_tensor(
-    ax: Axes,
-    x: float,
-    y: float,
-    rows: int,
-    cols: int,
-    color: str,
-    label: str,
-    *,
-    axes: tuple[str, str] = ("tokens", "d_model"),
-    unit: float = 0.25,
-    text_color: str = INK,
-) -> Box:
-    """Draw a matrix of `rows` × `cols` cells, each `unit` wide, from its lower left corner at (x, y).
-
-    `label` stands inside, `axes` names the rows at the left and the columns above; an empty name is left out.
-    """
-    box = Box(x, y, cols * unit, rows * unit)
-    for row in range(1, rows):
-        ax.plot([x, x + box.width], [y + row * unit] * 2, color=color, lw=0.6, ls="-", marker="")
-    for col in range(1, cols):
-        ax.plot([x + col * unit] * 2, [y, y + box.height], color=color, lw=0.6, ls="-", marker="")
-    face = to_rgba(color, 0.3)
-    ax.add_patch(Rectangle((x, y), box.width, box.height, facecolor=face, edgecolor=color, linewidth=2))
-    plate = {"facecolor": PAPER, "alpha": 0.75, "edgecolor": "none", "pad": 1}  # above the grid
-    ax.text(*box.center, label, ha="center", va="center", color=text_color, weight="bold", bbox=plate)
-    _beside(ax, axes[0], box.left, (-3.0, 0.0), ha="right", va="center", rotation=90.0)
-    _beside(ax, axes[1], box.top, (0.0, 3.0), ha="center", va="bottom")
-    return box
-
-
 def draw_box(
     ax: Axes, x: float, y: float, width: float, height: float, label: str, *, color: str = NEUTRAL
 ) -> Box:
@@ -100,15 +69,24 @@ def draw_arrow(ax: Axes, start: Point | Box, end: Point | Box, label: str = "", 
     ax.add_patch(arrow)
     middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     if abs(end[0] - start[0]) >= abs(end[1] - start[1]):
-        _beside(ax, label, middle, (0.0, 4.0), ha="center", va="bottom")
+        offset, ha, va = (0.0, 4.0), "center", "bottom"
     else:
-        _beside(ax, label, middle, (6.0, 0.0), ha="left", va="center")
+        offset, ha, va = (6.0, 0.0), "left", "center"
+    if label:
+        ax.annotate(label, middle, offset, textcoords="offset points", ha=ha, va=va, color=MUTED)
 
 
 def draw_line(ax: Axes, *points: Point, color: str = INK) -> None:
     """Draw a thin line through all points, behind what stands on it."""
     across, up = zip(*points, strict=True)
     ax.plot(across, up, color=color, lw=1.5, ls="-", marker="", zorder=1)
+
+
+def draw_weight(ax: Axes, start: Point, end: Point, weight: float, *, color: str = VALUE) -> None:
+    """Draw a line that is wider for a larger weight."""
+    across, up = zip(start, end, strict=True)
+    width = max(0.6, 9 * weight)
+    ax.plot(across, up, color=color, lw=width, ls="-", marker="", alpha=0.75, solid_capstyle="butt")
 
 
 def _side(place: Point | Box, other: Point | Box) -> Point:
@@ -120,13 +98,3 @@ def _side(place: Point | Box, other: Point | Box) -> Point:
     if abs(right) * place.height > abs(up) * place.width:
         return place.right if right > 0 else place.left
     return place.top if up > 0 else place.bottom
-
-
-def _beside(
-    ax: Axes, text: str, point: Point, offset: Point, *, ha: str, va: str, rotation: float = 0.0
-) -> None:
-    """Write `text` a few points away from `point`."""
-    if text:
-        ax.annotate(
-            text, point, offset, textcoords="offset points", ha=ha, va=va, rotation=rotation, color=MUTED
-        )

@@ -4,21 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxtyping import Bool, Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.attention_map import draw_attention
-from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
 from annotated_transformer.book.drawing.palette import (
     DECODER,
     ENCODER,
-    FIRST,
     INK,
     KEY,
+    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
@@ -51,8 +50,7 @@ def draw_reading(weights: Weights, *, source: Sequence[str], target: Sequence[st
     for i, line in enumerate(weights.tolist()):
         for j, weight in enumerate(line):
             if weight >= LEAST:
-                ends = zip(places[0][j].right, places[1][i].left, strict=True)
-                ax.plot(*ends, color=VALUE, lw=max(0.6, 9 * weight), marker="", ls="-", alpha=0.75)
+                draw_weight(ax, places[0][j].right, places[1][i].left, weight)
     return fig
 
 
@@ -91,25 +89,16 @@ def draw_two_sequences(
     ax.text(weights.center[0], weights.y - 0.15, "weights", ha="center", va="top", weight="bold")
     meet = weights.top[1] + 1.95
     draw_arrow(ax, key.bottom, (key.bottom[0], meet))
-    _bend(ax, query.bottom, (weights.top[0] + 1.0, 6.4), then=(weights.top[0] + 1.0, meet), color=QUERY)
-    _bend(ax, value.bottom, (8.9, 0.75), then=(8.9, weights.center[1] - 0.3), color=VALUE)
+    for start, across, low, high, color in (
+        (query.bottom, weights.top[0] + 1.0, 6.4, meet, QUERY),
+        (value.bottom, 8.9, 0.75, weights.center[1] - 0.3, VALUE),
+    ):
+        draw_line(ax, start, (start[0], low), (across, low), color=color)
+        draw_arrow(ax, (across, low), (across, high), color=color)
     ax.text(8.9, weights.center[1], "×", ha="center", va="center", fontsize=17)
-    ax.plot([weights.right[0], 8.55], [weights.center[1]] * 2, color=INK, lw=1.5, ls="-", marker="")
+    draw_line(ax, weights.right, (8.55, weights.center[1]))
     draw_arrow(ax, (9.25, output.center[1]), output.left)
     return fig
-
-
-def _bend(ax: Axes, start: Point, corner: Point, *, then: Point, color: str) -> None:
-    """Draw an arrow that goes down from `start` to the height of `corner`, across to it, and on to `then`."""
-    ax.plot(
-        [start[0], start[0], corner[0]],
-        [start[1], corner[1], corner[1]],
-        color=color,
-        lw=1.5,
-        ls="-",
-        marker="",
-    )
-    draw_arrow(ax, corner, then, color=color)
 
 
 def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, layers: int = 3) -> Figure:
@@ -140,8 +129,8 @@ def draw_layers(source: Sequence[str], written: Sequence[str], coming: str, *, l
         draw_arrow(ax, (bus, cross.left[1]), cross.left, color=KEY)
         names = f"$K^{{({layer})}}, V^{{({layer})}}$"
         ax.text((bus + 8.5) / 2, cross.left[1] + 0.15, names, ha="center", va="bottom", color=INK)
-    ax.plot([5.1, bus], [memory + 0.5] * 2, color=KEY, lw=1.5, ls="-", marker="")
-    ax.plot([bus, bus], [min(heights), max(heights)], color=KEY, lw=1.5, ls="-", marker="")
+    draw_line(ax, (5.1, memory + 0.5), (bus, memory + 0.5), color=KEY)
+    draw_line(ax, (bus, min(heights)), (bus, max(heights)), color=KEY)
     out = draw_box(ax, 9.7, top + 0.85, 3.0, 0.95, f"{coming} ?", color=OUTPUT)
     draw_arrow(ax, below, out.bottom)
     return fig
@@ -165,17 +154,9 @@ def draw_map(
         (marks or {}).items(), ((QUERY, "-"), (SECOND, "--")), (0, 1), strict=False
     ):
         for i, j in cells.nonzero().tolist():
-            ax.add_patch(
-                Rectangle(
-                    (j + 0.05, i + 0.05),
-                    0.9,
-                    0.9,
-                    fill=False,
-                    edgecolor=color,
-                    linestyle=style,
-                    linewidth=2.4,
-                )
-            )
+            edge = Rectangle((j + 0.05, i + 0.05), 0.9, 0.9, fill=False)
+            edge.set(edgecolor=color, linestyle=style, linewidth=2.4)
+            ax.add_patch(edge)
         ax.annotate(
             f"{'solid' if style == '-' else 'dashed'}: {name}", (0, 0), (0, -14 - 16 * y),
             xycoords="axes fraction", textcoords="offset points", ha="left", va="top", color=MUTED,
@@ -186,8 +167,7 @@ def draw_map(
 def draw_shift(shares: Mapping[str, Sequence[float]]) -> Figure:
     """Draw, per layer, how often the highest weight is on the source of the next word, or of the last."""
     fig, ax = new_figure(height=3.2)
-    looks = ((FIRST, "-", "o"), (SECOND, "--", "s"))
-    for (name, values), (color, style, mark) in zip(shares.items(), looks, strict=True):
+    for (name, values), (color, style, mark) in zip(shares.items(), LOOKS, strict=False):
         layers = range(1, len(values) + 1)
         ax.plot(layers, [round(v, 2) for v in values], color=color, linestyle=style, marker=mark, label=name)
     ax.set(xlabel="decoder layer", ylabel="share of words", ylim=(-0.03, 1))

@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from safetensors import SafetensorError, safe_open
 
 from annotated_transformer.book.drawing.figures import WIDTH, figure_page, new_figure
-from annotated_transformer.book.drawing.palette import FIRST, NEUTRAL, SECOND
+from annotated_transformer.book.drawing.palette import LOOKS, NEUTRAL
 from annotated_transformer.book.page import Page
 from annotated_transformer.checkpointing.files import split_cut_off_line
 from annotated_transformer.checkpointing.run_directory import METRICS
@@ -61,10 +61,6 @@ SHORT = {  # beside the end of a line; the panel's title gives the rest
     "encoder cosine": "cosine",
     "cross-attention entropy": "entropy",
 }
-LOOKS: tuple[dict[str, Any], ...] = (
-    {"color": FIRST, "linestyle": "-", "marker": "o"},
-    {"color": SECOND, "linestyle": "--", "marker": "s"},
-)
 MARKS = 12  # roughly, per line: one for each of many epochs would merge into a band
 SAMPLES = 200  # of the schedule
 
@@ -299,17 +295,17 @@ def _warmup(schedule: Schedule, last: int) -> int:
 def _draw_panel(ax: Axes, panel: Panel, curves: list[Curve], schedule: Schedule | None) -> None:
     last = curves[0].steps[-1]
     title = panel.title
-    for curve, look in zip(curves, LOOKS, strict=False):
-        line = dict(look)
+    for curve, (color, style, mark) in zip(curves, LOOKS, strict=False):
         if curve.label == LABELS["lr"] and schedule is not None:
             top = _warmup(schedule, last)
             steps = sorted({1, top, *range(1, last + 1, math.ceil(last / SAMPLES)), last})
             rates = [schedule(step) for step in steps]
-            ax.plot(steps, rates, "-", label="schedule", color=look["color"], marker="", clip_on=False)
+            ax.plot(steps, rates, "-", label="schedule", color=color, marker="", clip_on=False)
             title = f"{title}: warm-up to step {top:,}" if top < last else f"{title}: warm-up"
-            line["linestyle"] = "none"  # the markers stand on the schedule
+            style = "none"  # the markers stand on the schedule
         every = math.ceil(len(curve.steps) / MARKS)
-        ax.plot(curve.steps, curve.values, label=curve.label, markevery=every, clip_on=False, **line)
+        look: dict[str, Any] = {"color": color, "linestyle": style, "marker": mark, "markevery": every}
+        ax.plot(curve.steps, curve.values, label=curve.label, clip_on=False, **look)
     ax.set_title(title, loc="left", x=(0.08 - LEFT) / (WIDTH - LEFT - RIGHT), pad=9)
     ax.set_ylim(bottom=min(0.0, *(value for curve in curves for value in curve.values)))
     if panel.names[0] == "encoder_cosine":

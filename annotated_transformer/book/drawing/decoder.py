@@ -23,14 +23,13 @@ from annotated_transformer.book.drawing.matrices import cell, draw_matrix, row
 from annotated_transformer.book.drawing.palette import (
     DECODER,
     ENCODER,
-    FIRST,
     INK,
     KEY,
+    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
     QUERY,
-    SECOND,
     VALUE,
 )
 
@@ -160,8 +159,7 @@ def draw_inputs_and_labels(targets: Sequence[Sequence[str]]) -> Figure:
 def draw_recovery(lines: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """Draw for each name several runs of a probability over the number of tokens since the replaced one."""
     fig, ax = new_figure(height=3.3)
-    looks = ((FIRST, "-", "o"), (SECOND, "--", "s"))
-    for (name, runs), (color, style, mark) in zip(lines.items(), looks, strict=True):
+    for (name, runs), (color, style, mark) in zip(lines.items(), LOOKS, strict=False):
         for number, values in enumerate(runs):
             shown = [round(value, 2) for value in values]
             label = name if number == 0 else None

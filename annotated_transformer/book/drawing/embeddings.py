@@ -15,13 +15,13 @@ from annotated_transformer.book.drawing.palette import (
     ENCODER,
     FIRST,
     INK,
+    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
     SECOND,
 )
 
-LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"))
 CELL = (0.95, 0.95)
 
 

@@ -26,6 +26,7 @@ from annotated_transformer.book.drawing.palette import (
     FIRST,
     INK,
     KEY,
+    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
@@ -34,7 +35,6 @@ from annotated_transformer.book.drawing.palette import (
     VALUE,
 )
 
-LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"))
 WIDE = r"$n \times d_\mathrm{model}$"
 LEFT = -0.35  # where a shape stands beside the stream
 STATIONS = ("x", "attention", "add 1", "norm 1", "feed-forward", "add 2", "norm 2")
@@ -227,7 +227,7 @@ def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: 
     fig, axes = new_figure(len(panels), 1, height=2.7 * len(panels))
     for ax, (title, lines) in zip(axes, panels.items(), strict=True):
         ends = _spread([values[-1] for values in lines.values()], apart=0.13)
-        for (name, values), (color, style, mark), end in zip(lines.items(), LOOKS, ends, strict=True):
+        for (name, values), (color, style, mark), end in zip(lines.items(), LOOKS, ends, strict=False):
             shown = [round(value, 2) for value in values]
             ax.plot(range(len(values)), shown, color=color, linestyle=style, marker=mark, clip_on=False)
             ax.text(len(values) - 0.85, end, name, ha="left", va="center")

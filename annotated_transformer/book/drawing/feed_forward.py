@@ -9,25 +9,23 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, row
+from annotated_transformer.book.drawing.matrices import Numbers, as_lists, draw_matrix, row
 from annotated_transformer.book.drawing.palette import (
     FIRST,
     INK,
     KEY,
+    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
     QUERY,
-    SECOND,
     VALUE,
 )
 
 CASES = {(1, 1): "good", (-1, -1): "not bad", (1, -1): "not good", (-1, 1): "bad"}
-LOOKS = ((FIRST, "o"), (SECOND, "s"), (VALUE, "^"))
 
 
 def best_line(angle: float) -> tuple[float, bool]:
@@ -62,7 +60,7 @@ def draw_lines(angle: float) -> Figure:
     for ax, title in ((one, "one line"), (two, "two hidden units")):
         ax.set_title(title)
         for x, word in CASES.items():
-            color, mark = LOOKS[x[0] * x[1] < 0]
+            color, _, mark = LOOKS[x[0] * x[1] < 0]
             ax.plot(*x, color=color, marker=mark, ls="", markersize=11, zorder=3)
             if ax is one and word in wrong:
                 ax.plot(*x, color=INK, marker="x", ls="", markersize=15, markeredgewidth=2.5, zorder=4)
@@ -92,7 +90,7 @@ def draw_positions(x: Numbers, hidden: Numbers, output: Numbers, *, words: Seque
     looks = {"columns": ("opinion", "polarity", "verdict"), "highlight": lit, "size": (0.95, 1.0)}
     y = 1.0
     first = draw_matrix(ax, 2.6, y, x, color=KEY, rows=words, name="$x$", **looks)  # type: ignore[arg-type]
-    off = torch.tensor([[number > 0 for number in line] for line in _lists(hidden)])
+    off = torch.tensor([[number > 0 for number in line] for line in as_lists(hidden)])
     middle = draw_matrix(
         ax, 7.35, y, hidden, color=QUERY, name="hidden", columns=("unit 1", "unit 2"), mask=off,
         highlight=lit, size=(0.95, 1.0),
@@ -106,11 +104,6 @@ def draw_positions(x: Numbers, hidden: Numbers, output: Numbers, *, words: Seque
             draw_arrow(ax, (start.right[0] + 0.1, height), (end.x - 0.1, height), color=color)
         ax.text((start.right[0] + end.x) / 2, first.top[1] + 0.35, name, ha="center", va="center")
     return fig
-
-
-def _lists(numbers: Numbers) -> list[list[float]]:
-    lines = numbers.tolist() if isinstance(numbers, Tensor) else numbers
-    return [[float(number) for number in line] for line in lines]
 
 
 def draw_squares() -> Figure:
@@ -158,7 +151,7 @@ def draw_kept(
     """Draw how much the loss rises if each token keeps so many hidden units, one line for each model."""
     fig, ax = new_figure(height=3.4)
     places = list(range(1, len(counts) + 1))
-    for (name, rises), (color, mark), style in zip(losses.items(), LOOKS, ("-", "--"), strict=False):
+    for (name, rises), (color, style, mark) in zip(losses.items(), LOOKS, strict=False):
         shown = [round(rise, 2) for rise in (none[name], *rises)]
         ax.plot([0, *places], shown, color=color, marker=mark, ls=style, label=name, clip_on=False)
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="")
@@ -179,7 +172,7 @@ def draw_genders(
     top = max(max(values) for rows in activations.values() for values in rows.values())
     for ax, (title, rows) in zip(axes, activations.items(), strict=True):
         for place, (article, values) in enumerate(rows.items()):
-            color, mark = LOOKS[place]
+            color, _, mark = LOOKS[place]
             shown = [round(value, 1) for value in values]
             ax.plot(shown, [place] * len(shown), color=color, marker=mark, ls="", clip_on=False, alpha=0.7)
             order = sorted(range(len(shown)), key=lambda noun: (-shown[noun], noun))[:3]

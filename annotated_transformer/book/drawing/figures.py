@@ -66,10 +66,10 @@ def new_figure(
     return fig, fig.subplots(rows, columns)
 
 
-def new_canvas(columns: float, rows: float, *, width: float = WIDTH) -> tuple[Figure, Axes]:
+def new_canvas(columns: float, rows: float) -> tuple[Figure, Axes]:
     """Start a drawing on an empty area of `columns` × `rows` units, the origin at the bottom left."""
     matplotlib.rcParams.update(HOUSE_STYLE)
-    fig = Figure(figsize=(width, width * rows / columns))
+    fig = Figure(figsize=(WIDTH, WIDTH * rows / columns))
     ax = fig.add_axes((0.0, 0.0, 1.0, 1.0))
     ax.set(xlim=(0, columns), ylim=(0, rows))
     ax.set_axis_off()

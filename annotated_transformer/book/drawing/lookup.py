@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import write_number
 from annotated_transformer.book.drawing.palette import (
@@ -104,20 +104,8 @@ def draw_dictionaries(panels: Sequence[tuple[str, str, Sequence[Entry], str]]) -
             left = draw_box(ax, 4.4, y, 2.5, 1.0, key, color=KEY)
             right = draw_box(ax, 6.9, y, 2.5, 1.0, value, color=VALUE)
             if weight >= LEAST:
-                for (start, end), color in (
-                    ((asks.right, left.left), QUERY),
-                    ((right.right, result.left), VALUE),
-                ):
-                    ends = zip(start, end, strict=True)
-                    ax.plot(
-                        *ends,
-                        color=color,
-                        lw=max(0.8, 9 * weight),
-                        ls="-",
-                        marker="",
-                        alpha=0.7,
-                        solid_capstyle="butt",
-                    )
+                draw_weight(ax, asks.right, left.left, weight, color=QUERY)
+                draw_weight(ax, right.right, result.left, weight)
             place = 9.5, right.center[1] + 0.12
             ax.text(*place, write_number(round(weight, 2)), ha="left", va="bottom", color=MUTED)
         top -= height

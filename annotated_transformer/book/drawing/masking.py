@@ -6,13 +6,11 @@ from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.attention_map import draw_attention
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, draw_operator
 from annotated_transformer.book.drawing.palette import (
@@ -47,14 +45,12 @@ def draw_with_and_without(
         if hides:
             draw_operator(ax, 4.25, y + 1.35, "+")
             look: dict[str, Any] = {"columns": words, "mask": mask, "size": middle}
-            box = draw_matrix(ax, 4.55, y, _additive(mask), color=NEUTRAL, name="$M$", **look)
-            _frame(ax, box, NEUTRAL)
+            draw_matrix(ax, 4.55, y, _additive(mask), color=NEUTRAL, name="$M$", **look)
         start = 7.6 if hides else 4.0
         draw_arrow(ax, (start, y + 1.35), (9.7, y + 1.35), "softmax" if hides else "softmax of each row")
         look = {"mask": mask} if hides else {"highlight": future}
         color = KEY if hides else OUTPUT
-        box = draw_matrix(ax, 9.75, y, weights, color=color, columns=words, name="weights", size=wide, **look)
-        _frame(ax, box, color)
+        draw_matrix(ax, 9.75, y, weights, color=color, columns=words, name="weights", size=wide, **look)
     return fig
 
 
@@ -69,7 +65,6 @@ def draw_mask_sum(tokens: Sequence[str], padding: Bool[Tensor, "1 keys"], causal
         rows = ["all"] if single else []
         look: dict[str, Any] = {"rows": rows, "columns": tokens, "mask": mask, "size": (side, side)}
         box = draw_matrix(ax, x, y, _additive(mask), color=KEY, name=name, **look)
-        _frame(ax, box, KEY)
         if sign.strip():
             draw_operator(ax, box.right[0] + 0.4, bottom + len(tokens) * side / 2, sign)
     return fig
@@ -159,19 +154,13 @@ def draw_prefixes(sentence: Sequence[str], mask: Mask) -> Figure:
             draw_matrix(ax, 2.0 + 1.65 * place, y + 0.1, [[word]], color=KEY, size=(1.55, side - 0.2))
     draw_operator(ax, 9.0, 0.5 + tokens * side / 2, "=")
     blank = [[""] * tokens for _ in sentence]
-    draw_matrix(
-        ax, 9.9, 0.5, blank, color=KEY, columns=sentence, mask=mask, size=(side, side)
-    )  # fmt: skip
+    draw_matrix(ax, 9.9, 0.5, blank, color=KEY, columns=sentence, mask=mask, size=(side, side))
     ax.text(8.7, 6.35, "one masked pass", ha="left", va="center", weight="bold")
     ax.text(0.1, 6.35, f"{tokens} passes", ha="left", va="center", weight="bold")
     return fig
 
 
-def draw_masks(
-    masks: Mapping[str, AnyMask],
-    *,
-    rows: Sequence[Sequence[str]],
-) -> Figure:
+def draw_masks(masks: Mapping[str, AnyMask], *, rows: Sequence[Sequence[str]]) -> Figure:
     """Draw masks side by side, their tokens beside the rows and above the columns."""
     pitch, side = 14 / len(masks), 0.62
     letters = max(len(word) for words in rows for word in words)
@@ -181,17 +170,9 @@ def draw_masks(
     for place, ((name, mask), words) in enumerate(zip(masks.items(), rows, strict=True)):
         blank = [[""] * mask.size(1) for _ in mask]
         y = 0.9 + (tallest - len(mask)) * side
-        look: dict[str, Any] = {"columns": words, "mask": mask, "size": (side, side)}
-        draw_matrix(
-            ax, place * pitch + left, y, blank, color=KEY, name=name, rows=words[-len(mask) :], **look
-        )
+        look: dict[str, Any] = {"rows": words[-len(mask) :], "columns": words, "size": (side, side)}
+        draw_matrix(ax, place * pitch + left, y, blank, color=KEY, name=name, mask=mask, **look)
     return fig
-
-
-def _frame(ax: Axes, box: Box, color: str) -> None:
-    """Draw a matrix's edge once more, above the plates of its hidden cells."""
-    edge = Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=color, linewidth=2)
-    ax.add_patch(edge).set_zorder(4)
 
 
 def _additive(mask: AnyMask) -> list[list[float]]:

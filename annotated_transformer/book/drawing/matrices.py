@@ -1,7 +1,7 @@
 """Matrices with numbers in their cells, with which the book draws products, masks, and the softmax."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jaxtyping import Bool
 from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ def draw_matrix(
     Raises:
         ValueError: The names or the mask do not fit the numbers.
     """
-    lines = numbers.tolist() if isinstance(numbers, Tensor) else [list(line) for line in numbers]
+    lines = as_lists(numbers)
     shape = len(lines), len(lines[0])
     for kind, names, count in (("rows", rows, shape[0]), ("columns", columns, shape[1])):
         if names and len(names) != count:
@@ -102,6 +102,11 @@ def draw_matrix(
     if name:
         ax.text(box.center[0], y - 0.15, name, ha="center", va="top", weight="bold", color=INK)
     return box
+
+
+def as_lists(numbers: Numbers) -> list[list[Any]]:
+    """Return a matrix as a list of its rows."""
+    return numbers.tolist() if isinstance(numbers, Tensor) else [list(line) for line in numbers]
 
 
 def draw_operator(ax: Axes, x: float, y: float, text: str) -> None:

@@ -13,13 +13,14 @@ from matplotlib.transforms import Affine2D
 from torch import Tensor
 
 from annotated_transformer.book.drawing.attention_map import draw_attention
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator
 from annotated_transformer.book.drawing.palette import (
     FIRST,
     INK,
     KEY,
+    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
@@ -106,9 +107,7 @@ def _draw_concat(
         halves.append(draw_matrix(ax, 0.4 + 1.44 * number, 2.3, parts["head"], color=color, size=size))
     ax.text(halves[0].right[0], 2.15, "concat", ha="center", va="top", weight="bold")
     for end, half, turn in zip(ends, halves, (5.1, 4.5), strict=True):
-        start = end.bottom[0], 6.0
-        ax.plot([start[0]] * 2, [6.0, turn], color=INK, lw=1.5, ls="-", marker="")
-        ax.plot([start[0], half.top[0]], [turn] * 2, color=INK, lw=1.5, ls="-", marker="")
+        draw_line(ax, (end.bottom[0], 6.0), (end.bottom[0], turn), (half.top[0], turn))
         draw_arrow(ax, (half.top[0], turn), half.top)
     draw_operator(ax, 3.75, 2.66, "×")
     matrix = draw_matrix(ax, 4.2, 1.22, w_output, color=NEUTRAL, name="$W^O$", size=size)
@@ -235,9 +234,8 @@ def draw_errors(errors: Mapping[str, Sequence[float]], *, good: Sequence[str] = 
 def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> Figure:
     """Draw the difference between two heads over the updates on a log scale, a line for each start."""
     fig, ax = new_figure(height=3.6)
-    looks = ((FIRST, "-"), (SECOND, "--"), (VALUE, "-."), (NEUTRAL, ":"))
     ax.axvline(mark, color=MUTED, lw=0.8, ls="-", marker="")
-    for (start, values), (color, style) in zip(gaps.items(), looks, strict=True):
+    for (start, values), (color, style, _) in zip(gaps.items(), LOOKS, strict=True):
         logs = [round(math.log10(value), 1) for value in values]
         ax.plot(range(1, len(logs) + 1), logs, color=color, linestyle=style, marker="")
         ax.text(-6, logs[0], f"$10^{{{round(math.log10(start))}}}$", ha="right", va="center", color=color)

@@ -15,6 +15,7 @@ DECODER = "#C97B2E"  # warm
 NEUTRAL = "#9AA0A8"  # a box that plays none of the roles
 FIRST = "#7A68C4"  # two things compared that play no role: the first solid,
 SECOND = "#E69F00"  # the second dashed or hatched
+LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"), (NEUTRAL, ":", "D"))  # of four lines
 
 INK = "#1D2430"
 PAPER = "#FEFEFE"  # one step off white, so that pure white stays white in the dark

@@ -12,12 +12,11 @@ from matplotlib.path import Path
 from torch import Tensor
 
 from annotated_transformer.book.drawing.attention_map import SHADE, draw_attention, heat
-from annotated_transformer.book.drawing.boxes import draw_arrow
+from annotated_transformer.book.drawing.boxes import Point, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.book.drawing.palette import FIRST, INK, MUTED, NEUTRAL, OUTPUT, SECOND
+from annotated_transformer.book.drawing.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, OUTPUT, SECOND
 
-LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"), (NEUTRAL, ":", "D"))
 LEVELS = 8  # of a heat map, above the lowest
 
 
@@ -61,7 +60,7 @@ def draw_clocks(
 
 
 def _draw_dial(
-    ax: Axes, center: tuple[float, float], hand: Sequence[float], *, color: str = FIRST, radius: float = 0.6
+    ax: Axes, center: Point, hand: Sequence[float], *, color: str = FIRST, radius: float = 0.6
 ) -> None:
     """Draw a clock whose hand ends at (sine, cosine): at twelve for an angle of 0, then clockwise."""
     ax.add_patch(Circle(center, radius, fill=False, edgecolor=NEUTRAL, linewidth=1.2))
@@ -69,18 +68,10 @@ def _draw_dial(
     ax.plot(*center, color=INK, marker="o", markersize=3, linestyle="")
 
 
-def _draw_hand(
-    ax: Axes,
-    center: tuple[float, float],
-    hand: Sequence[float],
-    *,
-    color: str,
-    radius: float,
-    style: str = "-",
-) -> None:
+def _draw_hand(ax: Axes, center: Point, hand: Sequence[float], *, color: str, radius: float) -> None:
     sine, cosine = hand
     tip = center[0] + radius * sine, center[1] + radius * cosine
-    ax.plot([center[0], tip[0]], [center[1], tip[1]], color=color, lw=2.4, linestyle=style, marker="")
+    ax.plot([center[0], tip[0]], [center[1], tip[1]], color=color, lw=2.4, linestyle="-", marker="")
 
 
 def draw_table(table: Float[Tensor, "positions d_model"]) -> Figure:

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.palette import FIRST, NEUTRAL, OUTPUT, SECOND, VALUE
+from annotated_transformer.book.drawing.palette import LOOKS, NEUTRAL, OUTPUT, VALUE
 
-LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (VALUE, "-.", "^"), (NEUTRAL, ":", "D"))
 LOWEST = -12.0  # of the logarithms that are drawn
 
 
@@ -23,16 +22,7 @@ def draw_two_ways(words: Sequence[str], weights: Sequence[float], *, output: str
     below = _draw_chain(ax, 0.5, words, "Through a weighted average", 5.8)
     goal = draw_box(ax, 5.05, 4.4, 3.9, 1.0, output, color=OUTPUT)
     for state, weight in zip(below, weights, strict=True):
-        end = goal.bottom
-        ax.plot(
-            [state.top[0], end[0]],
-            [state.top[1], end[1]],
-            color=VALUE,
-            lw=10 * weight,
-            ls="-",
-            marker="",
-            solid_capstyle="butt",
-        )
+        draw_weight(ax, state.top, goal.bottom, weight)
         ax.text(state.center[0], state.center[1], f"{weight:.1f}", ha="center", va="center", weight="bold")
     return fig
 

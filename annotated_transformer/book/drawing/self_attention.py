@@ -5,13 +5,12 @@ from math import cos, pi, sin
 from typing import Any
 
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.attention_map import draw_attention
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Highlight, Numbers, draw_matrix
 from annotated_transformer.book.drawing.palette import (
@@ -60,20 +59,16 @@ def draw_routes(
                 ax.plot([x], [y], color=NEUTRAL, marker="o", markersize=5, ls="")
         read = [place for place in range(len(words)) if second[asking, place] >= LEAST]
         for place in read:
-            _join(ax, columns[1:], heights[place], heights[asking], second[asking, place].item())
+            end = columns[2], heights[asking]
+            draw_weight(ax, (columns[1], heights[place]), end, second[asking, place].item())
         for reader in sorted({asking, *read}):
             for place in range(len(words)):
                 if first[reader, place] >= LEAST:
-                    _join(ax, columns[:2], heights[place], heights[reader], first[reader, place].item())
+                    end = columns[1], heights[reader]
+                    draw_weight(ax, (columns[0], heights[place]), end, first[reader, place].item())
         ax.plot(columns, [heights[asking]] * 3, color=NEUTRAL, lw=1.2, ls=":", marker="", zorder=1)
         ax.text(columns[2] + 0.3, heights[asking], f"= {answer}", ha="left", va="center", weight="bold")
     return fig
-
-
-def _join(ax: Axes, columns: Sequence[float], start: float, end: float, weight: float) -> None:
-    """Draw a line as wide as a weight between two columns of dots."""
-    width = max(0.6, 8 * weight)
-    ax.plot(columns, [start, end], color=VALUE, lw=width, ls="-", marker="", alpha=0.75, zorder=2)
 
 
 def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: int) -> Figure:
@@ -127,9 +122,9 @@ def draw_roles(matrices: Mapping[str, Numbers], *, words: Sequence[str], lit: in
     return fig
 
 
-def draw_own_map(weights: Weights, *, words: Sequence[str], height: float = 3.9) -> Figure:
+def draw_own_map(weights: Weights, *, words: Sequence[str]) -> Figure:
     """Draw the attention map of a sentence that reads itself."""
-    fig, ax = new_figure(height=height)
+    fig, ax = new_figure(height=3.9)
     draw_attention(ax, weights, words, words)
     return fig
 

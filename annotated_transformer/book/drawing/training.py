@@ -7,34 +7,39 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.figures import new_figure
-from annotated_transformer.book.drawing.palette import FIRST, INK, MUTED, NEUTRAL, SECOND, VALUE
+from annotated_transformer.book.drawing.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
 from annotated_transformer.training.schedule import learning_rate
 
 Runs = Sequence[Sequence[float]]
-LOOKS = ((FIRST, "-"), (SECOND, "--"), (VALUE, "-."))
+EVERY = 10  # updates between two values of a run
+TOP = 4.0  # of the panels of sick curves
 
 
-def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float, every: int = 10) -> Figure:
+def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float) -> Figure:
     """Draw the loss over the updates, a panel for each model, a kind of line for each setting, a line a seed.
 
-    `every` is the number of updates between two values, and `guess` the loss of a prediction by frequencies.
+    `guess` is the loss of a prediction by frequencies.
     """
     fig, axes = new_figure(1, len(panels), height=3.1)
     for ax, (title, settings) in zip(axes, panels.items(), strict=True):
-        for (name, runs), (color, style) in zip(settings.items(), LOOKS, strict=False):
-            for number, run in enumerate(runs):
-                places = [every * (place + 1) for place in range(len(run))]
-                label = name if number == 0 else None
-                shown = [round(value, 2) for value in run]
-                ax.plot(places, shown, color=color, ls=style, marker="", lw=1.6, label=label)
-        ax.axhline(round(guess, 2), color=MUTED, lw=1, ls=":", marker="")
-        ax.set(title=title, xlabel="updates", ylim=(0, None))
+        _draw_seeds(ax, settings, guess)
+        ax.set(title=title, xlabel="updates")
     top = max(ax.get_ylim()[1] for ax in axes)
     for ax in axes:
         ax.set_ylim(0, top)
     axes[0].set_ylabel("training loss")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(LOOKS))
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return fig
+
+
+def _draw_seeds(ax: Axes, settings: Mapping[str, Runs], guess: float) -> None:
+    for (name, runs), (color, style, _) in zip(settings.items(), LOOKS, strict=False):
+        for number, run in enumerate(runs):
+            places = [EVERY * (place + 1) for place in range(len(run))]
+            label = name if number == 0 else None
+            shown = [round(value, 2) for value in run]
+            ax.plot(places, shown, color=color, ls=style, marker="", lw=1.6, label=label)
+    ax.axhline(round(guess, 2), color=MUTED, lw=1, ls=":", marker="")
 
 
 def smoothed_loss(gap: float, smoothing: float, classes: int) -> float:
@@ -50,8 +55,9 @@ def best_gap(smoothing: float, classes: int) -> float:
     return math.log((1 - smoothing) * classes / smoothing + 1) if smoothing else math.inf
 
 
-def draw_smoothing(smoothing: float, *, classes: int = 10, widest: int = 12) -> Figure:
+def draw_smoothing(smoothing: float) -> Figure:
     """Draw the loss with and without smoothing over the label's lead, with the smoothed loss's minimum."""
+    classes, widest = 10, 12
     fig, ax = new_figure(height=3.4)
     gaps = [place / 10 for place in range(10 * widest + 1)]
     ax.plot(gaps, [smoothed_loss(gap, 0.0, classes) for gap in gaps], color=SECOND, ls="--", marker="")
@@ -72,7 +78,7 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     """Draw the learning rate of each schedule, given by d_model and the warm-up, with a mark at its peak."""
     fig, ax = new_figure(height=3.2)
     steps = range(1, last + 1, last // 200)
-    for (name, (d_model, warmup)), (color, style) in zip(schedules.items(), LOOKS, strict=False):
+    for (name, (d_model, warmup)), (color, style, _) in zip(schedules.items(), LOOKS, strict=False):
         rates = [1e4 * learning_rate(step, d_model=d_model, warmup_steps=warmup) for step in steps]
         peak = 1e4 * learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
         ax.plot(list(steps), rates, color=color, ls=style, marker="", label=name)
@@ -83,31 +89,18 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     return fig
 
 
-def draw_sick_curves(curves: Mapping[str, tuple[Runs, Runs]], *, guess: float, every: int = 10) -> Figure:
+def draw_sick_curves(curves: Mapping[str, tuple[Runs, Runs]], *, guess: float) -> Figure:
     """Draw training and validation losses, a panel for each run's title, with a line for each seed."""
     rows = math.ceil(len(curves) / 2)
     fig, axes = new_figure(rows, 2, height=1.9 * rows + 0.4)
     for ax, (title, (training, validation)) in zip(axes.flat, curves.items(), strict=True):
-        _draw_panel(ax, title, training, validation, guess=guess, every=every)
+        clipped = [[min(value, 2 * TOP) for value in run] for run in validation]
+        _draw_seeds(ax, {"training loss": training, "validation loss": clipped}, guess)
+        ax.set(ylim=(0, TOP))
+        if min(map(min, validation)) > TOP:
+            ax.text(0.97, 0.97, f"validation above {TOP:g}", ha="right", va="top", transform=ax.transAxes)
+        ax.set_title(title, fontweight="normal")
     for ax in axes.flat[-2:]:
         ax.set_xlabel("updates")
     fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig
-
-
-def _draw_panel(
-    ax: Axes, title: str, training: Runs, validation: Runs, *, guess: float, every: int, top: float = 4.0
-) -> None:
-    for runs, (color, style), name in zip(
-        (training, validation), LOOKS, ("training", "validation"), strict=False
-    ):
-        for number, run in enumerate(runs):
-            places = [every * (place + 1) for place in range(len(run))]
-            shown = [round(min(value, 2 * top), 2) for value in run]
-            label = f"{name} loss" if number == 0 else None
-            ax.plot(places, shown, color=color, ls=style, marker="", lw=1.5, label=label)
-    ax.axhline(round(guess, 2), color=INK, lw=0.8, ls=":", marker="")
-    ax.set(ylim=(0, top))
-    if min(value for run in validation for value in run) > top:
-        ax.text(0.97, 0.97, f"validation above {top:g}", ha="right", va="top", transform=ax.transAxes)
-    ax.set_title(title, fontweight="normal")

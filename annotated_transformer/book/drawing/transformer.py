@@ -9,7 +9,12 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing.add_and_norm import draw_over, draw_plus, write_shape
+from annotated_transformer.book.drawing.add_and_norm import (
+    draw_over,
+    draw_plus,
+    draw_stack_panel,
+    write_shape,
+)
 from annotated_transformer.book.drawing.attention_map import draw_attention
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
@@ -23,7 +28,6 @@ from annotated_transformer.book.drawing.palette import (
     MUTED,
     NEUTRAL,
     OUTPUT,
-    PAPER,
     QUERY,
     VALUE,
 )
@@ -114,9 +118,7 @@ def _draw_stack(
     outer, inner = (x + 0.3, "left"), (x + 5.8, "right")
     name, times = (inner, outer) if mirrored else (outer, inner)
     top = low + pitch * len(parts) + 1.2
-    for offset in (0.3, 0.15, 0.0):  # the layers behind
-        ax.add_patch(Rectangle((x + offset, low + offset), 6.1, top - low, fc=PAPER, ec=color, lw=1))
-    ax.add_patch(Rectangle((x, low), 6.1, top - low, facecolor=to_rgba(color, 0.14), edgecolor=color, lw=1.5))
+    draw_stack_panel(ax, Box(x, low, 6.1, top - low), color, step=0.15)
     ax.text(name[0], top - 0.55, title, ha=name[1], va="center", weight="bold")
     ax.text(times[0], top - 0.55, r"$N\,\times$", ha=times[1], va="center")
     words = draw_box(ax, middle - 2.6, 0.15, 5.2, 0.95, ids, color=NEUTRAL)
@@ -153,8 +155,7 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
     fig, ax = new_canvas(14.0, height)
     ax.text(0.15, height - 0.5, "once", ha="left", va="center", weight="bold")
     ax.text(6.6, height - 0.5, f"{steps} times", ha="left", va="center", weight="bold")
-    words = draw_box(ax, 0.15, 0.2, 3.9, 0.95, "", color=NEUTRAL)
-    ax.text(*words.center, f"{len(source)} tokens", ha="center", va="center")
+    words = draw_box(ax, 0.15, 0.2, 3.9, 0.95, f"{len(source)} tokens", color=NEUTRAL)
     middle = pitch * steps / 2
     encoder = draw_box(ax, 0.15, middle - 0.9, 3.9, 1.8, "encoder", color=ENCODER)
     draw_arrow(ax, words, encoder)
@@ -171,8 +172,7 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
         out = draw_box(ax, 11.2, y, 2.65, 0.95, word, color=OUTPUT)
         draw_arrow(ax, decoder, out)
         if step + 1 < steps:  # each output becomes an input
-            draw_line(ax, out.bottom, (out.bottom[0], y - 0.4))
-            draw_line(ax, (out.bottom[0], y - 0.4), (10.2, y - 0.4))
+            draw_line(ax, out.bottom, (out.bottom[0], y - 0.4), (10.2, y - 0.4))
             draw_arrow(ax, (10.2, y - 0.4), (10.2, y - 0.8))
     return fig
 

@@ -16,7 +16,7 @@ def test_law_a_line_is_as_wide_as_its_weight_and_leads_from_the_value_to_the_new
     values = {"a": (0.0, 0.0), "b": (6.0, 1.0), "c": (3.0, 3.0), "d": (0.0, 9.0)}
     fig = draw_readings(readings, values, asking=2, features=["x", "y"])
     lines = [line for line in fig.axes[0].lines if len(line.get_xdata()) == 2]
-    assert [round(line.get_linewidth(), 2) for line in lines] == [1.1, 6.6, 3.3, 2.2, 2.2, 6.6]
+    assert [round(line.get_linewidth(), 2) for line in lines] == [0.9, 5.4, 2.7, 1.8, 1.8, 5.4]
     ends = [(*line.get_xdata(), *line.get_ydata()) for line in lines]
     assert ends[1:4] == [(6, 4, 1, 2), (3, 4, 3, 2), (0, 1, 0, 7)]
     assert {"a", "b", "c", "d", "c in\na b c", "c in\na d c", "0.60", "0.10"} <= set(texts(fig))
@@ -27,8 +27,7 @@ def test_law_a_weight_is_written_beside_its_line():
     fig = draw_readings({"a": ([0.5], (0.0, 4.0))}, {"a": (0.0, 8.0)}, asking=0, features=["x", "y"])
     number = next(text for text in fig.axes[0].texts if text.get_text() == "0.50")
     assert number.xy == (0, 6)
-    across, up = number.xyann  # points
-    assert (across < -5.5 / 2 - 10, up) == (True, 0)  # on the left of an upright line, half of which is 2.75
+    assert number.xyann == (-19, 0)  # points: on the left of an upright line
 
 
 def test_law_the_products_show_every_number_once_in_its_matrix():

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D
 
 from annotated_transformer.book.drawing import palette
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_tensor
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import (
     digest,
     figure_page,
@@ -200,16 +200,23 @@ def test_message_text_cut_off_by_the_edge_is_refused(x, y, side):
         show(fig)
 
 
-def test_law_a_tensor_keeps_its_proportions_and_its_sides_meet_the_arrows():
+def test_law_the_sides_of_a_box_meet_the_arrows():
     fig, ax = new_canvas(10.0, 5.0)
-    box = draw_tensor(ax, 2.0, 1.0, 3, 5, palette.QUERY, "Q", axes=("queries", "d_k"), unit=0.5)
-    assert (box.width, box.height) == (2.5, 1.5)
+    box = draw_box(ax, 2.0, 1.0, 2.5, 1.5, "Q", color=palette.QUERY)
     assert (box.left, box.right) == ((2, 1.75), (4.5, 1.75))
     assert (box.bottom, box.top, box.center) == ((3.25, 1), (3.25, 2.5), (3.25, 1.75))
     draw_arrow(ax, box.right, draw_box(ax, 7.0, 1.3, 2.0, 0.9, "softmax").left, "scores")
     draw_arrow(ax, box.bottom, (3.25, 0.25), "down")
     words = re.findall(r">([^<>]+)</text>", svg(fig))
-    assert {"Q", "queries", "d_k", "softmax", "scores", "down"} <= set(words)
+    assert {"Q", "softmax", "scores", "down"} <= set(words)
+
+
+def test_law_a_line_is_as_wide_as_its_weight_but_never_too_thin_to_see():
+    _, ax = new_canvas(10.0, 5.0)
+    for weight in (0.01, 0.5, 1.0):
+        draw_weight(ax, (1.0, 2.0), (3.0, 4.0), weight)
+    assert [line.get_linewidth() for line in ax.lines] == [0.6, 4.5, 9.0]
+    assert ax.lines[0].get_xydata().tolist() == [[1, 2], [3, 4]]
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word(
     left, middle = sorted({x for x, *_ in drawn})
     place = {word: round(heights[word], 6) for word in WORDS}
     assert drawn == {
-        (middle, place["fox"], place["it"]): pytest.approx(6.4),
-        (left, place["tasty"], place["it"]): pytest.approx(4.0),
-        (left, place["chased"], place["fox"]): pytest.approx(2.0),  # "it" reads fox, which reads this
+        (middle, place["fox"], place["it"]): pytest.approx(7.2),
+        (left, place["tasty"], place["it"]): pytest.approx(4.5),
+        (left, place["chased"], place["fox"]): pytest.approx(2.25),  # "it" reads fox, which reads this
     }  # but not what "chased" reads: no route leads from there to "it"
     assert "= fox" in texts(fig)
 
