@@ -254,14 +254,15 @@ def test_law_a_cell_is_named_by_its_claim_or_its_figure():
 
 
 def test_law_only_needed_scripts_are_loaded_and_waited_for():
-    def load(body: str) -> dict[str, bool]:
+    def load(body: str, page: str = "x") -> dict[str, bool]:
         names = ("documentation_options.js", "copybutton.js", "design-tabs.js", "doctools.js", "doctools.js")
         scripts = [SimpleNamespace(filename=f"_static/{name}?v=1", attributes={}) for name in names]
         context: dict = {"body": body, "script_files": scripts}
-        framing.choose_scripts(APP, "x", "page.html", context, None)
+        framing.choose_scripts(APP, page, "page.html", context, None)
         return {Path(s.filename).name[:-4]: "defer" in s.attributes for s in context["script_files"]}
 
     assert load("") == {"documentation_options.js": False, "doctools.js": True}
+    assert load("", "search") == {"documentation_options.js": False, "doctools.js": False}
     assert load('class="highlight"') == {
         "documentation_options.js": False,
         "copybutton.js": True,

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 
 Decode = Callable[[Tensor], Tensor]
-PAD, BOS, EOS = 0, 1, 2
+BOS, EOS = 1, 2
 SHIFTED = {
     "inputs": [[1, 7, 8, 9], [1, 5, 2, 0]],
     "labels": [[7, 8, 9, 2], [5, 2, 0, 0]],

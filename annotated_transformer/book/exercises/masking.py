@@ -7,7 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.verdict import (
+    expect,
+    expect_close,
+    expect_shape,
+    expect_tensor,
+    judge,
+)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 Layer = Callable[[Tensor], Tensor]
@@ -36,11 +42,9 @@ def influence(layer: Layer, x: Tensor) -> Tensor:
 
 def expect_mask(result: object, wanted: Tensor, *, what: str) -> None:
     """Stop the check unless `result` is the boolean mask `wanted`; name one pair where they differ."""
-    expect(isinstance(result, Tensor), f"{what} should be a tensor, not {type(result).__name__}.")
-    mask = torch.as_tensor(result)
+    mask = expect_tensor(result, what=what)
     expect(mask.dtype == torch.bool, f"{what} has dtype {mask.dtype}, it should be torch.bool.")
-    shape, right = tuple(mask.shape), tuple(wanted.shape)
-    expect(shape == right, f"{what} has shape {shape}, it should have {right}.")
+    expect_shape(mask, wanted, what=what)
     if not torch.equal(mask, wanted):
         *batch, query, key = (mask != wanted).nonzero()[0].tolist()
         word = "may" if wanted[*batch, query, key] else "may not"

@@ -35,12 +35,22 @@ def expect(condition: bool, message: str) -> None:
         raise Unmet(message)
 
 
+def expect_tensor(result: object, *, what: str) -> Tensor:
+    """Return `result`, or stop the check unless it is a tensor."""
+    expect(isinstance(result, Tensor), f"{what} should be a tensor, not {type(result).__name__}.")
+    return torch.as_tensor(result)
+
+
+def expect_shape(result: Tensor, wanted: Tensor, *, what: str) -> None:
+    """Stop the check unless `result` has the shape of `wanted`."""
+    shape, right = tuple(result.shape), tuple(wanted.shape)
+    expect(shape == right, f"{what} has shape {shape}, it should have {right}.")
+
+
 def expect_close(result: object, wanted: Tensor, *, what: str, tolerance: float = 1e-5) -> None:
     """Stop the check unless `result` is a tensor of the shape and the numbers of `wanted`."""
-    expect(isinstance(result, Tensor), f"{what} should be a tensor, not {type(result).__name__}.")
-    tensor = torch.as_tensor(result)
-    shape, right = tuple(tensor.shape), tuple(wanted.shape)
-    expect(shape == right, f"{what} has shape {shape}, it should have {right}.")
+    tensor = expect_tensor(result, what=what)
+    expect_shape(tensor, wanted, what=what)
     gap = (tensor.to(wanted.dtype) - wanted).abs().nan_to_num(nan=float("inf")).max().item()
     expect(gap <= tolerance, f"{what} has the right shape, but differs by {gap:.4f} from what it should be.")
 

@@ -66,15 +66,12 @@ def show_explorer(
     step: int = 0,
     layer: int | None = None,
     head: int | None = None,
-    title: str = "",
-    caption: str = "",
 ) -> Page:
     """Show what a shipped model reads while it translates `sentence`; in the book, a button runs the model.
 
     `view` is "encoder", "cross-attention" or "decoder". `step` is the index of the highlighted token: of the
     source in the view "encoder", of the translation in the others. `layer` and `head` count from
-    0, too; unless given, the weights are those of the last layer, averaged over its heads. `number`, `title`
-    and `caption` are those of `figure_page`.
+    0, too; unless given, the weights are those of the last layer, averaged over its heads.
 
     Raises:
         ValueError: There is no such view, token, layer or head.
@@ -95,8 +92,8 @@ def show_explorer(
     if view == "decoder":
         words = [plain(token, step) for token in translator.tokenizer.tokens(likeliest[step])]
         _draw_likeliest(fig.axes[0], words, shares[step])
-    title = title or TITLES[view]
-    alt, caption = _alt(view, reading, sentence), caption or _caption(view, reading, layer, head)
+    title = TITLES[view]
+    alt, caption = _alt(view, reading, sentence), _caption(view, reading, layer, head)
     check_words(number, title, alt, caption)
     place = "word" if view == "encoder" else "step"
     options = {

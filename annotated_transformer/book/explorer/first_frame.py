@@ -35,24 +35,24 @@ def plain(token: str, place: int) -> str:
     return SPECIAL.get(token) or (f"+{token}" if continues(token, place) else token.strip() or "space")
 
 
-def first_frame(direction: str = DIRECTION, sentence: str = SENTENCE, step: int = STEP) -> dict[str, Any]:
+def first_frame() -> dict[str, Any]:
     """Return a greedy translation with the weights and the likeliest tokens of each step, rounded.
 
     `attention` is the cross-attention of the last decoder layer, averaged over its heads. Probabilities are
     rounded once, to the tenths of a percent that are shown.
     """
-    translator = Translator.from_pretrained(direction)
-    ids, shares, tokens = likeliest_tokens(translator, sentence)
-    src = translator.encode([sentence]).ids[0]
+    translator = Translator.from_pretrained(DIRECTION)
+    ids, shares, tokens = likeliest_tokens(translator, SENTENCE)
+    src = translator.encode([SENTENCE]).ids[0]
     with torch.no_grad():
         observation = observe(translator.model, torch.tensor([src]), torch.tensor([ids]))
     attention = observation.attention[0, -1].mean(dim=0)
     tokenizer = translator.tokenizer
     return {
-        "direction": direction,
-        "sentence": sentence,
+        "direction": DIRECTION,
+        "sentence": SENTENCE,
         "text": tokenizer.decode([ids])[0],
-        "step": step,
+        "step": STEP,
         "layer": translator.model.config.num_layers - 1,
         "source": {"tokens": tokenizer.tokens(src)},
         "target": {"ids": ids, "tokens": tokenizer.tokens(ids)},

@@ -20,7 +20,6 @@ from annotated_transformer.book.site.front.sidebar import add_planned
 from annotated_transformer.book.site.front.syllabus import Syllabus
 
 STATIC = Path(__file__).parent / "static"
-SEARCH_NEEDS = {"doctools.js", "sphinx_highlight.js"}
 
 
 def read_list(app: Sphinx, config: Any) -> None:
@@ -77,21 +76,6 @@ def enliven_cover(app: Sphinx, page: str, template: str, context: dict[str, Any]
         app.add_js_file("cover.js", defer="defer")
 
 
-def hurry_search(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Do not defer the scripts that Sphinx's search needs while it loads."""
-    if page == "search":
-        context["script_files"] = [
-            type(script)(
-                script.filename,
-                priority=script.priority,
-                **{name: value for name, value in script.attributes.items() if name != "defer"},
-            )
-            if Path(str(script.filename or "").split("?")[0]).name in SEARCH_NEEDS
-            else script
-            for script in context["script_files"]
-        ]
-
-
 def write_files(app: Sphinx, exception: Exception | None) -> None:
     """Write the 404 page, and the preview picture where the book has an address."""
     if exception or app.builder.format != "html":
@@ -124,6 +108,5 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", enliven_cover, priority=100)  # before the list of scripts is copied
     app.connect("html-page-context", show_planned, priority=900)  # after the theme's
     app.connect("html-page-context", describe_link, priority=900)  # after the page's description
-    app.connect("html-page-context", hurry_search, priority=950)  # after everything that defers
     app.connect("build-finished", write_files)
     app.add_css_file("cover.css")

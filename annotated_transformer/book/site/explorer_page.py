@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.book.explorer import bundle, first_frame, pack
 from annotated_transformer.book.explorer.frame_page import explorer_page
+from annotated_transformer.book.site.front.targets import reference
 
 FOLDER = "explorer"  # in _static
 MARK = "data-explorer="  # in the body of each page that shows the explorer
@@ -48,7 +48,7 @@ class TensorTable(SphinxDirective):
         title = entry["title"][0].upper() + entry["title"][1:]
         formula = nodes.inline("", "", nodes.math(entry["tex"], entry["tex"]), ids=[f"formula-{kind}"])
         function = entry["function"].removeprefix("annotated_transformer.")
-        code = self._link("py", "obj", entry["function"], nodes.literal("", function))
+        code = reference(self.env, "py", "obj", entry["function"], nodes.literal("", function))
         test = nodes.inline("", entry["test"].partition("::")[2], classes=["at-x-test"])
         cells = [
             [nodes.paragraph("", "", nodes.strong("", title), nodes.Text(f". {entry['words']}"))],
@@ -61,19 +61,7 @@ class TensorTable(SphinxDirective):
     def _chapter(self, number: int) -> nodes.Node:
         chapter = next(chapter for chapter in self.config.at_chapters if chapter.number == number)
         words = nodes.inline("", f"{number}. {chapter.title}")
-        return self._link("std", "doc", f"/{chapter.file}", words) if chapter.file else words
-
-    def _link(self, domain: str, kind: str, target: str, words: nodes.Node) -> addnodes.pending_xref:
-        return addnodes.pending_xref(
-            "",
-            words,
-            refdomain=domain,
-            reftype=kind,
-            reftarget=target,
-            refexplicit=True,
-            refdoc=self.env.docname,
-            refwarn=True,
-        )
+        return reference(self.env, "std", "doc", f"/{chapter.file}", words) if chapter.file else words
 
 
 def write_explorer(app: Sphinx) -> None:

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.book.explorer.bundle import model_size
 from annotated_transformer.book.site.front.chapters import LIST, Chapter, cards, source_of
 from annotated_transformer.book.site.front.cover import FILE, MODEL
 from annotated_transformer.book.site.front.picture import picture
+from annotated_transformer.book.site.front.targets import reference
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 
 NO_TERMS = "No chapter defines its terms yet."
@@ -72,16 +72,8 @@ class Terms(SphinxDirective):
     def _item(self, term: str, words: str, chapter: Chapter) -> nodes.definition_list_item:
         """Return a term, which can be linked, and its definition, which is Markdown."""
         texts, messages = self.state.inline_text(words, self.lineno)
-        link = addnodes.pending_xref(
-            "",
-            nodes.inline("", f"Chapter {chapter.number}: {chapter.title}"),
-            refdomain="std",
-            reftype="doc",
-            reftarget=f"/{chapter.file}",
-            refexplicit=True,
-            refdoc=self.env.docname,
-            refwarn=True,
-        )
+        title = nodes.inline("", f"Chapter {chapter.number}: {chapter.title}")
+        link = reference(self.env, "std", "doc", f"/{chapter.file}", title)
         name = nodes.term("", term, ids=[f"term-{nodes.make_id(term)}"])
         body = nodes.definition("", nodes.paragraph("", "", *texts, nodes.Text(" "), link), *messages)
         return nodes.definition_list_item("", name, body)

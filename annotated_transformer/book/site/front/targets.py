@@ -12,6 +12,8 @@ from pathlib import Path
 
 import nbformat
 from docutils import nodes
+from sphinx import addnodes
+from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
@@ -95,6 +97,22 @@ def sections(source: Path) -> dict[str, str]:
     """Return the titles of the sections in a chapter's source, by the anchors that are made from them."""
     titles = re.findall(r"^##+ (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"): title for title in titles}
+
+
+def reference(
+    environment: BuildEnvironment, domain: str, kind: str, target: str, words: nodes.Node
+) -> addnodes.pending_xref:
+    """Return a link that Sphinx resolves, and warns of if there is no such target."""
+    return addnodes.pending_xref(
+        "",
+        words,
+        refdomain=domain,
+        reftype=kind,
+        reftarget=target,
+        refexplicit=True,
+        refdoc=environment.docname,
+        refwarn=True,
+    )
 
 
 class TargetTable(SphinxDirective):

@@ -138,10 +138,6 @@ def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any
 
 def setup(app: Sphinx) -> None:
     """Register the above with Sphinx."""
-    app.connect("html-page-context", describe_page)
-    app.connect("html-page-context", mend_lists)
-    app.connect("html-page-context", keep_punctuation)
-    app.connect("html-page-context", let_code_break)
-    app.connect("html-page-context", mend_folds)
-    app.connect("html-page-context", lighten)
+    for change in (describe_page, mend_lists, keep_punctuation, let_code_break, mend_folds, lighten):
+        app.connect("html-page-context", change)
     app.connect("html-page-context", choose_scripts, priority=900)

@@ -17,7 +17,8 @@
   Search.htmlToText = (html, anchor) => {
     const page = new DOMParser().parseFromString(html, "text/html");
     page.querySelectorAll("pre, summary, style, script, mjx-container, h1").forEach((part) => part.remove());
-    return text(page.documentElement.outerHTML, anchor).replace(/\s+/g, " ");
+    page.querySelectorAll("p").forEach((part) => part.append(" ")); // or a title would touch its caption
+    return text(page.documentElement.outerHTML, anchor).replace(/\s+/g, " ").trim();
   };
   Search.makeSearchSummary = (html, keywords, anchor) => {
     const phrase = asked.join(" ");

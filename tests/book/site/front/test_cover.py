@@ -15,7 +15,6 @@ import yaml
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page
 from sphinx.application import Sphinx
-from sphinx.builders.html._assets import _JavaScript
 from sphinx.errors import ExtensionError
 
 from annotated_transformer.book.site import cover_page as sphinx_cover
@@ -301,17 +300,6 @@ def test_law_a_failed_build_leaves_no_404_page(tmp_path: Path):
     assert finished(tmp_path).exists()
 
 
-def test_law_the_search_page_does_not_defer_the_scripts_it_needs():
-    def scripts(page: str) -> list[tuple[str, bool]]:
-        names = ("_static/doctools.js", "_static/book.js")
-        context = {"script_files": [_JavaScript(name, priority=1, defer="defer") for name in names]}
-        sphinx_cover.hurry_search(Mock(spec=Sphinx), page, "page.html", context, None)
-        return [(script.filename, "defer" in script.attributes) for script in context["script_files"]]
-
-    assert scripts("search") == [("_static/doctools.js", False), ("_static/book.js", True)]
-    assert scripts("index") == [("_static/doctools.js", True), ("_static/book.js", True)]
-
-
 # The rendered pages.
 
 
@@ -516,8 +504,8 @@ def test_law_search_snippets_show_formulas_as_plain_text(page: Page, site: str):
     page.goto(f"{site}search.html")
     spans = re.sub(r"(\\\(.*?\\\))", r'<span class="math">\1</span>', TEX)
     parts = f"<h1>T</h1><svg>drawn</svg><p>{spans}</p><div class='math'>\\[x\\]</div><p id='x'>end</p>"
-    html = f"<article>{parts}</article>"
+    html = f"<article>{parts}<p>Title</p><i>caption</i></article>"
     assert page.evaluate("html => Search.htmlToText(html)", html) == (
-        "a √d_k b QKᵀ c 1/2 d softmax(x) e x ∈ R 5 n … end"
+        "a √d_k b QKᵀ c 1/2 d softmax(x) e x ∈ R 5 n … end Title caption"
     )
     assert page.evaluate("html => Search.htmlToText(html, '#x')", html) == "end"
