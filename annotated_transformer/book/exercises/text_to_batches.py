@@ -37,7 +37,7 @@ def check_padding_count(answer: Sequence[int] | None) -> str:
         wanted = sum(len(batch) * max(batch) - sum(batch) for batch in batches)
         message = f"{name}: not {got}; a batch has as many columns as its longest sentence."
         expect(got == wanted, message)
-    return "sorting helps only if the batches are cut where the lengths change."
+    return "here, sorting helps only if the batches are cut where the lengths change."
 
 
 def _joined(word: str, merges: Merges) -> list[str]:
