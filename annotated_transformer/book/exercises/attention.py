@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
@@ -80,15 +80,15 @@ def _expect_attention(answer: Attention, what: str) -> None:
     """Compare with PyTorch's kernel: different numbers of queries, keys and features; then large scores."""
     for shape, width in (((), 4), ((2,), 4), ((2, 3), 9)):
         query, key, value = (
-            draw(0, *shape, 3, width),
-            draw(1, *shape, 5, width),
-            draw(2, *shape, 5, 6),
+            draw_normal(0, *shape, 3, width),
+            draw_normal(1, *shape, 5, width),
+            draw_normal(2, *shape, 5, 6),
         )
         wanted = F.scaled_dot_product_attention(query, key, value)
         sizes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
         result = answer(query.clone(), key.clone(), value.clone())
         expect_close(result, wanted, what=f"{what} for {sizes}")
-    query, key, value = 1e3 * draw(0, 3, 4), draw(1, 5, 4), draw(2, 5, 6)
+    query, key, value = 1e3 * draw_normal(0, 3, 4), draw_normal(1, 5, 4), draw_normal(2, 5, 6)
     result = answer(query, key, value)
     expect(bool(torch.as_tensor(result).isfinite().all()), "scores in the thousands give NaN or infinity.")
     expect_close(result, F.scaled_dot_product_attention(query, key, value), what=f"{what} for large scores")
@@ -98,7 +98,7 @@ def _expect_attention(answer: Attention, what: str) -> None:
 def check_scale(answer: Callable[[int, float, float], float]) -> str:
     """Check `answer(d_k, query_std, key_std)`, the factor that gives unit variance: exercise ex-scale."""
     for d_k, query_std, key_std in ((64, 1.0, 1.0), (64, 3.0, 1.0), (256, 0.5, 2.0), (16, 2.0, 5.0)):
-        query, key = draw(0, 20_000, d_k) * query_std, draw(1, 20_000, d_k) * key_std
+        query, key = draw_normal(0, 20_000, d_k) * query_std, draw_normal(1, 20_000, d_k) * key_std
         factor = float(answer(d_k, query_std, key_std))
         what = f"for d_k={d_k} and standard deviations {query_std:g} and {key_std:g}"
         expect(math.isfinite(factor) and factor > 0, f"{what}, the factor is {factor}; it must be positive.")
@@ -122,9 +122,9 @@ def check_gradient(answer: Callable[[Tensor], Tensor]) -> str:
 @judge
 def check_temperature(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> str:
     """Check `answer(query, key, value, temperature)`, attention at a temperature: exercise ex-temperature."""
-    value = draw(2, 2, 5, 6)
+    value = draw_normal(2, 2, 5, 6)
     for temperature, width in ((1.0, 4), (5.0, 4), (0.5, 3)):
-        query, key = draw(0, 2, 3, width), draw(1, 2, 5, width)
+        query, key = draw_normal(0, 2, 3, width), draw_normal(1, 2, 5, width)
         scores = query @ key.mT / math.sqrt(width) / temperature
         wanted = torch.einsum("bqk,bkd->bqd", scores.softmax(dim=-1), value)
         result = answer(query, key, value, temperature)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -51,8 +51,8 @@ def check_rectangle(answer: Mapping[str, Any]) -> str:
 def check_cross_attention(answer: Read) -> str:
     """Judge `answer(x, z, w_query, w_key, w_value, is_word)`, exercise ex-cross-attention."""
     for n, m in ((3, 5), (5, 3), (4, 4), (1, 6)):
-        x, z = draw(n, 2, n, 8), draw(m + 10, 2, m, 8)
-        matrices = (*draw(1, 2, 8, 4), draw(2, 8, 6))
+        x, z = draw_normal(n, 2, n, 8), draw_normal(m + 10, 2, m, 8)
+        matrices = (*draw_normal(1, 2, 8, 4), draw_normal(2, 8, 6))
         is_word = torch.arange(m) < torch.tensor([[m], [max(1, m - 2)]])
         query, key, value = x @ matrices[0], z @ matrices[1], z @ matrices[2]
         wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=is_word[:, None])
@@ -67,7 +67,7 @@ def check_read_source(answer: Read) -> str:
     """Judge `answer(attend, x, memory, src, tgt)`, exercise ex-debug-source; 0 is padding."""
     attend = _layer()
     for n, m in ((3, 5), (4, 4)):
-        x, memory = draw(n, 2, n, 12), draw(m + 20, 2, m, 12)
+        x, memory = draw_normal(n, 2, n, 12), draw_normal(m + 20, 2, m, 12)
         src = (torch.arange(m) < torch.tensor([[m], [m - 2]])).long() * 7
         tgt = (torch.arange(n) < torch.tensor([[n - 1], [n]])).long() * 7
         wanted = attend(x, memory, memory, padding_mask(src, 0))
@@ -81,7 +81,7 @@ def check_read_source(answer: Read) -> str:
 def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
     """Judge `prepare(attend, memory)` and `step(attend, x, prepared, mask)`, exercise ex-prepare."""
     attend = _layer()
-    x, memory = draw(5, 2, 4, 12), draw(6, 2, 7, 12)
+    x, memory = draw_normal(5, 2, 4, 12), draw_normal(6, 2, 7, 12)
     mask = (torch.arange(7) < torch.tensor([[7], [4]]))[:, None, None]
     wanted = attend(x, memory, memory, mask)
     rows: list[int] = []
@@ -106,7 +106,7 @@ def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
     """Judge `answer(n, m, d_model, once)`, exercise ex-derive-cost, by counting multiplications."""
     for n, m, d_model in ((3, 5, 12), (7, 2, 12), (1, 4, 24)):
         attend = _layer(d_model)
-        x, memory = draw(1, 1, n, d_model), draw(2, 1, m, d_model)
+        x, memory = draw_normal(1, 1, n, d_model), draw_normal(2, 1, m, d_model)
         for once in (True, False):
             with FlopCounterMode(display=False) as counter:
                 prepared = attend.project_memory(memory, memory) if once else None
@@ -126,7 +126,7 @@ def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
 def check_two_sources(answer: Read) -> str:
     """Judge `answer(attend, x, first, second, first_mask, second_mask)`, exercise ex-two-sources."""
     attend = _layer()
-    x, first, second = draw(7, 2, 3, 12), draw(8, 2, 5, 12), draw(9, 2, 4, 12)
+    x, first, second = draw_normal(7, 2, 3, 12), draw_normal(8, 2, 5, 12), draw_normal(9, 2, 4, 12)
     masks = [
         (torch.arange(m) < torch.tensor([[m], [m - 1]]))[:, None, None]
         for m in (first.size(1), second.size(1))

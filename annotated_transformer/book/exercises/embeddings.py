@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 from annotated_transformer.model.embeddings import TokenEmbedding
 
@@ -18,7 +18,7 @@ MATRICES = ("source", "target", "output", "shared")
 
 def _moved_rows() -> dict[str, int]:
     """Count the rows with a gradient in a small model: the mean source row is added to each target row."""
-    source, target, output = (draw(seed, VOCAB, 6).requires_grad_() for seed in range(3))
+    source, target, output = (draw_normal(seed, VOCAB, 6).requires_grad_() for seed in range(3))
     hidden = source[list(SOURCE)].mean(dim=0) + target[list(TARGET)]
     F.cross_entropy(hidden @ output.T, torch.tensor(LABELS)).backward()
     grads = [table.grad for table in (source, target, output) if table.grad is not None]
@@ -52,7 +52,7 @@ def check_embed_and_logits(
 ) -> str:
     """Judge `embed(ids, table)` and `logits(hidden, table)`, exercise ex-embed-and-logits."""
     for vocab, d_model in ((7, 4), (5, 9)):
-        table, hidden = draw(1, vocab, d_model), draw(2, 2, 3, d_model)
+        table, hidden = draw_normal(1, vocab, d_model), draw_normal(2, 2, 3, d_model)
         ids = torch.tensor([[0, vocab - 1, 2], [2, 2, 1]])
         one_hot = F.one_hot(ids, vocab).double()
         what = f"with {vocab} tokens and d_model={d_model}"
@@ -72,7 +72,7 @@ def check_lookup_gradient(answer: Callable[[Tensor, Tensor, int], Tensor]) -> st
         "a token read twice": [2, 4, 2],
         "one token read three times": [1, 1, 1],
     }.items():
-        gradient, table = draw(len(case), 3, 4), draw(0, 7, 4).requires_grad_()
+        gradient, table = draw_normal(len(case), 3, 4), draw_normal(0, 7, 4).requires_grad_()
         (wanted,) = torch.autograd.grad(table[torch.tensor(ids)], table, gradient)
         result = answer(torch.tensor(ids), gradient.clone(), 7)
         expect_close(result, wanted, what=f"the gradient, {case},", tolerance=1e-9)
@@ -84,11 +84,14 @@ def check_tie(answer: Callable[[nn.Embedding, nn.Linear], object]) -> str:
     """Judge `answer(embedding, output)`, exercise ex-debug-tie, by training the two modules."""
     embedding, output = nn.Embedding(7, 4).double(), nn.Linear(4, 7, bias=False).double()
     with torch.no_grad():
-        embedding.weight.copy_(draw(1, 7, 4))
-        output.weight.copy_(draw(2, 7, 4))
+        embedding.weight.copy_(draw_normal(1, 7, 4))
+        output.weight.copy_(draw_normal(2, 7, 4))
     answer(embedding, output)
     expect_close(
-        embedding.weight.detach(), draw(1, 7, 4), what="the embedding's matrix after tie", tolerance=0.0
+        embedding.weight.detach(),
+        draw_normal(1, 7, 4),
+        what="the embedding's matrix after tie",
+        tolerance=0.0,
     )
     tied = nn.ModuleList([embedding, output])
     count = sum(parameter.numel() for parameter in tied.parameters())
@@ -105,10 +108,10 @@ def check_tie(answer: Callable[[nn.Embedding, nn.Linear], object]) -> str:
 def check_rms_ratio(answer: Callable[[float, int, bool], float]) -> str:
     """Judge `answer(std, d_model, factor)`, exercise ex-derive-rms-ratio, by drawing words and positions."""
     for std, d_model in ((1.0, 512), (0.1, 256), (64**-0.5, 64)):
-        angles = 50 * draw(1, 500, d_model // 2)
+        angles = 50 * draw_normal(1, 500, d_model // 2)
         positions = torch.cat([angles.sin(), angles.cos()], dim=1)
         for factor in (True, False):
-            words = std * draw(2, 2000, d_model) * (math.sqrt(d_model) if factor else 1)
+            words = std * draw_normal(2, 2000, d_model) * (math.sqrt(d_model) if factor else 1)
             right = (words.square().mean() / positions.square().mean()).sqrt().item()
             ratio = answer(std, d_model, factor)
             expect(
@@ -124,8 +127,8 @@ def check_grow(answer: Callable[[TokenEmbedding, int], TokenEmbedding]) -> str:
     """Judge `answer(embedding, extra)`, exercise ex-grow."""
     old = TokenEmbedding(7, 4).double()
     with torch.no_grad():
-        old.weight.copy_(draw(1, 7, 4))
-    before, hidden = old.weight.detach().clone(), draw(2, 3, 4)
+        old.weight.copy_(draw_normal(1, 7, 4))
+    before, hidden = old.weight.detach().clone(), draw_normal(2, 3, 4)
     logits = (hidden @ before.T).detach()
     grown = answer(old, 2)
     expect(isinstance(grown, TokenEmbedding), f"return a TokenEmbedding, not {type(grown).__name__}.")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 from annotated_transformer.config import BASE, TransformerConfig
 from annotated_transformer.model.transformer import Transformer
@@ -58,7 +58,7 @@ def check_encoder_layer(answer: Callable[[Tensor, Mapping[str, Tensor], int], Te
 @judge
 def check_mean_of_words(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(z, is_word)`, exercise ex-mean-pool."""
-    z = draw(0, 3, 5, 4)
+    z = draw_normal(0, 3, 5, 4)
     lengths = (5, 2, 1)
     is_word = torch.arange(5) < torch.tensor(lengths)[:, None]
     wanted = torch.stack([z[i, :length].mean(dim=0) for i, length in enumerate(lengths)])

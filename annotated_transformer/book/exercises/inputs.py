@@ -4,6 +4,6 @@ import torch
 from torch import Tensor
 
 
-def draw(seed: int, *shape: int) -> Tensor:
+def draw_normal(seed: int, *shape: int) -> Tensor:
     """Return a tensor of normally distributed numbers."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)

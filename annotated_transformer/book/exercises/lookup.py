@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 from annotated_transformer.model.attention import AdditiveAttention
 from annotated_transformer.model.lookup import Captioner, LearnedLookup, gaussian_average
@@ -81,11 +81,11 @@ def check_additive(answer: Lookup) -> str:
     """Judge `answer(query, key, value, w_query, w_key, w_score)`, exercise ex-additive."""
     for n, m in ((3, 5), (4, 1), (1, 6)):
         reference = AdditiveAttention(7, 2, hidden=11).double().requires_grad_(False)
-        w_query, w_key, w_score = draw(1, 7, 11), draw(2, 2, 11), draw(3, 11)
+        w_query, w_key, w_score = draw_normal(1, 7, 11), draw_normal(2, 2, 11), draw_normal(3, 11)
         reference.to_query.weight.copy_(w_query.T)
         reference.to_key.weight.copy_(w_key.T)
         reference.to_score.weight.copy_(w_score[None])
-        query, key, value = draw(4, 2, n, 7), draw(5, 2, m, 2), draw(6, 2, m, 4)
+        query, key, value = draw_normal(4, 2, n, 7), draw_normal(5, 2, m, 2), draw_normal(6, 2, m, 4)
         result = answer(query, key, value, w_query, w_key, w_score)
         what = f"the output for {n} queries and {m} keys"
         expect_close(result, reference(query, key, value), what=what, tolerance=1e-9)
@@ -99,7 +99,7 @@ def check_writer(answer: Lookup) -> str:
     captioner = Captioner(13, LearnedLookup(13, 5, d_k=4, d_v=6)).double().requires_grad_(False)
     for parameter in captioner.parameters():
         torch.nn.init.normal_(parameter, std=3.0, generator=rng)
-    cells = draw(1, 6, 7, 5)
+    cells = draw_normal(1, 6, 7, 5)
     for start, length in ((0, 3), (2, 5)):
         wanted = captioner.write(cells, start=start, length=length)
         result = answer(captioner, cells, start, length)
@@ -114,7 +114,7 @@ def check_extended(answer: Lookup) -> str:
     """Judge `answer(query, key, width)`, which returns longer queries and keys, exercise ex-derive-extra."""
     value = torch.eye(5, dtype=torch.float64)
     for width in (1.0, 0.6, 2.0):
-        query, key = draw(1, 3, 4), draw(2, 5, 4)
+        query, key = draw_normal(1, 3, 4), draw_normal(2, 5, 4)
         made = answer(query, key, width)
         pair = isinstance(made, Sequence) and len(made) == 2
         expect(pair, "return two tensors: the longer queries and the longer keys.")

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import Unmet, expect, expect_close, judge
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -21,7 +21,7 @@ def _layer(*sizes: int, **options: int | bool) -> MultiHeadAttention:
     layer = MultiHeadAttention(*sizes, **options).double()  # type: ignore[arg-type]
     with torch.no_grad():
         for seed, parameter in enumerate(layer.parameters()):
-            parameter.copy_(draw(seed, *parameter.shape))
+            parameter.copy_(draw_normal(seed, *parameter.shape))
     return layer
 
 
@@ -39,7 +39,7 @@ def check_shapes(answer: object) -> str:
     layer.to_output.register_forward_pre_hook(
         lambda module, inputs: seen.update(concat=tuple(inputs[0].shape))
     )
-    query, memory = draw(0, 2, 4, 12), draw(0, 2, 7, 12)
+    query, memory = draw_normal(0, 2, 4, 12), draw_normal(0, 2, 7, 12)
     seen["queries"] = tuple(layer.project_query(query).shape)
     seen["output"] = tuple(layer(query, memory, memory).shape)
     seen["parameters"] = sum(parameter.numel() for parameter in layer.parameters())
@@ -95,12 +95,12 @@ def _expect_multi_head(answer: MultiHead, name: str) -> None:
     """Compare with PyTorch's function, then, where d_k and d_v are free, with its kernel head by head."""
     for d_model, heads, d_k, d_v in ((12, 1, 12, 12), (12, 3, 4, 4), (12, 3, 5, 2)):
         query, key, value = (
-            draw(0, 2, 4, d_model),
-            draw(1, 2, 7, d_model),
-            draw(2, 2, 7, d_model),
+            draw_normal(0, 2, 4, d_model),
+            draw_normal(1, 2, 7, d_model),
+            draw_normal(2, 2, 7, d_model),
         )
         sizes = (d_model, heads * d_k), (d_model, heads * d_k), (d_model, heads * d_v), (heads * d_v, d_model)
-        matrices = [0.5 * draw(3 + i, *size) for i, size in enumerate(sizes)]
+        matrices = [0.5 * draw_normal(3 + i, *size) for i, size in enumerate(sizes)]
         if d_k == d_v:
             wanted = _by_pytorch(query, key, value, matrices, heads)
         else:
@@ -141,7 +141,7 @@ def check_one_head_errors(answer: Callable[[Tensor], Tensor]) -> str:
     """Check `answer(weights)` by least squares on uncorrelated contents: exercise ex-three-pointers."""
     for numbers in ([0.5, 0.5], [0.2, 0.8], [0.5, 0.3, 0.2], [1 / 3] * 3, [0.7, 0.1, 0.1, 0.05, 0.05]):
         weights = torch.tensor(numbers, dtype=torch.float64)
-        contents = torch.linalg.qr(draw(0, 64, len(numbers))).Q * 64**0.5  # each column has variance 1
+        contents = torch.linalg.qr(draw_normal(0, 64, len(numbers))).Q * 64**0.5  # each column has variance 1
         mixture = contents @ weights[:, None]
         rest = contents - mixture @ torch.linalg.lstsq(mixture, contents).solution
         rounded = [round(number, 2) for number in numbers]
@@ -157,7 +157,7 @@ def check_contributions(answer: Callable[[MultiHeadAttention, Tensor], Tensor]) 
     """Check `answer(layer, x)`, for layers without and with bias: exercise ex-contributions."""
     for bias in (False, True):
         layer = _layer(6, 3, d_k=5, d_v=2, bias=bias)
-        before, x = copy.deepcopy(layer), draw(9, 2, 4, 6)
+        before, x = copy.deepcopy(layer), draw_normal(9, 2, 4, 6)
         with torch.no_grad():
             result = answer(layer, x)
             wanted = torch.stack([_only_head(before, head, x) for head in range(3)])

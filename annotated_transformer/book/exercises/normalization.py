@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 from annotated_transformer.model.normalization import LayerNorm
 
@@ -60,7 +60,7 @@ def check_add_and_norm(answer: Callable[[Tensor, Function, Tensor, Tensor, float
 @judge
 def check_pre_norm(answer: Callable[[Tensor, Function, Function, Function], Tensor]) -> str:
     """Judge `answer(x, sublayer, norm, dropout)`, exercise ex-debug-pre-norm."""
-    x = draw(0, 2, 3, 8)
+    x = draw_normal(0, 2, 3, 8)
     norm = LayerNorm(8).double()
     silent = answer(x, torch.zeros_like, norm, torch.clone)
     expect_close(silent, x, what="the output when the sub-layer adds zeros (it should be x)")

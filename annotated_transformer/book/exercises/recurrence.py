@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 
 PREDICTIONS = {
@@ -41,11 +41,11 @@ def check_rnn(answer: Function) -> str:
     """Judge `answer(x, w, u, b)`, which returns the states of a recurrent network, exercise ex-rnn."""
     for tokens in (1, 2, 7):
         reference = nn.RNN(3, 5, batch_first=True).double().requires_grad_(False)
-        w, u, b = draw(1, 5, 3), draw(2, 5, 5), draw(3, 5)
+        w, u, b = draw_normal(1, 5, 3), draw_normal(2, 5, 5), draw_normal(3, 5)
         reference.load_state_dict(
             {"weight_ih_l0": w, "weight_hh_l0": u, "bias_ih_l0": b, "bias_hh_l0": torch.zeros_like(b)}
         )
-        x = draw(4, 2, tokens, 3)
+        x = draw_normal(4, 2, tokens, 3)
         states = answer(x, w, u, b)
         expect_close(states, reference(x)[0], what=f"the states of {tokens} words", tolerance=1e-9)
     return "it agrees with nn.RNN for sentences of 1, 2 and 7 words."
@@ -55,7 +55,7 @@ def check_rnn(answer: Function) -> str:
 def check_average(answer: Function) -> str:
     """Judge `answer(states, scores)`, a weighted average for each output, exercise ex-average."""
     for outputs, tokens in ((3, 5), (1, 4), (4, 1)):
-        states, scores = draw(1, tokens, 7), draw(2, outputs, tokens)
+        states, scores = draw_normal(1, tokens, 7), draw_normal(2, outputs, tokens)
         rows = []
         for line in scores.tolist():
             raised = [math.exp(score) for score in line]
@@ -72,8 +72,8 @@ def check_last_state(answer: Function) -> str:
     for tokens in (2, 5):
         rnn = nn.LSTM(3, 4, batch_first=True).double().requires_grad_(False)
         for seed, parameter in enumerate(rnn.parameters()):
-            parameter.copy_(draw(seed, *parameter.shape))
-        x = draw(9, 6, tokens, 3)
+            parameter.copy_(draw_normal(seed, *parameter.shape))
+        x = draw_normal(9, 6, tokens, 3)
         wanted = rnn(x)[0][:, -1]
         what = f"the last state of 6 sentences with {tokens} words"
         expect_close(answer(rnn, x), wanted, what=what, tolerance=1e-9)

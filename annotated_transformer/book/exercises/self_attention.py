@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from annotated_transformer.book.exercises.inputs import draw
+from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.self_attention import SelfAttention
@@ -44,8 +44,8 @@ def check_sizes(answer: Mapping[str, Any]) -> str:
 def check_self_attention(answer: Read) -> str:
     """Judge `answer(x, w_query, w_key, w_value)`, exercise ex-self-attention."""
     for batch, tokens in ((2, 5), (3, 1), (1, 9)):
-        x = draw(tokens, batch, tokens, 6)
-        matrices = draw(1, 6, 4), draw(2, 6, 4), draw(3, 6, 3)
+        x = draw_normal(tokens, batch, tokens, 6)
+        matrices = draw_normal(1, 6, 4), draw_normal(2, 6, 4), draw_normal(3, 6, 3)
         query, key, value = (x @ matrix for matrix in matrices)
         wanted = F.scaled_dot_product_attention(query, key, value)
         what = f"the output for {batch} sentences of {tokens} words"
@@ -57,7 +57,7 @@ def check_self_attention(answer: Read) -> str:
 def check_two_sums(answer: Callable[[Tensor], Tensor]) -> str:
     """Judge `answer(x)`, plain self-attention, exercise ex-debug-sums."""
     for batch, tokens, width in ((2, 5, 3), (4, 3, 6), (1, 1, 2)):
-        x = draw(width, batch, tokens, width)
+        x = draw_normal(width, batch, tokens, width)
         wanted = F.scaled_dot_product_attention(x, x, x, scale=1.0)
         what = f"the output for {batch} sentences of {tokens} words"
         expect_close(answer(x), wanted, what=what, tolerance=1e-9)
@@ -68,7 +68,11 @@ def check_two_sums(answer: Callable[[Tensor], Tensor]) -> str:
 def check_weight_ratio(answer: Callable[..., Any]) -> str:
     """Judge `answer(asking, first, second, w_query, w_key)`, exercise ex-derive-ratio, inside sentences."""
     for seed, tokens, d_k in ((0, 3, 4), (1, 8, 4), (2, 5, 9)):
-        x, w_query, w_key = draw(seed, tokens, 6), draw(seed + 10, 6, d_k), draw(seed + 20, 6, d_k)
+        x, w_query, w_key = (
+            draw_normal(seed, tokens, 6),
+            draw_normal(seed + 10, 6, d_k),
+            draw_normal(seed + 20, 6, d_k),
+        )
         weights = attention_weights(x @ w_query, x @ w_key)
         right = (weights[2, 0] / weights[2, 1]).item()
         ratio = float(answer(x[2], x[0], x[1], w_query, w_key))
