@@ -104,13 +104,18 @@ def parse(path: str, content: bytes) -> Code:
     if path.endswith(".js"):
         return Code(content.decode(), frozenset(), {})
     tree = WithoutDocstrings().visit(ast.parse(content, path))
-    return Code(ast.dump(tree), frozenset(names(tree)), exports(tree))
+    exports = take_exports(tree)
+    return Code(ast.dump(tree), frozenset(names(tree)), exports)
 
 
-def exports(tree: ast.Module) -> dict[str, str]:
-    """Return the module of each name that a table `EXPORTS` lists, by the names."""
+def take_exports(tree: ast.Module) -> dict[str, str]:
+    """Remove a table `EXPORTS` from code; return the module of each name that it lists, by the names.
+
+    A chapter depends on the modules of the names that it imports, and not on the rest of the table.
+    """
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXPORTS":
+            tree.body.remove(node)
             table = ast.literal_eval(node.value)
             return {
                 name: f"{PACKAGE}.{module}" for module, listed in table.items() for name in listed.split()

@@ -168,6 +168,18 @@ def test_law_only_the_code_that_a_chapter_runs_counts_in_its_fingerprint():
     assert changes("chapters/build.py", b"build()")
 
 
+def test_law_a_chapter_depends_on_the_names_that_it_imports_and_not_on_the_rest_of_the_table():
+    table, cells = f"{PACKAGE}/__init__.py", cell(f"from {PACKAGE} import KEY")
+    house = {**HOUSE, "01.ipynb": cells}
+
+    def changes(text):
+        return fingerprint("01.ipynb", house) != fingerprint("01.ipynb", {**house, table: text})
+
+    assert not changes(b"if TYPE_CHECKING: import tools\nEXPORTS = {'room': 'Sofa', 'door': 'BELL KEY'}")
+    assert changes(b"if TYPE_CHECKING: import tools\nEXPORTS = {'lamp': 'Bulb KEY'}")
+    assert changes(b"NEW = 1\nif TYPE_CHECKING: import tools\nEXPORTS = {'lamp': 'Bulb', 'door': 'KEY'}")
+
+
 def test_law_a_new_clone_executes_only_what_differs_from_its_commit(copy, builder, pretender):
     def git(*arguments):
         me = ["-c", "user.name=I", "-c", "user.email=i@example.org"]
