@@ -20,6 +20,7 @@ from collections.abc import Iterator
 
 from lint.source import READERS, Chapter, Part, parse, read
 
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 LINK = re.compile(r"\]\(#claim-([\w-]+)\)")
 LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.DictComp)
 
@@ -44,6 +45,9 @@ def named(chapter: Chapter) -> Iterator[str]:
         if count != len(part.claims):
             named = f":claims: [{', '.join(part.claims)}]"
             yield f"line {part.line}: a cell with {count} claims has the option {named}"
+        for name in part.claims:
+            if not NAME.fullmatch(name):
+                yield f"{name!r} cannot be an anchor; name claims by lowercase words joined by hyphens"
         made.update(part.claims)
     listed = Counter(chapter.header.get("claims", []))
     listed += Counter(LINK.findall(_list(chapter)))

@@ -28,20 +28,25 @@ def claim(
 
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
-    significant digits. Without a bound, the claim is that `value` is true: "✓ the rows are equal".
+    significant digits. Without a bound, a `value` of True or False is claimed to be true: "✓ rows are equal".
 
     In a chapter's source, the cell's option `:claims:` names its claims, and "What we showed" links to them.
 
     Raises:
         AssertionError: The claim does not hold; the message has the value and the bound.
-        ValueError: There are several bounds, or no values.
+        ValueError: There are several bounds, or none for a value that is not True or False, or no values.
     """
     bounds = {"below": below, "above": above, "between": between, "equals": equals}
-    given = {kind: bound for kind, bound in bounds.items() if bound is not None} or {"equals": True}
-    if len(given) != 1:
-        raise ValueError(f"claim {what!r} has {len(given)} bounds ({', '.join(given)}); give one of them")
-    ((kind, bound),) = given.items()
+    given = {kind: bound for kind, bound in bounds.items() if bound is not None}
     value = value.tolist() if isinstance(value, Tensor) else value
+    if not given and isinstance(value, bool):
+        given = {"equals": True}
+    if len(given) != 1:
+        raise ValueError(
+            f"claim {what!r} has {len(given)} bounds ({', '.join(given) or 'none'}), and its value is "
+            f"{value!r}; give one of {', '.join(bounds)}, or none for True or False"
+        )
+    ((kind, bound),) = given.items()
     if kind == "equals":
         holds, shown, claimed = value == bound, _words(value), f"claimed: exactly {_words(bound)}"
     else:

@@ -85,7 +85,6 @@ def test_law_digits_are_significant_digits(said):
         (3, {"equals": 4}),
         (float("nan"), {"equals": float("nan")}),
         (False, {}),
-        (2, {}),
     ],
 )
 def test_law_a_claim_that_does_not_hold_raises_and_displays_nothing(said, value, bound):
@@ -109,8 +108,14 @@ def test_message_a_false_claim_has_its_value_and_its_bound():
 
 @pytest.mark.message
 def test_message_a_claim_has_one_bound():
-    with pytest.raises(ValueError, match=r"claim 'keys' has 2 bounds \(below, above\); give one of them"):
+    with pytest.raises(
+        ValueError, match=r"'keys' has 2 bounds \(below, above\), and its value is 1; give one of"
+    ):
         claim("keys", 1, below=2.0, above=0.0)
+    with pytest.raises(
+        ValueError, match=r"'keys' has 0 bounds \(none\), and its value is 1; .* or none for True"
+    ):
+        claim("keys", 1)
 
 
 @pytest.mark.message
@@ -137,6 +142,7 @@ def test_law_the_small_chapter_passes_the_lint_of_claims(small):
 
 
 CLAIM = 'claim("hidden pairs of 19 tokens", hidden[-1], between=(0.45, 0.5))'
+BAD_NAMES = ("Nearly", "a_b", "-a", "a--b", "a b", "claim ü")
 ASSERT = 'assert torch.equal(causal_mask(2), by_hand), "by hand and by the package"'
 
 
@@ -147,6 +153,7 @@ FAULTS = [
     (CLAIM, f"{CLAIM}\n{CLAIM}", "a cell with 2 claims has the option :claims: [nearly-half]"),
     (f":claims: [nearly-half]\n\n{CLAIM}", CLAIM, "a cell with 1 claims has the option :claims: []"),
     ("[nearly-half]", "[nearly-half, new]", "claim new is linked 0 times"),
+    *(("[nearly-half]", f"[{name}]", f"'{name}' cannot be an anchor") for name in BAD_NAMES),
     ("[✓](#claim-nearly-half)", "[✓](#claim-nearly-half) " * 2, "claim nearly-half is linked 2 times"),
     ("They agree.", "They agree [✓](#claim-agree).", "there is no claim agree"),
     ("checks: 2\n", "", "the front matter says checks: 0, and there are 2"),
