@@ -114,6 +114,30 @@ def test_law_a_page_has_the_texts_of_its_source_and_the_outputs_of_its_notebook(
     assert page.cells[1].outputs[0].data == {"text/plain": "kept"}
 
 
+def claims_of(names: list[str], *texts: str) -> nbformat.NotebookNode:
+    """Return a cell with these names in its option, and with these displayed texts."""
+    outputs = [nbformat.v4.new_output("display_data", {"text/markdown": text}) for text in texts]
+    return nbformat.v4.new_code_cell("claim()", metadata={"claims": names}, outputs=outputs)
+
+
+def test_law_the_claims_of_a_cell_are_named_in_order_and_other_outputs_are_not():
+    texts = "✓ a: **1** (claimed: below 2)", "three ✓", "✓ b"
+    found = sources.named_claims(claims_of(["one", "two"], *texts))
+    assert [(name, output.data["text/markdown"]) for name, output in found] == [
+        ("claim-one", texts[0]), ("claim-two", texts[2]),
+    ]  # fmt: skip
+    assert [sources.CLAIM.sub(r"\1", text) for text in texts[::2]] == ["a", "b"]
+
+
+@pytest.mark.message
+def test_message_a_cell_with_another_number_of_claims_than_names():
+    sentence = r"displayed 1 claims, and its option :claims: has 2 names \(one, two\); it begins 'claim\(\)'"
+    with pytest.raises(ExtensionError, match=sentence):
+        sources.named_claims(claims_of(["one", "two"], "✓ a"))
+    with pytest.raises(ExtensionError, match=r"displayed 1 claims, .* has 0 names \(none\)"):
+        sources.named_claims(claims_of([], "✓ a"))
+
+
 @pytest.mark.message
 def test_message_a_notebook_of_a_different_source(tmp_path):
     sentence = r"one\.ipynb has 1 cells of code and its source 2; run make chapters"
