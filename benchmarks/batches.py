@@ -18,7 +18,14 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.text.batching import Batch, Pair, encode_pairs, make_batches, pad
+from annotated_transformer.text.batching import (
+    Batch,
+    Pair,
+    batch_of,
+    encode_pairs,
+    fill_batches,
+    make_batches,
+)
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair, Splits, split_by_sentence
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
@@ -62,18 +69,8 @@ def split_at_random(pairs: list[SentencePair], seed: int, *, by_source: bool) ->
 
 def random_batches(pairs: list[Pair], generator: torch.Generator) -> list[Batch]:
     """Return batches of at most `BATCH_TOKENS` tokens a side, padding included, filled in random order."""
-    groups: list[list[int]] = [[]]
-    longest = 0
-    for row in torch.randperm(len(pairs), generator=generator).tolist():
-        longest = max(longest, *map(len, pairs[row]))
-        if longest * (len(groups[-1]) + 1) > BATCH_TOKENS:
-            groups.append([])
-            longest = max(map(len, pairs[row]))
-        groups[-1].append(row)
-    return [
-        Batch(rows, pad([pairs[row][0] for row in rows]), pad([pairs[row][1] for row in rows]))
-        for rows in groups
-    ]
+    rows = torch.randperm(len(pairs), generator=generator).tolist()
+    return [batch_of(pairs, group) for group in fill_batches(pairs, rows, BATCH_TOKENS)]
 
 
 def padding(batches: list[Batch]) -> dict[str, float]:

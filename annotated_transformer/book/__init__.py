@@ -56,7 +56,7 @@ EXPORTS = {  # by module
     "model.positional_encoding": "LearnedPositions SinusoidalPositions rotation sinusoids",
     "model.self_attention": "SelfAttention plain_self_attention",
     "model.transformer": "Transformer",
-    "text.batching": "Batch encode_pairs make_batches pad",
+    "text.batching": "batch_of encode_pairs fill_batches make_batches pad",
     "text.bpe_dropout": "BPEDropout",
     "text.cleaning": "clean",
     "text.sentence_pairs": "filter_reason keep_usable split_by_sentence",

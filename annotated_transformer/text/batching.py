@@ -90,18 +90,33 @@ def make_batches(
     if generator is not None:
         rows = torch.randperm(len(pairs), generator=generator).tolist()
     order = sorted(rows, key=lambda row: (len(pairs[row][1]), len(pairs[row][0])))
+    groups = fill_batches(pairs, order, batch_tokens)
+    if generator is not None:
+        mixed = torch.randperm(len(groups), generator=generator).tolist()
+        groups = [groups[place] for place in mixed]
+    return [batch_of(pairs, rows, pad_id=pad_id) for rows in groups]
+
+
+def fill_batches(pairs: list[Pair], rows: list[int], batch_tokens: int) -> list[list[int]]:
+    """Return the rows of each batch, filled in the order of `rows`.
+
+    A batch has at most `batch_tokens` tokens on each side, padding included.
+    """
     groups: list[list[int]] = [[]]
     longest = 0
-    for row in order:
+    for row in rows:
         longest = max(longest, *map(len, pairs[row]))
         if longest * (len(groups[-1]) + 1) > batch_tokens:
             groups.append([])
             longest = max(map(len, pairs[row]))
         groups[-1].append(row)
-    if generator is not None:
-        mixed = torch.randperm(len(groups), generator=generator).tolist()
-        groups = [groups[place] for place in mixed]
-    return [_batch(pairs, rows, pad_id) for rows in groups]
+    return groups
+
+
+def batch_of(pairs: list[Pair], rows: list[int], *, pad_id: int = PAD_ID) -> Batch:
+    """Return some of the pairs as one batch."""
+    src, tgt = (pad([pairs[row][side] for row in rows], pad_id=pad_id) for side in (0, 1))
+    return Batch(rows, src, tgt, pad_id)
 
 
 def check_pair(src: list[int], tgt: list[int], name: str) -> None:
@@ -121,11 +136,6 @@ def check_pair(src: list[int], tgt: list[int], name: str) -> None:
             f"{name} has {len(src)} source and {len(tgt)} target tokens; "
             f"a source needs one (EOS) and a target two (BOS, EOS)"
         )
-
-
-def _batch(pairs: list[Pair], rows: list[int], pad_id: int) -> Batch:
-    src, tgt = (pad([pairs[row][side] for row in rows], pad_id=pad_id) for side in (0, 1))
-    return Batch(rows, src, tgt, pad_id)
 
 
 def _refuse_unfit(pairs: list[Pair], batch_tokens: int) -> None:
