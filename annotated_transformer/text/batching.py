@@ -97,7 +97,11 @@ def make_batches(
     return [batch_of(pairs, rows, pad_id=pad_id) for rows in groups]
 
 
-def fill_batches(pairs: list[Pair], rows: list[int], batch_tokens: int) -> list[list[int]]:
+def fill_batches(
+    pairs: list[Pair],
+    rows: list[int],
+    batch_tokens: int,
+) -> list[list[int]]:
     """Return the rows of each batch, filled in the order of `rows`.
 
     A batch has at most `batch_tokens` tokens on each side, padding included.
