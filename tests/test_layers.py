@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.encoder", "model.decoder"),
         ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
-    "model.inference": ("config", "model.id_checks"),
+    "model.inference": ("config",),
     "model.parameter_count": ("config",),
     "model.transformer": ("config", "model.*"),
     "model": ("model.*",),

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.length_limits import length_limits
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
 from annotated_transformer.model.inference import (
     evaluating,
     first_tokens,
-    length_limits,
     suppress_tokens,
 )
 from annotated_transformer.model.transformer import Transformer

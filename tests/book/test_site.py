@@ -9,7 +9,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from annotated_transformer.book.site.rendering import checks, citation, equations, reading, search, sources
+from annotated_transformer.book.site.rendering import checks, equations, footer, reading, search, sources
 
 
 def test_law_a_wide_page_joins_what_was_broken_for_a_phone():
@@ -75,7 +75,7 @@ def test_law_the_citation_has_the_version_the_date_and_a_bibtex_entry():
         "date-released": "2031-05-07",
         "authors": [{"name": "us"}],
     }
-    words = citation.footer(facts)
+    words = footer.footer(facts)
     assert words.startswith("Version 1.2, 2031-05-07.")
     assert "title = {A &lt;Book&gt;}" in words
     assert "author = {{us}}" in words

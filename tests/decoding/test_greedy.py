@@ -11,8 +11,9 @@ from torch import Tensor
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import MakeDecoder
+from annotated_transformer.decoding.length_limits import EXTRA_TOKENS
 from annotated_transformer.decoding.sampling import sample
-from annotated_transformer.model.inference import EXTRA_TOKENS, evaluating
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID

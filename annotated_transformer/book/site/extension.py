@@ -9,8 +9,8 @@ from sphinx.application import Sphinx
 from annotated_transformer.book.site import cover_page, explorer_page, notebooks
 from annotated_transformer.book.site.rendering import (
     checks,
-    citation,
     docstrings,
+    footer,
     formulas,
     numbers,
     pages,
@@ -37,7 +37,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
-    parts = (checks, citation, docstrings, formulas, numbers, pages, questions, reading, search, sources)
+    parts = (checks, docstrings, footer, formulas, numbers, pages, questions, reading, search, sources)
     for part in (*parts, themes, cover_page, explorer_page, notebooks):
         part.setup(app)
     for name in ("formulas/formulas.css", "book.css", "figures.css"):
