@@ -57,9 +57,18 @@ def test_law_the_reading_time_counts_what_is_not_folded():
     page += nodes.math_block("", r"a \quad b \quad c")
     assert reading.words_shown(page) == 301
     page += shown.deepcopy()
-    context = {"body": "<em>Reading: 20 minutes. Running: 5 minutes.</em>"}
-    reading.write_time(Mock(spec=Sphinx), "x", "page.html", context, page)
-    assert context["body"] == "<em>Reading: 3 minutes. Running: 5 minutes.</em>"
+
+
+def test_message_a_reading_time_that_is_far_from_the_words(monkeypatch: pytest.MonkeyPatch):
+    page = nodes.section("", nodes.paragraph("", "word " * 5_100))
+    logger = Mock()
+    monkeypatch.setattr(reading, "logger", logger)
+    for minutes in (21, 30, 20):
+        body = {"body": f"<em>Reading: {minutes} minutes. Running: 5 minutes.</em>"}
+        reading.check_time(Mock(spec=Sphinx), "x", "page.html", body, page)
+    (warned,) = logger.warning.call_args_list
+    words = "its words take 26 minutes to read, and it names 20; give the nearest multiple of 5"
+    assert warned.args[0] % warned.args[1:] == words
 
 
 def test_law_a_page_is_about_the_pairs_of_words_that_it_repeats():

@@ -28,8 +28,9 @@ Schedule = Callable[[int], float]
 CAPTION = (
     "Markers are epochs, or every few epochs of a long run; the shaded steps are the warm-up. The training "
     "loss includes label smoothing and dropout, if the run has them, and the validation loss neither, so "
-    "compare each curve only with itself. An encoder cosine near 1 means that the encoder returns almost the same vector at each "
-    "position; a cross-attention entropy near 1 means that the decoder reads all source tokens about equally."
+    "compare each curve only with itself. An encoder cosine near 1 means that the encoder returns almost the "
+    "same vector at each position; a cross-attention entropy near 1 means that the decoder reads all source "
+    "tokens about equally."
 )
 
 

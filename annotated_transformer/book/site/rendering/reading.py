@@ -1,4 +1,4 @@
-"""The reading time of a page, computed from the words that it shows before anything is unfolded."""
+"""The reading time that a page names, checked against the words that it shows before anything is unfolded."""
 
 import re
 from typing import Any
@@ -6,12 +6,15 @@ from typing import Any
 from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
 from annotated_transformer.book.site.rendering.checks import checks
 from annotated_transformer.book.site.rendering.questions import question
 
 WORDS_PER_MINUTE = 200
+FAR = 5  # minutes
 CAPTION = re.compile(r"<figcaption.*?</figcaption>", re.DOTALL)
+logger = logging.getLogger(__name__)
 TIME = re.compile(r"(?<=Reading: )\d+(?= minutes)")
 
 
@@ -30,13 +33,16 @@ def words_shown(node: nodes.Node) -> int:
     return sum(map(words_shown, node.children))
 
 
-def write_time(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Write the computed time where the page names one."""
-    if doctree is not None:
-        minutes = max(1, round(words_shown(doctree) / WORDS_PER_MINUTE))
-        context["body"] = TIME.sub(str(minutes), context.get("body", ""), count=1)
+def check_time(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Warn if the page names a time that is far from the computed one."""
+    named = TIME.search(context.get("body", "")) if doctree is not None else None
+    if named:
+        minutes = words_shown(doctree) / WORDS_PER_MINUTE
+        if abs(int(named[0]) - minutes) > FAR:
+            words = "its words take %.0f minutes to read, and it names %s; give the nearest multiple of 5"
+            logger.warning(words, minutes, named[0], location=page)
 
 
 def setup(app: Sphinx) -> None:
     """Register the above with Sphinx."""
-    app.connect("html-page-context", write_time)
+    app.connect("html-page-context", check_time)
