@@ -1,0 +1,52 @@
+"""Contrastive evaluation: the list, log-probabilities against the loss, and the control."""
+
+import pytest
+import torch
+
+from annotated_transformer.checkpointing.checkpoint import EN_DE
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.inspection.contrasts import CONTRASTS, log_probs, margins, read_contrasts
+from annotated_transformer.text.batching import batch_of, encode_pairs
+from annotated_transformer.training.loss import mean_loss
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator.from_pretrained(EN_DE)
+
+
+def test_law_a_contrast_differs_in_the_braces_only():
+    (first, second) = read_contrasts("x", "  A cow. = {Eine|Ein} Kuh{|!}.\n  No. = {Nein|Ja}.")
+    assert first == ("x", "A cow.", "Eine Kuh.", "Ein Kuh!.")
+    assert second == ("x", "No.", "Nein.", "Ja.")
+
+
+def test_law_the_list_has_eight_contrasts_of_each_kind_and_no_mark_is_left():
+    kinds = [contrast.kind for contrast in CONTRASTS]
+    assert {kinds.count(kind) for kind in kinds} == {8}
+    assert len({contrast.source for contrast in CONTRASTS}) == len(CONTRASTS)
+    for _, source, right, wrong in CONTRASTS:
+        assert right != wrong
+        assert not set("{|}=") & set(source + right + wrong)
+        assert "  " not in right + wrong
+
+
+def test_law_a_log_probability_is_the_sum_of_the_losses_of_the_pair_alone(translator: Translator):
+    texts = [("A dog.", "Ein Hund."), ("I do not know where he lives.", "Ich weiß nicht, wo er wohnt.")]
+    pairs = encode_pairs(translator.tokenizer, texts)
+    found = log_probs(translator.model, translator.tokenizer, texts)
+    for place in (0, 1):
+        alone = batch_of(pairs, [place])
+        loss = mean_loss(translator.model, [alone]) * alone.num_labels
+        assert found[place].item() == pytest.approx(-loss, abs=1e-4)
+
+
+def test_law_a_margin_is_right_minus_wrong_and_the_control_takes_a_later_source(translator: Translator):
+    contrasts = list(CONTRASTS[:3])
+    for shift in (0, 1, 2):
+        found = margins(translator.model, translator.tokenizer, contrasts, shift=shift)
+        for place, contrast in enumerate(contrasts):
+            source = contrasts[(place + shift) % 3].source
+            pairs = [(source, contrast.right), (source, contrast.wrong)]
+            right, wrong = log_probs(translator.model, translator.tokenizer, pairs)
+            torch.testing.assert_close(found[place], right - wrong, rtol=0, atol=1e-4)
