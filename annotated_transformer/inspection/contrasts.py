@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jaxtyping import Float
 from torch import Tensor
 
-from annotated_transformer.model.inference import evaluating
+from annotated_transformer.inspection.observation import observe
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import batch_of, encode_pairs
 from annotated_transformer.text.tokenizer import Tokenizer
@@ -79,7 +79,7 @@ _LISTS = {
     """,
     "pronoun": """
         I have a lamp, but it is broken. = Ich habe eine Lampe, aber {sie|er} ist kaputt.
-        The spoon is dirty because it fell down. = Der Löffel ist schmutzig, weil {er|sie} heruntergefallen ist.
+        The spoon is dirty because it fell down. = Der Löffel ist schmutzig, weil {er|sie} herunterfiel.
         I read the letter, and then I burned it. = Ich las den Brief, und dann verbrannte ich {ihn|sie}.
         Where is the newspaper? I need it. = Wo ist die Zeitung? Ich brauche {sie|ihn}.
         Take the key and put it on the table. = Nimm den Schlüssel und leg {ihn|sie} auf den Tisch.
@@ -111,7 +111,7 @@ class Contrast(NamedTuple):
 
 
 def read_contrasts(kind: str, text: str) -> list[Contrast]:
-    """Return the contrasts of a list: one a line, as `source = a translation in which {this|that} differs`."""
+    """Return the contrasts of a list: one a line, as `source = a translation, {this|that} one`."""
     lines = [line.split(" = ") for line in text.strip().splitlines()]
     return [
         Contrast(kind, source.strip(), BRACES.sub(r"\1", target), BRACES.sub(r"\2", target))
@@ -130,10 +130,7 @@ def log_probs(
     r"""Return $\log p(\text{target} \mid \text{source})$ of each pair of texts, in nats, the EOS included."""
     encoded = encode_pairs(tokenizer, pairs)
     batch = batch_of(encoded, list(range(len(encoded))), pad_id=model.config.pad_id)
-    with evaluating(model):
-        logits = model(batch.src, batch.decoder_input)
-    of_labels = logits.log_softmax(dim=-1).gather(2, batch.labels[..., None]).squeeze(2)
-    return of_labels.where(batch.labels != model.config.pad_id, 0).sum(dim=1)
+    return observe(model, batch.src, batch.labels).log_probs
 
 
 def margins(

@@ -1,4 +1,4 @@
-"""Contrastive evaluation: the list, log-probabilities against the loss, and the control."""
+"""Contrastive evaluation: the list, log-probabilities against those of the decoder, and the control."""
 
 import pytest
 import torch
@@ -6,8 +6,6 @@ import torch
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.contrasts import CONTRASTS, log_probs, margins, read_contrasts
-from annotated_transformer.text.batching import batch_of, encode_pairs
-from annotated_transformer.training.loss import mean_loss
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +29,12 @@ def test_law_the_list_has_eight_contrasts_of_each_kind_and_no_mark_is_left():
         assert "  " not in right + wrong
 
 
-def test_law_a_log_probability_is_the_sum_of_the_losses_of_the_pair_alone(translator: Translator):
-    texts = [("A dog.", "Ein Hund."), ("I do not know where he lives.", "Ich weiß nicht, wo er wohnt.")]
-    pairs = encode_pairs(translator.tokenizer, texts)
-    found = log_probs(translator.model, translator.tokenizer, texts)
-    for place in (0, 1):
-        alone = batch_of(pairs, [place])
-        loss = mean_loss(translator.model, [alone]) * alone.num_labels
-        assert found[place].item() == pytest.approx(-loss, abs=1e-4)
+def test_oracle_log_probabilities_are_those_of_the_decoder(translator: Translator):
+    texts = ["The weather is nice today.", "I do not know where he lives, and nobody else does."]
+    explained = translator.explain(texts)
+    pairs = [(text, found.text) for text, found in zip(texts, explained, strict=True)]
+    found = log_probs(translator.model, translator.tokenizer, pairs)
+    torch.testing.assert_close(found, torch.tensor([each.log_prob for each in explained]))
 
 
 def test_law_a_margin_is_right_minus_wrong_and_the_control_takes_a_later_source(translator: Translator):
