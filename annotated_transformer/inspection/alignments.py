@@ -29,7 +29,7 @@ _LIST = """
     A book that you gave me is old. = Ein Buch, das du mir gabst, ist alt. = A book that you me gave is old
     Soon I must work every day. = Bald muss ich jeden Tag arbeiten. = Soon must I every day work
     She told us an old story. = Sie erzählte uns eine alte Geschichte. = She told us an old story
-    My father drinks tea in the morning. = Mein Vater trinkt morgens Tee. = My father drinks in+the+morning tea
+    My father reads in the morning. = Mein Vater liest morgens. = My father reads in+the+morning
 """
 
 
@@ -59,8 +59,8 @@ def read_alignments(text: str) -> list[Alignment]:
         strange = sorted(set(glosses.replace("+", " ").split()) - set(words))
         if strange or len(glosses.split()) != len(words_of(target)):
             raise ValueError(
-                f"the glosses {glosses!r} are not one for each word of {target!r}, from the words of {source!r}; "
-                f"not among these: {strange}"
+                f"the glosses {glosses!r} are not one for each word of {target!r}, from the words of "
+                f"{source!r}; not among these: {strange}"
             )
         links = (frozenset(map(words.index, gloss.split("+"))) for gloss in glosses.split())
         found.append(Alignment(source, target, tuple(links)))
@@ -86,8 +86,8 @@ def word_attention(
 ) -> Float[Tensor, "layers heads _tgt_words _src_words"]:
     """Return the cross-attention weights from the prediction of each target word to each source word.
 
-    The weights on the tokens of a source word are added; the rows of the tokens of a target word are averaged.
-    Weights on punctuation and EOS are left out, so a row may sum to less than 1.
+    The weights on the tokens of a source word are added, and the rows of the tokens of a target word are
+    averaged. Weights on punctuation and EOS are left out, so a row may sum to less than 1.
     """
     batch = batch_of(encode_pairs(tokenizer, [alignment[:2]]), [0], pad_id=model.config.pad_id)
     weights = observe(model, batch.src, batch.labels).attention[0]
