@@ -2,7 +2,7 @@
 
 A table stands between `<!-- table NAME -->` and `<!-- end NAME -->` and is generated from
 `results/NAME_*.json`: one file per seed, per kind of processor, or for one setting. Chapter 1 has the rows of
-the tables *recall* and *copying*, too.
+the tables *recall*, *copying*, and *lengths*, too, and chapter 4 those of *lengths*.
 """
 
 import json
@@ -149,6 +149,34 @@ def copying_rows(results: Record) -> str:
     return "\n".join(lines)
 
 
+def lengths_table(records: list[Record]) -> str:
+    """Return, for each processor, the tables of chapters 4 and 1 about the length of a sentence."""
+    return "\n\n".join(
+        f"{loop_rows(record['results'])}\n\n{update_rows(record['results'])}\n\n{origin(record)}"
+        for record in records
+    )
+
+
+def loop_rows(results: Record) -> str:
+    """Return a row for each length: how many times as long the loops take as the products."""
+    return lengths_rows(results["loops"], lambda ratio: f"{ratio:,.0f} ×")
+
+
+def update_rows(results: Record) -> str:
+    """Return a row for each length: the time of a recurrent layer, in percent of that of self-attention."""
+    return lengths_rows(results["updates"], percent)
+
+
+def lengths_rows(lengths: Record, write: Callable[[float], str]) -> str:
+    """Return a row for each length, with the time of each contestant as a multiple of ours."""
+    rows = {int(words): next(iter(found["ratios"].values())) for words, found in lengths.items()}
+    head = ["words", *next(iter(rows.values()))]
+    lines = [row(head), row(["--:"] * len(head))]
+    for words, ratios in rows.items():
+        lines.append(row([f"{words:,}", *map(write, ratios.values())]))
+    return "\n".join(lines)
+
+
 def percent(share: float) -> str:
     """Return a share in percent, without decimals."""
     return f"{100 * share:.0f}"
@@ -167,6 +195,7 @@ TABLES: dict[str, Callable[[list[Record]], str]] = {
     "explorer": explorer_table,
     "recall": recall_table,
     "copying": copying_table,
+    "lengths": lengths_table,
 }
 
 

@@ -12,15 +12,17 @@ from benchmarks.tables import (
     TABLES,
     copying_rows,
     decode_table,
+    loop_rows,
     multi30k_table,
     origin,
     recall_rows,
     speed_table,
     train_table,
+    update_rows,
     with_tables,
 )
 
-CHAPTER = README.parents[1] / "chapters" / "src" / "01_why_attention.md"
+CHAPTERS = README.parents[1] / "chapters" / "src"
 RESULT = {
     "found": {
         "ours": {"per_second": [2000.0, 1000.0, 1200.0], "peak_mb": 850},
@@ -39,13 +41,34 @@ def test_law_the_tables_in_the_readme_match_the_results():
 
 
 @pytest.mark.parametrize(
-    ("rows", "name"), [(recall_rows, "recall_20-words"), (copying_rows, "copying_vocab-8")]
+    ("chapter", "rows", "name", "count"),
+    [
+        ("01_why_attention", recall_rows, "recall_20-words", 8),
+        ("01_why_attention", copying_rows, "copying_vocab-8", 6),
+        ("01_why_attention", update_rows, "lengths_25-17", 4),
+        ("04_self_attention", loop_rows, "lengths_25-17", 4),
+    ],
 )
-def test_law_chapter_1_has_the_rows_of_its_benchmarks(rows: Callable[[dict], str], name: str):
+def test_law_a_chapter_has_the_rows_of_its_benchmark(
+    chapter: str, rows: Callable[[dict], str], name: str, count: int
+):
     record = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
-    table = rows(record["results"])
-    assert table.count("\n") >= 6
-    assert f"\n{table}\n" in CHAPTER.read_text(encoding="utf-8"), "copy the rows from benchmarks/README.md"
+    table, text = rows(record["results"]), (CHAPTERS / f"{chapter}.md").read_text(encoding="utf-8")
+    assert table.count("\n") == 1 + count
+    assert f"\n{table}\n" in text, "copy the rows from benchmarks/README.md"
+    assert f"`benchmarks/results/{name}.json`" in text
+
+
+def test_law_a_loop_is_a_multiple_of_ours_and_an_update_a_percentage():
+    ratios = {"ours": {"slow": 1234.5, "fast": 0.412}}
+    part = {"16": {"ratios": ratios}, "1024": {"ratios": ratios}}
+    assert loop_rows({"loops": part}).splitlines() == [
+        "| words | slow | fast |",
+        "| --: | --: | --: |",
+        "| 16 | 1,234 × | 0 × |",
+        "| 1,024 | 1,234 × | 0 × |",
+    ]
+    assert update_rows({"updates": part}).splitlines()[2] == "| 16 | 123450 | 41 |"
 
 
 def test_law_a_row_has_each_seed_and_the_power_of_ten_of_the_gradient():

@@ -1,0 +1,137 @@
+"""How the time of self-attention grows with the sentence, beside loops and recurrent layers, on one thread.
+
+    python -m benchmarks.lengths
+
+*Loops*: the two products of chapter 4 and two loops that compute the same, forward only. *Updates*: an update
+of the weights of a self-attention layer, and of recurrent layers that are as wide. The result is
+`benchmarks/results/lengths_FAMILY-MODEL.json`, named after the processor. Chapters 1 and 4 show its ratios.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam
+
+from annotated_transformer.model.self_attention import SelfAttention, plain_self_attention
+from benchmarks.record import describe_code, result_file, write_result
+from benchmarks.turns import Contestant, Round, compare, take_turns
+
+LOOP_WIDTH, LOOP_LENGTHS = 64, (4, 16, 64, 256)
+WIDTH, BATCH, LENGTHS = 128, 16, (16, 64, 256, 1024)
+
+
+def loop_over_words(x: Tensor) -> Tensor:
+    """Return plain self-attention, one word at a time."""
+    found = torch.zeros_like(x)
+    for sentence, rows in zip(x, found, strict=True):
+        for i, word in enumerate(sentence):
+            rows[i] = (sentence @ word).softmax(dim=0) @ sentence
+    return found
+
+
+def loop_over_pairs(x: Tensor) -> Tensor:
+    """Return plain self-attention, one pair of words at a time: the loop of chapter 4."""
+    found = torch.zeros_like(x)
+    for sentence, rows in zip(x, found, strict=True):
+        for i, word in enumerate(sentence):
+            raised = [math.exp(word @ other) for other in sentence]
+            total = sum(raised)
+            for r, other in zip(raised, sentence, strict=True):
+                rows[i] += r / total * other
+    return found
+
+
+# With the number of words or pairs that a round takes at least, so that a round is long enough to be timed.
+WAYS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[int], int]]] = {
+    "ours, two products": (plain_self_attention, lambda words: 1_000),
+    "loop over words": (loop_over_words, lambda words: 2_000 // words),
+    "loop over pairs": (loop_over_pairs, lambda words: 2_000 // words**2),
+}
+
+
+def prepare_loop(way: str, words: int) -> Round:
+    """Return a function that computes self-attention on a sentence, some times, and counts the words."""
+    compute, calls = WAYS[way]
+    count = max(1, calls(words))
+    x = torch.randn(1, words, LOOP_WIDTH, generator=torch.Generator().manual_seed(0)) / LOOP_WIDTH**0.5
+
+    def do_round() -> int:
+        for _ in range(count):
+            compute(x)
+        return count * words
+
+    return do_round
+
+
+class Recurrent(nn.Module):
+    """All states of a recurrent network."""
+
+    def __init__(self, kind: type[nn.RNN] | type[nn.LSTM]) -> None:
+        """Make the network."""
+        super().__init__()
+        self.network = kind(WIDTH, WIDTH, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the states, without the last one repeated."""
+        states: Tensor = self.network(x)[0]
+        return states
+
+
+LAYERS: dict[str, Callable[[], nn.Module]] = {
+    "ours, self-attention": partial(SelfAttention, WIDTH, WIDTH, WIDTH),
+    "RNN": partial(Recurrent, nn.RNN),
+    "LSTM": partial(Recurrent, nn.LSTM),
+}
+
+
+def prepare_update(layer: str, words: int) -> Round:
+    """Return a function that updates a layer's weights some times, and counts the words."""
+    torch.manual_seed(0)
+    model = LAYERS[layer]()
+    optimizer = Adam(model.parameters(), lr=1e-4, fused=True)
+    x, wanted = torch.randn(2, BATCH, words, WIDTH)
+    updates = max(1, 256 // words)
+
+    def do_round() -> int:
+        for _ in range(updates):
+            loss = (model(x) - wanted).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return updates * BATCH * words
+
+    return do_round
+
+
+def contestants(part: str, words: int) -> Iterator[Contestant]:
+    """Return the contestants of a part, for one length."""
+    names, prepare = (WAYS, prepare_loop) if part == "loops" else (LAYERS, prepare_update)
+    for name in names:
+        yield Contestant(name, partial(prepare, name, words))
+
+
+def main() -> None:
+    """Measure, print the ratios, and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--out", type=Path, default=result_file("lengths"))
+    chosen = parser.parse_args()
+    describe_code()
+    torch.set_num_threads(1)  # as in each contestant's process
+    results: dict[str, dict[str, object]] = {}
+    for part, lengths in (("loops", LOOP_LENGTHS), ("updates", LENGTHS)):
+        results[part] = {}
+        for words in lengths:
+            timings = take_turns(contestants(part, words), rounds=chosen.rounds)
+            results[part][str(words)] = {"found": timings, "ratios": compare(timings)}
+            print(part, words, compare(timings), flush=True)
+    write_result(chosen.out, seed=0, results=results)
+
+
+if __name__ == "__main__":
+    main()
