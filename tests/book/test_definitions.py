@@ -93,7 +93,10 @@ def restates_attention(node: ast.FunctionDef) -> bool:
     """Return whether a function is a hand-written softmax, or returns attention in one line.
 
     Longer functions are experiments: they may change what happens between the product and the softmax.
+    Sections called "In NumPy" repeat an equation without PyTorch on purpose, and compare the two.
     """
+    if any(isinstance(inner, ast.Name) and inner.id == "np" for inner in ast.walk(node)):
+        return False
     here, inside = called(node), [type(inner) for inner in ast.walk(node)]
     own_softmax = "exp" in here and "sum" in here and ast.Div in inside
     short = all(isinstance(statement, ast.Return | ast.Expr) for statement in node.body)
@@ -152,6 +155,7 @@ COPIES = [
     ),
     ("def mine(q, k, v):\n    return (q @ k.mT).softmax(dim=-1) @ v", "def mine restates attention"),
     ("def mine(q, k, v):\n    return F.softmax(torch.einsum('qd,kd->qk', q, k), -1)", "def mine restates"),
+    ("def mine(s):\n    e = np.exp(s)\n    return e / e.sum()", None),
     ("def mine(q, k):\n    x = q @ k.mT + 1\n    return x.softmax(dim=-1)", None),
     ("message(lambda: q @ k)", None),
     ("sorted(x, key=lambda pair: -pair[1])", None),
