@@ -15,7 +15,6 @@ from annotated_transformer.book.drawing.palette import (
     HEAT_INK_HIGH,
     HEAT_INK_LOW,
     HEAT_SWITCH,
-    INK,
     LOOKS,
     MASKED,
     MUTED,
@@ -98,7 +97,7 @@ def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[f
             low, high = ([round(values[end], 1) for values in columns] for end in (0, -1))
             ax.fill_between(counts, low, high, color=color, alpha=0.25, lw=0)
         ax.plot(counts, middle, color=color, ls=style, marker=mark, label=name, clip_on=False, markersize=5)
-    ax.set(xlabel="heads switched off, of 60", ylabel="BLEU", ylim=(0, None), xlim=(0, counts[-1]))
+    ax.set(ylabel="BLEU", ylim=(0, None), xlim=(0, counts[-1]))
     ax.set_xlabel(f"heads switched off, of {counts[-1]}")
     ax.legend(loc="upper right")
     return fig
@@ -130,7 +129,7 @@ def draw_restored(panels: Mapping[str, Float[Tensor, "depths tokens"]], words: S
 
 def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
     """Draw at each depth how often the lens's likeliest token is the last input, or the final prediction."""
-    fig, ax = new_figure(height=3.2)
+    fig, ax = new_figure(height=3.5)
     for (name, values), color, style, mark in zip(
         shares.items(), (FIRST, SECOND), ("-", "--"), ("o", "s"), strict=True
     ):
@@ -139,6 +138,5 @@ def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
     ax.set(xlabel="decoder layers passed", ylabel="share of positions", ylim=(-0.03, 1.03))
     ax.set_xticks(range(len(shown)))
     ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.34), ncols=1, borderaxespad=0.0)
-    ax.spines[:].set_color(INK)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.3), ncols=1, borderaxespad=0.0)
     return fig
