@@ -90,7 +90,12 @@ def measure(translator: Translator, held_out: list[SentencePair], test: list[Sen
     print("whole", whole, flush=True)
     rows: list[dict[str, Any]] = []
     for kind, layer, head in heads:
-        row = {"kind": kind, "layer": layer, "head": head, "bleu": bleu(translator, test, [(kind, layer, head)])}
+        row = {
+            "kind": kind,
+            "layer": layer,
+            "head": head,
+            "bleu": bleu(translator, test, [(kind, layer, head)]),
+        }
         for name, values in (("loss_rise", rises), ("entropy", entropies), ("end_weight", ends)):
             row[name] = round(values[kind][layer, head].item(), 4)
         rows.append(row)

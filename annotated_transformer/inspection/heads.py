@@ -75,8 +75,8 @@ def ablate_head(
     layers = attentions(model, kind)
     if not (0 <= layer < len(layers) and 0 <= head < layers[layer].num_heads):
         raise ValueError(
-            f"{kind} attention has {len(layers)} layers of {layers[0].num_heads} heads, "
-            f"so there is no head {head} in layer {layer}; count both from 0"
+            f"{kind} attention has {len(layers)} layers of {layers[0].num_heads} "
+            f"heads, so there is no head {head} in layer {layer}; count both from 0"
         )
     heads = layers[layer].num_heads
 

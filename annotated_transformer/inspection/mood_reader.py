@@ -13,7 +13,9 @@ from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.transformer import Transformer
 
 MOODS = ("happy", "sad", "angry", "calm")
-OTHERS = tuple("my dog your cat our bird old new here there now then this that was is with from and or".split())
+OTHERS = tuple(
+    "my dog your cat our bird old new here there now then this that was is with from and or".split()
+)
 MOOD_WORDS = ("<pad>", "[class]", *MOODS, *OTHERS, ".")
 LENGTH = 10  # [class], eight words, and a period
 

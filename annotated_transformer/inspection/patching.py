@@ -64,6 +64,8 @@ def restored(
         ends = torch.cat([model.encoder(x), model.encoder(y)])
     high, low = first_word_contrast(model, ends, words)
     if high == low:
-        raise ValueError("both sentences have the same contrast, so nothing can be restored; take other words")
+        raise ValueError(
+            "both sentences have the same contrast, so nothing can be restored; take other words"
+        )
     found = torch.stack([first_word_contrast(model, memory, words) for memory in outputs])
     return (found - low) / (high - low)

@@ -47,9 +47,7 @@ def draw_stripes(
     return fig
 
 
-def draw_wall(
-    maps: Float[Tensor, "layers heads queries keys"], losses: Sequence[Sequence[float]]
-) -> Figure:
+def draw_wall(maps: Float[Tensor, "layers heads queries keys"], losses: Sequence[Sequence[float]]) -> Figure:
     """Draw the map of each head, one row for each layer, and below each map the BLEU that is lost without it."""
     layers, heads = len(maps), len(maps[0])
     fig, axes = new_figure(layers, heads, height=1.12 * layers)
@@ -103,7 +101,9 @@ def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[f
     return fig
 
 
-def draw_restored(panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]) -> Figure:
+def draw_restored(
+    panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]
+) -> Figure:
     """Draw for each pair of sentences which share each patch restores: one row per depth, one column per token."""
     fig, axes = new_figure(len(panels), 1, height=2.75 * len(panels))
     for ax, (title, shares), names in zip(axes, panels.items(), words, strict=True):

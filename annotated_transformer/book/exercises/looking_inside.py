@@ -84,7 +84,9 @@ def check_switch_off(answer: Callable[[MultiHeadAttention, Tensor, int, bool], T
             wanted = sum((o @ m for o, m in zip(outputs, matrices, strict=True)), torch.zeros_like(x))
             kind = "its mean" if mean else "zeros"
             result = answer(attention, x, head, mean)
-            expect_close(result, wanted, what=f"the output with head {head} replaced by {kind}", tolerance=1e-9)
+            expect_close(
+                result, wanted, what=f"the output with head {head} replaced by {kind}", tolerance=1e-9
+            )
     hooks = [module for module in attention.modules() if module._forward_hooks or module._forward_pre_hooks]
     expect(not hooks, "a hook is still registered after the call; remove it.")
     same = all(torch.equal(kept[name], weight) for name, weight in attention.state_dict().items())
