@@ -79,7 +79,7 @@ def test_oracle_the_loss_counts_predictable_symbols_only():
 
 
 def test_law_training_learns_to_count_to_a_fixed_period():
-    short, longer = (fit_repetitions([3], num_layers=1, seed=0, updates=n) for n in (1, 40))
+    short, longer = (fit_repetitions([3], num_layers=1, seed=0, updates=n) for n in (1, 100))
     test = repetitions(100, [3], torch.Generator().manual_seed(5))
     assert continuation_loss(longer, test) < 0.5 * continuation_loss(short, test)
     assert not any(parameter.requires_grad for parameter in longer.parameters())

@@ -22,6 +22,7 @@ from annotated_transformer.book.drawing.palette import (
     SECOND,
 )
 
+LEAST = 0.03  # lighter cells of small maps are left out
 KIND_NAMES = {"encoder": "encoder", "decoder": "decoder, self", "cross": "cross"}
 
 
@@ -58,6 +59,8 @@ def draw_wall(maps: Float[Tensor, "layers heads queries keys"], losses: Sequence
             for query, weights in enumerate(maps[layer, head].tolist()):
                 for key, exact in enumerate(weights):
                     weight = round(exact, 2)
+                    if weight < LEAST:
+                        continue
                     cell = Rectangle((key, query), 1, 1, facecolor=heat(weight), lw=0)
                     cell.set_gid(f"{SHADE}|{weight}")
                     ax.add_patch(cell)

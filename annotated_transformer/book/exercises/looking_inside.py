@@ -84,11 +84,11 @@ def check_switch_off(answer: Callable[[MultiHeadAttention, Tensor, int, bool], T
             wanted = sum((o @ m for o, m in zip(outputs, matrices, strict=True)), torch.zeros_like(x))
             kind = "its mean" if mean else "zeros"
             result = answer(attention, x, head, mean)
+            hooked = any(m._forward_hooks or m._forward_pre_hooks for m in attention.modules())
+            expect(not hooked, "a hook is still registered after the call; remove it.")
             expect_close(
                 result, wanted, what=f"the output with head {head} replaced by {kind}", tolerance=1e-9
             )
-    hooks = [module for module in attention.modules() if module._forward_hooks or module._forward_pre_hooks]
-    expect(not hooks, "a hook is still registered after the call; remove it.")
     same = all(torch.equal(kept[name], weight) for name, weight in attention.state_dict().items())
     expect(same, "the weights are not the same as before the call.")
     return "each head can be replaced, by zeros or its mean, and the module is as it was."
