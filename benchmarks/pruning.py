@@ -52,7 +52,7 @@ def all_heads(translator: Translator) -> list[Head]:
 
 
 def bleu(translator: Translator, pairs: list[SentencePair], without: Iterable[Head]) -> dict[str, float]:
-    """Return BLEU without some heads: on all pairs, and on every second pair, from the first and the second."""
+    """Return BLEU without some heads, on all pairs and on the even and odd ones."""
     texts, references = map(list, zip(*pairs, strict=True))
     with ExitStack() as stack:
         for kind, layer, head in without:

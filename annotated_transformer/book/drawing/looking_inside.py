@@ -49,7 +49,7 @@ def draw_stripes(
 
 
 def draw_wall(maps: Float[Tensor, "layers heads queries keys"], losses: Sequence[Sequence[float]]) -> Figure:
-    """Draw the map of each head, one row for each layer, and below each map the BLEU that is lost without it."""
+    """Draw the map of each head, a row for each layer, and below it the change in BLEU without the head."""
     layers, heads = len(maps), len(maps[0])
     fig, axes = new_figure(layers, heads, height=1.12 * layers)
     worst = max(loss for row in losses for loss in row)
@@ -89,7 +89,7 @@ def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
-    """Draw BLEU against the number of heads switched off; of several runs of an order, the middle and the range."""
+    """Draw BLEU against the number of heads switched off; of several runs, the middle one and the range."""
     fig, ax = new_figure(height=3.4)
     for (name, runs), (color, style, mark) in zip(orders.items(), LOOKS, strict=False):
         columns = [sorted(values) for values in zip(*runs, strict=True)]
@@ -107,7 +107,7 @@ def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[f
 def draw_restored(
     panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]
 ) -> Figure:
-    """Draw for each pair of sentences which share each patch restores: one row per depth, one column per token."""
+    """Draw which share each patch restores, for each pair of sentences: depths down, tokens across."""
     fig, axes = new_figure(len(panels), 1, height=2.75 * len(panels))
     for ax, (title, shares), names in zip(axes, panels.items(), words, strict=True):
         for depth, values in enumerate(shares.tolist()):
