@@ -58,10 +58,16 @@ def head_entropy(model: Transformer, batches: Iterable[Batch]) -> dict[Kind, Flo
 
 
 @contextmanager
-def ablate_head(model: Transformer, kind: Kind, layer: int, head: int) -> Iterator[None]:
-    """Replace the output of a head by zeros inside the `with` block, before `to_output`.
+def ablate_head(
+    model: Transformer,
+    kind: Kind,
+    layer: int,
+    head: int,
+) -> Iterator[None]:
+    """Replace the output of a head by zeros inside the `with` block.
 
-    A hook does this; no weight is changed. To ablate several heads, enter several contexts.
+    A hook does this before `to_output`, and no weight is changed. To ablate several
+    heads, enter several contexts.
 
     Raises:
         ValueError: If the model has no such head.
@@ -69,8 +75,8 @@ def ablate_head(model: Transformer, kind: Kind, layer: int, head: int) -> Iterat
     layers = attentions(model, kind)
     if not (0 <= layer < len(layers) and 0 <= head < layers[layer].num_heads):
         raise ValueError(
-            f"{kind} attention has {len(layers)} layers of {layers[0].num_heads} heads, so "
-            f"there is no head {head} in layer {layer}; count both from 0"
+            f"{kind} attention has {len(layers)} layers of {layers[0].num_heads} "
+            f"heads, so there is no head {head} in layer {layer}; count both from 0"
         )
     heads = layers[layer].num_heads
 

@@ -1,0 +1,145 @@
+"""The drawings of the chapter on looking inside a trained model."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxtyping import Float
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from annotated_transformer.book.drawing.attention_map import SHADE, draw_attention, heat
+from annotated_transformer.book.drawing.figures import new_figure
+from annotated_transformer.book.drawing.palette import (
+    FIRST,
+    HEAT_INK_HIGH,
+    HEAT_INK_LOW,
+    HEAT_SWITCH,
+    LOOKS,
+    MASKED,
+    MUTED,
+    NEUTRAL,
+    SECOND,
+)
+
+LEAST = 0.03  # lighter cells of small maps are left out
+KIND_NAMES = {"encoder": "encoder", "decoder": "decoder, self", "cross": "cross"}
+
+
+def draw_stripes(
+    maps: Mapping[str, Float[Tensor, "queries keys"]], symbols: str, *, period: int, below: Sequence[str]
+) -> Figure:
+    """Draw two maps of one sequence side by side; a line marks the symbol after the earlier copy.
+
+    `below` has a line of text for each map.
+    """
+    fig, axes = new_figure(1, len(maps), height=3.15)
+    for ax, (title, weights), text in zip(axes, maps.items(), below, strict=True):
+        draw_attention(ax, weights, list(symbols), list(symbols))
+        for query in range(period - 1, len(symbols)):
+            edge = Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=1.4)
+            ax.add_patch(edge)
+        ax.set(xlabel="", ylabel="")
+        ax.set_title(title, pad=22)
+        ax.annotate(
+            text, (0.5, 0), (0, -6), xycoords="axes fraction", textcoords="offset points", ha="center",
+            va="top", color=MUTED,
+        )  # fmt: skip
+    return fig
+
+
+def draw_wall(maps: Float[Tensor, "layers heads queries keys"], losses: Sequence[Sequence[float]]) -> Figure:
+    """Draw the map of each head, a row for each layer, and below it the change in BLEU without the head."""
+    layers, heads = len(maps), len(maps[0])
+    fig, axes = new_figure(layers, heads, height=1.12 * layers)
+    worst = max(loss for row in losses for loss in row)
+    for layer, row in enumerate(axes):
+        for head, ax in enumerate(row):
+            lost = round(losses[layer][head], 1)
+            for query, weights in enumerate(maps[layer, head].tolist()):
+                for key, exact in enumerate(weights):
+                    weight = round(exact, 2)
+                    if weight < LEAST:
+                        continue
+                    cell = Rectangle((key, query), 1, 1, facecolor=heat(weight), lw=0)
+                    cell.set_gid(f"{SHADE}|{weight}")
+                    ax.add_patch(cell)
+            ax.set(xlim=(0, maps.size(3)), ylim=(maps.size(2), 0), aspect="equal", xticks=[], yticks=[])
+            ax.spines[:].set_visible(True)
+            most = losses[layer][head] == worst
+            ax.spines[:].set(color=SECOND if most else MASKED, linewidth=3 if most else 0.8)
+            sign = "−" if lost > 0 else "+" if lost < 0 else "±"
+            ax.set_xlabel(f"{sign}{abs(lost):.1f}", labelpad=2, weight="bold" if most else "normal")
+            if head == 0:
+                ax.set_ylabel(f"layer {layer + 1}")
+    return fig
+
+
+def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Draw a mark for each head: the entropy of its map, and the BLEU that is lost without it."""
+    fig, ax = new_figure(height=3.6)
+    for (kind, name), (color, _, mark) in zip(KIND_NAMES.items(), LOOKS, strict=False):
+        own = [row for row in rows if row["kind"] == kind]
+        across, up = ([round(row[part], 2) for row in own] for part in ("entropy", "lost"))
+        ax.plot(across, up, color=color, marker=mark, ls="", label=name, alpha=0.8, clip_on=False)
+    ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="")
+    ax.set(xlabel="entropy of the head's weights (nats)", ylabel="BLEU lost", xlim=(0, None))
+    ax.legend(loc="upper center", bbox_to_anchor=(0.45, 1.2), ncols=3, columnspacing=0.8, handletextpad=0.1)
+    return fig
+
+
+def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
+    """Draw BLEU against the number of heads switched off; of several runs, the middle one and the range."""
+    fig, ax = new_figure(height=3.4)
+    for (name, runs), (color, style, mark) in zip(orders.items(), LOOKS, strict=False):
+        columns = [sorted(values) for values in zip(*runs, strict=True)]
+        middle = [round(values[len(values) // 2], 1) for values in columns]
+        if len(runs) > 1:
+            low, high = ([round(values[end], 1) for values in columns] for end in (0, -1))
+            ax.fill_between(counts, low, high, color=color, alpha=0.25, lw=0)
+        ax.plot(counts, middle, color=color, ls=style, marker=mark, label=name, clip_on=False, markersize=5)
+    ax.set(ylabel="BLEU", ylim=(0, None), xlim=(0, counts[-1]))
+    ax.set_xlabel(f"heads switched off, of {counts[-1]}")
+    ax.legend(loc="upper right")
+    return fig
+
+
+def draw_restored(
+    panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]
+) -> Figure:
+    """Draw which share each patch restores, for each pair of sentences: depths down, tokens across."""
+    fig, axes = new_figure(len(panels), 1, height=2.75 * len(panels))
+    for ax, (title, shares), names in zip(axes, panels.items(), words, strict=True):
+        for depth, values in enumerate(shares.tolist()):
+            for token, share in enumerate(values):
+                shown = round(share, 1) + 0.0  # without a negative zero
+                weight = min(1.0, max(0.0, shown))
+                cell = Rectangle((token, depth), 1, 1, edgecolor=MASKED, lw=0.5, facecolor=heat(weight))
+                cell.set_gid(f"{SHADE}|{weight}")
+                ax.add_patch(cell)
+                ink = HEAT_INK_HIGH if weight > HEAT_SWITCH else HEAT_INK_LOW
+                text = f"{shown:.1f}".replace("-", "−")
+                ax.text(token + 0.5, depth + 0.5, text, ha="center", va="center", color=ink)
+        depths, tokens = shares.shape
+        ax.set(xlim=(0, tokens), ylim=(depths, 0), ylabel="depth")
+        ax.set_title(title, loc="left", pad=24)
+        ax.set_xticks([token + 0.5 for token in range(tokens)], names)
+        ax.set_yticks([depth + 0.5 for depth in range(depths)], [str(depth) for depth in range(depths)])
+        ax.tick_params(length=0, labeltop=True, labelbottom=False)
+        ax.spines[:].set_visible(False)
+    return fig
+
+
+def draw_lens(shares: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw at each depth how often the lens's likeliest token is the last input, or the final prediction."""
+    fig, ax = new_figure(height=3.5)
+    for (name, values), color, style, mark in zip(
+        shares.items(), (FIRST, SECOND), ("-", "--"), ("o", "s"), strict=True
+    ):
+        shown = [round(value, 2) for value in values]
+        ax.plot(range(len(shown)), shown, color=color, ls=style, marker=mark, label=name, clip_on=False)
+    ax.set(xlabel="decoder layers passed", ylabel="share of positions", ylim=(-0.03, 1.03))
+    ax.set_xticks(range(len(shown)))
+    ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 1.3), ncols=1, borderaxespad=0.0)
+    return fig

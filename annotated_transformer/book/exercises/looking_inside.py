@@ -1,0 +1,150 @@
+"""Checks of the exercises of the chapter on looking inside."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge
+from annotated_transformer.model.attention import attention_weights
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+
+STATEMENTS = {
+    "the same vector added to all values": "what do the weights of a row sum to?",
+    "doubled values and the map": "from what are the weights computed?",
+    "two heads with the same map": "what else does a head's output depend on?",
+    "a different map with the same output": "how many equations do 12 weights have to meet?",
+}
+
+
+def _draw(seed: int) -> Callable[..., Tensor]:
+    rng = torch.Generator().manual_seed(seed)
+    return lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)
+
+
+@judge
+def check_map(answer: Sequence[bool] | None) -> str:
+    """Judge which statements about a map are predicted to hold, exercise ex-predict-map."""
+    expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
+    predictions = [bool(entry) for entry in answer or ()]
+    expect(len(predictions) == len(STATEMENTS), "give four answers, one for each statement.")
+    draw = _draw(0)
+    query, key, value, other, shift = draw(1, 4), draw(12, 4), draw(12, 4), draw(12, 4), draw(4)
+    weights = attention_weights(query, key)
+    columns = torch.cat([value, torch.ones(12, 1, dtype=torch.float64)], dim=1)
+    hidden = torch.linalg.svd(columns.T)[2][-1]  # orthogonal to all columns
+    changed = weights + 0.1 * weights.min() * hidden
+    pairs = (
+        (weights @ (value + shift), weights @ value + shift),
+        (attention_weights(query, key), weights),  # in which the values do not occur
+        (weights @ value, weights @ other),
+        (changed @ value, weights @ value),
+    )
+    for got, (left, right), (name, hint) in zip(predictions, pairs, STATEMENTS.items(), strict=True):
+        expect(got == torch.allclose(left, right), f"your prediction about {name} is wrong: {hint}")
+    return "random numbers agree with all four predictions."
+
+
+@judge
+def check_entropy(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """Judge `answer(weights, real)`, exercise ex-entropy, by a sum over single weights."""
+    weights = (3 * _draw(0)(2, 3, 5, 7)).softmax(dim=-1)
+    weights[0, 1, 2] = torch.eye(7, dtype=torch.float64)[4]  # a row with zeros
+    real = torch.tensor([[True, True, True, False, False], [True] * 5])
+    wanted = torch.zeros(3, dtype=torch.float64)
+    for head in range(3):
+        rows = [weights[s, head, q].tolist() for s in range(2) for q in range(5) if real[s, q]]
+        wanted[head] = -sum(w * math.log(w) for row in rows for w in row if w > 0) / len(rows)
+    result = answer(weights, real)
+    found = expect_tensor(result, what="the result")
+    expect(not bool(found.isnan().any()), "a row that attends to one token gives NaN; 0 · ln 0 counts as 0.")
+    expect_close(result, wanted, what="the mean entropy of each head", tolerance=1e-9)
+    return "it is the sum over all real queries, and zeros do no harm."
+
+
+@judge
+def check_switch_off(answer: Callable[[MultiHeadAttention, Tensor, int, bool], Tensor]) -> str:
+    """Judge `answer(attention, x, head, mean)`, exercise ex-switch-off, by the sum over heads."""
+    draw = _draw(0)
+    x = draw(2, 5, 12)
+    attention = MultiHeadAttention(12, 3).double().requires_grad_(False)
+    for parameter in attention.parameters():
+        parameter.copy_(draw(*parameter.shape) / 3)
+    kept = {name: weight.clone() for name, weight in attention.state_dict().items()}
+    query, (key, value) = attention.project_query(x), attention.project_memory(x, x)
+    heads = attention_weights(query, key) @ value
+    matrices = attention.to_output.weight.T.unflatten(0, (3, 4))
+    for head in range(3):
+        for mean in (False, True):
+            outputs = [heads[:, number] for number in range(3)]
+            outputs[head] = (
+                outputs[head].mean(dim=(0, 1)).expand(2, 5, 4) if mean else torch.zeros_like(outputs[head])
+            )
+            wanted = sum((o @ m for o, m in zip(outputs, matrices, strict=True)), torch.zeros_like(x))
+            kind = "its mean" if mean else "zeros"
+            result = answer(attention, x, head, mean)
+            hooked = any(m._forward_hooks or m._forward_pre_hooks for m in attention.modules())
+            expect(not hooked, "a hook is still registered after the call; remove it.")
+            expect_close(
+                result, wanted, what=f"the output with head {head} replaced by {kind}", tolerance=1e-9
+            )
+    same = all(torch.equal(kept[name], weight) for name, weight in attention.state_dict().items())
+    expect(same, "the weights are not the same as before the call.")
+    return "each head can be replaced, by zeros or its mean, and the module is as it was."
+
+
+@judge
+def check_split(answer: Callable[[Tensor, torch.Generator], Tensor]) -> str:
+    """Judge `answer(words, rng)`, exercise ex-probe-split."""
+    words = torch.arange(300).remainder(100).mul(3)  # three samples of each of 100 words, not numbered from 0
+    shares = []
+    for seed in range(5):
+        held_out = answer(words, torch.Generator().manual_seed(seed))
+        found = expect_tensor(held_out, what="the result")
+        right = tuple(found.shape) == (300,) and found.dtype == torch.bool
+        expect(right, "return one True or False for each sample.")
+        both = set(words[found].tolist()) & set(words[~found].tolist())
+        expect(not both, f"{len(both)} of 100 words have samples on both sides of the split.")
+        shares.append(found.double().mean().item())
+    low, high = min(shares), max(shares)
+    expect(0.1 < low and high < 0.6, f"the held-out share is {low:.2f} to {high:.2f}; draw about a third.")
+    expect(low < high, "the split does not depend on the generator.")
+    return "no word is on both sides."
+
+
+@judge
+def check_rollout(answer: Callable[[list[Tensor]], Tensor]) -> str:
+    """Judge `answer(maps)`, exercise ex-rollout, by following single paths through the layers."""
+    draw = _draw(0)
+    for layers, tokens in ((1, 3), (3, 4)):
+        maps = [draw(tokens, tokens).softmax(dim=-1) for _ in range(layers)]
+        wanted = torch.zeros(tokens, tokens, dtype=torch.float64)
+        for start in range(tokens):
+            reached = {start: 1.0}  # from an output down to the inputs
+            for weights in reversed(maps):
+                below = dict.fromkeys(range(tokens), 0.0)
+                for token, share in reached.items():
+                    below[token] += share / 2
+                    for key in range(tokens):
+                        below[key] += share / 2 * weights[token, key].item()
+                reached = below
+            wanted[start] = torch.tensor([reached[key] for key in range(tokens)], dtype=torch.float64)
+        expect_close(answer(maps), wanted, what=f"the rollout of {layers} maps", tolerance=1e-6)
+    return "it agrees with the sum over all paths."
+
+
+@judge
+def check_other_map(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
+    """Judge `answer(w, v)`, exercise ex-other-map."""
+    draw = _draw(0)
+    for keys, d_v in ((7, 4), (12, 3), (6, 4)):
+        w, v = draw(keys).softmax(dim=0), draw(keys, d_v)
+        found = expect_tensor(answer(w, v), what="the result").double()
+        expect(tuple(found.shape) == (keys,), f"return {keys} weights, not a tensor of {tuple(found.shape)}.")
+        expect(found.min().item() >= -1e-9, f"a weight is {found.min():.4f}; none may be negative.")
+        expect(abs(found.sum().item() - 1) < 1e-6, f"the weights sum to {found.sum():.4f}, not to 1.")
+        gap = (found @ v - w @ v).abs().max().item()
+        expect(gap < 1e-6, f"the output changes by {gap:.4f}; it should stay the same.")
+        expect(found.min().item() < 1e-6, f"the smallest weight is {found.min():.4f}; go on until one is 0.")
+    return "a different map, and the same output."

@@ -1,0 +1,64 @@
+"""The benchmark of switched-off heads, on a few sentences of our own, and what its result has to hold."""
+
+import json
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.kv_cache import KeyValueCache
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.inspection.heads import KINDS, attention_maps
+from annotated_transformer.text.batching import encode_pairs, make_batches
+from benchmarks import pruning
+from benchmarks.record import RESULTS
+
+PAIRS = [
+    ("I see the dog.", "Ich sehe den Hund."),
+    ("The old man sleeps.", "Der alte Mann schläft."),
+    ("She has my book.", "Sie hat mein Buch."),
+    ("Where is the garden?", "Wo ist der Garten?"),
+]
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    shipped = Translator.from_pretrained("en-de")
+    shipped.model.float()
+    return Translator(shipped.model, shipped.tokenizer, decoder=KeyValueCache)
+
+
+def test_law_bleu_falls_without_cross_attention_and_only_inside_the_block(translator: Translator):
+    heads = pruning.all_heads(translator)
+    assert len(set(heads)) == 60
+    whole = pruning.bleu(translator, PAIRS, ())
+    without = pruning.bleu(translator, PAIRS, [head for head in heads if head[0] == "cross"])
+    assert without["all"] < 0.5 * whole["all"]
+    assert pruning.bleu(translator, PAIRS, ()) == whole
+    assert set(whole) == {"all", "even", "odd"}
+    assert pruning.bleu(translator, PAIRS[::2], ())["all"] == whole["even"]
+    assert pruning.bleu(translator, PAIRS[1::2], ())["all"] == whole["odd"]
+
+
+def test_oracle_the_weight_on_the_end_matches_one_sentence_at_a_time(translator: Translator):
+    pairs = encode_pairs(translator.tokenizer, PAIRS)
+    found = pruning.end_weights(translator, make_batches(pairs, batch_tokens=4096))
+    rows: dict[str, list[torch.Tensor]] = {kind: [] for kind in KINDS}
+    for pair in pairs:  # one at a time, so without padding
+        (batch,) = make_batches([pair], batch_tokens=4096)
+        for kind, weights in attention_maps(translator.model, batch).items():
+            rows[kind].append(weights[0, ..., 0 if kind == "decoder" else -1])
+    for kind, columns in rows.items():
+        wanted = torch.cat(columns, dim=-1).mean(dim=-1)
+        torch.testing.assert_close(found[kind], wanted, rtol=0, atol=1e-5)
+        assert wanted.std() > 0.01
+
+
+def test_law_the_committed_result_is_complete():
+    result = json.loads((RESULTS / "pruning_en-de.json").read_text("utf-8"))["results"]
+    assert len(result["heads"]) == 60
+    assert result["pairs"] == {"val": pruning.PAIRS, "test": pruning.PAIRS}
+    assert result["counts"] == list(range(0, 61, pruning.STEP))
+    assert len(result["pruned"]) == 2 + len(pruning.SEEDS)
+    ends = {line[-1] for line in result["pruned"].values()}
+    assert len(ends) == 1  # the same model, whatever the order
+    assert {line[0] for line in result["pruned"].values()} == {result["whole"]["all"]}
