@@ -46,43 +46,47 @@ def exact_search(
 ) -> MostLikely:
     r"""Return the most likely of all targets.
 
-    Beam search finds a target of some probability $p$. A continuation is never more likely than its
-    prefix, so only prefixes more likely than $p$ can lead to a better target. There are fewer than
-    $1/p$ of them at each length, because no target has two different prefixes of the same length.
+    Beam search finds a target of some probability $p$. A continuation is never more
+    likely than its prefix, so only prefixes more likely than $p$ can lead to a better
+    target. There are fewer than $1/p$ of them at each length, because no target has two
+    different prefixes of the same length.
 
     Raises:
-        ValueError: If there is more than one source, or more than `most_prefixes` prefixes of a length
-            have to be continued.
+        ValueError: If there is more than one source, or more than `most_prefixes`
+            prefixes of a length have to be continued.
         FloatingPointError: If the model's logits are NaN.
     """
     if len(src) != 1:
         raise ValueError(f"src has {len(src)} sources; exact search takes one at a time")
-    limit, eos = int(length_limits(src, model.config)), model.config.eos_id
+    eos, limit = model.config.eos_id, int(length_limits(src, model.config))
     start = beam_search(model, src, length_penalty=PlainLength(0.0), decoder=decoder)
     ids, best, prefixes = start.ids[0], start.log_probs[0], []
     with evaluating(model), torch.inference_mode():
         targets, tokens = decoder(model, src), first_tokens(src, model.config)
         tgt, log_prob = src[:, :0], best.new_zeros(1)
-        while len(tokens) and tgt.size(1) < limit:
+        while len(tokens):
+            _refuse_too_many(tokens, tgt.size(1), most_prefixes)
             prefixes.append(len(tokens))
             logits = suppress_tokens(targets.step(tokens), model.config)
             refuse_nan(logits)
             continued = log_prob[:, None] + logits.log_softmax(dim=-1)
-            ending = continued if tgt.size(1) + 1 == limit else continued[:, [eos]]
-            if (ending > best).any():
-                best, place = ending.flatten().max(dim=0)
-                row, column = divmod(int(place), ending.size(1))
-                last = tokens.new_tensor([column if ending.size(1) > 1 else eos])
-                ids = torch.cat([tgt[row], last])
-            continued[:, eos] = -torch.inf
             rows, tokens = (continued > best).nonzero(as_tuple=True)
-            if len(rows) > most_prefixes:
-                raise ValueError(
-                    f"{len(rows):,} prefixes of {tgt.size(1) + 1} tokens are more likely than the best "
-                    f"target so far, more than most_prefixes={most_prefixes:,}; give a larger number, or a "
-                    f"source whose translation is more certain"
-                )
             tgt = torch.cat([tgt[rows], tokens[:, None]], dim=1)
             log_prob = continued[rows, tokens]
-            targets.select(rows)
+            ended = (tokens == eos) | (tgt.size(1) == limit)
+            if ended.any():
+                place = log_prob.masked_fill(~ended, -torch.inf).argmax()
+                ids, best = tgt[place], log_prob[place]
+            growing = ~ended & (log_prob > best)
+            tgt, log_prob, tokens = tgt[growing], log_prob[growing], tokens[growing]
+            targets.select(rows[growing])
     return MostLikely(ids.clone(), float(best), prefixes)
+
+
+def _refuse_too_many(prefixes: Tensor, length: int, most: int) -> None:
+    if len(prefixes) > most:
+        raise ValueError(
+            f"{len(prefixes):,} prefixes of {length} tokens are more likely than the best target so far, "
+            f"more than most_prefixes={most:,}; give a larger number, or a source whose translation is more "
+            f"certain"
+        )

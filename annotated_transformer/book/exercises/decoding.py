@@ -1,0 +1,1 @@
+"""Checks of the exercises of the chapter on decoding."""
