@@ -2,10 +2,10 @@
 
     python -m benchmarks.beams --data DIR
 
-The shipped English–German model translates the first 200 sentences of Tatoeba's test split with beams of 1 to
-64, with each of three length penalties. Exact search finds the most likely of all translations, unless it would
-have to continue more than 4,096 prefixes of a length. Sentences are searched one at a time, so the result does
-not depend on how they are batched. The chapter on decoding shows the result, which contains no sentences.
+The shipped English–German model translates the first 200 sentences of Tatoeba's test split with beams of 1
+to 64, with each of three length penalties. Exact search finds the most likely of all translations, unless it
+would have to continue more than 4,096 prefixes of a length. Sentences are searched one at a time, so the
+result does not depend on how they are batched. The chapter on decoding shows it; it contains no sentences.
 """
 
 import argparse
