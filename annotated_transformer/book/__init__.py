@@ -25,7 +25,7 @@ EXPORTS = {  # by module
     "book.prose": "read_prose",
     "checkpointing.run_directory": "RunDirectory",
     "config": "BASE BIG TINY TransformerConfig",
-    "decoding.beam": "beam_search",
+    "decoding.beam": "Beams beam_search",
     "decoding.exact": "exact_search",
     "decoding.greedy": "greedy_search",
     "decoding.kv_cache": "KeyValueCache LayerCache NoCache",

@@ -57,7 +57,7 @@ def exact_search(
         FloatingPointError: If the model's logits are NaN.
     """
     if len(src) != 1:
-        raise ValueError(f"src has {len(src)} sources; exact search takes one at a time")
+        raise ValueError(f"src has {len(src)} sources; exact search takes one")
     eos, limit = model.config.eos_id, int(length_limits(src, model.config))
     start = beam_search(model, src, length_penalty=PlainLength(0.0), decoder=decoder)
     ids, best, prefixes = start.ids[0], start.log_probs[0], []

@@ -80,7 +80,7 @@ def test_law_a_target_that_beam_search_drops_is_found(model: Transformer, script
 
 @pytest.mark.message
 def test_message_more_than_one_source(model: Transformer):
-    with pytest.raises(ValueError, match="src has 2 sources; exact search takes one at a time"):
+    with pytest.raises(ValueError, match="src has 2 sources; exact search takes one"):
         exact_search(model, torch.tensor([[A, EOS_ID], [B, EOS_ID]]))
 
 

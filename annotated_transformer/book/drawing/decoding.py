@@ -104,7 +104,7 @@ def draw_processed(panels: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw one distribution after each of several changes, above an outline of the first one."""
     fig, axes = new_figure((len(panels) + 1) // 2, 2, height=2.2 * ((len(panels) + 1) // 2))
     unchanged = next(iter(panels.values()))
-    for ax, (title, shares) in zip(axes.flat, panels.items(), strict=True):
+    for number, (ax, (title, shares)) in enumerate(zip(axes.flat, panels.items(), strict=True)):
         for place, word in enumerate(unchanged):
             before, share = round(unchanged[word], 3), round(shares[word], 3)
             ax.barh(place, before, facecolor="none", edgecolor=MUTED, ls="--", height=0.75)
@@ -113,11 +113,9 @@ def draw_processed(panels: Mapping[str, Mapping[str, float]]) -> Figure:
             ax.text(max(before, share) + 0.03, place, f"{share:.2f}", ha="left", va="center")
         ax.set_title(title, loc="left")
         ax.set(xlim=(0, 1), ylim=(len(unchanged) - 0.5, -0.5), xticks=[])
-        ax.set_yticks(range(len(unchanged)), list(unchanged))
+        ax.set_yticks(range(len(unchanged)), list(unchanged) if number % 2 == 0 else [""] * len(unchanged))
         ax.tick_params(axis="y", length=0)
         ax.spines["bottom"].set_visible(False)
-    for ax in axes[:, 1]:
-        ax.set_yticks([])
     return fig
 
 

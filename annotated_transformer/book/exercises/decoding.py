@@ -122,7 +122,8 @@ def _expect_found(result: object, wanted: Found, what: str) -> None:
     tokens, log_prob = result  # type: ignore[misc]
     expect(
         tuple(tokens) == wanted[0],
-        f"{what}: you found {tuple(tokens)} with log-probability {float(log_prob):.3f}; it should be {wanted[0]} "
+        f"{what}: you found {tuple(tokens)} with log-probability {float(log_prob):.3f}; it should be "
+        f"{wanted[0]} "
         f"with {wanted[1]:.3f}.",
     )
     expect(
