@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -119,17 +120,15 @@ def _expect_found(result: object, wanted: Found, what: str) -> None:
     expect(
         isinstance(result, tuple) and len(result) == 2, f"{what}: return the tokens and the log-probability."
     )
-    tokens, log_prob = result  # type: ignore[misc]
+    tokens, log_prob = tuple(cast(Found, result)[0]), float(cast(Found, result)[1])
     expect(
-        tuple(tokens) == wanted[0],
-        f"{what}: you found {tuple(tokens)} with log-probability {float(log_prob):.3f}; it should be "
-        f"{wanted[0]} "
+        tokens == wanted[0],
+        f"{what}: you found {tokens} with log-probability {log_prob:.3f}; it should be {wanted[0]} "
         f"with {wanted[1]:.3f}.",
     )
     expect(
-        abs(float(log_prob) - wanted[1]) < 1e-5,
-        f"{what}: the tokens are right, but their log-probability is {wanted[1]:.3f}, not "
-        f"{float(log_prob):.3f}.",
+        abs(log_prob - wanted[1]) < 1e-5,
+        f"{what}: the tokens are right, but their log-probability is {wanted[1]:.3f}, not {log_prob:.3f}.",
     )
 
 
