@@ -87,7 +87,7 @@ def beam_search(
     _refuse_unsearchable(model.config, limit, beam_size, penalty)
     with evaluating(model), torch.inference_mode():
         targets = decoder(model, src)
-        beams = _Beams(model.config, first_tokens(src, model.config), limit, (beam_size, nbest), penalty)
+        beams = Beams(model.config, first_tokens(src, model.config), limit, (beam_size, nbest), penalty)
         while len(beams.tokens):
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()
@@ -110,7 +110,7 @@ def _refuse_unsearchable(
         )
 
 
-class _Beams:
+class Beams:
     """The hypotheses of all sources: those that still grow, one per row, and the best finished ones."""
 
     def __init__(
@@ -134,7 +134,7 @@ class _Beams:
         self.penalized, self.ids = self.log_probs, self.tgt[:, None].expand(-1, self.nbest, -1)
 
     def grow(self, logits: Float[Tensor, "rows vocab"]) -> Int[Tensor, " kept"]:
-        """Take one step, and return the rows that the hypotheses of the next step continue."""
+        """Take one step; return the rows that the hypotheses of the next step continue."""
         log_prob, row, token = self._continuations(suppress_tokens(logits, self.config))
         tgt = torch.cat([self.tgt[row], token[:, :, None]], dim=2)
         exists = (self.slots < self.width[:, None]) & ~log_prob.isneginf()

@@ -114,7 +114,7 @@ def test_law_a_guide_and_a_later_chapter_may_use_the_term():
 
 def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs(homes):
     assert homes["query"] == terms.Home(2, "02_queries_keys_values")
-    assert homes["beam search"] == terms.Home(18, "")
+    assert homes["rmsnorm"] == terms.Home(22, "")
     assert homes["cross entropy"].number == 16
 
 

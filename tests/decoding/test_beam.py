@@ -137,6 +137,7 @@ def test_law_results_can_be_used_with_autograd(stirred: Callable[..., Transforme
     assert weight.grad.item() == pytest.approx((found.log_probs + found.penalized_log_probs).sum().item())
 
 
+@pytest.mark.equation("eq-stop")
 def test_law_a_search_stops_when_no_hypothesis_can_win(
     stirred: Callable[..., Transformer], script: Callable[..., MakeDecoder]
 ):

@@ -60,6 +60,7 @@ def test_law_rows_can_be_reordered_repeated_and_omitted(
     assert found.shape == (len(rows), WORDS)
 
 
+@pytest.mark.equation("eq-token-layers")
 @pytest.mark.parametrize(("decoder", "tokens"), [(KeyValueCache, STEPS), (NoCache, STEPS * (STEPS + 1) // 2)])
 def test_law_a_cache_decodes_each_token_and_projects_the_memory_once(
     stirred: Callable[..., Transformer], decoder: MakeDecoder, tokens: int
@@ -73,3 +74,15 @@ def test_law_a_cache_decodes_each_token_and_projects_the_memory_once(
     decode(decoder, model, torch.tensor([[4, 2]]), some_targets(1))
     assert sum(counts) == len(model.decoder.layers) * tokens
     assert (len(projected) == 1) == (decoder is KeyValueCache)
+
+
+@pytest.mark.equation("eq-cache-memory")
+def test_law_a_cache_stores_a_key_and_a_value_for_each_layer_and_token(stirred: Callable[..., Transformer]):
+    model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
+    with evaluating(model):
+        cache = KeyValueCache(model, src)
+        for tokens in tgt[:, :5].unbind(1):
+            cache.step(tokens)
+    stored = sum(part.numel() for layer in cache.layers for part in (*layer.past, *layer.memory))
+    config = model.config
+    assert stored == 2 * config.num_layers * config.d_model * (5 + 3)

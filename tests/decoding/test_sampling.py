@@ -35,6 +35,7 @@ def chi_square(drawn: torch.Tensor, expected: list[float]) -> float:
     return ((counts - wanted) ** 2 / wanted)[wanted > 0].sum().item()
 
 
+@pytest.mark.equation("eq-temperature")
 @pytest.mark.parametrize(
     ("processors", "expected"),
     [

@@ -1,0 +1,111 @@
+"""Exact search finds the most likely of all targets, and continues few prefixes."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.exact import exact_search
+from annotated_transformer.decoding.kv_cache import MakeDecoder
+from annotated_transformer.decoding.length_penalty import PlainLength
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+
+A, B, C = 3, 4, 5
+IMPOSSIBLE = -1e9
+
+
+@pytest.mark.equation("eq-most-likely")
+@torch.no_grad()
+def test_oracle_the_target_is_the_most_likely_of_all(stirred: Callable[..., Transformer]):
+    symbols, limit = (A, B, C), 4
+    targets = [[*t, EOS_ID] for n in range(limit) for t in itertools.product(symbols, repeat=n)]
+    targets += [list(t) for t in itertools.product(symbols, repeat=limit)]
+    beaten, truncated = False, False
+    for seed in range(12):
+        model = stirred(seed, vocab_size=6, max_length=limit, num_layers=1).double().eval()
+        src = torch.tensor([[A, C, EOS_ID]])
+        log_probs = []
+        for target in targets:
+            logits = model(src, torch.tensor([[BOS_ID, *target[:-1]]]))[0]
+            logits[:, [PAD_ID, BOS_ID]] = -math.inf
+            log_probs.append(logits.log_softmax(dim=-1).gather(1, torch.tensor(target)[:, None]).sum().item())
+        best = max(range(len(targets)), key=log_probs.__getitem__)
+        found = exact_search(model, src)
+        assert found.ids.tolist() == targets[best]
+        assert found.log_prob == pytest.approx(log_probs[best], abs=1e-9)
+        beam = beam_search(model, src, beam_size=1, length_penalty=PlainLength(0.0))
+        beaten = beaten or beam.log_probs.item() < found.log_prob - 1e-6
+        truncated = truncated or targets[best][-1] != EOS_ID
+    assert beaten
+    assert truncated  # otherwise the limit is untested
+
+
+@pytest.mark.equation("eq-prefixes")
+def test_law_fewer_prefixes_than_the_inverse_probability_are_continued(stirred: Callable[..., Transformer]):
+    src, most = torch.tensor([[A, B, C, EOS_ID]]), 0
+    for seed in range(5):
+        model = stirred(seed, vocab_size=7, max_length=8, num_layers=1).double()
+        found = exact_search(model, src)
+        start = beam_search(model, src, length_penalty=PlainLength(0.0)).log_probs.item()
+        assert found.prefixes[0] == 1
+        assert all(count < math.exp(-start) for count in found.prefixes[1:])
+        most = max(most, *found.prefixes)
+    assert most > 4  # more than the beam kept
+
+
+def test_law_a_target_that_beam_search_drops_is_found(model: Transformer, script: Callable[..., MakeDecoder]):
+    def scores(tgt: list[int]) -> list[float]:
+        row = [IMPOSSIBLE] * model.config.vocab_size
+        if not tgt:  # five tokens, of which the least likely is dropped
+            for token, share in zip(range(3, 8), (0.22, 0.21, 0.2, 0.19, 0.18), strict=True):
+                row[token] = math.log(share)
+        elif tgt == [7]:
+            row[EOS_ID] = 0.0
+        else:
+            row[3] = row[4] = math.log(0.5)
+            row[EOS_ID] = math.log(1e-3)
+        return row
+
+    src = torch.tensor([[A, EOS_ID]])
+    found = exact_search(model, src, decoder=script(scores))
+    assert found.ids.tolist() == [7, EOS_ID]
+    assert math.exp(found.log_prob) == pytest.approx(0.18, abs=1e-3)
+    kept = beam_search(model, src, length_penalty=PlainLength(0.0), decoder=script(scores))
+    assert kept.log_probs.item() < found.log_prob - 1
+
+
+@pytest.mark.message
+def test_message_more_than_one_source(model: Transformer):
+    with pytest.raises(ValueError, match="src has 2 sources; exact search takes one"):
+        exact_search(model, torch.tensor([[A, EOS_ID], [B, EOS_ID]]))
+
+
+@pytest.mark.message
+def test_message_more_prefixes_than_allowed(model: Transformer, script: Callable[..., MakeDecoder]):
+    def scores(tgt: list[int]) -> list[float]:
+        row = [IMPOSSIBLE] * model.config.vocab_size
+        row[3] = row[4] = row[5] = 0.0  # three equally likely tokens, and the end is unlikely
+        row[EOS_ID] = -9.0
+        return row
+
+    with pytest.raises(ValueError, match=r"3 prefixes of 1 tokens are more likely .* most_prefixes=2; give"):
+        exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=2, decoder=script(scores))
+
+
+@pytest.mark.message
+def test_message_exact_search_with_damaged_weights(model: Transformer, script: Callable[..., MakeDecoder]):
+    calls = 0
+
+    def scores(tgt: list[int]) -> list[float]:
+        nonlocal calls
+        calls += 1
+        row = [IMPOSSIBLE] * model.config.vocab_size
+        row[EOS_ID] = 0.0 if calls == 1 else math.nan  # the beam gets numbers, the exact search NaN
+        return row
+
+    with pytest.raises(FloatingPointError, match="the model's logits are NaN"):
+        exact_search(model, torch.tensor([[A, EOS_ID]]), decoder=script(scores))
