@@ -12,11 +12,11 @@ from torch import Tensor
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import refuse_nan
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.length_limits import length_limits
 from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.model.inference import (
     evaluating,
     first_tokens,
-    length_limits,
     suppress_tokens,
 )
 from annotated_transformer.model.transformer import Transformer
