@@ -7,8 +7,8 @@ from annotated_transformer.book.exercises.looking_inside import (
     check_map,
     check_other_map,
     check_rollout,
-    check_word_split,
     check_switch_off,
+    check_word_split,
 )
 from tests.answers import faults
 
