@@ -90,7 +90,7 @@ def measure(translator: Translator, held_out: list[SentencePair], test: list[Sen
     print("whole", whole, flush=True)
     rows: list[dict[str, Any]] = []
     for kind, layer, head in heads:
-        row = {
+        row: dict[str, Any] = {
             "kind": kind,
             "layer": layer,
             "head": head,
