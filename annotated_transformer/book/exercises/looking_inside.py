@@ -95,7 +95,7 @@ def check_switch_off(answer: Callable[[MultiHeadAttention, Tensor, int, bool], T
 
 
 @judge
-def check_split(answer: Callable[[Tensor, torch.Generator], Tensor]) -> str:
+def check_word_split(answer: Callable[[Tensor, torch.Generator], Tensor]) -> str:
     """Judge `answer(words, rng)`, exercise ex-probe-split."""
     words = torch.arange(300).remainder(100).mul(3)  # three samples of each of 100 words, not numbered from 0
     shares = []

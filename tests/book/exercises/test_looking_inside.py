@@ -7,8 +7,8 @@ from annotated_transformer.book.exercises.looking_inside import (
     check_map,
     check_other_map,
     check_rollout,
-    check_split,
     check_switch_off,
+    check_word_split,
 )
 from tests.answers import faults
 
@@ -77,7 +77,7 @@ RIGHT = [
     (check_map, [True, True, False, True]),
     (check_entropy, mean_entropy),
     (check_switch_off, without_head),
-    (check_split, split),
+    (check_word_split, split),
     (check_rollout, rollout),
     (check_other_map, other_weights),
 ]
@@ -97,8 +97,8 @@ WRONG = {
     "switch off: the weights": (check_switch_off, zeroed_weights),
     "switch off: output features": (check_switch_off, zeroed_rows),
     "switch off: mean per sentence": (check_switch_off, lambda *a: without_head(*a, over=(1,))),
-    "split: by sample": (check_split, lambda words, rng: torch.rand(len(words), generator=rng) < 1 / 3),
-    "split: the first words": (check_split, lambda words, rng: words < 100),
+    "split: by sample": (check_word_split, lambda words, rng: torch.rand(len(words), generator=rng) < 1 / 3),
+    "split: the first words": (check_word_split, lambda words, rng: words < 100),
     "rollout: from the top": (check_rollout, reversed_rollout),
     "rollout: no residual": (check_rollout, plain_product),
     "other map: sum": (check_other_map, lambda w, v: other_weights(w, v, ones=False)),
