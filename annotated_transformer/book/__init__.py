@@ -20,6 +20,7 @@ EXPORTS = {  # by module
     "book.drawing.model_map": "draw_model_map",
     "book.drawing.palette": "FIRST INK SECOND",
     "book.exercises.masking": "count_leaks influence",
+    "book.exercises.step_decoders": "FirstKeyOnly SamePosition Stale TableDecoder Unordered WithoutItself",
     "book.explorer.figure": "show_explorer",
     "book.page": "say",
     "book.prose": "read_prose",

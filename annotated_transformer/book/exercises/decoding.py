@@ -28,7 +28,7 @@ TREE = {
 
 
 @judge
-def check_texts(answer: Sequence[str] | None) -> str:
+def check_search_texts(answer: Sequence[str] | None) -> str:
     """Judge which texts four searches are predicted to return, exercise ex-predict-search."""
     expect(answer is not None, "your answer is still empty; put the four texts in its place.")
     predicted = [str(text).strip() for text in answer or ()]

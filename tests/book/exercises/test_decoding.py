@@ -10,7 +10,7 @@ from annotated_transformer.book.exercises.decoding import (
     check_beam,
     check_cached_step,
     check_exact,
-    check_texts,
+    check_search_texts,
     check_top_p,
 )
 from tests.answers import faults
@@ -71,7 +71,7 @@ def exact(following, end, limit, *, finish=True):
 
 
 RIGHT = [
-    (check_texts, ["Go on", "Come in", "No", "Come in"]),
+    (check_search_texts, ["Go on", "Come in", "No", "Come in"]),
     (check_beam, beam),
     (check_top_p, top_p),
     (check_cached_step, step),
@@ -81,10 +81,10 @@ RIGHT = [
 
 
 WRONG = {
-    "texts: greedy everywhere": (check_texts, ["Go on"] * 4),
-    "texts: the beam keeps No": (check_texts, ["Go on", "No", "No", "Come in"]),
-    "texts: no penalty": (check_texts, ["Go on", "Come in", "No", "No"]),
-    "texts: three": (check_texts, ["Go on", "Come in", "No"]),
+    "texts: greedy everywhere": (check_search_texts, ["Go on"] * 4),
+    "texts: the beam keeps No": (check_search_texts, ["Go on", "No", "No", "Come in"]),
+    "texts: no penalty": (check_search_texts, ["Go on", "Come in", "No", "No"]),
+    "texts: three": (check_search_texts, ["Go on", "Come in", "No"]),
     "beam: finished hypotheses keep no place": (check_beam, lambda *a: beam(*a, narrow=False)),
     "beam: only the last step counts": (check_beam, lambda *a: beam(*a, carry=False)),
     "beam: the first that ends": (check_beam, lambda *a: beam(*a, first=True)),
