@@ -31,7 +31,8 @@ def draw_texts(seed: int, count: int = 30) -> tuple[list[str], list[str]]:
 
 def corpus_bleu(hypotheses: list[str], references: list[str]) -> float:
     """Return sacreBLEU's value for texts that are tokenized already, without smoothing."""
-    return BLEU(tokenize="none", smooth_method="none", force=True).corpus_score(hypotheses, [references]).score
+    metric = BLEU(tokenize="none", smooth_method="none", force=True)
+    return metric.corpus_score(hypotheses, [references]).score
 
 
 @judge
@@ -70,7 +71,10 @@ def check_bleu(answer: Bleu) -> str:
         ["der Hund", "die Katze sieht den Mann ."], ["der Hund", "die Katze sieht den Hund ."])  # fmt: skip
     for name, (hypotheses, references) in cases.items():
         wanted, found = corpus_bleu(hypotheses, references), float(answer(hypotheses, references))
-        expect(abs(found - wanted) < 1e-6, f"for {name}, your BLEU is {found:.4f}, and sacreBLEU's {wanted:.4f}.")
+        expect(
+            abs(found - wanted) < 1e-6,
+            f"for {name}, your BLEU is {found:.4f}, and sacreBLEU's is {wanted:.4f}.",
+        )
     return "it agrees with sacreBLEU for seven corpora."
 
 
@@ -87,7 +91,10 @@ def check_chrf(answer: Callable[[str, str], float]) -> str:
     for name, (hypothesis, reference) in pairs.items():
         wanted = CHRF().corpus_score([hypothesis], [[reference]]).score
         found = float(answer(hypothesis, reference))
-        expect(abs(found - wanted) < 1e-6, f"for {name}, your chrF is {found:.4f}, and sacreBLEU's {wanted:.4f}.")
+        expect(
+            abs(found - wanted) < 1e-6,
+            f"for {name}, your chrF is {found:.4f}, and sacreBLEU's is {wanted:.4f}.",
+        )
     return "it agrees with sacreBLEU for five pairs."
 
 
@@ -101,8 +108,8 @@ def check_one_word(answer: Callable[[int, int], float]) -> str:
         found = float(answer(tokens, place))
         expect(
             abs(found - wanted) < 1e-6,
-            f"for {tokens} tokens with a wrong one at place {place} your BLEU is {found:.4f}, and sacreBLEU's "
-            f"{wanted:.4f}.",
+            f"for {tokens} tokens with a wrong one at place {place}, your BLEU is {found:.4f}, and "
+            f"sacreBLEU's is {wanted:.4f}.",
         )
     return "it agrees with sacreBLEU for nine such sentences."
 
@@ -113,7 +120,8 @@ def check_wins(answer: Callable[..., float]) -> str:
     for seed in range(3):
         first, references = draw_texts(seed, 12)
         rng = random.Random(seed)
-        second = [ours if rng.random() < 0.6 else theirs for ours, theirs in zip(first, references, strict=True)]
+        both = zip(first, references, strict=True)
+        second = [ours if rng.random() < 0.6 else theirs for ours, theirs in both]
         worse = rng.randrange(12)
         second[worse] = "Unsinn Unsinn"
         picks = [[rng.randrange(12) for _ in range(12)] for _ in range(40)]
