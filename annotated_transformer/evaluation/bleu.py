@@ -22,7 +22,7 @@ class BleuScore:
 
 
 def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
-    """Return the BLEU of plain, cased text, with the tokenization of the WMT evaluations.
+    """Return the BLEU of plain, cased text, tokenized as in the WMT evaluations.
 
     Report this value: the tokenization does not depend on the system.
 

@@ -1,0 +1,103 @@
+"""The checks of the exercises on translation reject wrong answers."""
+
+import math
+import random
+from collections import Counter
+
+from annotated_transformer.book.exercises.translation import (
+    check_bleu,
+    check_chrf,
+    check_one_word,
+    check_statements,
+    check_wins,
+)
+from tests.answers import faults
+
+
+def grams(text, n):
+    words = text.split()
+    return Counter(tuple(words[at : at + n]) for at in range(len(words) - n + 1))
+
+
+def bleu(hypotheses, references, *, clip=True, brevity=True, orders=4):
+    logs = 0.0
+    for n in range(1, orders + 1):
+        hits = total = 0
+        for hypothesis, reference in zip(hypotheses, references, strict=True):
+            ours, theirs = grams(hypothesis, n), grams(reference, n)
+            hits += sum((ours & theirs).values()) if clip else sum(ours[g] for g in ours if g in theirs)
+            total += sum(ours.values())
+        if hits == 0:
+            return 0.0
+        logs += math.log(hits / total) / orders
+    ours, theirs = (sum(len(text.split()) for text in texts) for texts in (hypotheses, references))
+    return 100 * math.exp(logs + (min(0, 1 - theirs / ours) if brevity else 0))
+
+
+def mean_bleu(hypotheses, references):
+    pairs = list(zip(hypotheses, references, strict=True))
+    return sum(bleu([h], [r]) for h, r in pairs) / len(pairs)
+
+
+def chrf(hypothesis, reference, *, beta=2, spaces=False, swapped=False):
+    ours, theirs = (text if spaces else text.replace(" ", "") for text in (hypothesis, reference))
+    precisions, recalls = [], []
+    for n in range(1, 7):
+        a, b = (Counter(text[at : at + n] for at in range(len(text) - n + 1)) for text in (ours, theirs))
+        if a and b:
+            hits = sum((a & b).values())
+            precisions.append(hits / sum(a.values()))
+            recalls.append(hits / sum(b.values()))
+    p, r = (sum(values) / len(values) for values in (precisions, recalls))
+    p, r = (r, p) if swapped else (p, r)
+    return 100 * (1 + beta**2) * p * r / (beta**2 * p + r) if p + r else 0.0
+
+
+def one_word(tokens, place, *, inside=False):
+    share = 1.0
+    for n in range(1, 5):
+        windows = tokens - n + 1
+        hit = min(place, windows - 1) - max(0, place - n + 1) + 1
+        share *= (windows - (n if inside else hit)) / windows
+    return 100 * max(share, 0) ** 0.25
+
+
+def wins(first, second, references, picks, bleu, *, paired=True, at_least=False):
+    rng, better = random.Random(1), 0
+    for pick in picks:
+        other = pick if paired else [rng.randrange(len(references)) for _ in pick]
+        ours = bleu([first[at] for at in pick], [references[at] for at in pick])
+        theirs = bleu([second[at] for at in other], [references[at] for at in other])
+        better += theirs >= ours - 25 if at_least else theirs > ours
+    return better / len(picks)
+
+
+RIGHT = [
+    (check_statements, [True, False, False, False]),
+    (check_bleu, bleu),
+    (check_chrf, chrf),
+    (check_one_word, one_word),
+    (check_wins, wins),
+]
+WRONG = {
+    "statements: extra words are free": (check_statements, [True, True, False, False]),
+    "statements: symmetric": (check_statements, [True, False, True, False]),
+    "bleu: not clipped": (check_bleu, lambda h, r: bleu(h, r, clip=False)),
+    "bleu: no brevity penalty": (check_bleu, lambda h, r: bleu(h, r, brevity=False)),
+    "bleu: mean over sentences": (check_bleu, mean_bleu),
+    "bleu: up to bigrams": (check_bleu, lambda h, r: bleu(h, r, orders=2)),
+    "chrf: precision and recall swapped": (check_chrf, lambda h, r: chrf(h, r, swapped=True)),
+    "chrf: with spaces": (check_chrf, lambda h, r: chrf(h, r, spaces=True)),
+    "chrf: F1": (check_chrf, lambda h, r: chrf(h, r, beta=1)),
+    "one word: always inside": (check_one_word, lambda t, p: one_word(t, p, inside=True)),
+    "one word: always at the edge": (check_one_word, lambda t, p: one_word(t, 0)),
+    "wins: drawn separately": (check_wins, lambda *a: wins(*a, paired=False)),
+    "wins: of the first": (check_wins, lambda f, s, *a: 1 - wins(f, s, *a)),
+}
+WORDS = {
+    "bleu: no brevity penalty": "seed 0",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []
