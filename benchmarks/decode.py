@@ -1,6 +1,6 @@
 """Decoding speed of our model and its peers: sentences per second of CPU time, greedy search, one thread.
 
-`python -m benchmarks.decode` writes `benchmarks/results/decode_FAMILY-MODEL.json`, named after the processor;
+`python -m benchmarks.decode` writes `decode_FAMILY-MODEL.json` to the results, named after the processor;
 see `benchmarks/README.md`.
 """
 

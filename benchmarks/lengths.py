@@ -4,7 +4,7 @@
 
 *Loops*: the two products of chapter 4 and two loops that compute the same, forward only. *Updates*: an update
 of the weights of a self-attention layer, and of recurrent layers that are as wide. The result is
-`benchmarks/results/lengths_FAMILY-MODEL.json`, named after the processor. Chapters 1 and 4 show its ratios.
+`lengths_FAMILY-MODEL.json` to the results, named after the processor. Chapters 1 and 4 show its ratios.
 """
 
 import argparse

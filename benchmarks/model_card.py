@@ -61,7 +61,7 @@ def model_card(record: dict[str, Any]) -> str:
         commit=(training["commit"] or "unknown")[:12],
         dirty=" with changes" if training["dirty"] else "",
         command=training["command"],
-        result=f"benchmarks/results/weights_{name}.json",
+        result=f"annotated_transformer/book/results/weights_{name}.json",
         terms=results["corpus"]["terms"],
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.record import RESULTS
 
 README = Path(__file__).parent / "README.md"
-PUBLISHED = json.loads((Path(__file__).parent / "published.json").read_text("utf-8"))["multi30k"]["bleu"]
+PUBLISHED = json.loads((RESULTS / "published.json").read_text("utf-8"))["multi30k"]["bleu"]
 Record = dict[str, Any]
 
 

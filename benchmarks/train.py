@@ -1,6 +1,6 @@
 """Training speed of our model and its peers: target tokens per second of CPU time, one thread.
 
-`python -m benchmarks.train` writes `benchmarks/results/train_FAMILY-MODEL.json`, named after the processor;
+`python -m benchmarks.train` writes `train_FAMILY-MODEL.json` to the results, named after the processor;
 see `benchmarks/README.md`.
 """
 

@@ -10,7 +10,9 @@ import torch
 from benchmarks.batches import BATCH_TOKENS, matches, padding, random_batches, split_at_random
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = json.loads((ROOT / "benchmarks" / "results" / "batches.json").read_text("utf-8"))["results"]
+RESULTS = json.loads((ROOT / "annotated_transformer/book/results" / "batches.json").read_text("utf-8"))[
+    "results"
+]
 TEXT = re.sub(r" *<!--.*?-->", "", (ROOT / "chapters/src/15_text_to_batches.md").read_text("utf-8"))
 
 

@@ -56,7 +56,7 @@ def test_law_a_chapter_has_the_rows_of_its_benchmark(
     table, text = rows(record["results"]), (CHAPTERS / f"{chapter}.md").read_text(encoding="utf-8")
     assert table.count("\n") == 1 + count
     assert f"\n{table}\n" in text, "copy the rows from benchmarks/README.md"
-    assert f"`benchmarks/results/{name}.json`" in text
+    assert f"`annotated_transformer/book/results/{name}.json`" in text
 
 
 def test_law_a_loop_is_a_multiple_of_ours_and_an_update_a_percentage():
