@@ -41,8 +41,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_law_the_code_is_described_by_its_commit_and_whether_it_is_dirty(project: Path):
     asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=project, capture_output=True, text=True)
-    (project / "annotated_transformer/book/results").mkdir(parents=True)
-    (project / "annotated_transformer/book/results" / "train.json").write_text("{}", encoding="utf-8")
+    results = project / "annotated_transformer" / "book" / "results"
+    results.mkdir(parents=True)
+    (results / "train.json").write_text("{}", encoding="utf-8")
+    (project / "benchmarks").mkdir()
     (project / "benchmarks" / "README.md").write_text("", encoding="utf-8")
     assert describe_code() == {"commit": asked.stdout.strip(), "dirty": False}  # results are not code
     (project / "new.py").write_text("", encoding="utf-8")

@@ -1,11 +1,17 @@
 """The benchmark of scores: the same translations scored in several ways, and people as a system."""
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from annotated_transformer.evaluation.bleu import multi30k_bleu, sacrebleu_13a
 from benchmarks import scores
 from benchmarks.scores import another_reference, by_length, compare, same_output
 
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
 REFERENCES = ["Ein Mann läuft heute durch den Park.", "Zwei Hunde spielen im hohen Gras.", "Ja, er kommt."]
 WORSE = ["Ein Mann läuft durch den Wald.", "zwei Hunde spielen im hohen Gras.", "Ja, er kommt."]
 
@@ -45,3 +51,18 @@ def test_law_people_and_model_are_scored_on_the_sources_with_several_translation
     assert found["second person against first"] == sacrebleu_13a(WORSE[:1], REFERENCES[:1]).bleu
     assert found["model against all"] == pytest.approx(100)
     assert (found["model equals first"], found["model equals one of them"]) == (0, 1)
+
+
+def test_law_chapter_17_has_the_numbers_of_the_results():
+    text = re.sub(r" *<!--.*?-->", "", (ROOT / "chapters/src/17_translation.md").read_text("utf-8"))
+    found = json.loads((RESULTS / "scores_en-de.json").read_text("utf-8"))["results"]
+    person = found["another reference"]["second person against first"]
+    assert f"a second person got {person:.0f} in our table" in text
+    assert f"for {found['texts']:,} sentences" in text
+    splits = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
+    seeds = [json.loads((RESULTS / f"multi30k_seed{seed}.json").read_text("utf-8")) for seed in range(3)]
+    gaps = []
+    for split in splits:
+        scores = [seed["results"]["scores"]["multi30k"][f"{split}, beam 5"]["bleu"] for seed in seeds]
+        gaps.append(max(scores) - min(scores))
+    assert f"our three seeds on Multi30k differ by up to {max(gaps):.1f}" in text

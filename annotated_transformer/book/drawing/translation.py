@@ -36,18 +36,17 @@ def draw_ngrams(hypothesis: str, reference: str, *, bleu: float) -> Figure:
     for n, row in enumerate(matches(words, wanted), 1):
         y = 1.5 + 0.95 * n
         for at, match in enumerate(row):
-            x = 0.6 + step * (at + (n - 1) / 2)
+            x = 0.95 + step * (at + (n - 1) / 2)
             face = FIRST if match else "none"
             ax.plot(x, y, marker="o", markersize=11, color=FIRST if match else NEUTRAL, markerfacecolor=face,
                     markeredgewidth=1.5, ls="")  # fmt: skip
         name = f"{sum(row)} of {len(row)}"
-        ax.text(9.0, y, name, ha="left", va="center", color=INK)
-        if n > 1:
-            ax.text(0.35, y, f"{n}", ha="center", va="center", color=MUTED)
+        ax.text(9.1, y, name, ha="left", va="center", color=INK)
+        ax.text(0.25, y, f"{n}", ha="center", va="center", color=MUTED)
     for at, word in enumerate(words):
         color = INK if matches(words, wanted)[0][at] else SECOND
         weight = "normal" if color == INK else "bold"
-        ax.text(0.6 + step * at, 1.95, word, rotation=-40, ha="left", va="top", color=INK, weight=weight)
+        ax.text(0.9 + step * at, 1.95, word, rotation=-40, ha="left", va="top", color=INK, weight=weight)
     ax.text(0.0, 8.2, "reference:", ha="left", va="center", color=MUTED)
     ax.text(0.0, 7.5, " ".join(wanted), ha="left", va="center", color=MUTED)
     ax.text(0.0, 6.5, f"BLEU {bleu:.0f}", ha="left", va="center", weight="bold", fontsize=15)
@@ -67,7 +66,7 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
         ax.plot([min(counts), max(counts)], [place, place], color=SECOND, lw=2, ls="-", marker="")
         ax.plot(mean, place, color=SECOND, marker="s", ls="", markersize=9, clip_on=False)
         ax.plot(own[kind], place, color=FIRST, marker="o", ls="", markersize=10, clip_on=False)
-    ax.axvline(of / 2, color=NEUTRAL, lw=1, ls="--", marker="")
+    ax.plot([of / 2] * 2, [-0.6, len(kinds) - 0.5], color=NEUTRAL, lw=1, ls="--", marker="")
     ax.text(of / 2, -0.95, "guessing", ha="center", va="center", color=MUTED)
     top = len(kinds) - 0.3
     ax.text(of + 0.1, top, "own source", ha="right", va="bottom", color=INK)
