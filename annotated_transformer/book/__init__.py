@@ -36,7 +36,7 @@ EXPORTS = {  # by module
     "decoding.translator": "Translator",
     "evaluation.bleu": "multi30k_bleu sacrebleu_13a",
     "fast.kv_cache": "FastKeyValueCache",
-    "inspection.alignments": "ALIGNMENTS agreement word_attention",
+    "inspection.alignments": "ALIGNMENTS aligned_share word_attention",
     "inspection.contrasts": "CONTRASTS margins",
     "inspection.distance": "gradient_by_distance graph_depth",
     "inspection.heads": "KINDS ablate_head attention_maps head_entropy",

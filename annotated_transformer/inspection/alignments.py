@@ -101,7 +101,7 @@ def _membership(tokens: list[str]) -> Float[Tensor, "_words _tokens"]:
     return torch.tensor([[float(place == word) for place in places] for word in range(count)])
 
 
-def agreement(weights: list[Tensor], alignments: list[Alignment]) -> Float[Tensor, "*maps"]:
+def aligned_share(weights: list[Tensor], alignments: list[Alignment]) -> Float[Tensor, "*maps"]:
     """Return how many of the target words get their largest weight on a word that they translate, as a share.
 
     The weights are those of each alignment, with any number of maps in front: layers and heads, say.

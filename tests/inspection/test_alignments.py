@@ -1,4 +1,4 @@
-"""Alignments by hand: how they are read, words of tokens, and agreement with known weights."""
+"""Alignments by hand: how they are read, words of tokens, and aligned_share with known weights."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.alignments import (
     ALIGNMENTS,
-    agreement,
+    aligned_share,
     read_alignments,
     word_attention,
     word_places,
@@ -57,4 +57,4 @@ def test_oracle_agreement_counts_the_words_whose_largest_weight_is_on_a_link():
     alignments = read_alignments("a b c = x y = b a+c\n a b = z = a")
     right, wrong = torch.eye(3)[[1, 2]], torch.eye(3)[[0, 1]]
     weights = [torch.stack([right, wrong]), torch.tensor([[[0.9, 0.1]], [[0.6, 0.4]]])]
-    assert agreement(weights, alignments).tolist() == pytest.approx([1, 1 / 3])
+    assert aligned_share(weights, alignments).tolist() == pytest.approx([1, 1 / 3])

@@ -82,7 +82,7 @@ LINKED = {number: linked_topics(path.read_text("utf-8")) for number, path in WRI
 def test_law_a_chapter_links_its_topics_in_the_appendix():
     for number, linked in LINKED.items():
         groups = {row.topic for row in ROWS for target in row.shown if target.chapter == number}
-        assert linked, (
+        assert linked or not groups, (
             f"chapter {number}: end Common mistakes with “See also [what notes get wrong about …]"
             f"(corrections.md#notes-TOPIC), in the appendix.”, where TOPIC is one of {sorted(groups)}"
         )
