@@ -137,7 +137,7 @@ def draw_cache(words: Sequence[str]) -> Figure:
                 filled += computed
                 _draw_state(ax, left + position, y, computed)
         for position, word in enumerate(words):
-            ax.text(left + position + 0.5, count + 1.2, word, ha="left", va="bottom", rotation=40)
+            ax.text(left + position + 0.5, count + 1.2, word, ha="center", va="bottom", rotation=90)
         ax.text(left, 0.45, f"{filled} computed", ha="left", va="center")
     return fig
 

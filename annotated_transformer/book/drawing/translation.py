@@ -46,7 +46,8 @@ def draw_ngrams(hypothesis: str, reference: str, *, bleu: float) -> Figure:
     for at, word in enumerate(words):
         color = INK if matches(words, wanted)[0][at] else SECOND
         weight = "normal" if color == INK else "bold"
-        ax.text(0.9 + step * at, 1.95, word, rotation=-40, ha="left", va="top", color=INK, weight=weight)
+        y = 1.5 - 0.7 * (at % 2)  # in two lines, so that long words do not meet
+        ax.text(0.95 + step * at, y, word, ha="center", va="center", color=INK, weight=weight)
     ax.text(0.0, 8.2, "reference:", ha="left", va="center", color=MUTED)
     ax.text(0.0, 7.5, " ".join(wanted), ha="left", va="center", color=MUTED)
     ax.text(0.0, 6.5, f"BLEU {bleu:.0f}", ha="left", va="center", weight="bold", fontsize=15)
