@@ -122,15 +122,15 @@ def draw_processed(panels: Mapping[str, Mapping[str, float]]) -> Figure:
 def draw_cache(words: Sequence[str]) -> Figure:
     """Draw which positions each step computes without a cache, and with one."""
     count = len(words)
-    fig, ax = new_canvas(2 * count + 4.4, count + 3.6)
+    fig, ax = new_canvas(2 * count + 4.4, count + 4.0)
     for left, title, cached in (
         (1.3, "without a cache", False),
         (count + 3.2, "with a cache", True),
     ):
-        ax.text(left, count + 3.1, title, ha="left", va="center", weight="bold")
+        ax.text(left, count + 3.6, title, ha="left", va="center", weight="bold")
         filled = 0
         for step in range(count):
-            y = count - step
+            y = float(count - step)
             ax.text(left - 0.25, y + 0.5, str(step + 1), ha="right", va="center", color=MUTED)
             for position in range(step + 1):
                 computed = not cached or position == step

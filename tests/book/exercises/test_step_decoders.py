@@ -24,8 +24,8 @@ TABLE = {"": {"A": 0.6, "B": 0.4}, "A": {"B": 0.5, END: 0.5}}
 NAMES = ["<pad>", "<s>", END, "A", "B"]
 
 
-def test_law_the_table_gives_the_probabilities_of_the_text_so_far():
-    table = TableDecoder(TABLE, NAMES, None, torch.tensor([[3, 2]]))
+def test_law_the_table_gives_the_probabilities_of_the_text_so_far(model: Transformer):
+    table = TableDecoder(TABLE, NAMES, model, torch.tensor([[3, 2]]))
     first = table.step(torch.tensor([1])).exp()
     assert first[0].tolist() == pytest.approx([0, 0, 0, 0.6, 0.4])
     table.select(torch.tensor([0, 0]))
