@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from annotated_transformer.inspection.fitting import fit_toy
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.initialization import initialize
@@ -76,14 +77,10 @@ def fit_repetitions(
     model = AttentionOnly(num_layers=num_layers, num_heads=num_heads)
     initialize(model, torch.Generator().manual_seed(seed))
     rng = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), fused=True)
-    for update in range(updates):
-        optimizer.param_groups[0]["lr"] = 0.01 * min(1, (update + 1) / 30, 2 * (1 - update / updates))
-        loss = continuation_loss(model, repetitions(32, periods, rng))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return model.eval().requires_grad_(False)
+    fit_toy(
+        model, lambda: continuation_loss(model, repetitions(32, periods, rng)), updates=updates, max_lr=0.01
+    )
+    return model
 
 
 def induction_maps(

@@ -10,7 +10,6 @@ from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 
 
-@torch.no_grad()
 def logit_lens(
     model: Transformer, src: Int[Tensor, "batch src_tokens"], decoder_input: Int[Tensor, "batch tgt_tokens"]
 ) -> Float[Tensor, "depths batch tgt_tokens vocab"]:

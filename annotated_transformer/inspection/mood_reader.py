@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.inspection.fitting import fit_toy
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.transformer import Transformer
@@ -76,12 +77,10 @@ def fit_moods(*, num_layers: int, through_period: bool, seed: int, updates: int 
     """Train a reader on batches of 32 sentences."""
     reader, rng = MoodReader(num_layers=num_layers, through_period=through_period), torch.Generator()
     initialize(reader, rng.manual_seed(seed))
-    optimizer = torch.optim.Adam(reader.parameters(), betas=(0.9, 0.98), fused=True)
-    for update in range(updates):
-        optimizer.param_groups[0]["lr"] = 5e-3 * min(1, (update + 1) / 30, 2 * (1 - update / updates))
+
+    def draw_loss() -> Tensor:
         drawn = mood_sentences(32, rng)
-        loss = F.cross_entropy(reader(drawn.ids), drawn.mood)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return reader.eval().requires_grad_(False)
+        return F.cross_entropy(reader(drawn.ids), drawn.mood)
+
+    fit_toy(reader, draw_loss, updates=updates, max_lr=5e-3)
+    return reader

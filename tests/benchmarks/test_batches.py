@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from annotated_transformer.book.results import RESULTS
 from benchmarks.batches import BATCH_TOKENS, matches, padding, random_batches, split_at_random
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = json.loads((ROOT / "annotated_transformer/book/results" / "batches.json").read_text("utf-8"))[
-    "results"
-]
+FOUND = json.loads((RESULTS / "batches.json").read_text("utf-8"))["results"]
 TEXT = re.sub(r" *<!--.*?-->", "", (ROOT / "chapters/src/15_text_to_batches.md").read_text("utf-8"))
 
 
@@ -24,7 +23,7 @@ def span(values: list, end: str = "") -> str:
 
 @pytest.mark.parametrize("split", ["by pair", "by source", "by family"])
 def test_law_chapter_15_has_the_counts_of_pairs_that_leak(split):
-    runs = [run for run in RESULTS["tatoeba"] if run["split"] == split]
+    runs = [run for run in FOUND["tatoeba"] if run["split"] == split]
     assert len(runs) == 3
     pairs, *counts = ([run[name] for run in runs] for name in ("pairs", "exact either", "normalized either"))
     shares = [100 * run["normalized either"] / run["pairs"] for run in runs]
@@ -35,18 +34,18 @@ def test_law_chapter_15_has_the_counts_of_pairs_that_leak(split):
 def test_law_chapter_15_has_the_shares_of_padding(corpus):
     cells = []
     for order in ("random", "by length"):
-        runs = [run for run in RESULTS["padding"][corpus] if run["order"] == order]
+        runs = [run for run in FOUND["padding"][corpus] if run["order"] == order]
         shares, batches = [100 * run["padding"] for run in runs], [run["batches"] for run in runs]
         cells.append(f"{span(shares, ' %')}, {span(batches)} batches")
     assert f"| {' | '.join(cells)} |" in TEXT
 
 
 def test_law_chapter_15_has_the_other_counts_of_its_benchmark():
-    published = RESULTS["multi30k"].values()
+    published = FOUND["multi30k"].values()
     five, of = (sum(split[name] for split in published) for name in ("normalized either", "pairs"))
     assert five == 5
     assert f"five of {of:,} pairs" in TEXT
-    pieces = RESULTS["pieces"]
+    pieces = FOUND["pieces"]
     both = pieces["both"]
     for side, words in (("source", "English uses {:,} of the pieces"), ("target", "German {:,}")):
         assert words.format(pieces[f"{side} only"] + both) in TEXT

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from annotated_transformer.book.results import RESULTS
 from annotated_transformer.evaluation.bleu import multi30k_bleu, sacrebleu_13a
 from benchmarks import scores
 from benchmarks.scores import another_reference, by_length, compare, same_output
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS = ROOT / "annotated_transformer" / "book" / "results"
 REFERENCES = ["Ein Mann läuft heute durch den Park.", "Zwei Hunde spielen im hohen Gras.", "Ja, er kommt."]
 WORSE = ["Ein Mann läuft durch den Wald.", "zwei Hunde spielen im hohen Gras.", "Ja, er kommt."]
 

@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from annotated_transformer.__main__ import COMMANDS
+from annotated_transformer.book.results import RESULTS
 from annotated_transformer.text.corpus import READERS, load_corpus
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = ROOT / "chapters"
-RESULTS = ROOT / "annotated_transformer" / "book" / "results"
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted(CHAPTERS.glob("*.md"))}
 GUIDE = (CHAPTERS / "src" / "train_and_translate.md").read_text("utf-8")
 PLAN = yaml.safe_load((CHAPTERS / "planned.yml").read_text("utf-8"))

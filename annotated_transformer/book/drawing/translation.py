@@ -33,7 +33,8 @@ def draw_ngrams(hypothesis: str, reference: str, *, bleu: float) -> Figure:
     words, wanted = hypothesis.split(), reference.split()
     fig, ax = new_canvas(10.6, 8.6)
     step = 0.93
-    for n, row in enumerate(matches(words, wanted), 1):
+    counted = matches(words, wanted)
+    for n, row in enumerate(counted, 1):
         y = 1.5 + 0.95 * n
         for at, match in enumerate(row):
             x = 0.95 + step * (at + (n - 1) / 2)
@@ -44,7 +45,7 @@ def draw_ngrams(hypothesis: str, reference: str, *, bleu: float) -> Figure:
         ax.text(9.1, y, name, ha="left", va="center", color=INK)
         ax.text(0.25, y, f"{n}", ha="center", va="center", color=MUTED)
     for at, word in enumerate(words):
-        color = INK if matches(words, wanted)[0][at] else SECOND
+        color = INK if counted[0][at] else SECOND
         weight = "normal" if color == INK else "bold"
         y = 1.5 - 0.7 * (at % 2)  # in two lines, so that long words do not meet
         ax.text(0.95 + step * at, y, word, ha="center", va="center", color=INK, weight=weight)

@@ -35,6 +35,13 @@ def corpus_bleu(hypotheses: list[str], references: list[str]) -> float:
     return metric.corpus_score(hypotheses, [references]).score
 
 
+def _expect_sacrebleus(found: float, wanted: float, metric: str, name: str) -> None:
+    expect(
+        abs(found - wanted) < 1e-6,
+        f"for {name}, your {metric} is {found:.4f}, and sacreBLEU's is {wanted:.4f}.",
+    )
+
+
 @judge
 def check_statements(answer: Sequence[bool] | None) -> str:
     """Judge which statements on BLEU are predicted to hold, exercise ex-predict-bleu."""
@@ -70,11 +77,8 @@ def check_bleu(answer: Bleu) -> str:
     cases["a hypothesis of two words beside a longer one"] = (
         ["der Hund", "die Katze sieht den Mann ."], ["der Hund", "die Katze sieht den Hund ."])  # fmt: skip
     for name, (hypotheses, references) in cases.items():
-        wanted, found = corpus_bleu(hypotheses, references), float(answer(hypotheses, references))
-        expect(
-            abs(found - wanted) < 1e-6,
-            f"for {name}, your BLEU is {found:.4f}, and sacreBLEU's is {wanted:.4f}.",
-        )
+        found = float(answer(hypotheses, references))
+        _expect_sacrebleus(found, corpus_bleu(hypotheses, references), "BLEU", name)
     return "it agrees with sacreBLEU for seven corpora."
 
 
@@ -90,11 +94,7 @@ def check_chrf(answer: Callable[[str, str], float]) -> str:
     }
     for name, (hypothesis, reference) in pairs.items():
         wanted = CHRF().corpus_score([hypothesis], [[reference]]).score
-        found = float(answer(hypothesis, reference))
-        expect(
-            abs(found - wanted) < 1e-6,
-            f"for {name}, your chrF is {found:.4f}, and sacreBLEU's is {wanted:.4f}.",
-        )
+        _expect_sacrebleus(float(answer(hypothesis, reference)), wanted, "chrF", name)
     return "it agrees with sacreBLEU for five pairs."
 
 
@@ -105,12 +105,8 @@ def check_one_word(answer: Callable[[int, int], float]) -> str:
         reference = [f"w{number}" for number in range(tokens)]
         hypothesis = [*reference[:place], "x", *reference[place + 1 :]]
         wanted = corpus_bleu([" ".join(hypothesis)], [" ".join(reference)])
-        found = float(answer(tokens, place))
-        expect(
-            abs(found - wanted) < 1e-6,
-            f"for {tokens} tokens with a wrong one at place {place}, your BLEU is {found:.4f}, and "
-            f"sacreBLEU's is {wanted:.4f}.",
-        )
+        name = f"{tokens} tokens with a wrong one at place {place}"
+        _expect_sacrebleus(float(answer(tokens, place)), wanted, "BLEU", name)
     return "it agrees with sacreBLEU for nine such sentences."
 
 
