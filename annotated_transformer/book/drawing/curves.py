@@ -26,12 +26,12 @@ from annotated_transformer.training.schedule import learning_rate
 Schedule = Callable[[int], float]
 
 CAPTION = (
-    "Markers are epochs, or every few epochs of a long run; the shaded steps are the warm-up. The training "
-    "loss includes label smoothing and dropout, if the run has them, and the validation loss neither, so "
-    "compare each curve only with itself. An encoder cosine near 1 means that the encoder returns almost the "
-    "same vector at each position; a cross-attention entropy near 1 means that the decoder reads all source "
-    "tokens about equally."
+    "Markers are epochs, or every few epochs of a long run. The training loss includes label smoothing and "
+    "dropout, if the run has them, and the validation loss neither, so compare each curve only with itself. "
+    "An encoder cosine near 1 means that the encoder returns almost the same vector at each position; a "
+    "cross-attention entropy near 1 means that the decoder reads all source tokens about equally."
 )
+SHADED = "The shaded steps are the warm-up."  # only a schedule tells how long it is
 
 
 class Panel(NamedTuple):
@@ -105,7 +105,8 @@ def plot_curves(
     """
     figure = draw_curves(reports, schedule)
     alt = summarize_curves(reports, schedule)
-    return figure_page(figure, number=number, title=title or _title(reports), alt=alt, caption=CAPTION)
+    caption = CAPTION if schedule is None else f"{CAPTION} {SHADED}"
+    return figure_page(figure, number=number, title=title or _title(reports), alt=alt, caption=caption)
 
 
 def read_reports(folder: str | Path, *, warn: Callable[[str], object] = warnings.warn) -> list[EpochMetrics]:

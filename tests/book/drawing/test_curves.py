@@ -16,6 +16,7 @@ from safetensors.torch import save
 from annotated_transformer.book.drawing.curves import (
     CAPTION,
     LINE,
+    SHADED,
     describe_curves,
     draw_curves,
     plot_curves,
@@ -207,9 +208,10 @@ def test_law_the_title_says_how_the_loss_changed():
 def test_law_the_output_contains_the_description_and_the_drawing():
     page = plot_curves(REPORTS, number="7.3", schedule=schedule)
     title, alt = "The validation loss falls from 5.5 to 3.25", summarize_curves(REPORTS, schedule)
-    assert repr(page) == f"Figure 7.3. {title}\n\n{alt}\n\n{CAPTION}"
+    assert repr(page) == f"Figure 7.3. {title}\n\n{alt}\n\n{CAPTION} {SHADED}"
     assert f'alt="{alt}"' in page._repr_html_()
     assert 'id="figure-7-3"' in page._repr_html_()
+    assert repr(plot_curves(REPORTS, number="7.3")).endswith(f"\n\n{CAPTION}"), "nothing is shaded"
     assert "Figure 7.3. It falls\n" in repr(plot_curves(REPORTS, number="7.3", title="It falls"))
 
 
