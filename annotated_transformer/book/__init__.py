@@ -39,7 +39,7 @@ EXPORTS = {  # by module
     "inspection.alignments": "ALIGNMENTS aligned_share word_attention",
     "inspection.contrasts": "CONTRASTS margins",
     "inspection.distance": "gradient_by_distance graph_depth",
-    "inspection.heads": "KINDS ablate_head attention_maps head_entropy",
+    "inspection.heads": "KINDS ablate_head attention_maps attentions head_entropy",
     "inspection.hidden_units": "changed feed_forward_networks hidden_units largest unit_set",
     "inspection.induction": (
         "SYMBOLS continuation_loss diagonal_weight fit_repetitions induction_maps repetitions"

@@ -48,11 +48,18 @@ def draw_stripes(
     return fig
 
 
-def draw_wall(maps: Float[Tensor, "layers heads queries keys"], losses: Sequence[Sequence[float]]) -> Figure:
-    """Draw the map of each head, a row for each layer, and below it the change in BLEU without the head."""
+def draw_wall(
+    maps: Float[Tensor, "layers heads queries keys"],
+    losses: Sequence[Sequence[float]],
+    *,
+    framed: tuple[int, int],
+) -> Figure:
+    """Draw the map of each head, a row for each layer, and below it the change in BLEU without the head.
+
+    `framed` is a layer and a head of it, counted from 0.
+    """
     layers, heads = len(maps), len(maps[0])
     fig, axes = new_figure(layers, heads, height=1.12 * layers)
-    worst = max(loss for row in losses for loss in row)
     for layer, row in enumerate(axes):
         for head, ax in enumerate(row):
             lost = round(losses[layer][head], 1)
@@ -66,7 +73,7 @@ def draw_wall(maps: Float[Tensor, "layers heads queries keys"], losses: Sequence
                     ax.add_patch(cell)
             ax.set(xlim=(0, maps.size(3)), ylim=(maps.size(2), 0), aspect="equal", xticks=[], yticks=[])
             ax.spines[:].set_visible(True)
-            most = losses[layer][head] == worst
+            most = (layer, head) == framed
             ax.spines[:].set(color=SECOND if most else MASKED, linewidth=3 if most else 0.8)
             sign = "−" if lost > 0 else "+" if lost < 0 else "±"
             ax.set_xlabel(f"{sign}{abs(lost):.1f}", labelpad=2, weight="bold" if most else "normal")

@@ -20,16 +20,16 @@ def test_law_the_symbol_after_the_earlier_copy_is_outlined(period):
         assert text in [t.get_text() for t in ax.texts]
 
 
-def test_law_each_head_has_its_map_and_its_loss_and_the_worst_is_framed():
+def test_law_each_head_has_its_map_and_its_loss_and_one_is_framed():
     maps = torch.zeros(2, 3, 4, 5)
     maps[..., 1] = 1
-    fig = figures.draw_wall(maps, [[0.0, 1.24, -0.3], [0.2, 3.26, 0.1]])
+    fig = figures.draw_wall(maps, [[0.0, 1.24, -0.3], [0.2, 3.26, 0.1]], framed=(0, 2))
     labels = [ax.get_xlabel() for ax in fig.axes]
     assert labels == ["±0.0", "−1.2", "+0.3", "−0.2", "−3.3", "−0.1"]
     assert [ax.get_ylabel() for ax in fig.axes if ax.get_ylabel()] == ["layer 1", "layer 2"]
     assert [len(ax.patches) for ax in fig.axes] == [4] * 6
     framed = [ax.spines["top"].get_linewidth() > 1 for ax in fig.axes]
-    assert framed == [False] * 4 + [True, False]
+    assert framed == [False, False, True] + [False] * 3
 
 
 def test_law_a_mark_shows_entropy_and_loss_of_each_head():
