@@ -53,6 +53,37 @@ def test_oracle_the_weight_on_the_end_matches_one_sentence_at_a_time(translator:
         assert wanted.std() > 0.01
 
 
+def test_law_heads_are_switched_off_in_the_orders_that_the_measurements_give(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+):
+    asked, lengths = [], []
+
+    def look(_: object, pairs: list, without: tuple) -> dict[str, float]:
+        asked.append((pairs, list(without)))
+        return {"all": float(len(asked[-1][1]))}
+
+    values = {
+        kind: torch.rand(4, 5, generator=torch.Generator().manual_seed(n)) for n, kind in enumerate(KINDS)
+    }
+    others = {kind: 1 - part for kind, part in values.items()}
+    monkeypatch.setattr(pruning, "bleu", look)
+    monkeypatch.setattr(pruning, "make_batches", lambda pairs, **_: lengths.append(len(pairs)))
+    for name, found in (("head_importance", values), ("head_entropy", others), ("end_weights", values)):
+        monkeypatch.setattr(pruning, name, lambda *_, found=found: found)
+    result = pruning.measure(translator, PAIRS[:3], PAIRS)
+    assert lengths == [3]  # measured on held-out pairs, and translated on test pairs
+    assert all(pairs == PAIRS for pairs, _ in asked)
+    heads, steps = pruning.all_heads(translator), len(result["counts"]) - 1
+    orders = [
+        [without for _, without in asked[start : start + steps]]
+        for start in range(1 + 60 + len(KINDS), len(asked), steps)
+    ]
+    rising = sorted(heads, key=lambda head: values[head[0]][head[1], head[2]].item())
+    assert orders[0] == orders[1] == [rising[:count] for count in result["counts"][1:]]
+    assert len({str(order[0]) for order in orders[2:]}) == len(pruning.SEEDS)
+    assert set(map(tuple, result["pruned"].values())) == {tuple(map(float, result["counts"]))}
+
+
 def test_law_the_committed_result_is_complete():
     result = json.loads((RESULTS / "pruning_en-de.json").read_text("utf-8"))["results"]
     assert len(result["heads"]) == 60

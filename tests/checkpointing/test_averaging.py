@@ -6,7 +6,12 @@ import pytest
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
-from annotated_transformer.checkpointing.averaging import average, epoch_checkpoints, save_epoch
+from annotated_transformer.checkpointing.averaging import (
+    average,
+    average_last_epochs,
+    epoch_checkpoints,
+    save_epoch,
+)
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 from tests.checkpointing.small_models import make_model, make_tokenizer
@@ -79,6 +84,7 @@ def test_law_the_last_epochs_are_kept_and_no_others(make_model, tmp_path: Path, 
     assert [path.name for path in epoch_checkpoints(tmp_path)] == ["00004", "00005", "00006"]
     mean, _ = average(epoch_checkpoints(tmp_path))
     assert (mean.embedding.weight == 5).all()
+    assert (average_last_epochs(tmp_path, last=2)[0].embedding.weight == 5.5).all()
     assert (tmp_path / "epochs" / "notes").is_dir()
 
 

@@ -180,6 +180,9 @@ def test_law_the_first_of_the_nbest_is_the_best(
     found = beam_search(model, pad(sources), beam_size=3, nbest=3)
     assert len(found.ids) == 3 * len(sources)
     assert words(found.ids)[::3] == words(best.ids)
+    lengths = (found.ids != PAD_ID).sum(dim=1)
+    paper = found.log_probs / ((5 + lengths) / 6) ** 0.6  # the default
+    torch.testing.assert_close(found.penalized_log_probs, paper, rtol=1e-6, atol=0)
     ranks = found.penalized_log_probs.view(-1, 3)
     assert (ranks[:, :-1] >= ranks[:, 1:]).all()
     assert not ranks.isinf().any()

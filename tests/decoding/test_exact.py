@@ -76,6 +76,7 @@ def test_law_a_target_that_beam_search_drops_is_found(model: Transformer, script
     src = torch.tensor([[A, EOS_ID]])
     found = exact_search(model, src, decoder=script(scores))
     assert found.ids.tolist() == [7, EOS_ID]
+    assert found.prefixes == [1, 5]  # the other four are less likely than the target that was found
     assert math.exp(found.log_prob) == pytest.approx(0.18, abs=1e-3)
     kept = beam_search(model, src, length_penalty=PlainLength(0.0), decoder=script(scores))
     assert kept.log_probs.item() < found.log_prob - 1
@@ -97,6 +98,8 @@ def test_message_more_prefixes_than_allowed(model: Transformer, script: Callable
 
     with pytest.raises(ValueError, match=r"3 prefixes of 1 tokens are more likely .* most_prefixes=2; give"):
         exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=2, decoder=script(scores))
+    with pytest.raises(ValueError, match=r"9 prefixes of 2 tokens .* most_prefixes=3; give"):
+        exact_search(model, torch.tensor([[A, EOS_ID]]), most_prefixes=3, decoder=script(scores))
 
 
 @pytest.mark.message

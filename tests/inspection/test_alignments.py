@@ -1,5 +1,7 @@
 """Alignments by hand: how they are read, words of tokens, and aligned_share with known weights."""
 
+from itertools import combinations
+
 import pytest
 import torch
 
@@ -13,6 +15,7 @@ from annotated_transformer.inspection.alignments import (
     word_places,
     words_of,
 )
+from annotated_transformer.inspection.observation import observe
 
 
 def test_law_a_gloss_names_the_places_of_source_words():
@@ -35,22 +38,39 @@ def test_law_no_word_occurs_twice_in_a_source():
 
 
 def test_law_punctuation_and_eos_are_part_of_no_word():
-    tokens = [" Ich", " we", "iß", ",", " wo", " er", " ist", ".", "<eos>"]
-    assert word_places(tokens) == [0, 1, 1, None, 2, 3, 4, None, None]
+    tokens = [" Ich", " we", "iß", ",", " –", " wo", " er", " ist", ".", "<eos>"]
+    assert word_places(tokens) == [0, 1, 1, None, None, 2, 3, 4, None, None]
 
 
 def test_law_weights_of_tokens_are_added_over_sources_and_averaged_over_targets():
     translator = Translator.from_pretrained(EN_DE)
-    alignment = ALIGNMENTS[0]
-    found = word_attention(translator.model, translator.tokenizer, alignment)
-    (explained,) = translator.explain([alignment.source])
-    assert explained.text == alignment.target  # so both look at the same tokens
-    rows, columns = word_places(explained.target_tokens), word_places(explained.source_tokens)
-    for row, column in ((0, 0), (3, 4), (6, 6)):
-        these = [place for place, word in enumerate(rows) if word == row]
-        those = [place for place, word in enumerate(columns) if word == column]
-        by_hand = explained.attention[:, :, these][..., those].sum(dim=-1).mean(dim=-1)
-        torch.testing.assert_close(found[:, :, row, column], by_hand)
+    sizes = set()
+    for alignment in ALIGNMENTS[2], ALIGNMENTS[13]:
+        found = word_attention(translator.model, translator.tokenizer, alignment)
+        (src,) = translator.tokenizer.encode_source([alignment.source])
+        ((_, *tgt),) = translator.tokenizer.encode_target([alignment.target])
+        (weights,) = observe(translator.model, torch.tensor([src]), torch.tensor([tgt])).attention
+        rows, columns = (word_places(translator.tokenizer.tokens(ids)) for ids in (tgt, src))
+        for row, column in ((0, 0), (3, 4), (4, 0)):
+            these = [place for place, word in enumerate(rows) if word == row]
+            those = [place for place, word in enumerate(columns) if word == column]
+            by_hand = weights[:, :, these][..., those].sum(dim=-1).mean(dim=-1)
+            torch.testing.assert_close(found[:, :, row, column], by_hand)
+            sizes |= {("target", len(these)), ("source", len(those))}
+    assert sizes >= {("target", 2), ("source", 2)}
+
+
+def test_oracle_the_shipped_models_last_layer_agrees_with_the_order_of_the_glosses():
+    translator = Translator.from_pretrained(EN_DE)
+    for alignment in ALIGNMENTS:
+        weights = word_attention(translator.model, translator.tokenizer, alignment)[-1].mean(dim=0)
+        on = [
+            [weights[row, sorted(link)].sum().item() for link in alignment.links]
+            for row in range(len(weights))
+        ]
+        for one, other in combinations(range(len(on)), 2):
+            swapped = on[one][other] + on[other][one]
+            assert swapped <= on[one][one] + on[other][other], (alignment.target, one, other)
 
 
 def test_oracle_agreement_counts_the_words_whose_largest_weight_is_on_a_link():

@@ -37,6 +37,12 @@ def test_oracle_log_probabilities_are_those_of_the_decoder(translator: Translato
     torch.testing.assert_close(found, torch.tensor([each.log_prob for each in explained]))
 
 
+def test_oracle_no_contrast_is_clearly_the_wrong_way_round_for_the_shipped_model(translator: Translator):
+    found = margins(translator.model, translator.tokenizer, list(CONTRASTS))
+    assert found.min() > -2
+    assert (found > 2).sum() > 50  # each of these would be found if it were the wrong way round
+
+
 def test_law_a_margin_is_right_minus_wrong_and_the_control_takes_a_later_source(translator: Translator):
     contrasts = list(CONTRASTS[:3])
     for shift in (0, 1, 2):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from annotated_transformer.inspection import induction
 from annotated_transformer.inspection.induction import (
     SYMBOLS,
     TOKENS,
@@ -38,6 +39,33 @@ def test_law_a_model_does_not_see_the_future_and_knows_positions():
     assert torch.equal(before[:, :9], after[:, :9])
     assert (before[:, 9:] != after[:, 9:]).any()
     assert (model(torch.zeros(1, 4, dtype=torch.long))[0, 1:] - before[0, :1]).abs().max() > 1e-6
+
+
+def test_oracle_a_layer_reads_the_normed_stream_and_adds_to_it():
+    model = AttentionOnly(num_layers=2, num_heads=2).requires_grad_(False)
+    ids = torch.arange(TOKENS)[None] % 7
+    x, mask = model.positions(model.embedding(ids)), torch.ones(TOKENS, TOKENS, dtype=torch.bool).tril()
+    for attention in model.attentions:
+        y = torch.nn.functional.layer_norm(x, x.shape[-1:])
+        x = x + attention(y, y, y, mask)
+    wanted = model.to_logits(torch.nn.functional.layer_norm(x, x.shape[-1:]))
+    torch.testing.assert_close(model(ids), wanted, rtol=0, atol=1e-4)
+
+
+def test_law_a_seed_draws_the_weights_and_the_sequences(monkeypatch: pytest.MonkeyPatch):
+    drawn = []
+
+    def look(model, draw_loss, **_):
+        drawn.append((model.embedding.weight[0].tolist(), draw_loss().tolist()))
+
+    monkeypatch.setattr(induction, "fit_toy", look)
+    monkeypatch.setattr(induction, "continuation_loss", lambda model, found: found.ids)
+    for seed in (3, 4, 3):
+        fit_repetitions([3, 5], num_layers=1, seed=seed)
+    first, other, again = drawn
+    assert first == again
+    assert first[0] != other[0]
+    assert first[1] != other[1]
 
 
 def test_law_the_maps_are_those_of_each_layer():

@@ -6,6 +6,7 @@ from annotated_transformer.inspection.mood_reader import (
     LENGTH,
     MOOD_WORDS,
     MOODS,
+    OTHERS,
     MoodReader,
     fit_moods,
     mood_sentences,
@@ -13,13 +14,15 @@ from annotated_transformer.inspection.mood_reader import (
 
 
 def test_law_a_sentence_has_one_mood_at_its_position():
-    drawn = mood_sentences(211, torch.Generator().manual_seed(0))
+    drawn, between = mood_sentences(211, torch.Generator().manual_seed(0)), set()
     for ids, position, mood in zip(drawn.ids.tolist(), drawn.position.tolist(), drawn.mood, strict=True):
         words = [MOOD_WORDS[i] for i in ids]
         assert words[0] == "[class]"
         assert words[-1] == "."
         assert [place for place, word in enumerate(words) if word in MOODS] == [position]
         assert words[position] == MOODS[mood]
+        between |= set(words[1:-1])
+    assert between == {*MOODS, *OTHERS}
     assert set(drawn.position.tolist()) == set(range(1, LENGTH - 1))
     other = drawn.with_moods((drawn.mood + 1) % len(MOODS))
     changed = other.ids != drawn.ids
@@ -43,6 +46,15 @@ def test_law_with_one_layer_a_masked_reader_cannot_depend_on_the_mood():
     for layers, depends in ((1, False), (2, True)):
         reader = MoodReader(num_layers=layers, through_period=True).requires_grad_(False)
         assert torch.equal(reader(test.ids), reader(other.ids)) != depends
+
+
+def test_law_a_seed_draws_the_weights():
+    first, other, again = (
+        fit_moods(num_layers=1, through_period=False, seed=seed, updates=0).to_mood.weight
+        for seed in (3, 4, 3)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
 
 
 def test_law_training_finds_the_mood():

@@ -14,15 +14,18 @@ CLEAN, OTHER = torch.tensor([[4, 5, 6, 7, 2]]), torch.tensor([[4, 8, 6, 7, 2]])
 WORDS = 9, 10
 
 
-def test_oracle_a_patch_is_a_run_with_one_vector_exchanged(stirred: Callable[..., Transformer]):
-    encoder = stirred().encoder.eval()
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_oracle_a_patch_is_a_run_with_one_vector_exchanged(stirred: Callable[..., Transformer], norm: str):
+    encoder = stirred(norm=norm).encoder.eval()
     rng = torch.Generator().manual_seed(0)
     clean, corrupted = torch.randn(2, 1, 5, 12, generator=rng, dtype=torch.float64)
     found = patched_outputs(encoder, clean, corrupted)
     assert found.shape == (3, 5, 5, 12)
     mixed = layer_outputs(encoder, corrupted)[1].clone()
     mixed[0, 3] = layer_outputs(encoder, clean)[1][0, 3]
-    torch.testing.assert_close(found[1, 3], encoder.layers[1](mixed)[0], rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        found[1, 3], encoder.final_norm(encoder.layers[1](mixed))[0], rtol=0, atol=1e-12
+    )
     assert (found[1, 3] - encoder(corrupted)[0]).abs().max() > 0.01
     last = encoder(corrupted)[0].clone()
     last[4] = encoder(clean)[0, 4]

@@ -71,7 +71,10 @@ def test_law_batches_have_pairs_of_similar_length(pairs: list[Pair]):
     in_corpus_order = [
         Batch([i], *(pad([p[s] for p in pairs[i : i + 5]]) for s in (0, 1))) for i in range(0, 205, 5)
     ]
-    assert real(make_batches(pairs, batch_tokens=BUDGET)) > 0.9 > 0.75 > real(in_corpus_order)
+    batches = make_batches(pairs, batch_tokens=BUDGET)
+    assert real(batches) > 0.9 > 0.75 > real(in_corpus_order)
+    lengths = [(len(pairs[row][1]), len(pairs[row][0])) for batch in batches for row in batch.rows]
+    assert lengths == sorted(lengths)
 
 
 def test_law_the_generator_decides_the_order(pairs: list[Pair]):

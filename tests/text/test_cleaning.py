@@ -14,6 +14,7 @@ from annotated_transformer.text.cleaning import clean
         ("Donau\u00addampf\u200bschiff\ufefffahrt\u2060", "Donaudampfschifffahrt"),
         ("cafe\u0301, scho\u0308n", "café, schön"),
         ("„Ja“, sagte er, ‚vielleicht‘.", "\"Ja\", sagte er, 'vielleicht'."),  # noqa: RUF001
+        ("‟Ja”", '"Ja"'),
         ("Don’t say “no”, «non».", 'Don\'t say "no", "non".'),
         ("Größer – nämlich 20\u2009°C…", "Größer – nämlich 20 °C…"),
         ("\u200b \u00ad", ""),

@@ -362,6 +362,8 @@ def test_law_a_pair_is_located_in_its_files(tmp_path: Path):
             line = lines.index(pair if source == "en" else pair[::-1]) + 1
             expected = f"{tmp_path / f'train.{source}'} and train.{target}, line {line}"
             assert corpus.locate(pair) == expected
+            turned = f"{tmp_path / f'train.{target}'} and train.{source}, line {line}"
+            assert corpus.reversed().locate(pair[::-1]) == turned
     assert corpus.locate(("no such pair", "nowhere")) == "the pair 'no such pair'…"
 
 

@@ -196,6 +196,8 @@ def test_message_ids_of_another_tokenizer(tokenizer: Tokenizer, wrong: int):
     for use in (lambda ids: tokenizer.decode([[5], ids]), tokenizer.tokens):
         with pytest.raises(ValueError, match=sentence):
             use([4, wrong])
+        with pytest.raises(ValueError, match=f"to {tokenizer.vocab_size} do not fit"):
+            use([tokenizer.vocab_size])
 
 
 @pytest.mark.message

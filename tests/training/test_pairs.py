@@ -5,9 +5,12 @@ import dataclasses
 import pytest
 import torch
 
-from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
+from annotated_transformer.text.batching import encode_pairs
+from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, Tokenizer
+from annotated_transformer.training.pairs import refuse_long_pairs
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
+from tests.toy_recipe import corpus
 
 
 @pytest.mark.message
@@ -33,6 +36,15 @@ def test_message_pairs_of_texts_stop_before_the_first_update(copy_pairs):
     message = "^pair 5 has 'A man', which is not a list of ids; give encode_pairs"
     with pytest.raises(TypeError, match=message):
         train(model(), [*copy_pairs(5), ("A man", "Ein Mann")], BRIEF, generator=rng())
+
+
+def test_law_texts_that_just_fit_the_positions_are_not_too_long():
+    """The decoder reads the target without its last token."""
+    texts = corpus(splits={"train": [("a", "b " * 9), ("a " * 9, "b")]})
+    tokenizer = Tokenizer.train(["c"], vocab_size=260)
+    (_, tgt), (src, _) = encode_pairs(tokenizer, texts.splits["train"])
+    assert len(tgt) - 1 == len(src)
+    refuse_long_pairs(texts, tokenizer, positions=len(src), batch_tokens=len(tgt))
 
 
 @pytest.mark.message

@@ -17,6 +17,7 @@ from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
+from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.state import TrainingState
@@ -148,6 +149,16 @@ def test_law_a_model_trained_on_cleaned_sentences_cleans_its_input(tmp_path: Pat
         train_from_recipe(for_steps(1), corpus(cleaned=cleaned), tmp_path / str(cleaned), seed=0)
     said = [checkpoint.load(tmp_path / name)[1].normalize("„Ja“") for name in ("True", "False")]
     assert said == ['"Ja"', "„Ja“"]
+
+
+def test_law_a_run_is_validated_on_the_val_split(tmp_path: Path):
+    seen, splits = [], corpus().splits
+    for name, test in (("without", {}), ("with", {"test": splits["train"][:5]})):
+        texts = corpus(splits=splits | test)
+        train_from_recipe(for_steps(2), texts, tmp_path / name, seed=0, log=seen.append)
+    model, tokenizer = checkpoint.load(tmp_path / "with")
+    wanted = mean_loss(model, make_batches(encode_pairs(tokenizer, splits["val"]), batch_tokens=499))
+    assert [report.validation_loss for report in seen] == pytest.approx([wanted] * 2, rel=1e-5)
 
 
 def test_law_a_corpus_without_a_val_split_reports_no_validation_loss(tmp_path: Path):

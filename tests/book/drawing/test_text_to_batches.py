@@ -7,7 +7,9 @@ from tests.drawings import curves, hatched, texts
 
 
 def test_law_each_piece_is_a_box_with_its_text():
-    fig = figures.draw_pieces([[" The", " d", "og", "."], [" x"]], whole={"The"})
+    fig = figures.draw_pieces(
+        [[" The", " d", "og", "."], [" x"]], whole={"The", "og"}
+    )  # "og" does not begin a word
     assert texts(fig) == ["·The", "·d", "og", ".", "·x"]
     faces = [patch.get_facecolor() for patch in fig.axes[0].patches]
     assert faces[0] != faces[1] == faces[2] == faces[3] == faces[4]
@@ -24,13 +26,16 @@ def test_law_the_curve_and_the_two_points_are_where_they_were_measured():
     fig = figures.draw_tokens_per_word({260: 5.0, 600: 2.0, 900: 1.5}, letters=(70, 5.5), words=(1000, 1.0))
     (ax,) = fig.axes
     assert curves(ax) == [[5.0, 2.0, 1.5], [5.5], [1.0]]
+    assert [list(line.get_xdata()) for line in ax.lines] == [[260, 600, 900], [70], [1000]]
     assert set(texts(fig)) == {"characters", "words", "byte pairs"}
+    assert [text.xy for text in ax.texts if text.get_text() != "byte pairs"] == [(70, 5.5), (1000, 1.0)]
 
 
 @pytest.mark.parametrize("lengths", [[3, 5, 2], [4, 4, 4]])
 def test_law_stripes_are_as_long_as_sentences_and_the_rest_is_hatched(lengths):
     fig = figures.draw_padding({"a": [lengths], "b": [[1], [2]]})
     first, second = fig.axes
+    assert [ax.get_title() for ax in fig.axes] == ["a", "b"]
     widths = {False: 0, True: 0}
     for patch in first.patches:
         widths[bool(patch.get_hatch())] += patch.get_width()

@@ -88,9 +88,14 @@ WRONG = {
     "beam: finished hypotheses keep no place": (check_beam, lambda *a: beam(*a, narrow=False)),
     "beam: only the last step counts": (check_beam, lambda *a: beam(*a, carry=False)),
     "beam: the first that ends": (check_beam, lambda *a: beam(*a, first=True)),
+    "beam: the mean of each token": (
+        check_beam,
+        lambda *a: (lambda tokens, log_p: (tokens, log_p / len(tokens)))(*beam(*a)),
+    ),
     "beam: greedy": (check_beam, lambda following, end, size, limit: beam(following, end, 1, limit)),
     "top-p: too few": (check_top_p, lambda logits, p: top_p(logits, p, strict=True)),
     "top-p: sorted order": (check_top_p, lambda logits, p: top_p(logits, p, ordered=False)),
+    "top-p: log-probabilities": (check_top_p, lambda logits, p: top_p(logits.log_softmax(dim=-1), p)),
     "top-p: each above p": (
         check_top_p,
         lambda logits, p: logits.masked_fill(logits.softmax(-1) < 1 - p, -math.inf),
@@ -109,6 +114,7 @@ WRONG = {
 
 
 WORDS = {
+    "beam: the mean of each token": "the tokens are right",
     "exact: continues everything": "is already below that of",
 }
 

@@ -99,6 +99,7 @@ WRONG = {
     "switch off: mean per sentence": (check_switch_off, lambda *a: without_head(*a, over=(1,))),
     "split: by sample": (check_word_split, lambda words, rng: torch.rand(len(words), generator=rng) < 1 / 3),
     "split: the first words": (check_word_split, lambda words, rng: words < 100),
+    "split: the other side": (check_word_split, lambda *given: ~split(*given)),
     "rollout: from the top": (check_rollout, reversed_rollout),
     "rollout: no residual": (check_rollout, plain_product),
     "other map: sum": (check_other_map, lambda w, v: other_weights(w, v, ones=False)),

@@ -35,10 +35,10 @@ def test_law_the_table_gives_the_probabilities_of_the_text_so_far(model: Transfo
     assert (table.texts, table.steps) == (["A", "B"], 2)
 
 
-def logits(kind: MakeDecoder, model: Transformer) -> torch.Tensor:
+def logits(kind: MakeDecoder, model: Transformer, tokens: tuple[int, ...] = (1, 6, 3, 5, 6)) -> torch.Tensor:
     with evaluating(model):
         decoder = kind(model, torch.tensor([[4, 5, 2]]))
-        return torch.stack([decoder.step(torch.tensor([token]))[0] for token in (1, 6, 3, 5, 6)])
+        return torch.stack([decoder.step(torch.tensor([token]))[0] for token in tokens])
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,22 @@ def test_law_a_mistaken_cache_is_wrong_from_the_first_or_the_second_step_on(
     gaps = (logits(kind, model) - logits(KeyValueCache, model)).abs().amax(dim=1)
     assert (gaps[0] < 1e-9) == right_at_first
     assert (gaps[1:] > 1e-3).all()
+
+
+@pytest.mark.parametrize(("kind", "reads_second"), [(FirstKeyOnly, False), (WithoutItself, True)])
+def test_law_a_mistaken_cache_reads_the_first_key(
+    stirred: Callable[..., Transformer], kind: MakeDecoder, reads_second: bool
+):
+    model = stirred()
+    found, first, second = (
+        logits(kind, model, tokens)[-1] for tokens in ((1, 6, 3, 5), (7, 6, 3, 5), (1, 7, 3, 5))
+    )
+    assert (first - found).abs().max() > 1e-3
+    assert ((second - found).abs().max() > 1e-3) == reads_second
+
+
+def test_law_a_stale_cache_counts_positions_from_0(stirred: Callable[..., Transformer]):
+    assert Stale(stirred(), torch.tensor([[4, 5, 2]])).length == 0
 
 
 def test_law_a_cache_that_is_not_reordered_is_wrong_in_beam_search_only(stirred: Callable[..., Transformer]):

@@ -94,8 +94,10 @@ def split_and_drop(pairs, share, seed):
     return train, [p for p in test if p[1] not in known]
 
 
-def pooled(lengths, batch, pool, generator, *, mixed=True, sort=True, shuffled=True):
+def pooled(lengths, batch, pool, generator, *, mixed=True, sort=True, shuffled=True, repeated=False):
     rows = torch.randperm(len(lengths), generator=generator).tolist() if shuffled else [*range(len(lengths))]
+    if repeated:
+        rows = torch.randint(len(lengths), (len(lengths),), generator=generator).tolist()
     found = []
     for start in range(0, len(rows), pool):
         part = sorted(rows[start : start + pool], key=lambda row: lengths[row] if sort else 0)
@@ -125,13 +127,25 @@ WRONG = {
     "split: by target": (check_split, split_by_side(1)),
     "split: drops pairs": (check_split, split_and_drop),
     "split: one round": (check_split, lambda *given: split(*given, rounds=1)),
+    "split: one seed": (check_split, lambda pairs, share, seed: split(pairs, share, 0)),
+    "split: sides swapped": (check_split, lambda *given: split(*given)[::-1]),
     "share: half": (check_share, lambda batch: 0.5),
     "share: of the longest": (check_share, lambda batch: 1 - 1 / batch),
+    "share: halved by each sentence": (check_share, lambda batch: 0.5 - 0.5**batch),
     "pools: not sorted": (check_pools, lambda *given: pooled(*given, sort=False)),
     "pools: all sorted": (
         check_pools,
         lambda lengths, batch, pool, rng: pooled(lengths, batch, len(lengths), rng),
     ),
+    "pools: counted in batches": (
+        check_pools,
+        lambda lengths, batch, pool, rng: pooled(lengths, batch, batch * pool, rng),
+    ),
+    "pools: each is a batch": (
+        check_pools,
+        lambda lengths, batch, pool, rng: pooled(lengths, pool, pool, rng),
+    ),
+    "pools: drawn with repetition": (check_pools, lambda *given: pooled(*given, repeated=True)),
     "pools: never shuffled": (check_pools, lambda *given: pooled(*given, shuffled=False)),
     "pools: in order of length": (
         check_pools,
@@ -143,6 +157,8 @@ WRONG = {
 WORDS = {
     "split: by source": "target sentences are in both splits",
     "split: drops pairs": "each pair must be in one",
+    "split: one seed": "two seeds",
+    "pools: counted in batches": "sort within pools only",
     "pools: never shuffled": "put the same sentences together",
 }
 

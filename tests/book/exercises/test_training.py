@@ -33,9 +33,10 @@ def through_probabilities(logits, labels, smoothing, pad_id):
     return losses[labels != pad_id].mean()
 
 
-def adam(w, g, m, v, step, lr, betas, eps, *, correct=True, inside=False):
+def adam(w, g, m, v, step, lr, betas, eps, *, correct=True, inside=False, first=False):
     m = betas[0] * m + (1 - betas[0]) * g
     v = betas[1] * v + (1 - betas[1]) * g**2
+    step = 1 if first else step
     m_hat, v_hat = (m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)) if correct else (m, v)
     root = (v_hat + eps).sqrt() if inside else v_hat.sqrt() + eps
     return w - lr * m_hat / root, m, v
@@ -79,12 +80,14 @@ RIGHT = [
 WRONG = {
     "schedule: falls linearly": (check_schedule, [2000, 8000, 0.5, 0.5]),
     "schedule: wider is faster": (check_schedule, [2000, 16_000, 2.0, 0.5]),
+    "schedule: twice before the peak": (check_schedule, [2000, 2000, 0.5, 0.5]),
     "schedule: a quarter": (check_schedule, [2000, 16_000, 0.5, 0.25]),
     "schedule: two numbers": (check_schedule, [2000, 16_000]),
     "loss: padding counts": (check_smoothed_loss, lambda *args: smoothed(*args, padding=True)),
     "loss: no share for the label": (check_smoothed_loss, lambda *args: smoothed(*args, own_share=False)),
     "loss: logarithm of 0": (check_smoothed_loss, through_probabilities),
     "adam: not corrected": (check_adam, lambda *args: adam(*args, correct=False)),
+    "adam: corrected as at the first step": (check_adam, lambda *args: adam(*args, first=True)),
     "adam: ε inside the root": (check_adam, lambda *args: adam(*args, inside=True)),
     "update: not cleared": (check_update, lambda *args: update(*args, clear=False)),
     "update: no shift": (check_update, lambda *args: update(*args, shift=False)),
@@ -93,6 +96,10 @@ WRONG = {
     "optimum: the smoothed target's ratio only": (
         check_optimum,
         lambda classes, e: (1 - e, math.log((1 - e) * classes / e), 0.0),
+    ),
+    "optimum: the probability without the label's own share": (
+        check_optimum,
+        lambda classes, e: (1 - e, *optimum(classes, e)[1:]),
     ),
     "optimum: the perplexity": (
         check_optimum,

@@ -19,19 +19,27 @@ def grams(text, n):
     return Counter(tuple(words[at : at + n]) for at in range(len(words) - n + 1))
 
 
-def bleu(hypotheses, references, *, clip=True, brevity=True, orders=4):
+def bleu(hypotheses, references, *, clip=True, brevity=True, orders=4, skip=False, negative=False):
     logs = 0.0
     for n in range(1, orders + 1):
         hits = total = 0
         for hypothesis, reference in zip(hypotheses, references, strict=True):
             ours, theirs = grams(hypothesis, n), grams(reference, n)
             hits += sum((ours & theirs).values()) if clip else sum(ours[g] for g in ours if g in theirs)
-            total += sum(ours.values())
+            total += len(hypothesis.split()) - n + 1 if negative else sum(ours.values())
+        if hits == 0 and skip:
+            continue
         if hits == 0:
             return 0.0
         logs += math.log(hits / total) / orders
     ours, theirs = (sum(len(text.split()) for text in texts) for texts in (hypotheses, references))
     return 100 * math.exp(logs + (min(0, 1 - theirs / ours) if brevity else 0))
+
+
+def rewarded(hypotheses, references):
+    """Multiply by the formula of the brevity penalty for longer hypotheses, too."""
+    ours, theirs = (sum(len(text.split()) for text in texts) for texts in (hypotheses, references))
+    return bleu(hypotheses, references, brevity=False) * math.exp(1 - theirs / ours)
 
 
 def mean_bleu(hypotheses, references):
@@ -68,7 +76,7 @@ def wins(first, second, references, picks, bleu, *, paired=True, at_least=False)
         other = pick if paired else [rng.randrange(len(references)) for _ in pick]
         ours = bleu([first[at] for at in pick], [references[at] for at in pick])
         theirs = bleu([second[at] for at in other], [references[at] for at in other])
-        better += theirs >= ours - 25 if at_least else theirs > ours
+        better += theirs >= ours if at_least else theirs > ours
     return better / len(picks)
 
 
@@ -84,6 +92,9 @@ WRONG = {
     "statements: symmetric": (check_statements, [True, False, True, False]),
     "bleu: not clipped": (check_bleu, lambda h, r: bleu(h, r, clip=False)),
     "bleu: no brevity penalty": (check_bleu, lambda h, r: bleu(h, r, brevity=False)),
+    "bleu: longer is better": (check_bleu, rewarded),
+    "bleu: orders without a match are left out": (check_bleu, lambda h, r: bleu(h, r, skip=True)),
+    "bleu: short hypotheses count negatively": (check_bleu, lambda h, r: bleu(h, r, negative=True)),
     "bleu: mean over sentences": (check_bleu, mean_bleu),
     "bleu: up to bigrams": (check_bleu, lambda h, r: bleu(h, r, orders=2)),
     "chrf: precision and recall swapped": (check_chrf, lambda h, r: chrf(h, r, swapped=True)),
@@ -92,6 +103,7 @@ WRONG = {
     "one word: always inside": (check_one_word, lambda t, p: one_word(t, p, inside=True)),
     "one word: always at the edge": (check_one_word, lambda t, p: one_word(t, 0)),
     "wins: drawn separately": (check_wins, lambda *a: wins(*a, paired=False)),
+    "wins: ties count": (check_wins, lambda *a: wins(*a, at_least=True)),
     "wins: of the first": (check_wins, lambda f, s, *a: 1 - wins(f, s, *a)),
 }
 WORDS = {
