@@ -55,7 +55,7 @@ _LISTS = {
         When I was young, I lived here. = Als ich {jung war|war jung}, wohnte ich hier.
         I can speak German. = Ich kann {Deutsch sprechen|sprechen Deutsch}.
         She has read the letter. = Sie hat {den Brief gelesen|gelesen den Brief}.
-        Do you know where he lives? = Weißt du, wo er {wohnt|ist wohnen}?
+        Do you know where he learns German? = Weißt du, wo er {Deutsch lernt|lernt Deutsch}?
     """,
     "negation": """
         I do not see the dog. = Ich sehe den Hund{ nicht|}.

@@ -57,8 +57,9 @@ def test_law_chapter_17_has_the_numbers_of_the_results():
     text = re.sub(r" *<!--.*?-->", "", (ROOT / "chapters/src/17_translation.md").read_text("utf-8"))
     found = json.loads((RESULTS / "scores_en-de.json").read_text("utf-8"))["results"]
     person = found["another reference"]["second person against first"]
-    assert f"a second person got {person:.0f} in our table" in text
-    assert f"for {found['texts']:,} sentences" in text
+    assert f"a second human translation got {person:.0f} in our table" in text
+    assert f"a test set of {found['texts']:,} pairs" in text
+    assert f"For our {found['texts']:,} pairs" in text
     splits = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
     seeds = [json.loads((RESULTS / f"multi30k_seed{seed}.json").read_text("utf-8")) for seed in range(3)]
     gaps = []
