@@ -3,14 +3,16 @@
     python -m benchmarks.reranking --data DIR
 
 The shipped English–German model finds the 8 best translations of each of the first 1,000 sentences of
-Tatoeba's test split, with a beam of 8 and the paper's length penalty. Then the translation is chosen whose
-log-probability, plus that of the source given the translation by the German–English model, is largest. For
-comparison, so is the translation with the highest chrF, which needs the reference. The chapter on decoding
-shows the result; it contains no sentences.
+Tatoeba's test split, with a beam of 8 and the paper's penalty. They are ranked in this order (`first`),
+by log-probability without a penalty, by the sum with the log-probability of the source given the translation
+(German–English model), and by this sum with both divided by the penalty. For comparison, `closest` is the
+translation with the highest chrF, which needs the reference. P-values are those of a paired bootstrap against
+`first`. The chapter on decoding shows the result; it contains no sentences.
 """
 
 import argparse
 from argparse import RawDescriptionHelpFormatter
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 from torch.nn.utils.rnn import pad_sequence
 
+from annotated_transformer.decoding.length_penalty import GnmtLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.text.corpus import load_corpus
@@ -43,40 +46,43 @@ def back_log_probs(backward: Translator, translations: list[str], source: str) -
         return [float(log_prob) for log_prob in observe(backward.model, src, tgt).log_probs]
 
 
-def choose(ranked: Sequence[RankedTranslation], back: Sequence[float]) -> str:
-    """Return the translation with the largest sum of both log-probabilities; of equals, the first."""
-    sums = [each.log_prob + log_prob for each, log_prob in zip(ranked, back, strict=True)]
-    return ranked[sums.index(max(sums))].text
+def rankings(
+    ranked: Sequence[RankedTranslation], back: Sequence[float], length: int
+) -> dict[str, list[float]]:
+    """Return what each translation of a source of `length` tokens is ranked by, in four ways."""
+    divisor = GnmtLength()(torch.tensor(length)).item()
+    pairs = list(zip(ranked, back, strict=True))
+    return {
+        "first": [each.penalized_log_prob for each in ranked],
+        "log p": [each.log_prob for each in ranked],
+        "sum": [each.log_prob + log_prob for each, log_prob in pairs],
+        "penalized sum": [each.penalized_log_prob + log_prob / divisor for each, log_prob in pairs],
+    }
 
 
 def measure(forward: Translator, backward: Translator, pairs: list[SentencePair]) -> dict[str, Any]:
-    """Return the BLEU of the first translations, of the chosen ones, and of the closest to the reference."""
+    """Return each ranking's BLEU, p-value against the first one, and number of changed translations."""
     sources, references = map(list, zip(*pairs, strict=True))
-    lists = forward.nbest(sources, SIZE, beam_size=SIZE)
-    first = [ranked[0].text for ranked in lists]
-    chosen = [
-        choose(ranked, back_log_probs(backward, [each.text for each in ranked], source))
-        for ranked, source in zip(lists, sources, strict=True)
-    ]
-    chrf = CHRF()
-    closest = [
-        max((each.text for each in ranked), key=lambda text: chrf.sentence_score(text, [reference]).score)
-        for ranked, reference in zip(lists, references, strict=True)
-    ]
-    outputs = {"first": first, "chosen": chosen, "closest": closest}
-    systems: list[tuple[str, Sequence[str]]] = [("first", first), ("chosen", chosen)]
+    chrf, outputs = CHRF(), defaultdict[str, list[str]](list)
+    for ranked, (source, reference) in zip(forward.nbest(sources, SIZE, beam_size=SIZE), pairs, strict=True):
+        texts = [each.text for each in ranked]
+        (ids,) = backward.tokenizer.encode_source([source])
+        ways = rankings(ranked, back_log_probs(backward, texts, source), len(ids))
+        ways["closest"] = [chrf.sentence_score(text, [reference]).score for text in texts]
+        for name, values in ways.items():
+            outputs[name].append(texts[values.index(max(values))])
+    systems: list[tuple[str, Sequence[str]]] = list(outputs.items())
     test = PairedTest(systems, {"BLEU": BLEU()}, [references], test_type="bs", n_samples=SAMPLES)
     (column,) = (values for name, values in test()[1].items() if name != "System")
-    paired = column[1]
-    assert isinstance(paired, Result)
-    assert paired.p_value is not None
-    return {
-        "sentences": len(pairs),
-        "size": SIZE,
-        "bleu": {name: BLEU().corpus_score(texts, [references]).score for name, texts in outputs.items()},
-        "changed": sum(a != b for a, b in zip(first, chosen, strict=True)),
-        "p": float(paired.p_value),
-    }
+    found = {}
+    for name, result in zip(outputs, column, strict=True):
+        assert isinstance(result, Result)
+        found[name] = {
+            "bleu": result.score,
+            "p": None if result.p_value is None else float(result.p_value),
+            "changed": sum(a != b for a, b in zip(outputs["first"], outputs[name], strict=True)),
+        }
+    return {"sentences": len(pairs), "size": SIZE, "ways": found}
 
 
 def main() -> None:

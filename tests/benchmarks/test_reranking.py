@@ -17,13 +17,13 @@ def backward() -> Translator:
     return Translator.from_pretrained("de-en")
 
 
-def ranked(*log_probs: float) -> list[RankedTranslation]:
-    return [RankedTranslation(f"text {i}", log_prob, log_prob) for i, log_prob in enumerate(log_probs)]
-
-
-def test_law_the_largest_sum_is_chosen_and_of_equals_the_first():
-    assert reranking.choose(ranked(-1.0, -2.0, -3.0), [-5.0, -3.5, -3.0]) == "text 1"
-    assert reranking.choose(ranked(-1.0, -2.0), [-5.0, -4.0]) == "text 0"
+def test_law_the_rankings_add_what_they_say():
+    ranked = [RankedTranslation("a", -1.0, -0.5), RankedTranslation("b", -2.0, -0.25)]
+    found = reranking.rankings(ranked, [-3.0, -4.0], 7)
+    assert found["first"] == [-0.5, -0.25]
+    assert found["log p"] == [-1.0, -2.0]
+    assert found["sum"] == [-4.0, -6.0]
+    assert found["penalized sum"] == pytest.approx([-0.5 - 3 / 2**0.6, -0.25 - 4 / 2**0.6])
 
 
 def test_law_a_list_has_the_log_probabilities_of_its_translations_alone(backward: Translator):
@@ -47,7 +47,9 @@ def test_law_the_result_has_the_bleu_of_what_was_chosen(
     monkeypatch.setattr(forward, "nbest", lambda sources, nbest, beam_size: lists)
     monkeypatch.setattr(reranking, "back_log_probs", lambda *_: [-2.0, -1.0])
     found = reranking.measure(forward, backward, PAIRS)
-    assert found["sentences"] == found["changed"] == 2
-    assert found["bleu"]["first"] == found["bleu"]["closest"] == pytest.approx(100)
-    assert found["bleu"]["chosen"] < 20
-    assert 0 < found["p"] <= 1
+    ways = found["ways"]
+    assert found["sentences"] == ways["sum"]["changed"] == ways["penalized sum"]["changed"] == 2
+    assert ways["first"]["bleu"] == ways["log p"]["bleu"] == ways["closest"]["bleu"] == pytest.approx(100)
+    assert ways["sum"]["bleu"] < 20
+    assert ways["first"]["p"] is None
+    assert 0 < ways["sum"]["p"] <= 1
