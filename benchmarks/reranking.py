@@ -20,7 +20,6 @@ from typing import Any
 import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.significance import PairedTest, Result
 from torch.nn.utils.rnn import pad_sequence
 
 from annotated_transformer.decoding.length_penalty import GnmtLength
@@ -30,8 +29,9 @@ from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import EOS_ID
 from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.scores import paired
 
-SENTENCES, SIZE, SAMPLES = 1000, 8, 1000
+SENTENCES, SIZE = 1000, 8
 
 
 def back_log_probs(backward: Translator, translations: list[str], source: str) -> list[float]:
@@ -67,22 +67,19 @@ def measure(forward: Translator, backward: Translator, pairs: list[SentencePair]
     for ranked, (source, reference) in zip(forward.nbest(sources, SIZE, beam_size=SIZE), pairs, strict=True):
         texts = [each.text for each in ranked]
         (ids,) = backward.tokenizer.encode_source([source])
-        ways = rankings(ranked, back_log_probs(backward, texts, source), len(ids))
-        ways["closest"] = [chrf.sentence_score(text, [reference]).score for text in texts]
-        for name, values in ways.items():
+        values_of = rankings(ranked, back_log_probs(backward, texts, source), len(ids))
+        values_of["closest"] = [chrf.sentence_score(text, [reference]).score for text in texts]
+        for name, values in values_of.items():
             outputs[name].append(texts[values.index(max(values))])
-    systems: list[tuple[str, Sequence[str]]] = list(outputs.items())
-    test = PairedTest(systems, {"BLEU": BLEU()}, [references], test_type="bs", n_samples=SAMPLES)
-    (column,) = (values for name, values in test()[1].items() if name != "System")
-    found = {}
-    for name, result in zip(outputs, column, strict=True):
-        assert isinstance(result, Result)
-        found[name] = {
-            "bleu": result.score,
-            "p": None if result.p_value is None else float(result.p_value),
+    ways = {
+        name: {
+            "bleu": scores["BLEU"]["score"],
+            "p": scores["BLEU"]["p"],
             "changed": sum(a != b for a, b in zip(outputs["first"], outputs[name], strict=True)),
         }
-    return {"sentences": len(pairs), "size": SIZE, "ways": found}
+        for name, scores in paired(outputs, references, {"BLEU": BLEU()}).items()
+    }
+    return {"sentences": len(pairs), "size": SIZE, "ways": ways}
 
 
 def main() -> None:

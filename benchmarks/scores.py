@@ -10,7 +10,7 @@ sacreBLEU: 95 % of the scores of 1,000 test sets drawn with replacement are with
 import argparse
 from argparse import RawDescriptionHelpFormatter
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -31,6 +31,7 @@ LENGTHS = ((1, 4), (5, 8), (9, 12), (13, 10_000))  # words of the source
 BEAMS = (1, 5)
 
 Found = dict[str, object]
+Scores = dict[str, dict[str, float | None]]  # by metric
 
 
 def same_output(hypotheses: list[str], references: list[str], language: str) -> dict[str, float]:
@@ -53,30 +54,34 @@ def same_output(hypotheses: list[str], references: list[str], language: str) -> 
     }
 
 
-def compare(outputs: dict[str, list[str]], references: list[str], language: str) -> dict[str, Found]:
+def compare(outputs: dict[str, list[str]], references: list[str], language: str) -> dict[str, Scores]:
     """Return each system's scores with intervals, and p-values against the first one (paired bootstrap)."""
-    found = _paired(outputs, references, {"13a": BLEU(), "chrF": CHRF()})
+    found = paired(outputs, references, {"13a": BLEU(), "chrF": CHRF()})
     prepared = {name: [moses_lowercase(text, language) for text in texts] for name, texts in outputs.items()}
     wanted = [moses_lowercase(text, language) for text in references]
     moses = BLEU(tokenize="none", smooth_method="none", force=True)  # as in multi30k_bleu
-    for name, scores in _paired(prepared, wanted, {"Moses": moses}).items():
+    for name, scores in paired(prepared, wanted, {"Moses": moses}).items():
         found[name] |= scores
     return found
 
 
-def _paired(
-    outputs: dict[str, list[str]], references: list[str], metrics: dict[str, Metric]
-) -> dict[str, Found]:
-    found: dict[str, Found] = {name: {} for name in outputs}
+def paired(
+    outputs: Mapping[str, list[str]], references: list[str], metrics: dict[str, Metric]
+) -> dict[str, Scores]:
+    """Return each system's scores by each metric, with intervals and p-values against the first system."""
+    found: dict[str, Scores] = {name: {} for name in outputs}
     for metric, measure in metrics.items():
         systems: list[tuple[str, Sequence[str]]] = list(outputs.items())
         test = PairedTest(systems, {metric: measure}, [references], test_type="bs", n_samples=SAMPLES)
         (column,) = (values for name, values in test()[1].items() if name != "System")
         for name, result in zip(outputs, column, strict=True):
             assert isinstance(result, Result)
-            p = None if result.p_value is None else float(result.p_value)
-            numbers = {"score": result.score, "mean": result.mean, "ci": result.ci}
-            found[name][metric] = {key: float(number or 0) for key, number in numbers.items()} | {"p": p}
+            found[name][metric] = {
+                "score": float(result.score),
+                "mean": float(result.mean or 0),
+                "ci": float(result.ci or 0),
+                "p": None if result.p_value is None else float(result.p_value),
+            }
     return found
 
 

@@ -7,9 +7,8 @@ from tests.drawings import curves, hatched, texts
 
 
 def test_law_each_piece_is_a_box_with_its_text():
-    fig = figures.draw_pieces(
-        [[" The", " d", "og", "."], [" x"]], whole={"The", "og"}
-    )  # "og" does not begin a word
+    # "og" does not begin a word
+    fig = figures.draw_pieces([[" The", " d", "og", "."], [" x"]], whole={"The", "og"})
     assert texts(fig) == ["·The", "·d", "og", ".", "·x"]
     faces = [patch.get_facecolor() for patch in fig.axes[0].patches]
     assert faces[0] != faces[1] == faces[2] == faces[3] == faces[4]
