@@ -11,6 +11,7 @@ import argparse
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Iterable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from benchmarks.record import RESULTS, describe_code, write_result
 PAIRS = 300
 STEP = 5  # heads that are switched off together
 SEEDS = (0, 1, 2)  # of the random orders
+PARTS = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
 Head = tuple[Kind, int, int]
 
 
@@ -58,11 +60,15 @@ def bleu(translator: Translator, pairs: list[SentencePair], without: Iterable[He
         for kind, layer, head in without:
             stack.enter_context(ablate_head(translator.model, kind, layer, head))
         translations = translator.translate(texts)
-    parts = {"all": slice(None), "even": slice(0, None, 2), "odd": slice(1, None, 2)}
     return {
         name: round(sacrebleu_13a(translations[part], references[part]).bleu, 2)
-        for name, part in parts.items()
+        for name, part in PARTS.items()
     }
+
+
+def batches_of(translator: Translator, pairs: list[SentencePair]) -> list[Batch]:
+    """Return the pairs as batches of token ids."""
+    return make_batches(encode_pairs(translator.tokenizer, pairs), batch_tokens=4096)
 
 
 def end_weights(translator: Translator, batches: list[Batch]) -> dict[Kind, Tensor]:
@@ -83,9 +89,15 @@ def end_weights(translator: Translator, batches: list[Batch]) -> dict[Kind, Tens
 
 def measure(translator: Translator, held_out: list[SentencePair], test: list[SentencePair]) -> dict[str, Any]:
     """Return what the result file has for one model."""
-    batches = make_batches(encode_pairs(translator.tokenizer, held_out), batch_tokens=4096)
-    rises = head_importance(translator.model, lambda model: mean_loss(model, batches))
-    entropies, ends = head_entropy(translator.model, batches), end_weights(translator, batches)
+    batches, even, odd = (batches_of(translator, held_out[part]) for part in PARTS.values())
+    measured = {
+        f"loss_rise{part}": head_importance(translator.model, partial(mean_loss, batches=found))
+        for part, found in (("", batches), ("_even", even), ("_odd", odd))
+    }
+    measured |= {
+        "entropy": head_entropy(translator.model, batches),
+        "end_weight": end_weights(translator, batches),
+    }
     whole, heads = bleu(translator, test, ()), all_heads(translator)
     print("whole", whole, flush=True)
     rows: list[dict[str, Any]] = []
@@ -96,7 +108,7 @@ def measure(translator: Translator, held_out: list[SentencePair], test: list[Sen
             "head": head,
             "bleu": bleu(translator, test, [(kind, layer, head)]),
         }
-        for name, values in (("loss_rise", rises), ("entropy", entropies), ("end_weight", ends)):
+        for name, values in measured.items():
             row[name] = round(values[kind][layer, head].item(), 4)
         rows.append(row)
         print(row, flush=True)
