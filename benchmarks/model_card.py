@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from annotated_transformer.book.results import training_stages
 from annotated_transformer.checkpointing.checkpoint import EN_DE, pretrained_folder, pretrained_names
 from annotated_transformer.checkpointing.files import write_together
 from benchmarks.record import RESULTS
@@ -20,7 +21,7 @@ CARD = (Path(__file__).parent / "model_card.template.md").read_text(encoding="ut
 def model_card(record: dict[str, Any]) -> str:
     """Return the Markdown card of a model, given the result file that `benchmarks.ship` wrote."""
     results = record["results"]
-    training = results["training"]
+    training, runs = results["training"], [stage["training"] for stage in training_stages(results)]
     recipe, (text, *_) = training["results"]["recipe"], results["examples"]
     name = f"{results['source']}-{results['target']}"
     turned = "" if name == EN_DE else f"--source {results['source']} --target {results['target']} "
@@ -52,18 +53,22 @@ def model_card(record: dict[str, Any]) -> str:
         d_ff=recipe["shape"]["d_ff"],
         heads=recipe["shape"]["num_heads"],
         vocabulary=results["vocabulary"],
-        steps=training["results"]["epochs"][-1]["step"],
+        steps=" and then ".join(f"{run['results']['epochs'][-1]['step']:,}" for run in runs),
         pairs=results["corpus"]["pairs"]["train"],
-        average=min(recipe["average"], len(training["results"]["epochs"])),
+        average=" and then ".join(
+            str(min(run["results"]["recipe"]["average"], len(run["results"]["epochs"]))) for run in runs
+        ),
         seed=training["seed"],
-        date=training["date"][:10],
-        processor=training["machine"]["processor"],
-        commit=(training["commit"] or "unknown")[:12],
-        dirty=" with changes" if training["dirty"] else "",
-        command=training["command"],
+        commands="\n".join(map(_command, runs)),
         result=f"annotated_transformer/book/results/weights_{name}.json",
         terms=results["corpus"]["terms"],
     )
+
+
+def _command(run: dict[str, Any]) -> str:
+    """Return the command of a training run, below when, on what, and with which code it ran."""
+    commit = f"commit {(run['commit'] or 'unknown')[:12]}{' with changes' if run['dirty'] else ''}"
+    return f"# {run['date'][:10]}, {run['machine']['processor']}, {commit}\n{run['command']}"
 
 
 def _table(head: tuple[str, ...], rows: Any) -> str:

@@ -10,13 +10,13 @@ interrupted run resumes with the same command.
 
 import argparse
 import dataclasses
-import json
 from argparse import RawDescriptionHelpFormatter
 from pathlib import Path
 
 import torch
 from tqdm import tqdm
 
+from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.text.corpus import load_corpus
@@ -72,7 +72,7 @@ def main() -> None:
     )
     results = describe_training(recipe, corpus, options.out)
     if options.further:
-        shipped = json.loads((RESULTS / f"weights_{name}.json").read_text("utf-8"))["results"]
+        shipped = read_result(f"weights_{name}")
         results["before"] = {part: shipped[part] for part in ("files", "scores", "training")}
     write_result(RESULTS / f"shipped_{name}.json", seed=options.seed, results=results)
 

@@ -106,6 +106,17 @@ def test_law_the_card_is_generated_from_the_results(
     assert "7,654,321 parameters" in model_card(changed)
 
 
+def test_law_the_card_names_each_stage_of_training_in_order(record: dict):
+    further = json.loads(json.dumps(record))
+    run = further["results"]["training"]
+    run["command"], run["results"]["before"] = "python -m second", record["results"]
+    run["results"]["epochs"][-1]["step"] = 7_654
+    steps = record["results"]["training"]["results"]["epochs"][-1]["step"]
+    card = model_card(further)
+    assert f"for {steps} and then 7,654 updates" in card
+    assert card.index(record["results"]["training"]["command"]) < card.index("python -m second")
+
+
 @pytest.mark.parametrize(
     ("name", "title", "options"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.model_card import model_card
@@ -27,7 +28,7 @@ def folder(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def results(folder: Path) -> dict:
-    return json.loads((RESULTS / f"weights_{folder.name}.json").read_text(encoding="utf-8"))["results"]
+    return read_result(f"weights_{folder.name}")
 
 
 def test_law_these_models_come_with_the_package():

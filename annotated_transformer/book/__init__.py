@@ -24,7 +24,7 @@ EXPORTS = {  # by module
     "book.explorer.figure": "show_explorer",
     "book.page": "say",
     "book.prose": "read_prose",
-    "book.results": "RESULTS",
+    "book.results": "RESULTS read_result training_stages",
     "checkpointing.run_directory": "RunDirectory",
     "config": "BASE BIG TINY TransformerConfig",
     "decoding.beam": "Beams beam_search",

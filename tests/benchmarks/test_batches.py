@@ -1,17 +1,16 @@
 """What the benchmark of batches counts, and the counts in chapter 15."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 import torch
 
-from annotated_transformer.book.results import RESULTS
+from annotated_transformer.book.results import read_result
 from benchmarks.batches import BATCH_TOKENS, matches, padding, random_batches, split_at_random
 
 ROOT = Path(__file__).resolve().parents[2]
-FOUND = json.loads((RESULTS / "batches.json").read_text("utf-8"))["results"]
+FOUND = read_result("batches")
 TEXT = re.sub(r" *<!--.*?-->", "", (ROOT / "chapters/src/15_text_to_batches.md").read_text("utf-8"))
 
 

@@ -1,16 +1,14 @@
 """The benchmark of switched-off heads, on a few sentences of our own, and what its result has to hold."""
 
-import json
-
 import pytest
 import torch
 
+from annotated_transformer.book.results import read_result
 from annotated_transformer.decoding.kv_cache import KeyValueCache
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import KINDS, attention_maps
 from annotated_transformer.text.batching import encode_pairs, make_batches
 from benchmarks import pruning
-from benchmarks.record import RESULTS
 
 PAIRS = [
     ("I see the dog.", "Ich sehe den Hund."),
@@ -85,7 +83,7 @@ def test_law_heads_are_switched_off_in_the_orders_that_the_measurements_give(
 
 
 def test_law_the_committed_result_is_complete():
-    result = json.loads((RESULTS / "pruning_en-de.json").read_text("utf-8"))["results"]
+    result = read_result("pruning_en-de")
     assert len(result["heads"]) == 60
     assert result["pairs"] == {"val": pruning.PAIRS, "test": pruning.PAIRS}
     assert result["counts"] == list(range(0, 61, pruning.STEP))

@@ -1,12 +1,11 @@
 """The benchmark of scores: the same translations scored in several ways, and people as a system."""
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
-from annotated_transformer.book.results import RESULTS
+from annotated_transformer.book.results import read_result
 from annotated_transformer.evaluation.bleu import multi30k_bleu, sacrebleu_13a
 from benchmarks import scores
 from benchmarks.scores import another_reference, by_length, compare, same_output
@@ -55,15 +54,15 @@ def test_law_people_and_model_are_scored_on_the_sources_with_several_translation
 
 def test_law_chapter_17_has_the_numbers_of_the_results():
     text = re.sub(r" *<!--.*?-->", "", (ROOT / "chapters/src/17_translation.md").read_text("utf-8"))
-    found = json.loads((RESULTS / "scores_en-de.json").read_text("utf-8"))["results"]
+    found = read_result("scores_en-de")
     person = found["another reference"]["second person against first"]
     assert f"a second human translation got {person:.0f} in our table" in text
     assert f"a test set of {found['texts']:,} pairs" in text
     assert f"For our {found['texts']:,} pairs" in text
-    splits = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco")
-    seeds = [json.loads((RESULTS / f"multi30k_seed{seed}.json").read_text("utf-8")) for seed in range(3)]
+    splits = ("test_2016_flickr", "test_2017_flickr", "test_2017_mscoco", "test_2018_flickr")
+    seeds = [read_result(f"multi30k_seed{seed}") for seed in range(3)]
     gaps = []
     for split in splits:
-        scores = [seed["results"]["scores"]["multi30k"][f"{split}, beam 5"]["bleu"] for seed in seeds]
+        scores = [seed["scores"]["multi30k"][f"{split}, beam 5"]["bleu"] for seed in seeds]
         gaps.append(max(scores) - min(scores))
     assert f"our three seeds on Multi30k differ by up to {max(gaps):.1f}" in text

@@ -149,7 +149,7 @@ def test_law_the_guides_tables_of_results_need_no_file_of_the_book(
     shown: list[str] = []
     names["say"] = shown.append
     for cell in cells[1:]:
-        if "say(" in cell and ("RESULTS" in cell or "own_sentences" in cell):
+        if "say(" in cell and ("RESULTS" in cell or "read_result" in cell):
             exec(cell, names)
     assert len(shown) == 4
     assert sum("| --" in text for text in shown) == 3
