@@ -5,8 +5,8 @@
 Models of the shape that `train` uses by default, with its default settings apart from the warm-up, are
 trained on the first 300 and 5,000 and on all 29,000 pairs of Multi30k. A run ends shortly after its warm-up:
 by then, the encoder has collapsed or has not. For each run, the result has the health metrics on the first
-validation sentences, about every 50 updates. It is written after each run, and an interrupted run resumes
-with the same command.
+validation sentences, about every 50 updates. It is written after each run. The same command resumes an
+interrupted run, and leaves out those that the result has.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from annotated_transformer.book.results import read_result
 from annotated_transformer.commands.config_file import DEFAULT_SHAPE, DEFAULT_TRAINING
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
@@ -55,15 +56,20 @@ def main() -> None:
     describe_code()
     torch.set_num_threads(1)
     whole = load_corpus("multi30k", folder=options.data)
-    runs: list[dict[str, object]] = []
+    runs: list[dict[str, Any]] = (
+        read_result("collapse")["runs"] if (RESULTS / "collapse.json").exists() else []
+    )
+    done = {(run["seed"], run["pairs"], run["warmup_steps"]) for run in runs}
     for seed, pairs, (warmup_steps, steps) in product(SEEDS, PAIRS, STEPS.items()):
+        if (seed, pairs, warmup_steps) in done:
+            continue
         corpus = first_pairs(whole, {"train": pairs, "val": VALIDATION})
         folder = options.out / f"{pairs}_{warmup_steps}_{seed}"
         train_from_recipe(recipe(warmup_steps, steps), corpus, folder, seed=seed)
         run = {"pairs": pairs, "warmup_steps": warmup_steps, "seed": seed, "steps": steps}
         metrics = curve(read_epochs(folder))
         runs.append(run | {"curve": metrics})
-        write_result(RESULTS / "collapse.json", seed=SEEDS[0], results={"runs": runs})
+        write_result(path, seed=SEEDS[0], results={"runs": runs})
         print(run, metrics[-1], flush=True)
 
 
