@@ -56,9 +56,8 @@ def main() -> None:
     describe_code()
     torch.set_num_threads(1)
     whole = load_corpus("multi30k", folder=options.data)
-    runs: list[dict[str, Any]] = (
-        read_result("collapse")["runs"] if (RESULTS / "collapse.json").exists() else []
-    )
+    path = RESULTS / "collapse.json"
+    runs: list[dict[str, Any]] = read_result(path.stem)["runs"] if path.exists() else []
     done = {(run["seed"], run["pairs"], run["warmup_steps"]) for run in runs}
     for seed, pairs, (warmup_steps, steps) in product(SEEDS, PAIRS, STEPS.items()):
         if (seed, pairs, warmup_steps) in done:
