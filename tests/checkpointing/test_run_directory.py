@@ -82,7 +82,7 @@ def test_law_a_run_without_updates_may_be_replaced(run: Run, tmp_path: Path):
 
 def test_law_a_finished_run_can_be_extended(run: Run, tmp_path: Path):
     config = dataclasses.replace(BRIEF, fast=True)
-    for steps in (4, 5, STEPS):
+    for steps in (3, 4, 5, STEPS):  # an epoch has four batches
         with RunDirectory(tmp_path) as run_directory:
             found, reports = run(run_directory, dataclasses.replace(config, steps=steps))
         assert reports[-1].step == read_progress(tmp_path).step == steps
