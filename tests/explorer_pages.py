@@ -15,6 +15,8 @@ HTML = ROOT / "_build" / "html"
 ADDRESS = (HTML / "explorer.html").as_uri()
 FRAME = json.loads(first_frame.FILE.read_text(encoding="utf-8"))
 TOUR = json.loads((bundle.HERE / "tour.json").read_text(encoding="utf-8"))
+SURE = FRAME["top"][5][0]["probability"]  # of "morgen", at token 6
+NO = "Kein Wort."  # what the model makes of "No."
 LINK = f"#direction=en-de&text={first_frame.SENTENCE.replace(' ', '+')}"
 PRESS = "keys => keys.forEach(key => document.querySelector(`[data-key='${key}']`).click())"
 FOCUSED = "document.activeElement.dataset.key"

@@ -13,8 +13,10 @@ from tests.explorer_pages import (
     FRAME,
     GROWING,
     LINK,
+    NO,
     PRESS,
     SECOND_ENGINE,
+    SURE,
     TOUR,
     eventually,
     go,
@@ -227,7 +229,7 @@ def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page,
                 assert card["y"] + card["height"] == size[1]  # docked
             if number < len(TOUR["steps"]):
                 fresh.keyboard.press("Enter")  # the focus is on "Next"
-        assert fresh.inner_text(".at-x-number h4").startswith("Where does 1.6")
+        assert fresh.inner_text(".at-x-number h4").startswith("Where does 2.2")
     finally:
         fresh.keyboard.press("Escape")
         resize(fresh, width=1280, height=900)
@@ -244,7 +246,7 @@ def test_law_the_back_button_returns_from_an_operand(fresh: Page):
     assert fresh.inner_text("[data-key=back]").startswith("← Back to Probabilities")
     fresh.click("[data-key=back]")
     fresh.wait_for_function("location.hash.includes('tensor=probabilities')")
-    fresh.wait_for_function("document.querySelector('.at-x-number h4').textContent.includes('0.96')")
+    fresh.wait_for_function(f"document.querySelector('.at-x-number h4').textContent.includes('{SURE:.2f}')")
     fresh.wait_for_function(f"{FOCUSED} === 'number'")
     fresh.go_back()
     fresh.wait_for_function("!location.hash.includes('tensor')")
@@ -343,13 +345,13 @@ def test_law_a_sentence_entered_during_the_tour_is_restored_when_the_tour_ends(f
     fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
     fresh.fill(".at-x-field input", "No.")
     fresh.keyboard.press("Enter")
-    fresh.wait_for_function("document.querySelector('.at-x-translation q').textContent === 'Keines.'")
+    fresh.wait_for_function(f"document.querySelector('.at-x-translation q').textContent === '{NO}'")
     ready(fresh)
     fresh.click("[data-key=Next]")
     fresh.wait_for_function(f"{STATUS}.startsWith('2 of ')")
     assert translation(fresh) == FRAME["text"]
     fresh.click("[data-key=end]")
-    assert translation(fresh) == "Keines."
+    assert translation(fresh) == NO
     assert fresh.input_value(".at-x-field input") == "No."
 
 

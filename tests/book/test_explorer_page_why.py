@@ -11,8 +11,10 @@ from tests.explorer_pages import (
     FRAME,
     HTML,
     LINK,
+    NO,
     PRESS,
     SECOND_ENGINE,
+    SURE,
     eventually,
     go,
     pages,
@@ -35,7 +37,7 @@ def test_law_heads_switched_off_change_the_probability_of_a_token(fresh: Page):
     assert fresh.locator(".at-x-head[aria-pressed=true]").count() == 5
     effect = fresh.inner_text(".at-x-effect")
     assert re.fullmatch(
-        rf"Token 6, morgen.*: 96.6{NO_BREAK}% → [\d.]+{NO_BREAK}% with these heads off.*", effect
+        rf"Token 6, morgen.*: {100 * SURE:.1f}{NO_BREAK}% → [\d.]+{NO_BREAK}% with these heads off.*", effect
     )
     rows = fresh.eval_on_selector_all(".at-x-off tbody tr", "all => all.map(x => x.innerText.split('\\t'))")
     assert rows[1][1] == translation(fresh) != FRAME["text"] == rows[0][1] == rows[2][1]
@@ -54,7 +56,9 @@ def test_law_heads_switched_off_change_the_probability_of_a_token(fresh: Page):
     word = fresh.inner_text(".at-x-why h3 q")
     fresh.wait_for_function("document.querySelector('.at-x-off').textContent.includes('3 heads off')")
     assert translation(fresh) == FRAME["text"]
-    assert fresh.inner_text(".at-x-effect").startswith(f"Token 6, {word}: 96.6{NO_BREAK}% → {own} with")
+    assert fresh.inner_text(".at-x-effect").startswith(
+        f"Token 6, {word}: {100 * SURE:.1f}{NO_BREAK}% → {own} with"
+    )
     assert re.search("the model is (less|more) sure of it", fresh.inner_text(".at-x-off"))
 
 
@@ -129,12 +133,13 @@ COUNT = """() => {
 @pages
 def test_law_choices_made_during_a_translation_are_kept_and_computed_once(fresh: Page):
     fresh.evaluate(COUNT)
+    second = FRAME["top"][5][1]["id"]
     try:
         heads = [f"head encoder 0 {head}" for head in (1, 2)]
-        fresh.evaluate(PRESS, [*heads, "option 584", "layer 0"])  # faster than translations finish
+        fresh.evaluate(PRESS, [*heads, f"option {second}", "layer 0"])  # faster than translations finish
         ready(fresh)
         assert "ablated=encoder.0.1_encoder.0.2&layer=0&" in fresh.url
-        assert re.search(r"prefix=[\d.]+\.584&", fresh.url)
+        assert re.search(rf"prefix=[\d.]+\.{second}&", fresh.url)
         assert "layer 1, mean of its heads" in why(fresh)
         assert fresh.evaluate("asked") == 3  # all heads; all heads with the forced token; the final choice
         fresh.evaluate(PRESS, ["head encoder 0 3"])
@@ -210,7 +215,7 @@ def test_law_a_token_of_one_sentence_is_not_forced_on_another(fresh: Page):
         }"""
     )
     ready(fresh)
-    assert translation(fresh) == "Keines."
+    assert translation(fresh) == NO
     assert "prefix=" not in fresh.url
 
 
