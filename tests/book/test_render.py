@@ -221,6 +221,14 @@ def test_law_only_the_check_mark_of_a_claim_is_styled():
     assert context["body"].count("at-check") == 1
 
 
+def test_law_only_an_output_of_one_line_wraps():
+    output = '<div class="highlight-%s notranslate"><div class="highlight"><pre><span></span>%s\n</pre></div>'
+    for kind, text, wraps in (("myst-ansi", "✗ No", 1), ("myst-ansi", "a  b\n1  2", 0), ("ipython3", "x", 0)):
+        context = {"body": output % (kind, text)}
+        framing.mend_folds(APP, "x", "page.html", context, None)
+        assert context["body"].count('<pre class="at-line">') == wraps
+
+
 def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
     one, two = (
         f'<span class="math notranslate nohighlight"><mjx-container>{x}</mjx-container></span>' for x in "xy"

@@ -20,6 +20,7 @@ FOLD = re.compile(
     r'<summary aria-label="Toggle hidden content">.*?(source|content|output)</p>\s*</summary>', re.DOTALL
 )
 CLAIM = re.compile(r'<p>(<a class="at-claim"[^>]*></a>)\s*✓\s*')
+ONE_LINE = re.compile(r'(highlight-myst-ansi notranslate"><div class="highlight"><pre)(?=>[^\n]*\n?</pre>)')
 QUESTION = re.compile(r"(</h1>\s*)<p>(?=<strong>)")
 MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
 WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
@@ -90,7 +91,7 @@ def let_code_break(app: Sphinx, page: str, template: str, context: dict[str, Any
 
 
 def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Name the content of a fold in a word or two, and mark up the check mark of a claim."""
+    """Name the content of a fold, mark up the check mark of a claim, and let outputs of one line wrap."""
 
     def named(fold: re.Match[str]) -> str:
         names = {"source": "code", "output": "output"}
@@ -99,6 +100,7 @@ def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], d
         return f"<summary>{name}</summary>"
 
     body = FOLD.sub(named, context.get("body", ""))
+    body = ONE_LINE.sub(r'\1 class="at-line"', body)
     body = QUESTION.sub(r'\1<p class="at-question">', body, count=1)
     context["body"] = CLAIM.sub(r'<p class="at-claim-line">\1<span class="at-check">✓</span> ', body)
 
