@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -101,7 +102,11 @@ def refuse_special_file(path: Path) -> None:
     Raises:
         ValueError: If something other than a regular file has this name.
     """
-    if os.path.lexists(path) and not path.is_file():
+    try:
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except OSError:  # nothing there (a draft of another process may just have vanished), or a broken link
+        regular = not path.is_symlink()
+    if not regular:
         raise ValueError(f"{path} is not a regular file; move it away, or give another folder")
 
 
