@@ -27,7 +27,6 @@ from benchmarks.record import RESULTS, describe_code, write_result
 
 SHAPE = dataclasses.replace(TINY, vocab_size=6000, d_model=160, d_ff=512, num_heads=5, dropout=0.1)
 TRAINING = TrainingConfig(batch_tokens=4096, warmup_steps=1000, max_lr=2.5e-3, bf16=True, fast=True)
-FIRST_EPOCHS, FURTHER_EPOCHS = 9, 10
 UPDATES = {"en": 487, "de": 483}  # of an epoch, by source language
 
 
@@ -40,10 +39,8 @@ def _recipes(training: TrainingConfig, *, epochs: int, average: int) -> dict[str
     }
 
 
-FIRST = _recipes(TRAINING, epochs=FIRST_EPOCHS, average=3)
-FURTHER = _recipes(
-    dataclasses.replace(TRAINING, warmup_steps=300, max_lr=1.5e-3), epochs=FURTHER_EPOCHS, average=5
-)
+FIRST = _recipes(TRAINING, epochs=9, average=3)
+FURTHER = _recipes(dataclasses.replace(TRAINING, warmup_steps=300, max_lr=1.5e-3), epochs=10, average=5)
 
 
 def main() -> None:
@@ -62,18 +59,19 @@ def main() -> None:
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
     name = f"{options.source}-{options.target}"
     recipe = (FURTHER if options.further else FIRST)[options.source]
+    start, before = None, {}
+    if options.further:
+        start, shipped = checkpoint.PRETRAINED / name, read_result(f"weights_{name}")
+        before = {"before": {part: shipped[part] for part in ("files", "scores", "training")}}
     train_from_recipe(
         recipe,
         corpus,
         options.out,
         seed=options.seed,
-        start=checkpoint.PRETRAINED / name if options.further else None,
+        start=start,
         log=lambda report: tqdm.write(str(report)),
     )
-    results = describe_training(recipe, corpus, options.out)
-    if options.further:
-        shipped = read_result(f"weights_{name}")
-        results["before"] = {part: shipped[part] for part in ("files", "scores", "training")}
+    results = describe_training(recipe, corpus, options.out) | before
     write_result(RESULTS / f"shipped_{name}.json", seed=options.seed, results=results)
 
 
