@@ -22,13 +22,13 @@ def claim(
     above: float | None = None,
     between: tuple[float, float] | None = None,
     equals: Any = None,
-    digits: int = 3,
+    digits: int | None = None,
 ) -> None:
-    """Check `value` against one bound and display both: "✓ keys read: 1.08 (claimed: below 1.5)".
+    """Check `value` against one bound and display both: "✓ keys read: 1.1 (claimed: below 1.5)".
 
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
-    significant digits. Without a bound, a `value` of True or False is claimed to be true: "✓ rows are equal".
+    significant digits, or to as many as the bound has. Without a bound, a `value` of True or False is claimed to be true: "✓ rows are equal".
 
     In a chapter's source, the cell's option `:claims:` names its claims, and "What we showed" links to them.
 
@@ -55,6 +55,7 @@ def claim(
             raise ValueError(f"claim {what!r} has no values; an empty list satisfies any bound")
         if kind == "below" and 0 < bound <= TOLERANCE:
             values = [abs(number) for number in values]
+        digits = digits or max(_digits(end) for end in (bound if kind == "between" else [bound]))
         holds = all(_within(number, kind, bound) for number in values)
         while holds and digits < 17 and not all(_within(_round(n, digits), kind, bound) for n in values):
             digits += 1  # "1.5 (claimed: below 1.5)" would contradict itself
@@ -92,6 +93,12 @@ def _plain(bound: float) -> str:
     if float(bound).is_integer() and abs(bound) < 1e15:
         return f"{int(bound):,}"
     return re.sub(r"e([-+])0?", r"e\1", repr(float(bound))).replace("e+", "e")
+
+
+def _digits(bound: float) -> int:
+    """Return the number of significant digits of a bound: 1 for 0.05, 2 for 1.5."""
+    mantissa, _ = f"{bound:e}".split("e")
+    return max(1, len(mantissa.replace("-", "").replace(".", "").rstrip("0")))
 
 
 def _round(number: float, digits: int) -> float:
