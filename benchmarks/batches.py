@@ -6,14 +6,11 @@
 exactly, or normalized: without differences in case and punctuation.
 """
 
-import argparse
 import random
 import re
-from argparse import RawDescriptionHelpFormatter
 from collections import Counter
 from collections.abc import Callable
 from itertools import chain
-from pathlib import Path
 
 import torch
 
@@ -29,7 +26,7 @@ from annotated_transformer.text.batching import (
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair, Splits, split_by_sentence
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, data_parser, write_result
 
 SEEDS = (0, 1, 2)
 SHARE = 0.01  # of the pairs, or of the groups of pairs, for the test split
@@ -115,11 +112,7 @@ def shared_pieces(train: list[SentencePair]) -> dict[str, int]:
 
 def main() -> None:
     """Measure, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds the corpora")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)
+    options = begin(data_parser(__doc__))
     corpora = {name: load_corpus(name, folder=options.data) for name in ("multi30k", "tatoeba")}
     published = corpora["multi30k"].splits
     found: dict[str, object] = {

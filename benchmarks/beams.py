@@ -8,9 +8,6 @@ would have to continue more than 4,096 prefixes of a length. Sentences are searc
 result does not depend on how they are batched. The chapter on decoding shows it; it contains no sentences.
 """
 
-import argparse
-from argparse import RawDescriptionHelpFormatter
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,7 +21,7 @@ from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import EOS_ID
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, data_parser, write_result
 
 SENTENCES, BEAMS = 200, (1, 2, 4, 8, 16, 32, 64)
 PENALTIES: dict[str, LengthPenalty] = {"none": PlainLength(0.0), "gnmt": GnmtLength(), "mean": PlainLength()}
@@ -85,11 +82,7 @@ def measure(translator: Translator, pairs: list[SentencePair]) -> dict[str, Any]
 
 def main() -> None:
     """Translate and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds Tatoeba")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)
+    options = begin(data_parser(__doc__))
     pairs = load_corpus("tatoeba", folder=options.data).splits["test"][:SENTENCES]
     results = measure(Translator.from_pretrained("en-de"), pairs)
     write_result(RESULTS / "beams.json", seed=0, results=results)

@@ -9,13 +9,9 @@ validation sentences, about every 50 updates. It is written after each run. The 
 interrupted run, and leaves out those that the result has.
 """
 
-import argparse
-from argparse import RawDescriptionHelpFormatter
 from itertools import product
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from annotated_transformer.book.results import read_result
 from annotated_transformer.commands.config_file import DEFAULT_SHAPE, DEFAULT_TRAINING
@@ -23,7 +19,7 @@ from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import first_pairs, read_epochs
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, data_parser, write_result
 
 PAIRS = (300, 5_000, 29_000)
 STEPS = {1_000: 1_100, 200: 300}  # by the updates of the warm-up
@@ -49,12 +45,9 @@ def curve(epochs: list[dict[str, object]]) -> list[dict[str, object]]:
 
 def main() -> None:
     """Train, and write the result after each run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds the corpus")
+    parser = data_parser(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the models")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)
+    options = begin(parser)
     whole = load_corpus("multi30k", folder=options.data)
     path = RESULTS / "collapse.json"
     runs: list[dict[str, Any]] = read_result(path.stem)["runs"] if path.exists() else []

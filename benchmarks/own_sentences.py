@@ -9,16 +9,12 @@ with post-norm hardly use the source. The minutes are CPU time on one thread, so
 An interrupted run resumes with the same command.
 """
 
-import argparse
 import dataclasses
 import json
 import time
-from argparse import RawDescriptionHelpFormatter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-
-import torch
 
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.checkpointing.files import write_together
@@ -29,7 +25,7 @@ from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import beam_scores, describe_training, first_pairs
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, data_parser, write_result
 
 TEXTS = 1000  # test sentences
 
@@ -103,12 +99,9 @@ def learn(case: Case, corpus: Corpus, folder: Path) -> float:
 
 def main() -> None:
     """Train, score, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds both corpora")
+    parser = data_parser(__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the models")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)
+    options = begin(parser)
     options.out.mkdir(parents=True, exist_ok=True)
     results: dict[str, object] = {}
     for case in CASES:

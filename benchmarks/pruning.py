@@ -7,12 +7,9 @@ rises without it. On the first test pairs, we translate by greedy search without
 and more heads, in several orders. A head is switched off by zeroing its output; nothing is trained again.
 """
 
-import argparse
-from argparse import RawDescriptionHelpFormatter
 from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -34,7 +31,7 @@ from annotated_transformer.text.batching import Batch, encode_pairs, make_batche
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.training.loss import mean_loss
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, data_parser, write_result
 
 PAIRS = 300
 STEP = 5  # heads that are switched off together
@@ -136,11 +133,7 @@ def measure(translator: Translator, held_out: list[SentencePair], test: list[Sen
 
 def main() -> None:
     """Measure a shipped model, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)
+    options = begin(data_parser(__doc__))
     corpus = load_corpus("tatoeba", folder=options.data, source="en", target="de")
     shipped = Translator.from_pretrained("en-de")
     translator = Translator(shipped.model, shipped.tokenizer, decoder=KeyValueCache)  # which runs hooks

@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -22,6 +23,21 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("torch", "numpy", "tokenizers", "sacrebleu", "transformers", "ctranslate2")
 # Without the results and their README: writing one result must not make the next one dirty.
 CODE = (".", ":!annotated_transformer/book/results", ":!benchmarks/README.md")
+
+
+def data_parser(doc: str | None) -> ArgumentParser:
+    """Return a parser with the option `--data`, and with a module's docstring as its help."""
+    parser = ArgumentParser(description=doc, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder that holds the corpora")
+    return parser
+
+
+def begin(parser: ArgumentParser) -> Namespace:
+    """Return the options; remember the commit, and use one thread, so that runs can be repeated."""
+    options = parser.parse_args()
+    describe_code()
+    torch.set_num_threads(1)
+    return options
 
 
 def write_result(path: Path, *, seed: int, results: Mapping[str, object]) -> None:

@@ -10,11 +10,8 @@ translation with the highest chrF, which needs the reference. P-values are those
 `first`. The chapter on decoding shows the result; it contains no sentences.
 """
 
-import argparse
-from argparse import RawDescriptionHelpFormatter
 from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -28,7 +25,7 @@ from annotated_transformer.inspection.observation import observe
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import EOS_ID
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, data_parser, write_result
 from benchmarks.scores import paired
 
 SENTENCES, SIZE = 1000, 8
@@ -84,11 +81,7 @@ def measure(forward: Translator, backward: Translator, pairs: list[SentencePair]
 
 def main() -> None:
     """Translate, choose, and write the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder that holds Tatoeba")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)
+    options = begin(data_parser(__doc__))
     pairs = load_corpus("tatoeba", folder=options.data).splits["test"][:SENTENCES]
     results = measure(Translator.from_pretrained("en-de"), Translator.from_pretrained("de-en"), pairs)
     print(results)

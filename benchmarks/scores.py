@@ -7,13 +7,9 @@
 sacreBLEU: 95 % of the scores of 1,000 test sets drawn with replacement are within `mean` ± `ci`.
 """
 
-import argparse
-from argparse import RawDescriptionHelpFormatter
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
-import torch
 from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -24,7 +20,7 @@ from annotated_transformer.evaluation.bleu import multi30k_bleu, sacrebleu_13a
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.moses import moses_lowercase
 from annotated_transformer.text.sentence_pairs import SentencePair
-from benchmarks.record import RESULTS, describe_code, write_result
+from benchmarks.record import RESULTS, begin, data_parser, write_result
 
 SAMPLES = 1000
 LENGTHS = ((1, 4), (5, 8), (9, 12), (13, 10_000))  # words of the source
@@ -140,13 +136,10 @@ def another_reference(pairs: list[SentencePair], hypotheses: list[str]) -> Found
 
 def main() -> None:
     """Translate the test split, and write the scores."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the corpus")
+    parser = data_parser(__doc__)
     parser.add_argument("--source", default="en", help="language to translate from (%(default)s)")
     parser.add_argument("--target", default="de", help="language to translate into (%(default)s)")
-    options = parser.parse_args()
-    describe_code()
-    torch.set_num_threads(1)
+    options = begin(parser)
     name = f"{options.source}-{options.target}"
     corpus = load_corpus("tatoeba", folder=options.data, source=options.source, target=options.target)
     translator = Translator.from_pretrained(name)
