@@ -2,14 +2,15 @@
 
     python -m benchmarks.lengths
 
-*Loops*: the two products of chapter 4 and two loops that compute the same, forward only. *Updates*: an update
-of the weights of a self-attention layer, and of recurrent layers that are as wide. The result is
-`lengths_FAMILY-MODEL.json` to the results, named after the processor. Chapters 1 and 4 show its ratios.
+*Loops*: the two products of chapter 4 and two loops that compute the same, forward only. *Scores*: a lookup
+with dot products and one with additive scores, forward only. *Updates*: an update of the weights of a
+self-attention layer, and of recurrent layers that are as wide. The result is `lengths_FAMILY-MODEL.json` to the
+results, named after the processor. Chapters 1, 3, and 4 show its ratios.
 """
 
 import argparse
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -17,11 +18,14 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam
 
+from annotated_transformer.model.attention import AdditiveAttention
+from annotated_transformer.model.lookup import LearnedLookup
 from annotated_transformer.model.self_attention import SelfAttention, plain_self_attention
 from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.turns import Contestant, Round, compare, take_turns
 
-LOOP_WIDTH, LOOP_LENGTHS = 64, (4, 16, 64, 256)
+LOOP_WIDTH, LOOP_LENGTHS, SCORE_LENGTHS = 64, (4, 16, 64, 256), (16, 64, 256)
+LOOKUPS = 10_000  # words of a round
 WIDTH, BATCH, LENGTHS = 128, 16, (16, 64, 256, 1024)
 
 
@@ -68,6 +72,38 @@ def prepare_loop(way: str, words: int) -> Round:
     return do_round
 
 
+def dot_product_lookup() -> LearnedLookup:
+    """Return a lookup with dot products."""
+    return LearnedLookup(LOOP_WIDTH, LOOP_WIDTH, d_k=LOOP_WIDTH, d_v=LOOP_WIDTH)
+
+
+def additive_lookup() -> LearnedLookup:
+    """Return a lookup with additive scores, which have the two matrices for queries and keys in them."""
+    lookup = dot_product_lookup()
+    lookup.attention = AdditiveAttention(LOOP_WIDTH, LOOP_WIDTH, LOOP_WIDTH)
+    lookup.to_query = lookup.to_key = nn.Identity()  # type: ignore[assignment]
+    return lookup
+
+
+SCORES = {"ours, dot product": dot_product_lookup, "additive score": additive_lookup}
+
+
+def prepare_lookup(score: str, words: int) -> Round:
+    """Return a function that looks up each word of a sentence in the sentence, and counts the words."""
+    torch.manual_seed(0)
+    lookup = SCORES[score]()
+    x = torch.randn(1, words, LOOP_WIDTH)
+    count = max(1, LOOKUPS // words)
+
+    @torch.no_grad()
+    def do_round() -> int:
+        for _ in range(count):
+            lookup(x, x)
+        return count * words
+
+    return do_round
+
+
 class Recurrent(nn.Module):
     """All states of a recurrent network."""
 
@@ -108,9 +144,16 @@ def prepare_update(layer: str, words: int) -> Round:
     return do_round
 
 
+PARTS: dict[str, tuple[Iterable[str], Callable[[str, int], Round]]] = {
+    "loops": (WAYS, prepare_loop),
+    "scores": (SCORES, prepare_lookup),
+    "updates": (LAYERS, prepare_update),
+}
+
+
 def contestants(part: str, words: int) -> Iterator[Contestant]:
     """Return the contestants of a part, for one length."""
-    names, prepare = (WAYS, prepare_loop) if part == "loops" else (LAYERS, prepare_update)
+    names, prepare = PARTS[part]
     for name in names:
         yield Contestant(name, partial(prepare, name, words))
 
@@ -124,7 +167,7 @@ def main() -> None:
     describe_code()
     torch.set_num_threads(1)  # as in each contestant's process
     results: dict[str, dict[str, object]] = {}
-    for part, lengths in (("loops", LOOP_LENGTHS), ("updates", LENGTHS)):
+    for part, lengths in (("loops", LOOP_LENGTHS), ("scores", SCORE_LENGTHS), ("updates", LENGTHS)):
         results[part] = {}
         for words in lengths:
             timings = take_turns(contestants(part, words), rounds=chosen.rounds)

@@ -150,16 +150,21 @@ def copying_rows(results: Record) -> str:
 
 
 def lengths_table(records: list[Record]) -> str:
-    """Return, for each processor, the tables of chapters 4 and 1 about the length of a sentence."""
+    """Return, for each processor, the tables of chapters 4, 3, and 1 about the length of a sentence."""
+    parts = (loop_rows, score_rows, update_rows)
     return "\n\n".join(
-        f"{loop_rows(record['results'])}\n\n{update_rows(record['results'])}\n\n{origin(record)}"
-        for record in records
+        "\n\n".join([*(part(record["results"]) for part in parts), origin(record)]) for record in records
     )
 
 
 def loop_rows(results: Record) -> str:
     """Return a row for each length: how many times as long the loops take as the products."""
     return lengths_rows(results["loops"], lambda ratio: f"{ratio:,.0f} ×")
+
+
+def score_rows(results: Record) -> str:
+    """Return a row for each length: how many times as long an additive score takes as a dot product."""
+    return lengths_rows(results["scores"], lambda ratio: f"{ratio:.1f} ×")
 
 
 def update_rows(results: Record) -> str:

@@ -37,10 +37,22 @@ def test_law_a_loop_runs_as_often_as_its_round_says(monkeypatch: pytest.MonkeyPa
     assert [tuple(x.shape) for x in calls] == [(1, 7, lengths.LOOP_WIDTH)] * 3
 
 
+@pytest.mark.parametrize("score", lengths.SCORES)
+def test_law_a_lookup_runs_as_often_as_its_round_says(score: str, monkeypatch: pytest.MonkeyPatch):
+    lookup = lengths.SCORES[score]()
+    calls = []
+    lookup.register_forward_hook(lambda _, inputs, output: calls.append(tuple(output.shape)))
+    monkeypatch.setitem(lengths.SCORES, score, lambda: lookup)
+    monkeypatch.setattr(lengths, "LOOKUPS", 21)
+    assert lengths.prepare_lookup(score, 7)() == 3 * 7
+    assert calls == [(1, 7, lengths.LOOP_WIDTH)] * 3
+    assert sum(weight.numel() for weight in lookup.parameters()) - 3 * 64**2 in (0, 64)
+
+
 @pytest.mark.usefixtures("quick_processes")
 def test_law_the_benchmark_writes_each_length_and_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     out, threads = tmp_path / "out.json", torch.get_num_threads()
-    for name, value in {"LOOP_LENGTHS": (2, 3), "LENGTHS": (5,)}.items():
+    for name, value in {"LOOP_LENGTHS": (2, 3), "SCORE_LENGTHS": (7,), "LENGTHS": (5,)}.items():
         monkeypatch.setattr(lengths, name, value)
     monkeypatch.setattr(sys, "argv", ["benchmark", "--rounds", "1", "--out", str(out)])
     lengths.main()
@@ -51,5 +63,6 @@ def test_law_the_benchmark_writes_each_length_and_ratio(tmp_path: Path, monkeypa
         "loop over words",
         "loop over pairs",
     ]
+    assert list(results["scores"]["7"]["ratios"]["ours, dot product"]) == ["additive score"]
     assert list(results["updates"]["5"]["ratios"]["ours, self-attention"]) == ["RNN", "LSTM"]
     assert all(len(line["per_second"]) == 1 for line in results["updates"]["5"]["found"].values())
