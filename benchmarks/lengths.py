@@ -4,8 +4,8 @@
 
 *Loops*: the two products of chapter 4 and two loops that compute the same, forward only. *Scores*: a lookup
 with dot products and one with additive scores, forward only. *Updates*: an update of the weights of a
-self-attention layer, and of recurrent layers that are as wide. The result is `lengths_FAMILY-MODEL.json` to the
-results, named after the processor. Chapters 1, 3, and 4 show its ratios.
+self-attention layer, and of recurrent layers as wide as it is. The result is
+`lengths_FAMILY-MODEL.json`, named after the processor. Chapters 1, 3, and 4 show its ratios.
 """
 
 import argparse
