@@ -104,7 +104,7 @@ class Book:
         if where != page or (self.site and anchor.startswith("claim-")):
             return self.link(where, text, f"#{anchor}" if anchor else "")
         if anchor.startswith("claim-"):
-            return text
+            return "✓" if text == "check" else text  # a word that would ask for a click
         if anchor.startswith("figure-"):
             return None
         return self.resolve("ref", f"{text} <{anchor}>", page)

@@ -3,31 +3,17 @@
 import contextlib
 import itertools
 from collections.abc import Iterator
-from unittest.mock import Mock
 
 import pytest
-from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page
-from sphinx.application import Sphinx
 
 from annotated_transformer.book.explorer import bundle
-from annotated_transformer.book.site import explorer_page as sphinx_explorer
 from tests.axe import violations
 from tests.explorer_pages import ADDRESS, FOCUSED, IDLE, pages, ready, resize
 
 PHONE, WIDE = {"width": 348, "height": 780}, {"width": 1280, "height": 900}  # 360 pixels, less a scroll bar
 ROWS = len(bundle.kinds())
 LONG = "She told me that she was afraid, because her old brother did not want to come to the garden tomorrow."
-
-
-def test_law_only_the_table_of_formulas_gets_roles():
-    plain = "<table><tr><td>a</td></tr></table>"
-    table = plain.replace("<table", '<table class="at-x-formulas table"').replace("a<", "<mtd>a</mtd><")
-    context = {"body": plain + table}
-    sphinx_explorer.keep_table(Mock(spec=Sphinx), "x", "page.html", context, None)
-    assert context["body"].startswith(plain)
-    roles = [(tag.name, tag.get("role")) for tag in BeautifulSoup(context["body"], "html.parser").find_all()]
-    assert roles[3:] == [("table", "table"), ("tr", "row"), ("td", "cell"), ("mtd", None)]
 
 
 @pytest.fixture

@@ -78,18 +78,22 @@ def tex_faults(page: Page) -> list[str]:
 
 
 def cut_faults(page: Page) -> list[str]:
-    """Report equations that are cut off, and columns of a table that are one word wide."""
+    """Report equations and tables of words that are cut off, and columns that are one word wide."""
     return page.evaluate(
         """() => {
           const shown = (part) => part.checkVisibility();
           const cut = [...document.querySelectorAll("div.math mjx-container")].filter(shown)
             .filter((set) => set.scrollWidth > set.clientWidth + 1)
             .map((set) => "equation is cut off: " + set.closest("div.math").id);
+          const words = ".pst-scrollable-table-container:has(td:nth-child(3)):not(:has(.text-right))";
+          const scrolls = [...document.querySelectorAll(words)].filter(shown)
+            .filter((box) => box.scrollWidth > box.clientWidth)
+            .map((box) => "table of words is cut off: " + box.textContent.trim().slice(0, 40));
           const cells = document.querySelectorAll(".pst-scrollable-table-container td");
           const narrow = [...cells].filter(shown)
             .filter((cell) => cell.textContent.trim().split(/\\s+/).length >= 6 && cell.clientWidth < 90)
             .map((cell) => "column of single words: " + cell.textContent.trim().slice(0, 40));
-          return [...cut, ...narrow];
+          return [...cut, ...scrolls, ...narrow];
         }"""
     )
 
@@ -397,6 +401,8 @@ FAULTY = {
     "raw TeX: $x^2$": "<p>It is $x^2$.</p>",
     "equation is cut off: eq": "<div class='math' id='eq'><mjx-container style='display: block; width: 3em;"
     " overflow: auto'><i style='display: block; width: 9em'>x</i></mjx-container></div>",
+    "table of words is cut off: wide": "<div class='pst-scrollable-table-container' style='overflow: auto'>"
+    "<table><tr><td style='min-width: 99em'>wide<td>2<td>3</table></div>",
     "column of single words: one two": "<div class='pst-scrollable-table-container'><table><tr>"
     "<td style='width: 5em; max-width: 5em'>one two three four five six</table></div>",
     "labels overprint each other: one | two": "<svg role='img' aria-label='1 2 3 4 5 6 7 8'>"

@@ -23,7 +23,7 @@ kernelspec: {display_name: Python 3, language: python, name: python3}
 
 See {cite}`vaswani2017attention`, {doc}`03_scaled_dot_product_attention`,
 [chapter 4](04_self_attention.ipynb#heads), {doc}`notation`, {eq}`eq-mine`, {eq}`eq-attention`,
-and {ref}`here`. <!-- typed -->It is 2. [✓](#claim-two)
+and {ref}`here`. <!-- typed -->It is 2. [✓](#claim-two) ([check](#claim-two))
 
 $$
 a = b
@@ -115,7 +115,7 @@ def test_law_a_source_becomes_plain_markdown(cells):
         "[Scaled dot-product attention mixes values by how well their keys match a query]"
         "(03_scaled_dot_product_attention.ipynb),\n"
         "[chapter 4](04_self_attention.ipynb), *Notation and shapes*, (1.1), "
-        "[(3.1)](03_scaled_dot_product_attention.ipynb),\nand [A title](#A-title). It is 2. ✓\n\n"
+        "[(3.1)](03_scaled_dot_product_attention.ipynb),\nand [A title](#A-title). It is 2. ✓ (✓)\n\n"
         "$$\na = b\n\\tag{1.1}\n$$"
     )
     assert setup.source.startswith("# Setup")

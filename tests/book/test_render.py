@@ -240,6 +240,14 @@ def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
     assert context["body"] == f"{pieces[0]} and {pieces[1]} {pieces[2]} But {two} stands alone"
 
 
+def test_law_a_percent_sign_a_check_mark_and_an_option_are_not_broken_off():
+    check, code = '<a href="#claim-x"><span class="myst">✓</span></a>', "<code>9 % 4</code>"
+    context = {"body": f'95\n% of it {check}, {code}, <span class="pre">-m</span>'}
+    framing.keep_punctuation(APP, "x", "page.html", context, None)
+    kept = f'95&nbsp;% of it&nbsp;{check}, {code}, <span class="pre at-kept">-m</span>'
+    assert context["body"] == kept
+
+
 def test_law_long_code_breaks_in_a_table_and_only_there():
     code = '<span class="pre">F.scaled_dot_product(mask=None)</span>'
     table = f'<table class="t">{code}<td>a_b.c_d.e_f.g</td><span class="pre">a_b.c</span></table>'
@@ -249,6 +257,20 @@ def test_law_long_code_breaks_in_a_table_and_only_there():
     assert first == code
     assert '"pre">F.<wbr>scaled_<wbr>dot_<wbr>product(<wbr>mask=<wbr>None)<' in second
     assert '<td>a_b.c_d.e_f.g</td><span class="pre">a_b.c</span>' in second
+
+
+def test_law_only_tables_of_words_in_three_columns_name_their_cells_and_have_roles():
+    heads = "".join(f'<th class="head"><p>{name}</p></th>' for name in ("A", "<em>B</em>", ""))
+    cells = "<td><p>1</p></td><td><p><mtd>2</mtd></p></td><td><p>3</p></td>"
+    table = f'<table class="table"><tr>{heads}</tr><tr>{cells}</tr></table>'
+    narrow, numbers = table.replace("head", "", 1), table.replace("<td>", '<td class="text-right">', 1)
+    context = {"body": narrow + numbers + table}
+    framing.stack_tables(APP, "x", "page.html", context, None)
+    for part, role in (("table", "table"), ("tr", "row"), ("th", "columnheader"), ("td", "cell")):
+        table = re.sub(rf"<{part}\b", f'<{part} role="{role}"', table)
+    for start, name in (("<p>1", "A"), ("<p><mtd>", "B")):
+        table = table.replace(start, start.replace("<p", f'<p data-label="{name}: "'))
+    assert context["body"] == narrow + numbers + table
 
 
 def test_law_a_cell_is_named_by_its_claim_or_its_figure():

@@ -1,6 +1,5 @@
 """The explorer as Sphinx builds it: its directives, and its files, only on pages that show it."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,6 @@ from annotated_transformer.book.site.front.targets import reference
 
 FOLDER = "explorer"  # in _static
 MARK = "data-explorer="  # in the body of each page that shows the explorer
-TABLE = re.compile(r'<table class="at-x-formulas.*?</table>', re.DOTALL)
-PART = re.compile(r"<(table|thead|tbody|tr|th|td)\b")
-ROLES = {"thead": "rowgroup", "tbody": "rowgroup", "tr": "row", "th": "columnheader", "td": "cell"}
 
 
 class Explorer(SphinxDirective):
@@ -84,19 +80,9 @@ def load_explorer(app: Sphinx, page: str, template: str, context: dict[str, Any]
         app.add_css_file(f"{FOLDER}/explorer.css")
 
 
-def keep_table(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Give the table's parts ARIA roles: as blocks on phones, some browsers do not treat them as a table."""
-
-    def with_roles(table: re.Match[str]) -> str:
-        return PART.sub(lambda part: f'{part[0]} role="{ROLES.get(part[1], part[1])}"', table[0])
-
-    context["body"] = TABLE.sub(with_roles, context.get("body", ""))
-
-
 def setup(app: Sphinx) -> None:
     """Register the above with Sphinx, after the cover, which reads the list of chapters."""
     app.add_directive("explorer", Explorer)
     app.add_directive("tensor-table", TensorTable)
     app.connect("builder-inited", write_explorer)
     app.connect("html-page-context", load_explorer, priority=100)  # before the list of scripts is copied
-    app.connect("html-page-context", keep_table)

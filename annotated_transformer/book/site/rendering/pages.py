@@ -1,6 +1,7 @@
 """Changes to each page's HTML: description, scripts, lists, folds, and line breaks."""
 
 import html
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -27,9 +28,13 @@ WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeo
 SET = "</mjx-container></span>"
 FORMULA = rf'<span class="math notranslate nohighlight"[^>]*>(?:(?!{SET}).)*{SET}'
 TOUCHING = re.compile(rf"[(\[“]{FORMULA}[.,;:!?)\]”’]*|{FORMULA}[.,;:!?)\]”’]+", re.DOTALL)
+NO_BREAK = re.compile(r"<(pre|code|script)\b.*?</\1>|(?<=\d)\s(?=%)|\s(?=<a [^>]*><span[^>]*>✓<)", re.DOTALL)
 TABLE = re.compile(r"<table class.*?</table>", re.DOTALL)
 CODE = re.compile(r'(?<=<span class="pre">)([^<]*)(?=</span>)')
 BREAKS_BEYOND = 12  # letters
+HEAD = re.compile(r'<th class="head[^>]*><p>(.*?)</p></th>', re.DOTALL)
+PART = re.compile(r"<(table|thead|tbody|tr|th|td)\b")
+ROLES = {"thead": "rowgroup", "tbody": "rowgroup", "tr": "row", "th": "columnheader", "td": "cell"}
 CELL = '<div class="cell '
 
 # Scripts that a page needs only if its body contains this text. Scripts that can wait are deferred.
@@ -76,8 +81,10 @@ def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], d
 
 
 def keep_punctuation(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Keep a formula on one line with the bracket before it and the punctuation behind it."""
-    context["body"] = TOUCHING.sub(r'<span class="at-kept">\g<0></span>', context.get("body", ""))
+    """Keep on one line a formula and its punctuation, a number and its %, a claim and its ✓, an option."""
+    body = TOUCHING.sub(r'<span class="at-kept">\g<0></span>', context.get("body", ""))
+    body = NO_BREAK.sub(lambda found: found[0] if found[1] else "&nbsp;", body)
+    context["body"] = body.replace('<span class="pre">-', '<span class="pre at-kept">-')
 
 
 def let_code_break(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -88,6 +95,23 @@ def let_code_break(app: Sphinx, page: str, template: str, context: dict[str, Any
 
     body = context.get("body", "")
     context["body"] = TABLE.sub(lambda table: CODE.sub(broken, table[0]), body)
+
+
+def stack_tables(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Name each cell of a table of words by its column, for phones, where a row of three cells is a block.
+
+    As blocks, some browsers treat a table as one only by its ARIA roles. A table that aligns numbers stays.
+    """
+
+    def stacked(table: re.Match[str]) -> str:
+        heads = [re.sub("<[^>]*>", "", head) for head in HEAD.findall(table[0])]
+        if len(heads) < 3 or "text-right" in table[0]:
+            return table[0]
+        labels = itertools.cycle(f' data-label="{head}: "' if head else "" for head in heads)
+        text = re.sub(r"<td[^>]*><p", lambda cell: cell[0] + next(labels), table[0])
+        return PART.sub(lambda part: f'{part[0]} role="{ROLES.get(part[1], part[1])}"', text)
+
+    context["body"] = TABLE.sub(stacked, context.get("body", ""))
 
 
 def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -140,6 +164,14 @@ def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any
 
 def setup(app: Sphinx) -> None:
     """Register the above with Sphinx."""
-    for change in (describe_page, mend_lists, keep_punctuation, let_code_break, mend_folds, lighten):
+    for change in (
+        describe_page,
+        mend_lists,
+        let_code_break,
+        keep_punctuation,
+        stack_tables,
+        mend_folds,
+        lighten,
+    ):
         app.connect("html-page-context", change)
     app.connect("html-page-context", choose_scripts, priority=900)

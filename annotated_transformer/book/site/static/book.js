@@ -29,13 +29,13 @@
   //    and what scrolls sideways must be reachable by keyboard.
   const reachable = () => {
     const formulas = [...document.querySelectorAll("article span.math")].filter(
-      (formula) => !formula.closest("table:not(.at-x-formulas)"),
+      (formula) => !formula.closest("table:not([role])"),
     ); // it scrolls as a whole
     // Each is measured as it stands: without its class for a moment, a formula that is being scrolled would stop midway.
     const measured = formulas.map((formula) => {
       // first all measures, then all changes: the page is laid out once
       const room = formula.parentElement.closest("p, li, dd, dt, div").clientWidth;
-      return [formula, (formula.firstElementChild ?? formula).getBoundingClientRect().width > room];
+      return [formula, (formula.firstElementChild ?? formula).getBoundingClientRect().width > room + 1];
     });
     measured.forEach(([formula, wide]) => formula.classList.toggle("at-wide", wide));
     const boxes =
