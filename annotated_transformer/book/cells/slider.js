@@ -19,7 +19,7 @@ document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure)
   const words = make("span", { textContent: name });
   label.append(words, " ", output, " ", input);
   const controls = make("div", { className: "at-controls" });
-  controls.append(play, label, list);
+  controls.append(play, " ", label, list);
   stage.after(controls);
   let timer = null;
   const show = () => {
