@@ -27,7 +27,7 @@ SIDE = 4  # cells of a picture, down and across
 CELL = (3.4, 1.75)
 LEAST = 0.005  # thinner lines are left out
 Number = float | int
-Entry = tuple[str, Number, str]  # a key, its weight and its value
+Lookup = tuple[str, Sequence[Number], Sequence[tuple[str, str]], str]
 
 
 def draw_scene(
@@ -80,13 +80,13 @@ def _draw_caption(ax: Axes, y: float, name: str, said: Sequence[str]) -> None:
         before = box
 
 
-def draw_dictionaries(panels: Sequence[tuple[str, str, Sequence[Entry], str]]) -> Figure:
-    """Draw several lookups below each other: a title, a query, key–value pairs with weights, and an output.
+def draw_dictionaries(panels: Mapping[str, Lookup]) -> Figure:
+    """Draw several lookups below each other, by title: a query, weights, key–value pairs, and an output.
 
     Lines from the query to the keys and from the values to the output are as wide as the weights.
     """
     step = 1.25
-    heights = [step * len(entries) + 1.75 for _, _, entries, _ in panels]
+    heights = [step * len(entries) + 1.75 for _, _, entries, _ in panels.values()]
     fig, ax = new_canvas(14.0, sum(heights) + 1.1)
     top = sum(heights)
     for x, name, color in ((1.45, "query", QUERY), (5.6, "key", KEY), (8.2, "value", VALUE)):
@@ -94,12 +94,13 @@ def draw_dictionaries(panels: Sequence[tuple[str, str, Sequence[Entry], str]]) -
         ax.plot([x - 1.0, x + 1.0], [top + 0.08] * 2, color=color, lw=3, ls="-", marker="")
     ax.text(12.5, top + 0.5, "output", ha="center", va="center", weight="bold", color=INK)
     ax.plot([11.5, 13.5], [top + 0.08] * 2, color=OUTPUT, lw=3, ls="-", marker="")
-    for (title, query, entries, output), height in zip(panels, heights, strict=True):
+    for (title, panel), height in zip(panels.items(), heights, strict=True):
+        query, weights, entries, output = panel
         ax.text(0.2, top - 0.75, title, ha="left", va="center", weight="bold", color=INK)
         middle = top - 1.25 - step * len(entries) / 2
         asks = draw_box(ax, 0.2, middle - 0.5, 2.5, 1.0, query, color=QUERY)
         result = draw_box(ax, 11.3, middle - 0.5, 2.5, 1.0, output, color=OUTPUT)
-        for number, (key, weight, value) in enumerate(entries):
+        for number, (weight, (key, value)) in enumerate(zip(weights, entries, strict=True)):
             y = top - 1.25 - step * (number + 1) + 0.12
             left = draw_box(ax, 4.4, y, 2.5, 1.0, key, color=KEY)
             right = draw_box(ax, 6.9, y, 2.5, 1.0, value, color=VALUE)

@@ -32,10 +32,10 @@ def test_law_a_scene_without_weights_has_a_caption_for_each_line():
 
 
 def test_law_lines_are_as_wide_as_the_weights():
-    panels = [
-        ("A", "9", [("8", 0.5, "v"), ("10", 0.3, "w"), ("12", 0.0, "x")], "o"),
-        ("B", "1", [("1", 1.0, "y")], "p"),
-    ]
+    panels = {
+        "A": ("9", [0.5, 0.3, 0], [("8", "v"), ("10", "w"), ("12", "x")], "o"),
+        "B": ("1", [1.0], [("1", "y")], "p"),
+    }
     fig = figures.draw_dictionaries(panels)
     (ax,) = fig.axes
     for color in (QUERY, VALUE):
