@@ -28,7 +28,8 @@ def claim(
 
     `value` is a number, anything that can be compared with `equals`, or a sequence of numbers (several seeds
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
-    significant digits, or to as many as the bound has. Without a bound, a `value` of True or False is claimed to be true: "✓ rows are equal".
+    significant digits, or to as many as the bound has. Without a bound, a `value` of True or False is claimed
+    to be true: "✓ rows are equal".
 
     In a chapter's source, the cell's option `:claims:` names its claims, and "What we showed" links to them.
 
