@@ -311,6 +311,18 @@ def draw_table_3(rows: Mapping[int, float], *, base: int) -> Figure:
     return fig
 
 
+def draw_learned(
+    weights: Float[Tensor, "rows items"], *, rows: Sequence[str], lines: Sequence[int]
+) -> Figure:
+    """Draw the learned weights on the items when the query names items 2 and 5, with lines between models."""
+    fig, ax = new_figure(height=3.9)
+    draw_attention(ax, weights, rows, [str(item + 1) for item in range(weights.size(1))])
+    ax.set(xlabel="items; the query names 2 and 5", ylabel="")
+    for line in lines:
+        ax.axhline(line, color=INK, lw=3, marker="", linestyle="-")
+    return fig
+
+
 def draw_trained(maps: Mapping[str, Float[Tensor, "queries keys"]], *, tokens: Sequence[str]) -> Figure:
     """Draw the weights of several heads on one sentence, one map under another."""
     fig, axes = new_figure(len(maps), 1, width=4.2, height=3.6 * len(maps) + 0.6)

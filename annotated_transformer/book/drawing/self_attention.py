@@ -129,6 +129,14 @@ def draw_own_map(weights: Weights, *, words: Sequence[str]) -> Figure:
     return fig
 
 
+def draw_shares(shares: Float[Tensor, "heads adjectives words"]) -> Figure:
+    """Draw how the pronoun divides its weight in two heads, given the mean weights for each adjective."""
+    fig, ax = new_figure(height=2.7)
+    rows = [f"head {head}, {word}" for head in (1, 2) for word in ("hungry", "tasty")]
+    draw_attention(ax, shares.flatten(0, 1), rows, ["subj.", "obj.", "adj.", "rest"])
+    return fig
+
+
 def draw_circle(names: Sequence[str], scores: Sequence[str]) -> Figure:
     """Draw words in a circle, each with an arrow to the next, which it reads most.
 

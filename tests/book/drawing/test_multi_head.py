@@ -115,3 +115,10 @@ def test_law_trained_heads_have_one_map_each_with_named_tokens():
     assert [ax.get_ylabel() for ax in fig.axes] == ["head 1", "head 2"]
     for ax in fig.axes:
         assert [label.get_text() for label in ax.get_yticklabels()] == ["x", "y", "z"]
+
+
+def test_law_learned_weights_have_a_row_for_each_head_and_lines_between_the_models():
+    (ax,) = figures.draw_learned(torch.eye(3), rows=["head 1", "head 2", "layer 1"], lines=[2]).axes
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["head 1", "head 2", "layer 1"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "3"]
+    assert [list(line.get_ydata()) for line in ax.lines] == [[2, 2]]
