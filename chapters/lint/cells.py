@@ -30,6 +30,9 @@ def cells(chapter: Chapter) -> Iterator[str]:
         lines = length(part.text)
         if part.visible and not part.tags & READERS and lines > LINES:
             yield f"{name}: {lines} lines, more than {LINES}; split or fold it"
+        for node in parse(part.text).body[:-1]:
+            if (shown := ast.unparse(node)).startswith("show_"):
+                yield f"{name}: only a cell's last expression is displayed; move {shown[:30]} to its end"
         if part.checks and "hide-cell" not in part.tags:
             yield f"{name}: a cell of checks must be tagged hide-cell"
         if re.search(r"^explore\(", part.text, re.MULTILINE):

@@ -79,6 +79,7 @@ FAULTS = [
     ("[remove-cell, nbval-ignore-output]", "[remove-cell]", "a live cell must be tagged"),
     (f'+++ {{"tags": ["remove-cell"]}}\n\n{SENTENCE}', SENTENCE, "the sentence before a live cell"),
     ("lengths = range", "%time\nlengths = range", "no shell, no magic"),
+    ('show_figure("1.1"', 'show_figure("1.0", fig)\nshow_figure("1.1"', "only a cell's last expression"),
     ("## The equation", f"{CELL}1\n```\n\n{CELL}2\n```\n\n## The equation", "prose must separate two"),
     ("## The equation", f"Why?\n\n{CELL}1\n```\n\n" * 11 + "## The equation", "13 visible cells"),
     ("(https://pytorch.org/docs/stable/index.html)", "(x)", "an item without a URL: - PyTorch"),
