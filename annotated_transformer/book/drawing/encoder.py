@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import (
     draw_add,
@@ -115,6 +116,35 @@ class Stop(NamedTuple):
     columns: Sequence[str] = ()
 
 
+def list_stops(
+    words: Sequence[str], *, x: Tensor, weights: Tensor, read: Tensor, a: Tensor, hidden: Tensor,
+    added: Tensor, z: Tensor,
+) -> list[Stop]:  # fmt: skip
+    """Return the stops of a sentence's way through a layer with one head.
+
+    Attention has the weights `weights` and the output `read`, which makes `a`. The feed-forward network has
+    the hidden units `hidden` and the output `added`, which makes `z`.
+    """
+    wide, inner, square = (
+        f"{WIDE} = {x.size(0)} × {x.size(1)}",
+        rf"$n \times d_\mathrm{{ff}}$ = {hidden.size(0)} × {hidden.size(1)}",
+        rf"$h \times n \times n$ = 1 × {x.size(0)} × {x.size(0)}",
+    )
+    units = [str(unit + 1) for unit in range(hidden.size(1))]
+    attended, fed = {"x": x, "output of attention": read}, {"normalized": a, "output of feed-forward": added}
+    return [
+        Stop("x", "The words enter", wide, {}, x, "x"),
+        Stop("attention", "Attention: weights", square, {"x": x}, weights, "weights", words),
+        Stop("attention", "Attention: output", wide, {"weights": weights}, read, "output"),
+        Stop("add 1", "Add", wide, attended, x + read, "sum"),
+        Stop("norm 1", "Norm", wide, {"sum": x + read}, a, "normalized"),
+        Stop("feed-forward", "Feed-forward: inside", inner, {"normalized": a}, hidden, "hidden", units),
+        Stop("feed-forward", "Feed-forward: output", wide, {"hidden": hidden}, added, "output"),
+        Stop("add 2", "Add", wide, fed, a + added, "sum"),
+        Stop("norm 2", "Norm", wide, {"sum": a + added}, z, "next layer's x"),
+    ]
+
+
 def draw_walk(stop: Stop, *, words: Sequence[str], features: Sequence[str]) -> Figure:
     """Draw a layer with one place lit, and beside it the numbers that arrive there and leave it.
 
@@ -188,29 +218,47 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
 
 
 def draw_results(
-    measured: Mapping[str, Mapping[str, Sequence[float]]],
-    limits: Mapping[str, Mapping[str, float]],
-    ranges: Mapping[str, tuple[float, float]],
+    accuracy: Mapping[str, Sequence[float]],
+    error: Mapping[str, Sequence[float]],
+    best_accuracy: float,
+    limits: tuple[float, float, float],
 ) -> Figure:
-    """Draw a panel for each title and a row for each of its names: marks where measured, a bar at a limit."""
-    counts = [len(rows) for rows in measured.values()]
-    tallest = max(name.count("\n") + 1 for rows in measured.values() for name in rows)
-    line, above, below = 0.1 + 0.2 * tallest, 0.35, 0.4  # inches
+    """Draw what heads on embeddings and on the encoder's output reach, as marks, and limits, as bars.
+
+    No head on embeddings has an accuracy above `best_accuracy`. The `limits` of the error are those of a
+    linear head on embeddings, of any head on them, and of a linear head on functions of single words.
+    """
+    linear, bag, word, ours = (
+        "mean of\nembeddings,\nlinear head",
+        "mean of\nembeddings,\nany head",
+        "single\nwords,\nlinear head",
+        "encoder,\nlinear head",
+    )
+    panels: list[tuple[str, tuple[float, float], dict[str, tuple[Sequence[float], float | None]]]] = [
+        ("Verdict: accuracy", (0.4, 1), {
+            linear: (accuracy["embeddings"], None), bag: ([], best_accuracy),
+            ours: (accuracy["encoder"], None),
+        }),
+        ("Rating: mean squared error", (0, 7), {
+            linear: (error["embeddings"], limits[0]), bag: ([], limits[1]), word: ([], limits[2]),
+            ours: (error["encoder"], None),
+        }),
+    ]  # fmt: skip
+    counts = [len(rows) for _, _, rows in panels]
+    line, above, below = 0.7, 0.35, 0.4  # inches
     height = line * sum(counts) + (above + below) * len(counts)
     fig, axes = new_figure(len(counts), 1, height=height)
     fig.set_layout_engine("none")  # so that rows are equally high in all panels
     top = height
-    for ax, title in zip(axes, measured, strict=True):
-        bottom = top - above - line * len(measured[title])
+    for ax, (title, (low, high), rows) in zip(axes, panels, strict=True):
+        bottom = top - above - line * len(rows)
         ax.set_position((0.29, bottom / height, 0.66, (top - above - bottom) / height))
         top = bottom - below
-        low, high = ranges[title]
-        rows = measured[title]
-        for place, (name, values) in enumerate(rows.items()):
+        for place, (values, limit) in enumerate(rows.values()):
             ax.plot([low, high], [place, place], color=NEUTRAL, lw=0.6, ls="-", marker="", zorder=0)
-            if name in limits[title]:
+            if limit is not None:
                 ends = [place - 0.34, place + 0.34]
-                ax.plot([limits[title][name]] * 2, ends, color=INK, lw=3, ls="-", marker="")
+                ax.plot([limit] * 2, ends, color=INK, lw=3, ls="-", marker="")
             color, mark = (FIRST, "o") if place == len(rows) - 1 else (SECOND, "s")
             shown = [round(value, 2) for value in values]
             if shown:  # an empty line would have an edge of its own

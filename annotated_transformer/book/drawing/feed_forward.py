@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.matrices import Numbers, as_lists, draw_matrix, row
+from annotated_transformer.book.drawing.matrices import draw_matrix, row
 from annotated_transformer.book.drawing.palette import (
     FIRST,
     INK,
@@ -83,19 +83,24 @@ def _shade_beyond(ax: Axes, angle: float, distance: float) -> None:
     ax.plot(*zip(*ends, strict=True), color=INK, lw=1.5, ls="--", marker="", zorder=2)
 
 
-def draw_positions(x: Numbers, hidden: Numbers, output: Numbers, *, words: Sequence[str]) -> Figure:
+def draw_positions(
+    x: Mapping[str, Sequence[float]],
+    hidden: Mapping[str, Sequence[float]],
+    output: Mapping[str, Sequence[float]],
+) -> Figure:
     """Draw the words of a sentence on their way through the network, one row each, the last one lit."""
+    words = list(x)
     fig, ax = new_canvas(14.0, 8.3)
     lit = [row(len(words) - 1)]
     looks = {"columns": ("opinion", "polarity", "verdict"), "highlight": lit, "size": (0.95, 1.0)}
     y = 1.0
-    first = draw_matrix(ax, 2.6, y, x, color=KEY, rows=words, name="$x$", **looks)  # type: ignore[arg-type]
-    off = torch.tensor([[number > 0 for number in line] for line in as_lists(hidden)])
+    first = draw_matrix(ax, 2.6, y, list(x.values()), color=KEY, rows=words, name="$x$", **looks)  # type: ignore[arg-type]
+    off = torch.tensor([[number > 0 for number in line] for line in hidden.values()])
     middle = draw_matrix(
-        ax, 7.35, y, hidden, color=QUERY, name="hidden", columns=("unit 1", "unit 2"), mask=off,
-        highlight=lit, size=(0.95, 1.0),
+        ax, 7.35, y, list(hidden.values()), color=QUERY, name="hidden", columns=("unit 1", "unit 2"),
+        mask=off, highlight=lit, size=(0.95, 1.0),
     )  # fmt: skip
-    last = draw_matrix(ax, 11.1, y, output, color=OUTPUT, name="FFN$(x)$", **looks)  # type: ignore[arg-type]
+    last = draw_matrix(ax, 11.1, y, list(output.values()), color=OUTPUT, name="FFN$(x)$", **looks)  # type: ignore[arg-type]
     for place, name in enumerate(("$W_1$, $b_1$", "$W_2$, $b_2$")):
         start, end = ((first, middle), (middle, last))[place]
         for number in range(len(words)):

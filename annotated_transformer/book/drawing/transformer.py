@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import (
     draw_over,
@@ -187,6 +188,21 @@ class RouteStop(NamedTuple):
     rows: Sequence[str]
     columns: Sequence[str] = ()  # only for attention weights
     note: str = ""
+
+
+def make_stop(
+    name: str, side: str, values: Tensor, rows: Sequence[str], columns: Sequence[str] = (), note: str = ""
+) -> RouteStop:
+    """Return a stop for ids, for the weights of all heads if there are `columns`, or for a row per token."""
+    shape = " × ".join(f"{size:,}" for size in values.shape)
+    if columns:
+        note = f"mean of the {len(values)} heads:\nqueries down, keys across"
+        return RouteStop(name, side, shape, values.mean(dim=0).tolist(), rows, columns, note)
+    if values.dim() == 1:
+        return RouteStop(name, side, shape, [[str(i)] for i in values.tolist()], rows, note="integers")
+    starts = [[round(number, 1) + 0.0 for number in line[:3]] for line in values.tolist()]
+    numbers = [[f"{number:.1f}".replace("-", "−") for number in line] + ["…"] for line in starts]
+    return RouteStop(name, side, shape, numbers, rows, note="first columns" + (note and f", {note}"))
 
 
 def draw_route(stops: Sequence[RouteStop], place: int) -> Figure:

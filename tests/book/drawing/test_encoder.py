@@ -54,6 +54,19 @@ def test_law_successive_stops_highlight_places_from_bottom_to_top():
     assert framed == sorted(set(framed))
 
 
+def test_law_the_stops_of_a_walk_are_those_of_a_layer_and_each_can_be_drawn():
+    hidden, names = torch.ones(2, 3), ("x", "read", "a", "added", "z")
+    stops = figures.list_stops(
+        WORDS, weights=torch.eye(2), hidden=hidden, **{name: place * X for place, name in enumerate(names, 1)}
+    )
+    assert list(dict.fromkeys(each.station for each in stops)) == list(figures.STATIONS)
+    drawn = [texts(figures.draw_walk(each, words=WORDS, features=FEATURES)) for each in stops]
+    for place, shape in ((0, "2 × 4"), (1, "1 × 2 × 2"), (5, "2 × 3")):
+        assert any(text.endswith(f"= {shape}") for text in drawn[place])
+    assert torch.equal(stops[3].result, 3 * X)
+    assert torch.equal(stops[7].result, 7 * X)
+
+
 @pytest.mark.message
 def test_message_a_station_that_a_layer_does_not_have():
     with pytest.raises(
@@ -63,14 +76,13 @@ def test_message_a_station_that_a_layer_does_not_have():
 
 
 def test_law_results_mark_each_seed_and_each_limit():
-    panels = {"accuracy": {"a": [0.5, 0.6], "b": [], "c": [1.0]}, "error": {"a": [3.0], "c": [0.1]}}
-    limits = {"accuracy": {"b": 0.75}, "error": {"a": 2.5}}
-    fig = figures.draw_results(panels, limits, {"accuracy": (0.0, 1.0), "error": (0.0, 5.0)})
+    accuracy, error = {"embeddings": [0.5, 0.6], "encoder": [1.0]}, {"embeddings": [3.0], "encoder": [0.1]}
+    fig = figures.draw_results(accuracy, error, 0.75, (2.5, 2.0, 1.5))
     lines = [line for ax in fig.axes for line in ax.lines]
     marks = [list(line.get_xdata()) for line in lines if line.get_linestyle() == "None"]
     assert marks == [[0.5, 0.6], [1.0], [3.0], [0.1]]
     bars = [list(line.get_xdata()) for line in lines if line.get_linewidth() == 3]
-    assert bars == [[0.75, 0.75], [2.5, 2.5]]
+    assert bars == [[0.75, 0.75], [2.5, 2.5], [2.0, 2.0], [1.5, 1.5]]
 
 
 def test_law_probes_have_a_line_for_each_label():

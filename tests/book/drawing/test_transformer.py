@@ -1,6 +1,7 @@
 """The drawings of the chapter on the Transformer show the given words, shapes, and numbers."""
 
 import pytest
+import torch
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
@@ -39,6 +40,16 @@ def test_law_the_output_of_each_step_feeds_the_next_and_each_step_reads_z():
     ]
     ends = [round(float(points[2][1]), 2) for points in arrows if points[0][1] == points[2][1]]
     assert all(ends.count(height) >= 2 for height in heights)  # from z and from the token before
+
+
+def test_law_a_stop_has_ids_the_mean_of_the_heads_or_the_first_numbers_of_each_row():
+    ids = figures.make_stop("ids", "source", torch.tensor([7, 2]), ["Hund", "</s>"])
+    assert (ids.shape, ids.numbers, ids.note) == ("2", [["7"], ["2"]], "integers")
+    mean = figures.make_stop("w", "target", torch.tensor([[[1.0, 0]], [[0, 1]]]), ["<s>"], ["Hund", "."])
+    assert (mean.shape, mean.numbers, mean.columns) == ("2 × 1 × 2", [[0.5, 0.5]], ["Hund", "."])
+    wide = figures.make_stop("x", "source", torch.tensor([[-1.26, 0.5, -0.01, 9]]), ["Hund"], (), "scaled")
+    assert (wide.shape, wide.numbers) == ("1 × 4", [["−1.3", "0.5", "0.0", "…"]])
+    assert wide.note == "first columns, scaled"
 
 
 STOPS = [
