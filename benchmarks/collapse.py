@@ -19,7 +19,7 @@ from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import first_pairs, read_epochs
-from benchmarks.record import RESULTS, begin, data_parser, write_result
+from benchmarks.record import RESULTS, begin, data_parser, describe_code, write_result
 
 PAIRS = (300, 5_000, 29_000)
 STEPS = {1_000: 1_100, 200: 300}  # by the updates of the warm-up
@@ -58,7 +58,7 @@ def main() -> None:
         corpus = first_pairs(whole, {"train": pairs, "val": VALIDATION})
         folder = options.out / f"{pairs}_{warmup_steps}_{seed}"
         train_from_recipe(recipe(warmup_steps, steps), corpus, folder, seed=seed)
-        run = {"pairs": pairs, "warmup_steps": warmup_steps, "seed": seed, "steps": steps}
+        run = {"pairs": pairs, "warmup_steps": warmup_steps, "seed": seed, "steps": steps} | describe_code()
         metrics = curve(read_epochs(folder))
         runs.append(run | {"curve": metrics})
         write_result(path, seed=SEEDS[0], results={"runs": runs})

@@ -6,7 +6,8 @@ Models are trained from scratch on the first pairs of Tatoeba. On the first 1,00
 Multi30k, they are trained from scratch and by fine-tuning the shipped model, which was trained on Tatoeba and
 so cannot be tested there. Models from scratch are pre-norm, except for one: on 5,000 pairs or fewer, models
 with post-norm hardly use the source. The minutes are CPU time on one thread, so other programs do not count.
-An interrupted run resumes with the same command.
+An interrupted run resumes with the same command. It leaves out the models that the result has, so one that is
+deleted there is measured again; each has the commit of its run.
 """
 
 import dataclasses
@@ -14,8 +15,10 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from annotated_transformer.book.drawing.corpus_sizes import UNTOUCHED
+from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.checkpointing.files import write_together
 from annotated_transformer.config import TINY
@@ -25,7 +28,7 @@ from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from benchmarks.quality import beam_scores, describe_training, first_pairs
-from benchmarks.record import RESULTS, begin, data_parser, write_result
+from benchmarks.record import RESULTS, begin, data_parser, describe_code, write_result
 
 TEXTS = 1000  # test sentences
 
@@ -103,19 +106,23 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the models")
     options = begin(parser)
     options.out.mkdir(parents=True, exist_ok=True)
-    results: dict[str, object] = {}
+    path, code = RESULTS / "own_sentences.json", describe_code()
+    results: dict[str, Any] = read_result(path.stem) if path.exists() else {}
     for case in CASES:
+        if case.name in results:
+            continue
         whole = load_corpus(case.corpus, folder=options.data)
         corpus, folder = first_pairs(whole, {"train": case.pairs}), options.out / case.name
         minutes = learn(case, corpus, folder)
         test = {"test": whole.splits["test" if "test" in whole.splits else "test_2016_flickr"][:TEXTS]}
         scores = beam_scores(Translator.from_folder(folder), test, {"cased 13a": sacrebleu_13a})
         training = describe_training(case.recipe(), corpus, folder) | {"cpu_minutes": round(minutes, 1)}
-        results[case.name] = {"training": training, "scores": scores["cased 13a"]}
+        results[case.name] = {**code, "training": training, "scores": scores["cased 13a"]}
+        write_result(path, seed=0, results=results)
     captions = load_corpus("multi30k", folder=options.data).splits["test_2016_flickr"][:TEXTS]
     untouched = beam_scores(shipped(), {"test": captions}, {"cased 13a": sacrebleu_13a})
-    results["shipped, without fine-tuning"] = {"scores": untouched["cased 13a"]}
-    write_result(RESULTS / "own_sentences.json", seed=0, results=results)
+    results[UNTOUCHED] = {**code, "scores": untouched["cased 13a"]}
+    write_result(path, seed=0, results=results)
 
 
 if __name__ == "__main__":
