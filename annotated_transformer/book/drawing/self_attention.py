@@ -129,7 +129,7 @@ def draw_own_map(weights: Weights, *, words: Sequence[str]) -> Figure:
     return fig
 
 
-def draw_shares(shares: Float[Tensor, "heads adjectives words"]) -> Figure:
+def draw_word_shares(shares: Float[Tensor, "heads adjectives words"]) -> Figure:
     """Draw how the pronoun divides its weight in two heads, given the mean weights for each adjective."""
     fig, ax = new_figure(height=2.7)
     rows = [f"head {head}, {word}" for head in (1, 2) for word in ("hungry", "tasty")]

@@ -34,7 +34,9 @@ def test_law_the_shaded_words_are_those_of_the_units_worked_out_by_hand():
 
 def test_law_positions_have_a_row_each_and_inactive_units_are_hatched():
     fig = figures.draw_positions(
-        {"a": [1, 2, 0], "b": [3, 4, 0]}, {"a": [0, 5], "b": [6, 0]}, {"a": [0, 0, 7], "b": [0, 0, 8]}
+        {"a": [1.0, 2.0, 0.0], "b": [3.0, 4.0, 0.0]},
+        {"a": [0.0, 5.0], "b": [6.0, 0.0]},
+        {"a": [0.0, 0.0, 7.0], "b": [0.0, 0.0, 8.0]},
     )
     assert {"a", "b", "5", "6", "7", "8", "hidden", "$W_1$, $b_1$", "$W_2$, $b_2$"} <= set(texts(fig))
     assert hatched(fig) == 2

@@ -72,7 +72,7 @@ def test_law_a_map_of_a_sentence_has_the_same_words_on_both_sides():
 
 def test_law_shares_have_a_row_for_each_head_and_adjective():
     shares = torch.tensor([[[0.7, 0.1, 0.2, 0.0], [0.3, 0.0, 0.6, 0.1]], [[0.0, 0.0, 1.0, 0.0]] * 2])
-    (ax,) = figures.draw_shares(shares).axes
+    (ax,) = figures.draw_word_shares(shares).axes
     rows = [f"head {head}, {word}" for head in (1, 2) for word in ("hungry", "tasty")]
     assert [label.get_text() for label in ax.get_yticklabels()] == rows
     assert [label.get_text() for label in ax.get_xticklabels()] == ["subj.", "obj.", "adj.", "rest"]
