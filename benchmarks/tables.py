@@ -164,7 +164,7 @@ def loop_rows(results: Record) -> str:
 
 def score_rows(results: Record) -> str:
     """Return a row for each length: how many times as long an additive score takes as a dot product."""
-    return lengths_rows(results["scores"], lambda ratio: f"{ratio:.1f} ×")
+    return lengths_rows(results["scores"], lambda ratio: f"{ratio:,.1f} ×")
 
 
 def update_rows(results: Record) -> str:

@@ -16,6 +16,7 @@ from benchmarks.tables import (
     multi30k_table,
     origin,
     recall_rows,
+    score_rows,
     speed_table,
     train_table,
     update_rows,
@@ -68,6 +69,7 @@ def test_law_a_loop_is_a_multiple_of_ours_and_an_update_a_percentage():
         "| 16 | 1,234 × | 0 × |",
         "| 1,024 | 1,234 × | 0 × |",
     ]
+    assert score_rows({"scores": part}).splitlines()[2] == "| 16 | 1,234.5 × | 0.4 × |"
     assert update_rows({"updates": part}).splitlines()[2] == "| 16 | 123450 | 41 |"
 
 
