@@ -13,8 +13,8 @@ FILES = sorted(FOLDER.rglob("*.py"))
 
 MODEL = ("model", "model.*")
 TEXT = ("text", "text.*")
-INSPECTION = ("config", *MODEL, *TEXT, "inspection", "inspection.*")
 FAST = ("config", *MODEL, "fast", "fast.*")
+INSPECTION = (*FAST, *TEXT, "inspection", "inspection.*")
 CHECKPOINTING = ("config", *MODEL, *TEXT, "checkpointing", "checkpointing.*")
 BELOW = (
     *INSPECTION,

@@ -36,6 +36,7 @@ EXPORTS = {  # by module
     "decoding.translator": "Translator",
     "evaluation.bleu": "multi30k_bleu sacrebleu_13a",
     "fast.kv_cache": "FastKeyValueCache",
+    "fast.modules": "fast_modules",
     "inspection.alignments": "ALIGNMENTS aligned_share word_attention",
     "inspection.contrasts": "CONTRASTS margins",
     "inspection.distance": "gradient_by_distance graph_depth",

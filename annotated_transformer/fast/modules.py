@@ -20,7 +20,6 @@ from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.checks import refuses, unequal_widths, unfit_mask_of_pairs, unpaired_values
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.plain import changes
-from annotated_transformer.model.transformer import Transformer
 
 SHORT = 16  # keys; PyTorch's softmax is slow over fewer
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
@@ -28,7 +27,7 @@ ALWAYS = 2**31 - 1  # bytes, the largest that mallopt takes
 
 
 @contextmanager
-def fast_modules(model: Transformer) -> Iterator[None]:
+def fast_modules(model: nn.Module) -> Iterator[None]:
     """Replace attention, dropout and LayerNorm in `model` by the modules below, and restore them.
 
     A module that is an instance of a subclass, has an overridden method or has hooks is not replaced.
