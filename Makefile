@@ -17,7 +17,7 @@ export REQUIRE_ALL
 
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
-NOTEBOOKS := $(shell ls -r chapters/*.ipynb 2>/dev/null)
+NOTEBOOKS = $(shell ls -r chapters/*.ipynb 2>/dev/null)
 
 # Low bits of a sum depend on the number of threads, so results to be compared are computed with one.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
