@@ -30,7 +30,7 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 STAGES := lint types unit messages fresh chapters-run render pages
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci chapters lab student clean browser environment links downloads oldest newest slow mutate $(STAGES)
+.PHONY: help book serve test ci chapters lab student clean browser environment links downloads oldest newest slow cuda mutate $(STAGES)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8]'
@@ -85,7 +85,7 @@ types: $(READY)  ## run mypy in strict mode, less strict on the tests
 	$(RUN) -m mypy
 
 unit: browser  ## run the unit tests, checking all annotated shapes
-	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page and not slow" $(SHAPES)
+	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page and not slow and not cuda" $(SHAPES)
 
 messages: browser  ## run the tests of error messages without the shape checker, as users do
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal -m message
@@ -123,6 +123,9 @@ pages: browser  ## test the rendered pages in a browser
 
 slow: browser  ## run the tests that take too long for `make test`, after rendering the book
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist loadfile -m slow $(SHAPES)
+
+cuda: $(READY)  ## test training and translating on a CUDA device, against the CPU, with all of the machine's devices
+	$(PYTEST) -m cuda
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py

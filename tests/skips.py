@@ -4,6 +4,7 @@ import os
 
 MAY_LACK = {
     "browser": "no Chromium on this machine",
+    "cuda": "no CUDA device on this machine",
     "corpora": "no corpora in ../shared/data",
     "notes": "no notes in ../shared/notes",
 }

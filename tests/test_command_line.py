@@ -237,7 +237,8 @@ def test_law_a_run_continues_when_its_log_is_closed(data: Path, tmp_path: Path):
 
 
 def test_law_two_processes_train_the_same_model_as_one(data: Path, tmp_path: Path):
-    arguments = [*TRAIN, *SMALL, "--steps", "3", "--dropout", "0", "--data", str(data)]
+    arguments = [*TRAIN, *SMALL, "--steps", "3", "--dropout", "0", "--device", "cpu"]
+    arguments += ["--data", str(data)]
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
     command += ["annotated_transformer", *arguments, "--out", str(tmp_path)]
     done = subprocess.run(

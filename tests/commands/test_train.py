@@ -106,12 +106,12 @@ def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatc
 
 
 def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path: Path):
-    begin(data)
+    begin(data, "--device", "cpu")
     tokenizer = Tokenizer.train((f"A {i} b" for i in range(1009)), vocab_size=271)
     checkpoint.save(tmp_path / "first", seen.model, tokenizer)
-    begin(data, "--seed", "1")
+    begin(data, "--device", "cpu", "--seed", "1")
     other = seen.model.embedding.weight
-    begin(data, "--seed", "1", "--start", str(tmp_path / "first"))
+    begin(data, "--device", "cpu", "--seed", "1", "--start", str(tmp_path / "first"))
     found = seen.model.embedding.weight
     assert torch.equal(found, checkpoint.load(tmp_path / "first")[0].embedding.weight)
     assert not torch.equal(found, other)

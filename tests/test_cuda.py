@@ -1,0 +1,123 @@
+"""A CUDA device computes what a CPU does, and a run on it resumes exactly: `make cuda`."""
+
+import copy
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.batching import Batch, make_batches
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.loss import batch_loss, training_loss
+from annotated_transformer.training.recipe import train_from_recipe
+from tests.toy_recipe import RECIPE, corpus, for_steps, weights
+
+pytestmark = [
+    pytest.mark.cuda,
+    pytest.mark.usefixtures("unchecked"),
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine"),
+]
+SENTENCES = [
+    "Where is the station?",
+    "My brother has bought two red books.",
+    "I don't know.",
+    "Good morning!",
+]
+SETTINGS = {"plain": {"fast": False}, "fast": {"fast": True}, "bf16": {"fast": False, "bf16": True}}
+NCCL = """
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from annotated_transformer.training.distributed import join_process_group
+
+with join_process_group() as group:
+    torch.cuda.set_device(group.rank)
+    assert str(dist.get_backend(dist.new_group(backend="nccl"))) == "nccl"
+    ones = torch.full((3,), group.rank + 1.0, device="cuda")
+    dist.all_reduce(ones)
+    assert ones.tolist() == [sum(range(1, group.world_size + 1))] * 3
+    assert group.sum(group.rank + 1.0) == sum(range(1, group.world_size + 1))  # on the CPU, over gloo
+    ranks = group.all_gather(torch.tensor([group.rank]))
+    assert torch.cat(ranks).tolist() == list(range(group.world_size))
+    torch.manual_seed(0)
+    alone = torch.nn.Linear(5, 3).cuda()
+    shared = DistributedDataParallel(torch.nn.Linear(5, 3).cuda(), broadcast_buffers=False)
+    shared.module.load_state_dict(alone.state_dict())
+    x = torch.randn(group.world_size, 7, 5, device="cuda")
+    alone(x).square().mean().backward()
+    shared(x[group.rank]).square().mean().backward()
+    torch.testing.assert_close(shared.module.weight.grad, alone.weight.grad)
+    print("NCCL works")
+"""
+
+
+def loss_and_gradients(model: Transformer, batch: Batch, config: TrainingConfig) -> list[torch.Tensor]:
+    with training_loss(model, config) as objective:
+        loss = batch_loss(objective, batch, model)
+    loss.backward()
+    return [loss.detach().cpu(), *(p.grad.cpu() for p in model.parameters())]
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_oracle_loss_and_gradients_are_those_of_the_cpu(make_model, copy_pairs, fast: bool):
+    config = TrainingConfig(steps=1, fast=fast)
+    (batch,) = make_batches(copy_pairs(7), batch_tokens=101)
+    model = make_model(dropout=0.0).double()
+    there = copy.deepcopy(model).cuda()
+    expected, found = (loss_and_gradients(one, batch, config) for one in (model, there))
+    torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_oracle_the_translations_are_those_of_the_cpu(beam_size: int):
+    translator = Translator.from_pretrained("en-de")
+    expected = translator.translate(SENTENCES, beam_size=beam_size)
+    translator.model.cuda()
+    assert translator.translate(SENTENCES, beam_size=beam_size) == expected
+
+
+@pytest.mark.parametrize("kind", SETTINGS)
+def test_law_an_interrupted_run_resumes_to_the_same_weights(tmp_path: Path, kind: str):
+    recipe = dataclasses.replace(RECIPE, training=dataclasses.replace(RECIPE.training, **SETTINGS[kind]))
+    train_from_recipe(recipe, corpus(), tmp_path / "whole", seed=3, device="cuda")
+    for steps in (7, 17):
+        torch.rand(11, device="cuda")  # a new process starts with another state
+        train_from_recipe(for_steps(steps, recipe), corpus(), tmp_path / "resumed", seed=3, device="cuda")
+    torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("first", "second"), [("cpu", "cuda"), ("cuda", "cpu")])
+def test_law_a_run_continues_on_another_device(tmp_path: Path, first: str, second: str):
+    for steps, device in ((7, first), (17, second)):
+        assert (
+            train_from_recipe(for_steps(steps), corpus(), tmp_path / "model", seed=3, device=device) == steps
+        )
+
+
+def torchrun(*arguments: str) -> str:
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command += [f"--nproc-per-node={torch.cuda.device_count()}", *arguments]
+    path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_law_nccl_averages_the_gradients_of_all_devices(tmp_path: Path):
+    script = tmp_path / "script.py"
+    script.write_text(NCCL)
+    assert "NCCL works" in torchrun(str(script))
+
+
+def test_law_torchrun_trains_on_every_device(tmp_path: Path):
+    options = f"train --corpus toy --steps 20 --vocab-size 400 --out {tmp_path / 'model'}"
+    said = torchrun("-m", "annotated_transformer", *options.split())
+    assert "has the model of step 20" in said
+    assert Translator.from_folder(tmp_path / "model").translate(["the dog sees the cat"])
