@@ -121,6 +121,7 @@ def test_law_a_stage_leaves_out_the_test_files_that_do_not_name_its_marker(
 @pytest.mark.parametrize("value", ["0", "but-", "but-corpora,note", "corpora"])
 def test_message_an_unknown_value_of_require_all(value: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("REQUIRE_ALL", value)
-    sentence = f"^REQUIRE_ALL={value} means nothing; give 1, or but- and names from browser, cuda, corpora, notes"
+    names = "browser, cuda, corpora, notes"
+    sentence = f"^REQUIRE_ALL={value} means nothing; give 1, or but- and names from {names}"
     with pytest.raises(pytest.UsageError, match=sentence):
         CONFIGURE()
