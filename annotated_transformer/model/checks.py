@@ -40,7 +40,9 @@ def refuses(
                 **options,
             }
             for check, names in named:
-                if all(name in given for name in names):  # otherwise Python names what is missing
+                if all(
+                    name in given for name in names
+                ):  # otherwise Python names what is missing
                     check(*(given[name] for name in names))
             return function(*inputs, **options)
 
