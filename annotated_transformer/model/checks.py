@@ -40,9 +40,8 @@ def refuses(
                 **options,
             }
             for check, names in named:
-                if all(
-                    name in given for name in names
-                ):  # otherwise Python names what is missing
+                # otherwise Python names what is missing
+                if all(name in given for name in names):
                     check(*(given[name] for name in names))
             return function(*inputs, **options)
 
