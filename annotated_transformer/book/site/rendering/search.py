@@ -22,16 +22,17 @@ def repeated_pairs(texts: Iterable[str]) -> dict[str, int]:
     return {pair: count for pair, count in sorted(found.items()) if count >= LEAST}
 
 
+def count_pairs(app: Sphinx, page: nodes.document) -> None:
+    """Count the pairs of a page when it is read: reading it again from its file takes longer."""
+    blocks = page.findall(lambda node: isinstance(node, nodes.paragraph | nodes.title))
+    app.env.metadata[app.env.docname]["pairs"] = repeated_pairs(block.astext() for block in blocks)
+
+
 def write_pairs(app: Sphinx, exception: Exception | None) -> None:
     """Write the pairs of all pages for the search page."""
     if exception or app.builder.format != "html":
         return
-    pages = {}
-    for page in sorted(app.env.all_docs):
-        blocks = app.env.get_doctree(page).findall(
-            lambda node: isinstance(node, nodes.paragraph | nodes.title)
-        )
-        pages[page] = repeated_pairs(block.astext() for block in blocks)
+    pages = {page: app.env.metadata[page]["pairs"] for page in sorted(app.env.all_docs)}
     Path(app.outdir, "_static", "pairs.js").write_text(
         f"const PAIRS = {json.dumps(pages)};\n", encoding="utf-8"
     )
@@ -39,4 +40,5 @@ def write_pairs(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> None:
     """Register the above with Sphinx."""
+    app.connect("doctree-read", count_pairs)
     app.connect("build-finished", write_pairs)
