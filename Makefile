@@ -15,6 +15,9 @@ PINS := -c constraints.txt
 REQUIRE_ALL ?= but-corpora,notes
 export REQUIRE_ALL
 
+# Hundreds of processes import the package and the tests, so their bytecode is kept (`make clean` removes it).
+unexport PYTHONDONTWRITEBYTECODE
+
 RUN := $(VENV)/bin/python
 READY := $(VENV)/ready
 NOTEBOOKS = $(shell ls -r chapters/*.ipynb 2>/dev/null)
@@ -82,7 +85,7 @@ lint: $(READY)  ## check code and formatting (ruff, oxfmt), spelling (typos), wo
 	$(VENV)/bin/repo-review --show err .
 
 types: $(READY)  ## run mypy in strict mode, less strict on the tests
-	$(RUN) -m mypy
+	$(RUN) -m mypy -n $(JOBS)
 
 unit: browser  ## run the unit tests, checking all annotated shapes
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page and not slow and not cuda" $(SHAPES)

@@ -74,8 +74,11 @@ class Compressing(Quiet):
             Compressing.sent += len(content)
 
 
-def measure(browser: Browser, address: str) -> dict[str, float]:
-    """Load one page as on a slow device, and return the measurements."""
+def measure(browser: Browser, address: str, *, seconds: float = 4.0) -> dict[str, float]:
+    """Load one page as on a slow device, and return the measurements.
+
+    `seconds` is how long to watch for layout shifts before scrolling to the end.
+    """
     Compressing.sent = 0
     with contextlib.closing(browser.new_context(viewport={"width": 1280, "height": 900})) as context:
         page = context.new_page()
@@ -86,7 +89,7 @@ def measure(browser: Browser, address: str) -> dict[str, float]:
         page.add_init_script(WATCH)
         page.goto(address, wait_until="load", timeout=120_000)
         page.wait_for_function("seen.formulas !== null", timeout=120_000)
-        page.wait_for_timeout(4000)
+        page.wait_for_timeout(1000 * seconds)
         page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         page.wait_for_timeout(1500)
         paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")

@@ -47,7 +47,7 @@ def test_law_text_is_sent_compressed_and_every_byte_is_counted(folder):
 def test_law_folded_code_is_not_counted_and_a_late_block_causes_layout_shift(folder, chromium):
     with serving(folder, Compressing) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
-        still, moving = (measure(browser, f"{address}{name}.html") for name in ("still", "moving"))
+        still, moving = (measure(browser, f"{address}{name}.html", seconds=1) for name in ("still", "moving"))
         browser.close()
     assert still["code"] == pytest.approx(0.2)  # 200 of 1,000 px; folded code does not count
     assert still["shift"] == 0 < 0.1 < moving["shift"]
