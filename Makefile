@@ -33,7 +33,7 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 STAGES := lint types unit messages fresh chapters-run render pages
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci chapters lab student clean browser environment links downloads oldest newest slow cuda mutate $(STAGES)
+.PHONY: help book serve test ci chapters lab student clean browser environment links downloads oldest newest slow cuda seeds mutate $(STAGES)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8]'
@@ -132,6 +132,11 @@ cuda: $(READY)  ## test training and translating on a CUDA device, against the C
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
 	$(ONE_THREAD) $(RUN) chapters/build.py
+
+seeds: $(READY)  ## run the chapters with all seeds shifted, and list the claims that fail: SHIFT=1000 NOTEBOOKS=…
+	@failed=; for notebook in $(NOTEBOOKS); do \
+	  $(ONE_THREAD) $(RUN) chapters/seeds.py $(or $(SHIFT),1000) $$notebook || failed=1; \
+	done; [ -z "$$failed" ]
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the test that
 # compares them is deselected. Pages and outputs may differ there, so `oldest` runs only the tests.
