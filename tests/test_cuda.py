@@ -100,14 +100,22 @@ def test_law_a_run_continues_on_another_device(tmp_path: Path, first: str, secon
         )
 
 
-def torchrun(*arguments: str) -> str:
+def torchrun(*arguments: str, more: int = 0) -> str:
+    """Run one process for each device, or `more`, which is an error; return what they print."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += [f"--nproc-per-node={torch.cuda.device_count()}", *arguments]
+    command += [f"--nproc-per-node={torch.cuda.device_count() + more}", *arguments]
     path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode == 0) == (more == 0), done.stderr
     return done.stdout + done.stderr
+
+
+def test_law_more_processes_than_devices_end_at_once(tmp_path: Path):
+    processes = torch.cuda.device_count() + 1
+    said = torchrun("-m", "annotated_transformer", *f"train --corpus toy --out {tmp_path}".split(), more=1)
+    assert f"{processes} processes of this machine need a CUDA device each" in said
+    assert "forcefully" not in said  # as torchrun says of a process that waits for the one that refused
 
 
 def test_law_nccl_averages_the_gradients_of_all_devices(tmp_path: Path):

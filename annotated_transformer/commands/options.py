@@ -104,7 +104,8 @@ def take_device(name: str | None) -> torch.device:
     Under torchrun, each process of a machine uses its own CUDA device.
 
     Raises:
-        ValueError: If there is no such device for this process.
+        ValueError: If there is no such device, or not one for each process. Every process raises it, because
+            one that did not would wait for the others.
     """
     there = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if name == "cpu" or (name is None and there == 0):
@@ -114,10 +115,10 @@ def take_device(name: str | None) -> torch.device:
             f"--device cuda, but PyTorch {torch.__version__} finds no CUDA device; "
             f"give --device cpu, or install the CUDA build of PyTorch and the driver"
         )
-    rank = int(os.environ.get("LOCAL_RANK", "0"))
-    if rank >= there:
+    rank, processes = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    if processes > there:
         raise ValueError(
-            f"process {rank} of this machine has no CUDA device: there are {there}, one per process; "
+            f"{processes} processes of this machine need a CUDA device each, and PyTorch finds {there}; "
             f"give torchrun --nproc-per-node={there}, or --device cpu"
         )
     torch.cuda.set_device(rank)

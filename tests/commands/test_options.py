@@ -160,7 +160,8 @@ def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Mock three CUDA devices, and record which are set."""
     taken: list[int] = []
-    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
     monkeypatch.setattr(torch.cuda, "set_device", taken.append)
@@ -180,6 +181,7 @@ def test_law_each_process_uses_its_own_device(
 ):
     if rank is not None:
         monkeypatch.setenv("LOCAL_RANK", rank)
+        monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
     assert take_device(name) == torch.device("cuda", device)
     assert taken == [device]
 
@@ -197,13 +199,16 @@ def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.message
-@pytest.mark.usefixtures("taken")
-def test_message_more_processes_than_devices(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("LOCAL_RANK", "3")
-    with pytest.raises(
-        ValueError, match="process 3 of this machine has no CUDA device: there are 3, one per process; give"
-    ):
+@pytest.mark.parametrize("rank", ["0", "3"])
+def test_message_every_process_refuses_more_processes_than_devices(
+    taken: list[int], monkeypatch: pytest.MonkeyPatch, rank: str
+):
+    monkeypatch.setenv("LOCAL_RANK", rank)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    words = "4 processes of this machine need a CUDA device each, and PyTorch finds 3; give torchrun --nproc-"
+    with pytest.raises(ValueError, match=words):
         take_device(None)
+    assert taken == []
 
 
 @pytest.mark.usefixtures("pretrained")
