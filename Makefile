@@ -1,6 +1,6 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
-# once), PORT (make serve), SAMPLE and SEED (make mutate), and for other environments VENV (the folder) and PINS
+# once), PORT (make serve), SAMPLE and SEED (make mutate), SHIFT and NOTEBOOKS (make seeds), and for other environments VENV (the folder) and PINS
 # (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
@@ -161,7 +161,7 @@ student: $(READY)  ## write the notebooks without the solutions of the exercises
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, and _lab
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache
-	find annotated_transformer chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find annotated_transformer benchmarks chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What runs tests depends on it: without a browser, it fails here, with one message.
 browser: $(READY)  ## find a Chromium for the tests, or install one

@@ -22,7 +22,10 @@ FAILING = {"exercise", "raises-exception"}  # tags of cells that fail on purpose
 
 
 def shift_seeds(shift: int) -> None:
-    """Add `shift` to each seed that the chapters and the package give to a generator."""
+    """Add `shift` to each seed that the chapters and the package give to a generator.
+
+    Nothing here calls `random.seed` or `np.random.seed`, which are left as they are.
+    """
 
     class Generator(torch.Generator):
         def manual_seed(self, seed: int) -> torch.Generator:
@@ -40,7 +43,10 @@ def shift_seeds(shift: int) -> None:
 
 
 def failures(notebook: Path) -> list[str]:
-    """Return the first line of each statement's error; the statements after it are still run."""
+    """Return the first line of each statement's error, which can follow from an earlier one.
+
+    The statements after it are still run, unless the cell fails on purpose.
+    """
     found, names = [], {"__name__": "__main__"}
     for cell in tqdm(nbformat.read(notebook, as_version=4).cells, desc=notebook.stem, leave=False):
         if cell.cell_type != "code":
@@ -61,5 +67,5 @@ def failures(notebook: Path) -> list[str]:
 if __name__ == "__main__":
     shift_seeds(int(sys.argv[1]))
     lines = failures(Path(sys.argv[2]))
-    print("\n".join(lines) or f"{Path(sys.argv[2]).stem}: every claim holds")
+    print("\n".join(lines) or f"{Path(sys.argv[2]).stem}: every claim and assert holds")
     sys.exit(bool(lines))

@@ -115,7 +115,8 @@ def take_device(name: str | None) -> torch.device:
             f"--device cuda, but PyTorch {torch.__version__} finds no CUDA device; "
             f"give --device cpu, or install the CUDA build of PyTorch and the driver"
         )
-    rank, processes = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
+    rank = int(os.environ.get("LOCAL_RANK", "0"))
+    processes = max(rank + 1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     if processes > there:
         raise ValueError(
             f"{processes} processes of this machine need a CUDA device each, and PyTorch finds {there}; "

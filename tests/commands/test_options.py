@@ -199,12 +199,14 @@ def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("rank", ["0", "3"])
+@pytest.mark.parametrize(
+    "given", [{"RANK": "0", "WORLD_SIZE": "4"}, {"RANK": "3", "WORLD_SIZE": "4"}, {"RANK": "3"}]
+)
 def test_message_every_process_refuses_more_processes_than_devices(
-    taken: list[int], monkeypatch: pytest.MonkeyPatch, rank: str
+    taken: list[int], monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
 ):
-    monkeypatch.setenv("LOCAL_RANK", rank)
-    monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
+    for name, value in given.items():
+        monkeypatch.setenv(f"LOCAL_{name}", value)
     words = "4 processes of this machine need a CUDA device each, and PyTorch finds 3; give torchrun --nproc-"
     with pytest.raises(ValueError, match=words):
         take_device(None)

@@ -33,7 +33,7 @@ def test_law_a_small_model_learns_to_copy(copy_pairs):
     unseen = copy_pairs(211, seed=1)
     found = greedy_search(trained, pad([src for src, _ in unseen])).tolist()
     right = sum(out[: len(src)] == src for out, (src, _) in zip(found, unseen, strict=True))
-    assert right / len(unseen) > 0.8  # 0.91 to 0.98 with seeds 0 to 5
+    assert right / len(unseen) > 0.85  # 0.91 to 0.98 with seeds 0 to 5, so also on other processors
 
 
 def test_law_the_same_seeds_give_the_same_weights(copy_pairs):

@@ -44,4 +44,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_css_file(name)
     for name in ("book.js", "figures.js"):
         app.add_js_file(name, defer="defer")
-    return {"parallel_read_safe": True, "parallel_write_safe": False}  # one JavaScript engine, one record
+    safe = {"parallel_read_safe": True, "parallel_write_safe": False}  # one JavaScript engine, one record
+    return {"env_version": 1, **safe}  # raise it if pages that were read before lack something
