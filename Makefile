@@ -1,12 +1,13 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
-# once), PORT (make serve), SAMPLE and SEED (make mutate), SHIFT and NOTEBOOKS (make seeds), and for other environments VENV (the folder) and PINS
-# (constraints on versions), as `make oldest` sets them.
+# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds), SHIFT (make
+# seeds), and for other environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
 PIP_ARGS ?=
 JOBS ?= 2
 PORT ?= 8000
+SHIFT ?= 1000
 
 VENV := .venv
 PINS := -c constraints.txt
@@ -135,7 +136,7 @@ chapters: $(READY)  ## execute the chapters whose source changed and write their
 
 seeds: $(READY)  ## run the chapters with all seeds shifted, and list the claims that fail: SHIFT=1000 NOTEBOOKS=…
 	@failed=; for notebook in $(NOTEBOOKS); do \
-	  $(ONE_THREAD) $(RUN) chapters/seeds.py $(or $(SHIFT),1000) $$notebook || failed=1; \
+	  $(ONE_THREAD) $(RUN) chapters/seeds.py $(SHIFT) $$notebook || failed=1; \
 	done; [ -z "$$failed" ]
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the test that

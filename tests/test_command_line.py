@@ -24,6 +24,7 @@ from annotated_transformer.checkpointing.training_state import read_identity, re
 from annotated_transformer.commands import train
 from annotated_transformer.commands.config_file import DEFAULT_TRAINING
 from annotated_transformer.training import trainer
+from tests.torchrun import torchrun
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
 VERBS = {"sees": "sieht", "hears": "hört"}
@@ -239,11 +240,7 @@ def test_law_a_run_continues_when_its_log_is_closed(data: Path, tmp_path: Path):
 def test_law_two_processes_train_the_same_model_as_one(data: Path, tmp_path: Path):
     arguments = [*TRAIN, *SMALL, "--steps", "3", "--dropout", "0", "--device", "cpu"]
     arguments += ["--data", str(data)]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m"]
-    command += ["annotated_transformer", *arguments, "--out", str(tmp_path)]
-    done = subprocess.run(
-        command, env={**os.environ, "OMP_NUM_THREADS": "1"}, capture_output=True, text=True, check=False
-    )
+    done = torchrun(2, "-m", "annotated_transformer", *arguments, "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("has the model of step 3\n") == 1
     assert done.stderr.count("step 3: training loss") == 1

@@ -2,9 +2,6 @@
 
 import copy
 import dataclasses
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +11,7 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import train_from_recipe
+from tests.torchrun import torchrun
 from tests.toy_recipe import RECIPE, corpus, for_steps, weights
 
 pytestmark = [
@@ -93,32 +91,27 @@ def test_law_a_run_continues_on_another_device(tmp_path: Path, first: str, secon
         )
 
 
-def torchrun(*arguments: str, more: int = 0) -> str:
-    """Run one process for each device, and return what they print; `more` of them have none and fail."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-    command += [f"--nproc-per-node={torch.cuda.device_count() + more}", *arguments]
-    path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode == 0) == (more == 0), done.stderr
-    return done.stdout + done.stderr
-
-
 def test_law_more_processes_than_devices_end_at_once(tmp_path: Path):
     processes = torch.cuda.device_count() + 1
-    said = torchrun("-m", "annotated_transformer", "train", "--corpus", "toy", "--out", str(tmp_path), more=1)
-    assert f"{processes} processes of this machine need a CUDA device each" in said
-    assert "forcefully" not in said  # as torchrun says of a process that waits for the one that refused
+    done = torchrun(
+        processes, "-m", "annotated_transformer", *"train --corpus toy --out".split(), str(tmp_path)
+    )
+    assert done.returncode != 0
+    assert f"{processes} processes of this machine need a CUDA device each" in done.stderr
+    assert "forcefully" not in done.stderr  # what torchrun does to one that waits for the others
 
 
 def test_law_nccl_averages_the_gradients_of_all_devices(tmp_path: Path):
     script = tmp_path / "script.py"
     script.write_text(NCCL)
-    assert "NCCL works" in torchrun(str(script))
+    done = torchrun(torch.cuda.device_count(), str(script))
+    assert done.returncode == 0, done.stderr
+    assert "NCCL works" in done.stdout
 
 
 def test_law_torchrun_trains_on_every_device(tmp_path: Path):
-    options = "train --corpus toy --steps 20 --vocab-size 400 --out".split()
-    said = torchrun("-m", "annotated_transformer", *options, str(tmp_path / "model"))
-    assert "has the model of step 20" in said
+    command = "-m annotated_transformer train --corpus toy --steps 20 --vocab-size 400 --out".split()
+    done = torchrun(torch.cuda.device_count(), *command, str(tmp_path / "model"))
+    assert done.returncode == 0, done.stderr
+    assert "has the model of step 20" in done.stderr
     assert Translator.from_folder(tmp_path / "model").translate(["the dog sees the cat"])

@@ -55,7 +55,7 @@ def test_law_the_gate_notices_changed_outputs_shown_sources_and_cells_but_no_pic
     notebook = built / "chapters" / "01_fixture.ipynb"
     figure = json.loads(notebook.read_text("utf-8"))["cells"][-1]
     change(notebook, '"At 19 tokens 47% of', '"At 19 tokens 48% of')  # a sentence
-    change(notebook, "(claimed: between 0.45", "(claimed: between 0.46")  # a claim
+    change(notebook, "(claimed: between 0.45", "(claimed: between 0.46")  # a claim's bound
     change(notebook, "0.47: always &lt; ½.", "0.48: always &lt; ½.")  # an alt text
     change(notebook, "2 rows; row i reads the first", "2 rows; row i reads the last")  # a frame's alt text
     change(notebook, '"        [ True,  True]])"', '"        [ True, False]])"')  # a printed tensor

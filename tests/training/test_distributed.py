@@ -1,10 +1,7 @@
 """Data-parallel training: the weights of one process with the same batches, and exact resuming."""
 
 import json
-import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training import distributed as module
 from annotated_transformer.training.distributed import ProcessGroup, join_process_group
+from tests.torchrun import torchrun
 
 SCRIPT = """
 import dataclasses, json, sys
@@ -78,11 +76,7 @@ if __name__ == "__main__":
 def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: Path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    command += [str(script), str(tmp_path)]
-    path = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = torchrun(2, str(script), str(tmp_path))
     assert done.returncode == 0, done.stderr
     expected_weights, expected = runpy.run_path(str(script))["alone"]()
     assert len(expected) > 1
