@@ -1,4 +1,4 @@
-"""Contrastive evaluation: does a model find the right translation likelier than one with a single error?
+"""Contrastive evaluation: is the right translation more likely than one with a single error?
 
 The method is that of Sennrich (2017). It does not depend on how translations are searched for, and a good
 translation need not equal a reference: all it takes is two texts, one of which is wrong.
@@ -111,7 +111,7 @@ class Contrast(NamedTuple):
 
 
 def read_contrasts(kind: str, text: str) -> list[Contrast]:
-    """Return the contrasts of a list: one a line, as `source = a translation, {this|that} one`."""
+    """Return the contrasts of a list: one per line, as `source = a translation, {this|that} one`."""
     lines = [line.split(" = ") for line in text.strip().splitlines()]
     return [
         Contrast(kind, source.strip(), BRACES.sub(r"\1", target), BRACES.sub(r"\2", target))
@@ -139,7 +139,7 @@ def margins(
     r"""Return $\log p(\text{right} \mid \text{source}) - \log p(\text{wrong} \mid \text{source})$ of each.
 
     With a `shift`, each gets the source of the contrast that comes so many places later. That is the control:
-    what is still right then, the model knows from the target language alone.
+    what is still right then needs only the target language.
     """
     count = len(contrasts)
     sources = [contrasts[(place + shift) % count].source for place in range(count)]

@@ -34,7 +34,7 @@ def patched_outputs(
 def first_word_contrast(
     model: Transformer, memory: Float[Tensor, "batch src_tokens d_model"], words: tuple[int, int]
 ) -> Float[Tensor, " batch"]:
-    """Return by how much the first id of `words` has the larger logit as the first target token."""
+    """Return the logit of the first of `words` minus that of the second, as the first target token."""
     start = torch.full((len(memory), 1), model.config.bos_id)
     seen = padding_mask(torch.full(memory.shape[:2], model.config.eos_id), model.config.pad_id)
     hidden = model.decode(start, memory, decoder_mask(start, model.config.pad_id), seen)
@@ -48,7 +48,7 @@ def restored(
     corrupted: Int[Tensor, "1 tokens"],
     words: tuple[int, int],
 ) -> Float[Tensor, "depths tokens"]:
-    """Return which share of the contrast between `words` each patch restores: 0 corrupted, 1 clean.
+    """Return the fraction of the contrast between `words` that each patch restores: 0 corrupted, 1 clean.
 
     Raises:
         ValueError: If the two sentences have different numbers of tokens, or the same contrast.

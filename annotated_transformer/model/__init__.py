@@ -1,1 +1,1 @@
-"""The architecture (section 3 of the paper), one idea a file."""
+"""The architecture (section 3 of the paper), one idea per file."""

@@ -114,7 +114,7 @@ def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[f
 def draw_restored(
     panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]
 ) -> Figure:
-    """Draw which share each patch restores, for each pair of sentences: depths down, tokens across."""
+    """Draw the fraction that each patch restores, for each pair of sentences: depths down, tokens across."""
     fig, axes = new_figure(len(panels), 1, height=2.75 * len(panels))
     for ax, (title, shares), names in zip(axes, panels.items(), words, strict=True):
         for depth, values in enumerate(shares.tolist()):

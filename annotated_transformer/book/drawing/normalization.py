@@ -34,7 +34,7 @@ LOOKS = ((NEUTRAL, ":"), (QUERY, "-."), (FIRST, "-"), (SECOND, "--"))
 def draw_alike(
     stacks: Mapping[str, Sequence[Cosines]], *, words: Sequence[str], depths: Sequence[str]
 ) -> Figure:
-    """Draw how alike the words of a sentence are at several depths: one row of squares for each stack."""
+    """Draw how similar the words of a sentence are at several depths: one row of squares for each stack."""
     fig, ax = new_canvas(14.0, 10.4)
     side, pitch = 0.52, 3.05
     for place, (name, maps) in enumerate(stacks.items()):

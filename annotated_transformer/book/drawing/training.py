@@ -16,7 +16,7 @@ TOP = 4.0  # of the panels of sick curves
 
 
 def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float) -> Figure:
-    """Draw the loss over the updates, a panel for each model, a kind of line for each setting, a line a seed.
+    """Draw the loss over the updates, a panel per model, a line style per setting, a line per seed.
 
     `guess` is the loss of a prediction by frequencies.
     """

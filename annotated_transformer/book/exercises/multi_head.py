@@ -177,7 +177,7 @@ def check_contributions(answer: Callable[[MultiHeadAttention, Tensor], Tensor]) 
 
 
 def _only_head(layer: MultiHeadAttention, head: int, x: Tensor) -> Tensor:
-    """Return by how much the output changes when W^O, otherwise zero, reads one head."""
+    """Return how much the output changes when W^O, otherwise zero, reads one head."""
     alone = copy.deepcopy(layer)
     with torch.no_grad():
         alone.to_output.weight.zero_()
