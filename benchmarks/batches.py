@@ -7,7 +7,6 @@ exactly, or normalized: without differences in case and punctuation.
 """
 
 import random
-import re
 from collections import Counter
 from collections.abc import Callable
 from itertools import chain
@@ -26,6 +25,7 @@ from annotated_transformer.text.batching import (
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.sentence_pairs import SentencePair, Splits, split_by_sentence
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer
+from annotated_transformer.text.words import normalized_words
 from benchmarks.record import RESULTS, begin, data_parser, write_result
 
 SEEDS = (0, 1, 2)
@@ -34,15 +34,10 @@ BATCH_TOKENS = 4096
 VOCABULARY = 8000
 
 
-def normalized(text: str) -> str:
-    """Return the text without case and punctuation."""
-    return " ".join(re.findall(r"\w+", text.casefold())) or text
-
-
 def matches(test: list[SentencePair], train: list[SentencePair]) -> dict[str, int]:
     """Count the test pairs whose source, target, either of them, or both together are in `train`."""
     counts = {"pairs": len(test)}
-    for name, form in (("exact", str), ("normalized", normalized)):
+    for name, form in (("exact", str), ("normalized", normalized_words)):
         known = [{form(pair[side]) for pair in train} for side in (0, 1)]
         hits = [[form(pair[side]) in known[side] for side in (0, 1)] for pair in test]
         whole = {(form(src), form(tgt)) for src, tgt in train}

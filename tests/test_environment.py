@@ -3,7 +3,7 @@
 import re
 import runpy
 import tomllib
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import pytest
@@ -46,10 +46,22 @@ def test_law_every_line_of_constraints_pins_one_plain_version():
 
 
 def test_law_every_direct_requirement_is_pinned_within_its_range():
-    direct = requirements("book", "test", "bench")
+    direct = requirements("book", "test", "bench", "ja", "ko")
     assert set(direct) <= set(CONSTRAINTS)
     outside = {n: CONSTRAINTS[n] for n, r in direct.items() if not r.specifier.contains(CONSTRAINTS[n])}
     assert outside == {}
+
+
+def test_law_what_bleu_in_japanese_and_korean_needs_is_pinned():
+    """These extras are those of sacreBLEU; `make environment` does not install them."""
+    for extra in ("ja", "ko"):
+        assert requirements(extra)["sacrebleu"].extras == {extra}
+        brought = [
+            r for r in map(Requirement, requires("sacrebleu")) if f'extra == "{extra}"' in str(r.marker)
+        ]
+        assert len(brought) == 2  # MeCab and a dictionary
+        for needed in brought:
+            assert needed.specifier.contains(CONSTRAINTS[canonicalize_name(needed.name)])
 
 
 def test_law_notebooks_elsewhere_need_the_same_versions_and_no_kernel():

@@ -34,7 +34,7 @@ EXPORTS = {  # by module
     "decoding.length_penalty": "GnmtLength PlainLength",
     "decoding.sampling": "Temperature TopK TopP sample",
     "decoding.translator": "Translator",
-    "evaluation.bleu": "multi30k_bleu sacrebleu_13a",
+    "evaluation.bleu": "multi30k_bleu sacrebleu sacrebleu_13a tokenizer_for",
     "fast.kv_cache": "FastKeyValueCache",
     "fast.modules": "fast_modules",
     "inspection.alignments": "ALIGNMENTS aligned_share word_attention",

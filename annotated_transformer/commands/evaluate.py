@@ -34,12 +34,18 @@ def add_evaluate_options(command: argparse.ArgumentParser) -> None:
         default="sacrebleu",
         help="how to compute BLEU; multi30k: lowercased and tokenized by Moses (default: %(default)s)",
     )
+    command.add_argument(
+        "--bleu-tokenizer",
+        metavar="NAME",
+        help="tokenizer of sacreBLEU, such as 13a, zh, ja-mecab, ko-mecab, or char (default: the one "
+        "for the language of --target)",
+    )
     add_search_options(command)
 
 
 def evaluate_command(options: argparse.Namespace) -> None:
     """Translate a split, and print the BLEU of the translations and the signature of the computation."""
-    measure = _measure(options.protocol, options.target)
+    measure = _measure(options.protocol, options.target, options.bleu_tokenizer)
     pairs, search = _read_split(options), search_options(options)
     translator = load_translator(options, default=f"{options.source}-{options.target}")
     texts, references = map(list, zip(*pairs, strict=True))
@@ -73,12 +79,20 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
     return corpus.splits[options.split]
 
 
-def _measure(protocol: str, language: str) -> Callable[[list[str], list[str]], "BleuScore"]:
-    """Return the function that computes BLEU; refuse an unknown language before translating anything."""
+def _measure(
+    protocol: str, language: str, tokenizer: str | None
+) -> Callable[[list[str], list[str]], "BleuScore"]:
+    """Return the function that computes BLEU; refuse a language or tokenizer before translating anything."""
     from annotated_transformer.evaluation import bleu  # slow to import, and only needed here
     from annotated_transformer.text.moses import check_language
 
     if protocol == "multi30k":
+        if tokenizer is not None:
+            raise ValueError(
+                f"--protocol multi30k tokenizes by Moses, not by --bleu-tokenizer {tokenizer}; leave one out"
+            )
         check_language(language)
         return partial(bleu.multi30k_bleu, language=language)
-    return bleu.sacrebleu_13a
+    tokenizer = tokenizer or bleu.tokenizer_for(language)
+    bleu.check_tokenizer(tokenizer)
+    return partial(bleu.sacrebleu, tokenizer=tokenizer)

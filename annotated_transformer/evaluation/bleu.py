@@ -1,11 +1,23 @@
 """BLEU by two protocols, whose values are not comparable: the chapter on translation."""
 
+import re
+import warnings
 from dataclasses import dataclass
 from importlib.metadata import version
 
 from sacrebleu.metrics.bleu import BLEU
 
 from annotated_transformer.text.moses import moses_lowercase
+from annotated_transformer.text.words import count_words
+
+# Codes of the languages that need another tokenizer than 13a. sacreBLEU itself has the first three.
+LANGUAGES = {
+    "zh": "zh zho chi cmn yue wuu lzh cn",
+    "ja-mecab": "ja jpn jp",
+    "ko-mecab": "ko kor",
+    "char": "th tha lo lao km khm my mya bur shn bo bod tib dz dzo",
+}
+PACKAGES = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}  # the others need sentencepiece
 
 
 @dataclass(frozen=True)
@@ -21,18 +33,61 @@ class BleuScore:
     signature: str
 
 
-def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
-    """Return the BLEU of plain, cased text, tokenized as in the WMT evaluations.
+def sacrebleu(hypotheses: list[str], references: list[str], *, tokenizer: str) -> BleuScore:
+    """Return the BLEU of plain, cased text, split by one of sacreBLEU's tokenizers.
 
-    Report this value: the tokenization does not depend on the system.
+    Report this value: the tokenization does not depend on the system. `tokenizer_for` returns the
+    tokenizer of a language.
+
+    Raises:
+        ValueError: If there are no hypotheses, if the number of references differs, or if sacreBLEU
+            has no such tokenizer or needs missing packages for it.
+    """
+    check_lines(hypotheses, references)
+    check_tokenizer(tokenizer)
+    metric = BLEU(tokenize=tokenizer)
+    score = metric.corpus_score(hypotheses, [references])
+    _warn_if_whole(tokenizer, score.ref_len, references)
+    return BleuScore(score.score, str(metric.get_signature()))
+
+
+def sacrebleu_13a(hypotheses: list[str], references: list[str]) -> BleuScore:
+    """Return `sacrebleu` with the tokenizer of the WMT evaluations, which splits at spaces and punctuation.
 
     Raises:
         ValueError: If there are no hypotheses, or if the number of references differs.
     """
-    check_lines(hypotheses, references)
-    metric = BLEU(tokenize="13a")
-    bleu = metric.corpus_score(hypotheses, [references]).score
-    return BleuScore(bleu, str(metric.get_signature()))
+    return sacrebleu(hypotheses, references, tokenizer="13a")
+
+
+def tokenizer_for(language: str) -> str:
+    """Return the tokenizer that `sacrebleu` needs for a language, such as `"zh"`, `"zh-CN"`, or `"zho_Hans"`.
+
+    It is the one that sacreBLEU takes for the language, or `char`, which makes each character a token, for
+    others that are written without spaces between words. If the code is not known, it is `13a`.
+    """
+    code = re.split("[-_]", language.lower())[0]
+    return next((name for name, codes in LANGUAGES.items() if code in codes.split()), "13a")
+
+
+def check_tokenizer(tokenizer: str) -> None:
+    """Refuse a tokenizer that `sacrebleu` cannot use.
+
+    Raises:
+        ValueError: If sacreBLEU has no such tokenizer, or if it needs packages that are not installed.
+    """
+    if tokenizer not in BLEU.TOKENIZERS:
+        raise ValueError(
+            f"there is no tokenizer {tokenizer!r} for BLEU; choose from {', '.join(sorted(BLEU.TOKENIZERS))}"
+        )
+    try:
+        BLEU(tokenize=tokenizer)
+    except (RuntimeError, ImportError) as error:
+        package = PACKAGES.get(tokenizer, "sentencepiece")
+        raise ValueError(
+            f"the tokenizer {tokenizer} needs packages that are not installed; run pip install '{package}', "
+            f"or give another tokenizer, such as char"
+        ) from error
 
 
 def multi30k_bleu(hypotheses: list[str], references: list[str], language: str = "de") -> BleuScore:
@@ -65,7 +120,9 @@ def multi30k_bleu_of_prepared(
         f"sacremoses {version('sacremoses')}; one reference, no smoothing, as "
         f"multi-bleu.perl, by sacrebleu {version('sacrebleu')}"
     )
-    return BleuScore(metric.corpus_score(hypotheses, [prepared]).score, signature)
+    score = metric.corpus_score(hypotheses, [prepared])
+    _warn_if_whole("Moses", score.ref_len, references)
+    return BleuScore(score.score, signature)
 
 
 def check_lines(hypotheses: list[str], references: list[str]) -> None:
@@ -81,3 +138,15 @@ def check_lines(hypotheses: list[str], references: list[str]) -> None:
         )
     if not hypotheses:
         raise ValueError("there are no hypotheses; give at least one, with its reference")
+
+
+def _warn_if_whole(tokenizer: str, tokens: int, references: list[str]) -> None:
+    """Warn if the tokenizer left most sentences whole, so that BLEU is 0 or depends on a few words."""
+    words = sum(map(count_words, references))
+    if 0 < 2 * tokens <= words:
+        warnings.warn(
+            f"split by {tokenizer}, the references have only {tokens} tokens for about {words} words; for a "
+            f"language without spaces between words, compute sacreBLEU with the tokenizer zh (Chinese), "
+            f"ja-mecab (Japanese), or char",
+            stacklevel=3,
+        )

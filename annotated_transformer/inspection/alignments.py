@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import regex
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -75,7 +76,7 @@ def word_places(tokens: list[str]) -> list[int | None]:
     places: list[int | None] = []
     count = 0
     for token in tokens:
-        is_word = token not in SPECIAL_TOKENS and any(character.isalnum() for character in token)
+        is_word = token not in SPECIAL_TOKENS and regex.search(r"[\p{L}\p{M}\p{N}]", token) is not None
         count += token.startswith(" ") and is_word
         places.append(count - 1 if is_word else None)
     return places

@@ -101,8 +101,8 @@ def load_corpus(
 
     The toy language and Tatoeba are split by `split_by_sentence`. So are your own files if `train` is
     their only split: about 5 % of the pairs, at most about 1,000, go to each of `val` and `test`, the
-    same ones each time and in both directions. Pairs that cannot be translations (`keep_usable`) are
-    counted and left out: before a corpus is split here, and otherwise from `train` only.
+    same ones each time and in both directions. Pairs that are probably not translations (`keep_usable`)
+    are counted and left out: before a corpus is split here, and otherwise from `train` only.
 
     Args:
         name: One of these names.

@@ -91,6 +91,41 @@ def test_law_bleu_is_computed_by_the_selected_protocol(
     assert capsys.readouterr().out == f"BLEU = {expected.bleu:.2f}\n{expected.signature}\n"
 
 
+CHINESE = ["他去年春天住在北京。", "两只狗在公园里玩球。", "我喜欢音乐。"]
+
+
+@pytest.mark.filterwarnings("always::UserWarning")
+@pytest.mark.parametrize(
+    ("language", "options", "tokenizer"),
+    [
+        ("zh-CN", [], "zh"),
+        ("my", [], "char"),
+        ("zh", ["--bleu-tokenizer", "char"], "char"),
+        ("xx", [], "13a"),
+    ],
+)
+def test_law_bleu_is_tokenized_as_the_target_language_needs(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    language: str,
+    options: list[str],
+    tokenizer: str,
+):
+    monkeypatch.setattr(Translator, "translate", lambda *texts, **search: CHINESE)
+    for name, lines in {"en": ["A man.", "Two dogs.", "I."], language: CHINESE}.items():
+        (tmp_path / f"test.{name}").write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
+    arguments = ["--data", str(tmp_path), "--split", "test", "--target", language, "--model", str(folder)]
+    assert command_line.main(["evaluate", *arguments, *options]) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("BLEU = 0.00\n" if tokenizer == "13a" else "BLEU = 100.00\n")
+    assert f"|tok:{tokenizer}|" in out
+    assert ("warning: split by 13a, the references have only 3 tokens for about" in err) is (
+        tokenizer == "13a"
+    )
+
+
 @pytest.mark.usefixtures("pretrained", "asked")
 def test_law_moses_uses_the_rules_of_the_target_language(data: Path, capsys: pytest.CaptureFixture[str]):
     protocol = ["--protocol", "multi30k", "--source", "de", "--target", "en"]
@@ -175,6 +210,38 @@ def test_message_an_unknown_language_is_refused_before_translating(
     arguments = ["--data", str(tmp_path), "--split", "test", "--target", "xx", "--model", str(folder)]
     assert command_line.main(["evaluate", *arguments, "--protocol", "multi30k"]) == 2
     assert "Moses has no rules for the language 'xx'; choose from " in capsys.readouterr().err
+    assert asked == []
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ["--target", "ja"],
+            "the tokenizer ja-mecab needs packages that are not installed; run pip install 'sacrebleu[ja]'",
+        ),
+        (["--bleu-tokenizer", "mecab"], "there is no tokenizer 'mecab' for BLEU; choose from 13a, char,"),
+        (
+            ["--bleu-tokenizer", "zh", "--protocol", "multi30k"],
+            "--protocol multi30k tokenizes by Moses, not by --bleu-tokenizer zh; leave one out",
+        ),
+    ],
+)
+def test_message_a_tokenizer_is_refused_before_translating(
+    folder: Path,
+    data: Path,
+    asked: list[tuple[list[str], dict]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    sentence: str,
+):
+    monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_ja_mecab.MeCab", None)
+    (data / "test.de").rename(data / f"test.{'ja' if 'ja' in options else 'de'}")
+    arguments = ["--data", str(data), "--split", "test", "--model", str(folder), *options]
+    assert command_line.main(["evaluate", *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {sentence}")
     assert asked == []
 
 

@@ -1,8 +1,13 @@
 """BLEU under each protocol, and the score of multi-bleu.perl calculated by hand."""
 
+# ruff: noqa: RUF001 (sentences of several languages)
+
 import html
 import math
+import re
+import sys
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 
 import pytest
@@ -12,7 +17,9 @@ from annotated_transformer.evaluation.bleu import (
     BleuScore,
     multi30k_bleu,
     multi30k_bleu_of_prepared,
+    sacrebleu,
     sacrebleu_13a,
+    tokenizer_for,
 )
 from annotated_transformer.text.moses import moses_lowercase
 
@@ -88,6 +95,83 @@ def test_law_a_signature_describes_the_computation():
     for package in ("sacremoses", "sacrebleu"):
         assert f"{package} {version(package)}" in said
     assert "(en, " in multi30k_bleu(REFERENCES, REFERENCES, "en").signature
+
+
+CHINESE = ["他从去年春天起就一直住在北京。", "我喜欢 Python，也喜欢音乐。"]
+THAI = ["ฉันไปตลาดกับแม่", "เขาอ่านหนังสือทุกวัน"]
+
+
+@pytest.mark.parametrize(
+    ("language", "tokenizer"),
+    [
+        *dict.fromkeys(("zh", "zh-CN", "zh_Hans", "ZH", "zho_Hant", "cmn", "yue_Hant", "cn"), "zh").items(),
+        *dict.fromkeys(("ja", "ja-JP", "jpn", "jpn_Jpan", "jp"), "ja-mecab").items(),
+        *dict.fromkeys(("ko", "ko_KR", "kor_Hang"), "ko-mecab").items(),
+        *dict.fromkeys(("th", "th-TH", "khm_Khmr", "lo", "my", "mya", "bo", "dzo"), "char").items(),
+        *dict.fromkeys(("de", "en-GB", "vi", "hi", "arb_Arab", "zha", "kok", ""), "13a").items(),
+    ],
+)
+def test_law_the_tokenizer_is_that_of_the_language(language: str, tokenizer: str):
+    assert tokenizer_for(language) == tokenizer
+
+
+def test_oracle_sacrebleu_takes_the_same_tokenizers():
+    theirs = dict.fromkeys(("de", "hi", "vi", "ar"), BLEU.TOKENIZER_DEFAULT) | BLEU._TOKENIZER_MAP
+    assert {"zh", "ja", "ko"} <= theirs.keys()
+    assert {language: tokenizer_for(language) for language in theirs} == theirs
+
+
+@pytest.mark.parametrize(("language", "texts"), [("zh", CHINESE), ("th", THAI)])
+def test_oracle_bleu_of_languages_without_spaces(language: str, texts: list[str]):
+    tokenizer = tokenizer_for(language)
+    worse = [texts[0], texts[1][:4] + texts[1][6:]]
+    found = [sacrebleu(hypotheses, texts, tokenizer=tokenizer) for hypotheses in (texts, worse)]
+    assert found[0].bleu == pytest.approx(100)
+    assert found[1].bleu == pytest.approx(BLEU(tokenize=tokenizer).corpus_score(worse, [texts]).score)
+    assert 40 < found[1].bleu < 90
+    assert f"|tok:{tokenizer}|" in found[1].signature
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("measure", "name", "texts"),
+    [
+        (sacrebleu_13a, "13a", CHINESE),
+        (sacrebleu_13a, "13a", THAI),
+        (partial(sacrebleu, tokenizer="zh"), "zh", THAI),
+        (partial(multi30k_bleu, language="zh"), "Moses", CHINESE[:1]),
+    ],
+)
+def test_message_a_tokenizer_that_leaves_sentences_whole(measure: Callable, name: str, texts: list[str]):
+    told = (
+        rf"^split by {name}, the references have only \d tokens for about \d+ words; for a language .* char$"
+    )
+    with pytest.warns(UserWarning, match=told):
+        assert measure(texts, texts).bleu < 50  # although they are equal
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("tokenizer", "package"),
+    [("ja-mecab", "sacrebleu[ja]"), ("ko-mecab", "sacrebleu[ko]"), ("flores200", "sentencepiece")],
+)
+def test_message_a_tokenizer_whose_packages_are_not_installed(
+    tokenizer: str, package: str, monkeypatch: pytest.MonkeyPatch
+):
+    for module in ("tokenizer_ja_mecab", "tokenizer_ko_mecab"):
+        monkeypatch.setattr(f"sacrebleu.tokenizers.{module}.MeCab", None)
+    monkeypatch.setitem(sys.modules, "sentencepiece", None)
+    expected = f"the tokenizer {tokenizer} needs packages that are not installed; run pip install '{package}'"
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        sacrebleu(REFERENCES, REFERENCES, tokenizer=tokenizer)
+
+
+@pytest.mark.message
+def test_message_an_unknown_tokenizer():
+    with pytest.raises(
+        ValueError, match="there is no tokenizer 'mecab' for BLEU; choose from 13a, char, flores101"
+    ):
+        sacrebleu(REFERENCES, REFERENCES, tokenizer="mecab")
 
 
 @pytest.mark.message

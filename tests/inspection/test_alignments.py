@@ -40,6 +40,7 @@ def test_law_no_word_occurs_twice_in_a_source():
 def test_law_punctuation_and_eos_are_part_of_no_word():
     tokens = [" Ich", " we", "iß", ",", " –", " wo", " er", " ist", ".", "<eos>"]
     assert word_places(tokens) == [0, 1, 1, None, None, 2, 3, 4, None, None]
+    assert word_places([" द", "ि", "ल", "्", "ल", "ी", "।"]) == [0] * 6 + [None]  # with combining marks
 
 
 def test_law_weights_of_tokens_are_added_over_sources_and_averaged_over_targets():

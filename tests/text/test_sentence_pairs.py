@@ -1,5 +1,7 @@
 """Which sentence pairs are left out, and splits: no two share a sentence, and every pair is in one."""
 
+# ruff: noqa: RUF001 (sentences of several languages)
+
 import itertools
 import random
 
@@ -40,6 +42,33 @@ def test_law_each_pair_is_kept_or_counted_once():
     mismatched = [("Yes.", "Das ist gewiss keine Übersetzung davon, oder?")] * 2
     pairs = [*empty, good[0], *mismatched, good[1]]
     assert keep_usable(pairs) == (good, {"empty": 3, "mismatched": 2})
+
+
+# In each pair of translations, words between spaces differ more than threefold, or say nothing.
+TRANSLATIONS = [
+    ("Where there is a will, there is a way.", "有志者事竟成。"),
+    ("He has been living in Beijing since the spring of 2019.", "他从2019年春天起就一直住在北京。"),
+    ("Thank you very much.", "どうもありがとうございました。"),
+    ("I would like to learn Python next year.", "来年はPythonを勉強したいと思っています。"),
+    ("Our train leaves at half past seven tomorrow morning.", "รถไฟของเราออกพรุ่งนี้เช้าเวลาเจ็ดโมงครึ่ง"),
+    ("We are going to the market to buy some fresh fish.", "យើងកំពុងទៅផ្សារដើម្បីទិញត្រីស្រស់ៗ។"),
+    ("My older brother works at a hospital in the city.", "ອ້າຍຂອງຂ້ອຍເຮັດວຽກຢູ່ໂຮງໝໍໃນເມືອງ"),
+    ("I did not understand what the teacher said.", "ဆရာပြောတာကို ကျွန်တော်နားမလည်ခဲ့ဘူး။"),
+    ("See you later.", "နောက်မှတွေ့ကြတာပေါ့။"),
+    ("We will meet in front of the school tomorrow.", "སང་ཉིན་ང་ཚོ་སློབ་གྲྭའི་མདུན་ལ་ཐུག་གི་ཡིན།"),
+    ("I read a book at the library yesterday.", "저는 어제 도서관에서 책을 읽었습니다."),
+    ("I want to become a good doctor.", "Tôi muốn trở thành một bác sĩ giỏi."),
+    ("I love you very much, my friend.", "أحبك كثيرًا يا صديقي."),
+    ("My brother lives in a small village.", "मेरा भाई एक छोटे से गाँव में रहता है।"),
+    ("他从去年春天起就一直住在北京。", "彼は去年の春からずっと北京に住んでいます。"),
+]
+
+
+@pytest.mark.parametrize("pair", TRANSLATIONS, ids=[pair[0] for pair in TRANSLATIONS])
+def test_law_translations_are_usable_in_languages_with_and_without_spaces(pair: SentencePair):
+    assert filter_reason(pair) == filter_reason(pair[::-1]) is None
+    for one, other in (pair, pair[::-1]):
+        assert filter_reason((one, f"{other} " * 12)) == "mismatched"
 
 
 SHARE = 0.2
@@ -113,6 +142,16 @@ def test_law_a_split_is_shuffled(pairs: list[SentencePair]):
     train = split_by_sentence(pairs, share=SHARE)["train"]
     neighbors = sum(a[0].split()[1] == b[0].split()[1] for a, b in itertools.pairwise(train))
     assert neighbors < len(train) / 10  # in corpus order, five of six neighbors are in one chain
+
+
+@pytest.mark.message
+def test_message_words_that_differ_in_their_marks_make_two_families():
+    pairs = [("I live in Delhi.", "मैं दिल्ली में हूँ।"), ("Me, too.", "मैं दिल्ला में हूँ।")]  # one vowel sign
+    with pytest.raises(ValueError, match="2 pairs that fall into 2 families leave"):
+        split_by_sentence(pairs)
+    pairs = [("Hello, world.", "你好，世界。"), ("Hi!", "你好世界！")]
+    with pytest.raises(ValueError, match="2 pairs that fall into 1 families leave"):
+        split_by_sentence(pairs)
 
 
 @pytest.mark.message
