@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from annotated_transformer.messages import Message
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.published_corpora import SOURCES, refuse_other_files
@@ -119,10 +120,8 @@ def load_corpus(
     if not isinstance(name, str) or name not in READERS:
         raise ValueError(f"there is no corpus {name!r}; choose from {', '.join(READERS)}")
     if name != "files" and {source, target} != {"en", "de"}:
-        raise ValueError(
-            f"the corpus {name} has en and de, not {source} and {target}; "
-            f"give source='en', target='de', or the reverse"
-        )
+        message = "the corpus {} has en and de, not {} and {}; give {source}, {target}, or the reverse"
+        raise ValueError(Message(message, name, source, target, source="en", target="de"))
     refuse_one_language(source, target)
     place = Path() if name == "toy" else corpus_folder(name, folder)
     first, second = (source, target) if name == "files" else ("en", "de")
@@ -147,11 +146,9 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     """
     base = folder or os.environ.get(DATA_VARIABLE)
     if not base:
-        fetch = f"; annotated-transformer download {name} --to FOLDER downloads it"
-        raise ValueError(
-            f"the folder of the corpus {name} is unknown; give folder=FOLDER, or set {DATA_VARIABLE} to it"
-            f"{fetch if name in SOURCES else ''}"
-        )
+        fetch = f"; annotated-transformer download {name} downloads it" if name in SOURCES else ""
+        message = "the folder of the corpus {} is unknown; give {folder}, or set {} to it{}"
+        raise ValueError(Message(message, name, DATA_VARIABLE, fetch))
     inside = Path(base) / name
     return inside if inside.is_dir() else Path(base)
 

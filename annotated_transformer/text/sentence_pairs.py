@@ -8,6 +8,7 @@ import os
 import re
 from pathlib import Path
 
+from annotated_transformer.messages import Message
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines_and_problems
 
 SentencePair = tuple[str, str]
@@ -53,7 +54,7 @@ def has_only_train(folder: str | Path, *, source: str = "en", target: str = "de"
 
 def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Path, Path]:
     """Return the source file and the target file of a split."""
-    way_out = "; give a split and languages (source=…, target=…) that are there, or another folder"
+    way_out = Message("; give a split and languages ({source}, {target}) that are there, or another folder")
     first, second = (
         find_file(folder, name, f"{name}.gz", way_out=way_out)
         for name in (f"{split}.{language}" for language in (source, target))
@@ -91,15 +92,15 @@ def find_file(folder: Path, *names: str, way_out: str = "") -> Path:
             f"there is no folder {folder}; give the one that contains {' or '.join(names)}"
         )
     there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}{way_out}")
+    message = "{} has neither {}; it contains {}{}"
+    raise FileNotFoundError(Message(message, folder, " nor ".join(names), there, way_out))
 
 
 def refuse_one_language(source: str, target: str) -> None:
     """Raise ValueError if both languages are the same."""
     if source == target:
-        raise ValueError(
-            f"source and target are both {source!r}, so there is nothing to translate; give two languages"
-        )
+        message = "{source} and {target} are both {!r}, so there is nothing to translate; give two languages"
+        raise ValueError(Message(message, source))
 
 
 def filter_reason(pair: SentencePair) -> str | None:

@@ -225,8 +225,8 @@ def test_message_a_modified_file_of_multi30k(published: Path, name: str, german:
 def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     expected = (
-        "the folder of the corpus tatoeba is unknown; give folder=FOLDER, or set ANNOTATED_TRANSFORMER_DATA "
-        "to it; annotated-transformer download tatoeba --to FOLDER downloads it"
+        "the folder of the corpus tatoeba is unknown; give folder, or set ANNOTATED_TRANSFORMER_DATA "
+        "to it; annotated-transformer download tatoeba downloads it"
     )
     with pytest.raises(ValueError, match=re.escape(expected)):
         load_corpus("tatoeba")
