@@ -11,7 +11,7 @@ from annotated_transformer.checkpointing.checkpoint import pretrained_names
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.messages import Message, in_python
-from annotated_transformer.text.corpus import DATA_VARIABLE, READERS
+from annotated_transformer.text.corpus import DATA_VARIABLE, READERS, VALIDATION
 from annotated_transformer.training.config import TrainingConfig
 
 DEVICES = ("cpu", "cuda")
@@ -80,7 +80,8 @@ def add_corpus_options(command: argparse.ArgumentParser) -> None:
         type=path,
         help=f"folder of the corpus, or its parent (default: the environment variable {DATA_VARIABLE}); "
         "for files, it contains SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en; if train is the only "
-        "split, val and test are split off, about 5%% of the pairs each",
+        "split, val and test are split off, about 5%% of the pairs each; if there are others, the validation "
+        f"loss is that of {' or '.join(VALIDATION)}",
     )
     command.add_argument("--source", default="en", help="language to translate from (default: %(default)s)")
     command.add_argument("--target", default="de", help="language to translate into (default: %(default)s)")

@@ -27,6 +27,8 @@ from annotated_transformer.text.toy.pairs import toy_pairs
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 TOY_PAIRS = 20_000
 FEW = 1000  # pairs to train on: the fewest in the guide's table of corpus sizes
+VALIDATION = ("val", "valid", "validation", "dev")  # names of the validation split; the first one counts
+NO_VALIDATION = f"There is no validation loss, because no split is called {' or '.join(VALIDATION)}."
 OWN_SHARE, OWN_PAIRS = 0.05, 1000  # of your own pairs, for each of val and test; 1000 is a rough maximum
 
 
@@ -53,6 +55,11 @@ class Corpus:
     cleaned: bool = False
     note: str = ""
     files: tuple[tuple[Path, Path], ...] = ()
+
+    @property
+    def validation(self) -> str | None:
+        """The split on which the validation loss is computed, if there is one."""
+        return next((name for name in VALIDATION if name in self.splits), None)
 
     def summary(self) -> str:
         """Return lines with the sizes of the splits, numbers of pairs left out, notes, and the terms."""
@@ -98,7 +105,7 @@ def load_corpus(
     - `"multi30k"`: image captions, in the published splits; only the published files are accepted.
     - `"tatoeba"`: short everyday sentences, cleaned.
     - `"files"`: your own files, `{split}.{language}` or `{split}.{language}.gz`; the split `train` is
-      required.
+      required, and `val`, which may also be called `valid`, `validation`, or `dev`, is for validation.
 
     The toy language and Tatoeba are split by `split_by_sentence`. So are your own files if `train` is
     their only split: about 5 % of the pairs, at most about 1,000, go to each of `val` and `test`, the
@@ -201,7 +208,10 @@ def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
 def _own_files(folder: Path, source: str, target: str) -> _Reading:
     """Read the user's files, and split them if `train` is their only split."""
     if not has_only_train(folder, source=source, target=target):
-        return _parallel_files(folder, source, target)
+        reading = _parallel_files(folder, source, target)
+        found = [name for name in VALIDATION if name in reading.splits]
+        note = f"The validation loss is that of {found[0]}." if found else NO_VALIDATION
+        return reading._replace(note="" if found == ["val"] else note)
     one, other = sorted((source, target))  # the splits of both directions are the same
     reading = _parallel_files(folder, one, other)
     pairs = reading.splits["train"]

@@ -63,9 +63,10 @@ def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Pat
 
 
 def split_files(folder: Path, *languages: str) -> list[Path]:
-    """Return the files called `{split}.{language}` or `{split}.{language}.gz`."""
+    """Return the files called `{split}.{language}` or `{split}.{language}.gz`, without hidden ones."""
     endings = tuple(f".{language}" for language in languages)
-    return sorted(path for path in folder.glob("*") if path.name.removesuffix(".gz").endswith(endings))
+    shown = (path for path in folder.glob("*") if not path.name.startswith((".", "~$")))
+    return sorted(path for path in shown if path.name.removesuffix(".gz").endswith(endings))
 
 
 def _read_sentences(path: Path) -> tuple[list[str], list[str]]:

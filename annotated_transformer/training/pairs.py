@@ -58,8 +58,7 @@ def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, b
         ValueError: If there are such pairs.
     """
     problems = []
-    for split in ("train", "val"):
-        texts = corpus.splits.get(split, [])
+    for texts in (corpus.splits["train"], corpus.splits.get(corpus.validation or "", [])):
         for pair, (src, tgt) in zip(texts, encode_pairs(tokenizer, texts), strict=True):
             if max(len(src), len(tgt) - 1) > positions or max(len(src), len(tgt)) > batch_tokens:
                 problems.append((pair, f" has {len(src)} source and {len(tgt)} target tokens"))

@@ -83,7 +83,7 @@ def train_from_recipe(
 
     Args:
         recipe: All other settings.
-        corpus: Its split `train`, and `val` if there is one.
+        corpus: Its split `train`, and its validation split if there is one.
         folder: The run directory.
         seed: Seed of the initial weights, the order of the pairs, dropout, and BPE dropout.
         start: Folder of a model whose tokenizer and weights to start from.
@@ -127,7 +127,7 @@ def train_from_recipe(
             warned = True
         run_directory.save_model(metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average)
 
-    validation = corpus.splits.get("val")
+    validation = None if corpus.validation is None else corpus.splits[corpus.validation]
     with run_directory:
         all_metrics = train(
             model,

@@ -169,7 +169,6 @@ def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
     sampler(options, translator)(["a text"])
     stated = stated_defaults("translate")
     assert asked["logits_processors"] == []
-    assert asked["generator"].initial_seed() == int(stated["seed"])
     logits = torch.tensor([[0.5, -1.0, 3.0]])
     for name in ("temperature", "top_p"):
         assert torch.equal(PROCESSORS[name](float(stated[name]))(logits), logits)
@@ -235,12 +234,32 @@ def test_message_every_process_refuses_more_processes_than_devices(
 @pytest.mark.usefixtures("pretrained")
 def test_law_samples_depend_on_the_seed(capsys: pytest.CaptureFixture[str]):
     said = []
-    for options in ([], ["--seed", "0"], ["--seed", "1"], ["--seed", "1", "--temperature", "1e-9"]):
+    for options in (
+        ["--seed", "0"],
+        ["--seed", "0"],
+        ["--seed", "1"],
+        ["--seed", "1", "--temperature", "1e-9"],
+    ):
         assert command_line.main(["translate", "--sample", *options, "Two dogs.", "A child"]) == 0
-        said.append(capsys.readouterr().out)
+        out, err = capsys.readouterr()
+        assert err == ""
+        said.append(out)
     assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
     assert said[0] == said[1] != said[2] != said[3] == capsys.readouterr().out
     assert said[2].count("\n") == 2
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_samples_without_a_seed_are_new_and_can_be_drawn_again(capsys: pytest.CaptureFixture[str]):
+    drawn = {}
+    for _ in range(3):
+        assert command_line.main(["translate", "--sample", "Two dogs.", "A child"]) == 0
+        out, err = capsys.readouterr()
+        seed = re.fullmatch(r"these samples are drawn with --seed (\d+)\n", err)[1]
+        assert command_line.main(["translate", "--sample", "--seed", seed, "Two dogs.", "A child"]) == 0
+        assert capsys.readouterr() == (out, "")
+        drawn[seed] = out
+    assert len(drawn) == len({*drawn.values()}) == 3
 
 
 @pytest.mark.usefixtures("pretrained")

@@ -322,14 +322,53 @@ def test_law_too_few_sentences_stay_in_train(tmp_path: Path):
     assert "\nThere are only train files, with too few different sentences to split off" in corpus.summary()
 
 
-@pytest.mark.parametrize("name", ["test", "dev"])
-def test_law_splits_provided_by_the_user_are_not_changed(tmp_path: Path, name: str):
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        (
+            "test",
+            "There is no validation loss, because no split is called val or valid or validation or dev.",
+        ),
+        ("dev", "The validation loss is that of dev."),
+        ("valid", "The validation loss is that of valid."),
+        ("validation", "The validation loss is that of validation."),
+        ("val", ""),
+    ],
+)
+def test_law_splits_provided_by_the_user_are_not_changed(tmp_path: Path, name: str, note: str):
     for language in ("en", "fr"):
         (own_files(tmp_path) / f"{name}.{language}").write_text("Bonjour.\n", encoding="utf-8")
     corpus = load_corpus("files", folder=tmp_path, target="fr")
     assert corpus.splits == {split: read_pairs(tmp_path, split, target="fr") for split in ("train", name)}
-    assert corpus.note == ""
-    assert len(corpus.summary().split("\n")) == 3
+    assert corpus.note.startswith(note)
+    assert bool(corpus.note) == bool(note)
+    assert len(corpus.summary().split("\n")) == (4 if note else 3)
+    assert corpus.validation == (name if name != "test" else None)
+
+
+def test_law_the_first_name_of_a_validation_split_counts(tmp_path: Path):
+    for split in ("test", "dev", "valid"):
+        for language in ("en", "fr"):
+            (own_files(tmp_path) / f"{split}.{language}").write_text("Bonjour.\n", encoding="utf-8")
+    corpus = load_corpus("files", folder=tmp_path, target="fr")
+    assert corpus.validation == "valid"
+    assert "\nThe validation loss is that of valid.\n" in corpus.summary()
+
+
+def test_law_hidden_files_are_not_splits(tmp_path: Path):
+    plain = load_corpus("files", folder=own_files(tmp_path), target="fr")
+    for name in (
+        "._train.en",
+        ".train.en.gz",
+        "._val.fr",
+        "~$train.fr",
+        "train.en~",
+        ".DS_Store",
+        "Thumbs.db",
+    ):
+        (tmp_path / name).write_bytes(b"\0\x05\x16\x07\0\x02\0\0Mac OS X")  # as macOS writes them
+    assert load_corpus("files", folder=tmp_path, target="fr") == plain
+    assert has_only_train(tmp_path, target="fr")
 
 
 @pytest.mark.parametrize(("pairs", "warned"), [(1, True), (999, True), (1000, False)])
