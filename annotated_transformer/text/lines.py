@@ -114,8 +114,8 @@ def _refuse_other_formats(raw: bytes, name: str) -> None:
     returns = sum(line.strip(b"\r").count(b"\r") for line in lines)
     if returns >= len(lines):
         raise ValueError(
-            f"{name} has {returns} carriage returns within {len(lines)} lines, as old Macs ended lines; "
-            f"convert these to line feeds"
+            f"{name} has carriage returns within its lines ({returns} in {len(lines)}), as old Macs ended "
+            f"lines; convert these to line feeds"
         )
 
 

@@ -173,7 +173,7 @@ def test_message_a_file_that_is_bad_as_a_whole(
     text = "Two dogs.\nA child.\n"
     for raw, sentence in {
         text.encode("UTF-16"): "is UTF-16, not UTF-8; convert the text to UTF-8",
-        text.replace("\n", "\r").encode(): "has 1 carriage returns within 1 lines, as old Macs ended lines",
+        text.replace("\n", "\r").encode(): "has carriage returns within its lines (1 in 1), as old",
         bz2.compress(text.encode()): "is compressed by bzip2, not UTF-8; unpack it, or export its text",
         gzip.compress(text.encode())[:-5]: "is not a complete archive",
     }.items():
