@@ -92,7 +92,7 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
         return {}
     check_input_file("--config", file)
     try:
-        sections = json.loads(file.read_text("utf-8"), object_pairs_hook=partial(_unique, file))
+        sections = json.loads(file.read_text("utf-8-sig"), object_pairs_hook=partial(_unique, file))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"--config {file} is not JSON ({error}); correct it") from error
     _refuse_unknown(file, "", sections, CONFIGS)

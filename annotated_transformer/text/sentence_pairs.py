@@ -31,15 +31,12 @@ def read_pairs(
     paths = split_paths(Path(folder), split, source, target)
     (src, bad_src), (tgt, bad_tgt) = (_read_sentences(path) for path in paths)
     problems = [*bad_src, *bad_tgt]
+    ways = dict.fromkeys(way for _, way in problems) or ["align the two files"]
     if len(src) != len(tgt):
-        problems.append(
-            f"{paths[0]} has {len(src)} lines and {paths[1].name} has {len(tgt)}; "
-            f"line i of one must translate line i of the other"
-        )
+        unequal = f"{paths[0]} has {len(src)} lines and {paths[1].name} has {len(tgt)}"
+        problems.append((f"{unequal}; line i of one must translate line i of the other", ""))
     if problems:
-        ways = {" is empty": "remove empty lines from both files", "not UTF-8": CONVERT}
-        needed = [way for kind, way in ways.items() if any(kind in problem for problem in problems)]
-        raise ValueError(list_problems(problems, ", and ".join(needed) or "align the two files"))
+        raise ValueError(list_problems((problem for problem, _ in problems), ", and ".join(ways)))
     return list(zip(src, tgt, strict=True))
 
 
@@ -69,11 +66,14 @@ def split_files(folder: Path, *languages: str) -> list[Path]:
     return sorted(path for path in shown if path.name.removesuffix(".gz").endswith(endings))
 
 
-def _read_sentences(path: Path) -> tuple[list[str], list[str]]:
-    """Return the sentences of a file, and a description of each bad line."""
-    lines, problems = read_lines_and_problems(path)
+def _read_sentences(path: Path) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the sentences of a file, and a description of each bad line with the way out."""
+    lines, undecoded = read_lines_and_problems(path)
     sentences = [line.strip() for line in lines]
-    problems |= {n: f"{path}, line {n} is empty" for n, text in enumerate(sentences, start=1) if not text}
+    problems = {number: (problem, CONVERT) for number, problem in undecoded.items()}
+    for number, sentence in enumerate(sentences, start=1):
+        if not sentence:
+            problems[number] = f"{path}, line {number} is empty", "remove empty lines from both files"
     return sentences, [problems[number] for number in sorted(problems)]
 
 

@@ -52,6 +52,15 @@ def test_message_all_bad_lines_of_both_files_are_in_one_report(tmp_path: Path):
 
 
 @pytest.mark.message
+def test_message_the_way_out_does_not_depend_on_the_name_of_the_folder(tmp_path: Path):
+    folder = tmp_path / "train is empty and not UTF-8"
+    folder.mkdir()
+    write(folder, en=b"One.\nTwo.\n", de=b"Eins.\n")
+    with pytest.raises(ValueError, match=r"train\.de has 1; line i .* of the other; align the two files$"):
+        read_pairs(folder, "train")
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("kind", ["folder", "fifo", "loop", "dangling"])
 def test_message_a_path_that_is_not_a_regular_file(tmp_path: Path, kind: str):
     write(tmp_path, de=b"Eins.\n")
