@@ -61,13 +61,13 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _parser(arguments).parse_args(arguments, options)
         options.arguments = arguments
-        with _log_warnings():
+        with _log_warnings(options):
             _run(options)
         return 0
     except ReaderGone:
         return 0
     except (ValueError, OSError, FloatingPointError) as error:
-        return _report(name_options(_words(error), options))
+        return _report(_words(error, options))
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -79,10 +79,10 @@ def main(arguments: list[str] | None = None) -> int:
         drop_unwritable()
 
 
-def _words(error: Exception) -> str:
+def _words(error: Exception, options: argparse.Namespace) -> str:
     """Return an error's message, without the operating system's error number."""
     if not (isinstance(error, OSError) and error.strerror):
-        return str(error)
+        return name_options(error.args[0] if len(error.args) == 1 else error, options)
     return error.strerror if error.filename is None else f"{error.strerror}: {error.filename}"
 
 
@@ -101,7 +101,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _log_warnings() -> Iterator[None]:
+def _log_warnings(options: argparse.Namespace) -> Iterator[None]:
     """Log the package's warnings as one line each, without the code location."""
     show = warnings.showwarning
 
@@ -114,7 +114,8 @@ def _log_warnings() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if category is UserWarning:
-            log(f"warning: {message}")
+            text = message.args[0] if isinstance(message, Warning) else message
+            log(f"warning: {name_options(text, options)}")
         else:
             show(message, category, filename, lineno, file, line)
 

@@ -1,7 +1,9 @@
 """The shape of a Transformer, as varied in table 3 of the paper."""
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Literal, get_args, get_origin
+
+from annotated_transformer.messages import Message, argument
 
 LARGEST_SIZE = 2**31
 MOST_WEIGHTS = 10**11  # 400 GB in float32; 500 times as many as the paper's largest model
@@ -60,40 +62,41 @@ class TransformerConfig:
             size = getattr(self, name)
             optional = name in ("d_k", "d_v") and size is None
             if not optional and (type(size) is not int or size < 1):  # a bool is no number
-                raise ValueError(f"{name}={size!r}; choose a positive whole number")
+                raise ValueError(Message("{}; choose a positive whole number", argument(name, size)))
             if not optional and size >= LARGEST_SIZE:
-                raise ValueError(f"{name}={size} is too large; choose a number below {LARGEST_SIZE}")
+                too_large = "{} is too large; choose a number below {}"
+                raise ValueError(Message(too_large, argument(name, size), LARGEST_SIZE))
         if not isinstance(self.dropout, (int, float)) or not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout!r} is not in [0, 1); the paper's base model has 0.1")
+            message = "{dropout} is not in [0, 1); the paper's base model has 0.1"
+            raise ValueError(Message(message, dropout=self.dropout))
         for field in fields(self):
             value, choices = getattr(self, field.name), get_args(field.type)
             if get_origin(field.type) is Literal and value not in choices:
-                raise ValueError(f"{field.name}={value!r}; choose from {list(choices)}")
+                raise ValueError(Message("{}; choose from {}", argument(field.name, value), list(choices)))
         if None in (self.d_k, self.d_v) and self.d_model % self.num_heads != 0:
-            raise ValueError(
-                f"d_model={self.d_model} does not split into num_heads={self.num_heads} "
-                f"equal heads; change one of them, or give both d_k and d_v"
+            message = (
+                "{d_model} does not split into {num_heads} equal heads; change one of them, or give both "
+                "{d_k} and {d_v}"
             )
+            raise ValueError(Message(message, d_model=self.d_model, num_heads=self.num_heads))
         if self.positions == "sinusoidal" and self.d_model % 2 != 0:
-            raise ValueError(
-                f"d_model={self.d_model} is odd, but sinusoids come in pairs; "
-                f"make it even, or choose positions='learned'"
-            )
+            message = "{d_model} is odd, but sinusoids come in pairs; make it even, or choose {positions}"
+            raise ValueError(Message(message, d_model=self.d_model, positions="learned"))
         if self._weights() > MOST_WEIGHTS:
-            raise ValueError(
-                f"a model of this shape has about {self._weights():.0e} weights, more than "
-                f"{MOST_WEIGHTS:.0e}; make vocab_size={self.vocab_size}, max_length={self.max_length}, "
-                f"num_layers={self.num_layers}, d_model={self.d_model} or d_ff={self.d_ff} smaller"
+            message = (
+                "a model of this shape has about {:.0e} weights, more than {:.0e}; make {vocab_size}, "
+                "{max_length}, {num_layers}, {d_model} or {d_ff} smaller"
             )
+            raise ValueError(Message(message, self._weights(), MOST_WEIGHTS, **asdict(self)))
         if not isinstance(self.attention_bias, bool):
-            raise ValueError(f"attention_bias={self.attention_bias!r}; choose True or False")
+            message = "{attention_bias}; choose True or False"
+            raise ValueError(Message(message, attention_bias=self.attention_bias))
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}
         if len(set(special.values())) < len(special) or not all(
             type(id_) is int and 0 <= id_ < self.vocab_size for id_ in special.values()
         ):
-            raise ValueError(
-                f"{special} are not three different ids below vocab_size={self.vocab_size}; choose other ids"
-            )
+            message = "{} are not three different ids below {vocab_size}; choose other ids"
+            raise ValueError(Message(message, special, vocab_size=self.vocab_size))
 
     def _weights(self) -> int:
         """Count the weights of the matrices: three attentions and two networks per pair of layers."""

@@ -25,6 +25,13 @@ from reader import name_folded, read_cells
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
 CAPTIONS = ROOT / "annotated_transformer" / "book" / "captions"
 DATA = (WEIGHTS, ROOT / "benchmarks")  # the data files that a chapter may use are here
+PYTHON = {  # without pygments_lexer: the pages color plain Python
+    "name": "python",
+    "file_extension": ".py",
+    "mimetype": "text/x-python",
+    "nbconvert_exporter": "python",
+    "codemirror_mode": {"name": "ipython", "version": 3},
+}
 LISTING = re.compile(  # the complete source of a definition, as `show_source` prints it
     r"^(`{3,})python\n# (?P<module>annotated_transformer[\w.]*).*\n(?P<source>(?s:.*?))\n\1$", re.MULTILINE
 )
@@ -37,9 +44,7 @@ def read(source: Path) -> NotebookNode:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
         cell.id = f"{digest}-{seen[digest]}"
         seen[digest] += 1
-    notebook.metadata = NotebookNode(
-        kernelspec=notebook.metadata.kernelspec, language_info={"name": "python"}
-    )
+    notebook.metadata = NotebookNode(kernelspec=notebook.metadata.kernelspec, language_info=PYTHON)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     return notebook
 
@@ -65,7 +70,7 @@ def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
         cell.outputs, cell.execution_count = old.get("outputs", []), old.get("execution_count")
         name_folded(cell)
     new.metadata.made_of = built.metadata.get("made_of", {})
-    return new if cells == before and new.metadata == built.metadata else None
+    return new if cells == before and new.metadata.kernelspec == built.metadata.kernelspec else None
 
 
 def status(name: str, book: Book) -> Status:

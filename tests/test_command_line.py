@@ -23,6 +23,7 @@ from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state import read_identity, read_progress
 from annotated_transformer.commands import train
 from annotated_transformer.commands.config_file import DEFAULT_TRAINING
+from annotated_transformer.messages import Message
 from annotated_transformer.training import trainer
 from tests.torchrun import torchrun
 
@@ -303,7 +304,7 @@ MISTAKES = {
     ),
     "no split": (
         ["evaluate", "--model", "m", "--data", "{data}", "--split", "dev"],
-        "a split and languages (--source …, --target …) that are there, or another folder",
+        "a split and languages (--source, --target) that are there, or another folder",
     ),
 }
 
@@ -389,10 +390,11 @@ def test_law_translation_uses_one_thread_by_default(arguments: list[str], monkey
 def test_law_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     def warn(options: object) -> None:
         warnings.warn("the folder is full", stacklevel=1)
+        warnings.warn(Message("leave out {bf16}", bf16=True), stacklevel=1)
 
     monkeypatch.setitem(command_line.COMMANDS, "train", command_line.COMMANDS["train"]._replace(run=warn))
     assert command_line.main(["train", "--out", "out"]) == 0
-    assert capsys.readouterr().err == "warning: the folder is full\n"
+    assert capsys.readouterr().err == "warning: the folder is full\nwarning: leave out --bf16\n"
 
 
 @pytest.mark.message

@@ -29,6 +29,7 @@ TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
+    "messages": (),
     "config": (),
     "model.checks": ("config",),
     "model.id_checks": ("model.checks",),
@@ -104,6 +105,7 @@ def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
     patterns = next((v for k, v in MAY_IMPORT.items() if fnmatchcase(module, k)), None)
     if patterns is None:
         return {f"{module} has no layer in the table"}
+    patterns = (*patterns, "messages")
     top = any(fnmatchcase(module, t) for t in TOP)
     return {
         name

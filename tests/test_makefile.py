@@ -4,11 +4,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
+MISSPELLED = "recie" + "ve"
 PRETENDER = """#!/bin/sh
 echo "REQUIRE_ALL=$REQUIRE_ALL $PYTEST_ADDOPTS $*"
 case "$*" in *"$FAIL"*) test -z "$FAIL";; esac
@@ -57,6 +59,38 @@ def test_law_a_failed_stage_fails_make_test_and_the_other_stages_still_run(proje
     assert stages(done, "FAILED") == ["types"]
     assert stages(done, "ok") == [stage for stage in every if stage != "types"]
     assert "failed: types" in done.stderr
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> Path:
+    """Return a copy without git, as of an unpacked zip, with bad files wherever .gitignore says ignored."""
+    patterns = [
+        line for line in (ROOT / ".gitignore").read_text("utf-8").split("\n") if line[:1] not in ("", "#")
+    ]
+    left_out = [".git", "*.ipynb", "weights", "*.jsonl", *(pattern.strip("/") for pattern in patterns)]
+    copy = tmp_path / "the book"
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*left_out))
+    for pattern in patterns:
+        made = copy / pattern.strip("/").replace("*", "x")
+        if not pattern.endswith("/") and pattern != "/.venv":
+            made.write_text(MISSPELLED)
+            continue
+        made.mkdir()
+        for name in ("a.md", "a.py", "a.js"):
+            (made / name).write_text(f"const  a = '{MISSPELLED}'")
+        (made / "action.yml").write_text("runs: {using: composite, steps: [{run: '${{ inputs.a }}'}]}")
+    return copy
+
+
+def test_law_lint_reads_no_ignored_file_in_a_copy_without_git(unpacked: Path):
+    environment = Path(sys.prefix)
+    lint = ["make", f"--old-file={environment / 'ready'}", f"VENV={environment}", "lint"]
+    done = run(unpacked, *lint)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (unpacked / "docs" / "mine.md").write_text(MISSPELLED)
+    done = run(unpacked, *lint)
+    assert done.returncode != 0
+    assert "mine.md" in done.stdout + done.stderr
 
 
 def test_law_ci_allows_no_skip(project: Path):

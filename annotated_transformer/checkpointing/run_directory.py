@@ -75,8 +75,7 @@ class RunDirectory:
         """
         if not seconds >= 0:
             raise ValueError(
-                f"{seconds} seconds between two saves (--save-minutes {seconds / 60:g}) is not a duration; "
-                f"give 0 (after each update) or more"
+                f"{seconds} seconds between two saves is not a duration; give 0 (after each update) or more"
             )
         self.folder, self.identity, self.seconds = Path(folder), identity or {}, seconds
         self.log = log

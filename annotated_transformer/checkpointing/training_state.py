@@ -25,6 +25,7 @@ from annotated_transformer.checkpointing.files import (
     to_safetensors,
     write_together,
 )
+from annotated_transformer.messages import Message, argument, join
 
 STATE = "training.safetensors"
 FORMAT_VERSION = "2"
@@ -105,25 +106,26 @@ def load_state(folder: Path, identity: Mapping[str, object]) -> SavedState | Non
     if changes and record["progress"]["step"] == 0 and not holds_model(folder):
         return None
     if changes:
-        raise ValueError(
-            f"{folder / STATE} is the state of another training run: {', '.join(changes)}; "
-            f"resume with the settings that it was started with, or give another folder"
+        message = (
+            "{} is the state of another training run: {}; resume with the settings that it was started with, "
+            "or give another folder"
         )
+        raise ValueError(Message(message, folder / STATE, join(", ", changes)))
     if record["threads"] != torch.get_num_threads():
         warnings.warn(
             f"the training run in {folder} used {record['threads']} CPU threads and resumes with "
             f"{torch.get_num_threads()}: its weights may differ from those of an uninterrupted run in "
-            f"their last bits; give --threads {record['threads']} for the same bits",
+            f"their last bits; resume with {record['threads']} for the same bits",
             stacklevel=2,
         )
     return SavedState(tensors, Progress(**record["progress"]))
 
 
-def _change(name: str, before: object, now: object) -> str:
+def _change(name: str, before: object, now: object) -> Message:
     shown = ["given" if _is_digest(x) else "not given" if x is None else x for x in (before, now)]
     if shown == ["given", "given"]:
-        return f"{name} is not the same"
-    return f"{name} was {shown[0]} and is {shown[1]}"
+        return Message("{} is not the same", name)
+    return Message("{} was {} and is {}", argument(name), *shown)
 
 
 def _is_digest(value: object) -> bool:

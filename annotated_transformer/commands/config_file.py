@@ -14,6 +14,7 @@ from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pr
 from annotated_transformer.commands.options import path
 from annotated_transformer.commands.output import check_input_file
 from annotated_transformer.config import TINY, TransformerConfig
+from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.training.config import TrainingConfig
 
 CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}
@@ -58,15 +59,13 @@ def model_config(options: argparse.Namespace, start: Path | None) -> Transformer
         return dataclasses.replace(DEFAULT_SHAPE, **given)
     loaded = checkpoint.load(start)[0].config
     differing = [
-        f"{name}={getattr(loaded, name)!r}, not {value!r}"
+        Message("{}, not {!r}", argument(name, getattr(loaded, name)), value)
         for name, value in given.items()
         if name != "dropout" and getattr(loaded, name) != value
     ]
     if differing:
-        raise ValueError(
-            f"the model in {start} has {' and '.join(differing)}; leave these settings out, or train "
-            f"without --start"
-        )
+        message = "the model in {} has {}; leave these settings out, or train without --start"
+        raise ValueError(Message(message, start, join(" and ", differing)))
     return dataclasses.replace(loaded, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
 
 
@@ -93,7 +92,7 @@ def _read(file: Path | None) -> dict[str, dict[str, Any]]:
         return {}
     check_input_file("--config", file)
     try:
-        sections = json.loads(file.read_text("utf-8"), object_pairs_hook=partial(_unique, file))
+        sections = json.loads(file.read_text("utf-8-sig"), object_pairs_hook=partial(_unique, file))
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"--config {file} is not JSON ({error}); correct it") from error
     _refuse_unknown(file, "", sections, CONFIGS)

@@ -2,6 +2,7 @@
 
 import argparse
 from html import escape
+from io import BytesIO
 
 from annotated_transformer.commands.options import path
 from annotated_transformer.commands.output import check_output_file, log, name_target, print_line
@@ -38,7 +39,7 @@ def curves_command(options: argparse.Namespace) -> None:
             f"of this book"
         ) from error
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
-    if ending not in Figure().canvas.get_supported_filetypes():
+    if ending not in Figure().canvas.get_supported_filetypes().keys() - {"pgf"}:  # LaTeX code
         raise ValueError(
             f"--to {options.to} ends in .{ending}, which is no image format; choose .svg, .png or .pdf"
         )
@@ -47,10 +48,18 @@ def curves_command(options: argparse.Namespace) -> None:
     figure = draw_curves(reports, schedule)
     words = describe_curves(reports, schedule)
     check_output_file("--to", options.to)
-    with name_target(f"to {options.to}"):
+    image = BytesIO()
+    try:
         if ending == "svg":
             drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
-            options.to.write_text(drawing, encoding="utf-8")
-        else:  # without format=, Matplotlib may add a suffix
-            figure.savefig(options.to, format=ending, facecolor=PAPER)
+            image.write(drawing.encode())
+        else:
+            figure.savefig(image, format=ending, facecolor=PAPER)
+    except (RuntimeError, OSError, KeyError) as error:  # LaTeX, Ghostscript, or a codec of Pillow is missing
+        raise ValueError(
+            f"Matplotlib cannot write .{ending} here ({error}); choose .svg, .png or .pdf, or install what "
+            f"is missing"
+        ) from error
+    with name_target(f"to {options.to}"):
+        options.to.write_bytes(image.getvalue())
     print_line(words)

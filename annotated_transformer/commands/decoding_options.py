@@ -1,6 +1,7 @@
 """The options of beam search and of sampling, and what they describe."""
 
 import argparse
+import secrets
 from collections.abc import Callable
 from typing import TypedDict
 
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.commands.options import option_name
+from annotated_transformer.commands.output import log
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
@@ -108,7 +110,7 @@ def add_sampling_options(command: argparse.ArgumentParser) -> None:
         "--seed",
         type=int,
         help="with --sample, random seed, from 0 to 2**32 - 1; samples also depend on --batch-size "
-        "(default: 0)",
+        "(default: a new one each time, which is printed on stderr)",
     )
 
 
@@ -130,12 +132,19 @@ def check_sampling_options(options: argparse.Namespace) -> None:
 
 
 def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[list[str]], list[str]]:
-    """Return a function that samples a translation of each text with the given options."""
+    """Return a function that samples a translation of each text with the given options.
+
+    If no seed is given, a new one is chosen and logged, so that it can be given the next time.
+    """
     values = {name: getattr(options, name) for name in PROCESSORS}
     processors = [PROCESSORS[name](value) for name, value in values.items() if value is not None]
-    seed = 0 if options.seed is None else options.seed
-    refuse_seed(seed)
-    generator = torch.Generator(next(translator.model.parameters()).device).manual_seed(seed)
+    generator = torch.Generator(next(translator.model.parameters()).device)
+    if options.seed is None:
+        generator.manual_seed(secrets.randbits(32))
+        log(f"these samples are drawn with --seed {generator.initial_seed()}")
+    else:
+        refuse_seed(options.seed)
+        generator.manual_seed(options.seed)
     return lambda texts: translator.sample(
         texts, generator=generator, logits_processors=processors, batch_size=options.batch_size
     )

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,11 +10,12 @@ import torch
 from annotated_transformer.checkpointing.checkpoint import pretrained_names
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.text.corpus import DATA_VARIABLE, READERS
+from annotated_transformer.messages import Message, in_python
+from annotated_transformer.text.corpus import DATA_VARIABLE, READERS, VALIDATION
 from annotated_transformer.training.config import TrainingConfig
 
 DEVICES = ("cpu", "cuda")
-OTHER_NAMES = {  # fields whose option has a different name
+OTHER_NAMES = {  # arguments whose option has a different name
     "beam_size": "beam",
     "compiled": "compile",
     "folder": "data",
@@ -24,13 +24,6 @@ OTHER_NAMES = {  # fields whose option has a different name
     "p": "top_p",
 }
 SETTINGS = {field.name for config in (TransformerConfig, TrainingConfig) for field in fields(config)}
-QUOTED = r"""(?<!\w)(?:'[^']*'|"[^"]*")(?!\w)"""
-FIELD = r"""(?x)
-    (?<![\w/.-])(?P<field>[a-z]\w*)
-    (?:=(?P<value>'[^']*'|[^\s,;:)]+))?
-    (?![\w/-]|\.\w)
-    (?P<changed>(?=[ ]was[ ]))?  # from one value to another
-"""
 
 
 def path(text: str) -> Path:
@@ -49,33 +42,28 @@ def option_name(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def name_options(message: str, options: argparse.Namespace) -> str:
-    """Replace the names of fields in an error message by the options that set them.
+def name_options(message: object, options: argparse.Namespace) -> str:
+    """Return a message in which arguments are named as the options that set them.
 
     `max_lr=3.0` becomes `--max-lr 3.0`, `steps=None` becomes `no --steps`, and `max_lr` becomes
-    `--max-lr`. Quoted text stays as it is, and so does a value that comes from the file of `--config`.
-    A field that only this file can set is followed by "(see --config)".
+    `--max-lr`. A value that comes from the file of `--config` keeps its name, and a setting that only this
+    file can change is followed by "(see --config)".
     """
-    names = {name: option_name(name) for name in vars(options)}
-    names |= {field: names[option] for field, option in OTHER_NAMES.items() if option in names}
+    settings_file = getattr(options, "config", None)
 
-    def in_file(option: str) -> bool:
-        given = getattr(options, option.removeprefix("--").replace("-", "_"))
-        return given is None and getattr(options, "config", None) is not None
+    def in_options(name: str, *value: object) -> str:
+        dest = OTHER_NAMES.get(name, name)
+        if not hasattr(options, dest):
+            see = " (see --config)" * (name in SETTINGS and hasattr(options, "config"))
+            return f"{in_python(name, *value)}{see}"
+        option = option_name(dest)
+        if value == (None,):
+            return f"no {option}"
+        if value and settings_file is not None and getattr(options, dest) is None:
+            return in_python(name, *value)
+        return " ".join([option, *(str(one) for one in value if one is not True)])
 
-    def option(match: re.Match[str]) -> str:
-        field, value = match["field"], match["value"]
-        if field in SETTINGS - names.keys() and hasattr(options, "config") and (value or "_" in field):
-            return f"{match[0]} (see --config)"
-        if field not in names or (value not in (None, "None") and in_file(names[field])):
-            return match[0]
-        if value is None and match["changed"] is None and "_" not in field:  # "steps" may be a word
-            return match[0]
-        if value is None or value == "None":
-            return names[field] if value is None else f"no {names[field]}"
-        return f"{names[field]} {value.strip(chr(39))}"
-
-    return re.sub(f"{FIELD}|{QUOTED}", option, message)
+    return message.named(in_options) if isinstance(message, Message) else str(message)
 
 
 def add_corpus_options(command: argparse.ArgumentParser) -> None:
@@ -92,7 +80,8 @@ def add_corpus_options(command: argparse.ArgumentParser) -> None:
         type=path,
         help=f"folder of the corpus, or its parent (default: the environment variable {DATA_VARIABLE}); "
         "for files, it contains SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en; if train is the only "
-        "split, val and test are split off, about 5%% of the pairs each",
+        "split, val and test are split off, about 5%% of the pairs each; if there are others, the validation "
+        f"loss is that of {' or '.join(VALIDATION)}",
     )
     command.add_argument("--source", default="en", help="language to translate from (default: %(default)s)")
     command.add_argument("--target", default="de", help="language to translate into (default: %(default)s)")

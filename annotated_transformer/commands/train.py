@@ -115,6 +115,10 @@ def train_command(options: argparse.Namespace) -> None:
     once. An interrupted run resumes when the same command is given again. Under torchrun, several
     processes share each batch.
     """
+    if not options.save_minutes >= 0:
+        raise ValueError(
+            f"--save-minutes {options.save_minutes:g} is not a duration; give 0 (after each update) or more"
+        )
     device = take_device(options.device)
     _warn_of_other_languages(options)
     options.start = start_folder(options.start)
@@ -154,7 +158,7 @@ def _train(
                 device=device,
                 save_seconds=60 * options.save_minutes,
                 stop=stop,
-                log=lambda message: log(name_options(str(message), options)),
+                log=lambda message: log(name_options(message, options)),
             )
     except (TrainingStopped, KeyboardInterrupt, Terminated) as error:
         if group.rank == 0 and (options.out / STATE).exists():

@@ -20,7 +20,7 @@ from annotated_transformer.commands.decoding_options import (
 from annotated_transformer.commands.options import add_model_options, load_translator, path
 from annotated_transformer.commands.output import ask, check_input_file, check_output_file, log, open_lines
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
-from annotated_transformer.text.lines import decode_lines, list_problems
+from annotated_transformer.text.lines import decode_lines, list_problems, read_bytes
 from annotated_transformer.text.sentence_splitting import split_sentences
 
 STDIN = "the standard input"
@@ -48,7 +48,10 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         help="text to translate (default: each line of the standard input)",
     )
     command.add_argument(
-        "--input", type=path, metavar="FILE", help="file with one text per line (default: the standard input)"
+        "--input",
+        type=path,
+        metavar="FILE",
+        help="file with one text per line, plain or compressed by gzip (default: the standard input)",
     )
     command.add_argument(
         "--output",
@@ -137,7 +140,7 @@ def _read_texts(options: argparse.Namespace) -> list[str]:
         return [_decode_argument(text) for text in options.texts]
     if options.input is None and sys.stdin is None:
         raise ValueError(f"{STDIN} is closed; give a text to translate as an argument, or open it")
-    raw = sys.stdin.buffer.read() if options.input is None else options.input.read_bytes()
+    raw = sys.stdin.buffer.read() if options.input is None else read_bytes(options.input)
     if raw == b"\n":
         return [""]
     name = str(options.input or STDIN)

@@ -12,6 +12,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_limits import length_limits
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
+from annotated_transformer.messages import Message, argument
 from annotated_transformer.model.inference import (
     evaluating,
     first_tokens,
@@ -68,16 +69,15 @@ def beam_search(
         FloatingPointError: If the model's logits are NaN.
     """
     if not isinstance(beam_size, int) or beam_size < 1:
-        raise ValueError(
-            f"beam_size={beam_size!r} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
-        )
+        message = "{beam_size} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
+        raise ValueError(Message(message, beam_size=beam_size))
     if not isinstance(nbest, int) or nbest < 1:
-        raise ValueError(f"nbest={nbest!r} is not a number of hypotheses; give a whole number from 1 on")
+        message = "{nbest} is not a number of hypotheses; give a whole number from 1 on"
+        raise ValueError(Message(message, nbest=nbest))
     if nbest > beam_size:
-        raise ValueError(
-            f"nbest={nbest} hypotheses are more than beam_size={beam_size} finds; give beam_size={nbest} or "
-            f"more, or ask for fewer"
-        )
+        message = "{nbest} hypotheses are more than {beam_size} finds; give {} or more, or ask for fewer"
+        enough = argument("beam_size", nbest)
+        raise ValueError(Message(message, enough, nbest=nbest, beam_size=beam_size))
     if not (length_penalty is None or callable(length_penalty)):
         raise TypeError(
             f"length_penalty={length_penalty!r} is not a function of lengths; give "
@@ -98,16 +98,18 @@ def _refuse_unsearchable(
 ) -> None:
     candidates = len(limit) * beam_size * min(beam_size, config.vocab_size)
     if candidates > CANDIDATES:
-        raise ValueError(
-            f"beam_size={beam_size} and {len(limit)} sources make {candidates:,} candidates in a step, "
-            f"more than {CANDIDATES:,}; give a smaller beam (the paper's is 4), or a smaller batch"
+        message = (
+            "{beam_size} and {} sources make {:,} candidates in a step, more than {:,}; give a smaller beam "
+            "(the paper's is 4), or a smaller batch"
         )
+        raise ValueError(Message(message, len(limit), candidates, CANDIDATES, beam_size=beam_size))
     longest = limit.max().to(torch.get_default_dtype())
     if not 0 < float(penalty(longest)) < math.inf:
-        raise ValueError(
-            f"the length penalty of {int(longest)} tokens is {float(penalty(longest))}, and it divides "
-            f"log-probabilities; give a positive and finite one, such as one with a smaller alpha"
+        message = (
+            "the length penalty of {} tokens is {}, and it divides log-probabilities; give a positive and "
+            "finite one, such as one with a smaller {alpha}"
         )
+        raise ValueError(Message(message, int(longest), float(penalty(longest))))
 
 
 class Beams:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from annotated_transformer.messages import Message
+
 LengthPenalty = Callable[[Tensor], Tensor]
 """Maps lengths, including EOS, to the divisors of log-probabilities; must not fall with the length."""
 
@@ -42,6 +44,8 @@ class PlainLength:
 
 def _refuse_unfit(alpha: float) -> None:
     if not alpha >= 0:
-        raise ValueError(f"alpha={alpha} would reward short targets; give 0 (no penalty) or more")
+        message = "{alpha} would reward short targets; give 0 (no penalty) or more"
+        raise ValueError(Message(message, alpha=alpha))
     if alpha == math.inf:
-        raise ValueError(f"alpha={alpha} makes all results 0; give a number, such as the paper's 0.6")
+        message = "{alpha} makes all results 0; give a number, such as the paper's 0.6"
+        raise ValueError(Message(message, alpha=alpha))

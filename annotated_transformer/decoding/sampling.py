@@ -14,6 +14,7 @@ from torch import Tensor
 
 from annotated_transformer.decoding.greedy import generate, refuse_nan
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.messages import Message
 from annotated_transformer.model.transformer import Transformer
 
 
@@ -26,12 +27,14 @@ class Temperature:
     def __post_init__(self) -> None:
         """Refuse a temperature that is not positive, or too extreme for float32."""
         if not 0 < self.tau < math.inf:
-            raise ValueError(
-                f"tau={self.tau} is not a temperature, which is a positive number; as tau → 0, sampling "
-                f"becomes greedy search, which needs no temperature"
+            message = (
+                "{tau} is not a temperature, which is a positive number; as tau → 0, sampling "
+                "becomes greedy search, which needs no temperature"
             )
+            raise ValueError(Message(message, tau=self.tau))
         if not 1e-30 <= self.tau <= 1e30:
-            raise ValueError(f"tau={self.tau} is too extreme; give a temperature from 1e-30 to 1e30")
+            message = "{tau} is too extreme; give a temperature from 1e-30 to 1e30"
+            raise ValueError(Message(message, tau=self.tau))
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         """Return the logits of the distribution at this temperature."""
@@ -47,7 +50,7 @@ class TopK:
     def __post_init__(self) -> None:
         """Refuse a number of tokens that is not a positive whole number."""
         if not isinstance(self.k, int) or self.k < 1:
-            raise ValueError(f"k={self.k!r} keeps no token; for top-k, give a positive whole number")
+            raise ValueError(Message("{k} keeps no token; for top-k, give a positive whole number", k=self.k))
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the logits, with $-\infty$ for the other tokens."""
@@ -64,7 +67,8 @@ class TopP:
     def __post_init__(self) -> None:
         """Refuse a sum that is not in (0, 1]."""
         if not 0 < self.p <= 1:
-            raise ValueError(f"p={self.p} is not in (0, 1], as top-p needs it; 1 keeps every token")
+            message = "{p} is not in (0, 1], as top-p needs it; 1 keeps every token"
+            raise ValueError(Message(message, p=self.p))
 
     def __call__(self, logits: Float[Tensor, "rows vocab"]) -> Float[Tensor, "rows vocab"]:
         r"""Return the logits, with $-\infty$ for the other tokens."""

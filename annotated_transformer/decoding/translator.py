@@ -19,6 +19,7 @@ from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.inspection.observation import observe
+from annotated_transformer.messages import Message
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
@@ -264,9 +265,8 @@ class Translator:
     def _batches(self, texts: list[str], batch_size: int) -> Iterator[tuple[list[int], Tensor]]:
         """Yield batches: the indices of the texts and their ids."""
         if not isinstance(batch_size, int) or batch_size < 1:
-            raise ValueError(
-                f"batch_size={batch_size!r} is not a number of texts; give a positive whole number"
-            )
+            message = "{batch_size} is not a number of texts; give a positive whole number"
+            raise ValueError(Message(message, batch_size=batch_size))
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
         device = next(self.model.parameters()).device

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from annotated_transformer.messages import Message
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.published_corpora import SOURCES, refuse_other_files
@@ -26,6 +27,8 @@ from annotated_transformer.text.toy.pairs import toy_pairs
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 TOY_PAIRS = 20_000
 FEW = 1000  # pairs to train on: the fewest in the guide's table of corpus sizes
+VALIDATION = ("val", "valid", "validation", "dev")  # names of the validation split; the first one counts
+NO_VALIDATION = f"There is no validation loss, because no split is called {' or '.join(VALIDATION)}."
 OWN_SHARE, OWN_PAIRS = 0.05, 1000  # of your own pairs, for each of val and test; 1000 is a rough maximum
 
 
@@ -52,6 +55,11 @@ class Corpus:
     cleaned: bool = False
     note: str = ""
     files: tuple[tuple[Path, Path], ...] = ()
+
+    @property
+    def validation(self) -> str | None:
+        """The split on which the validation loss is computed, if there is one."""
+        return next((name for name in VALIDATION if name in self.splits), None)
 
     def summary(self) -> str:
         """Return lines with the sizes of the splits, numbers of pairs left out, notes, and the terms."""
@@ -97,7 +105,7 @@ def load_corpus(
     - `"multi30k"`: image captions, in the published splits; only the published files are accepted.
     - `"tatoeba"`: short everyday sentences, cleaned.
     - `"files"`: your own files, `{split}.{language}` or `{split}.{language}.gz`; the split `train` is
-      required.
+      required, and `val`, which may also be called `valid`, `validation`, or `dev`, is for validation.
 
     The toy language and Tatoeba are split by `split_by_sentence`. So are your own files if `train` is
     their only split: about 5 % of the pairs, at most about 1,000, go to each of `val` and `test`, the
@@ -119,10 +127,8 @@ def load_corpus(
     if not isinstance(name, str) or name not in READERS:
         raise ValueError(f"there is no corpus {name!r}; choose from {', '.join(READERS)}")
     if name != "files" and {source, target} != {"en", "de"}:
-        raise ValueError(
-            f"the corpus {name} has en and de, not {source} and {target}; "
-            f"give source='en', target='de', or the reverse"
-        )
+        message = "the corpus {} has en and de, not {} and {}; give {source}, {target}, or the reverse"
+        raise ValueError(Message(message, name, source, target, source="en", target="de"))
     refuse_one_language(source, target)
     place = Path() if name == "toy" else corpus_folder(name, folder)
     first, second = (source, target) if name == "files" else ("en", "de")
@@ -147,11 +153,9 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     """
     base = folder or os.environ.get(DATA_VARIABLE)
     if not base:
-        fetch = f"; annotated-transformer download {name} --to FOLDER downloads it"
-        raise ValueError(
-            f"the folder of the corpus {name} is unknown; give folder=FOLDER, or set {DATA_VARIABLE} to it"
-            f"{fetch if name in SOURCES else ''}"
-        )
+        fetch = f"; annotated-transformer download {name} downloads it" if name in SOURCES else ""
+        message = "the folder of the corpus {} is unknown; give {folder}, or set {} to it{}"
+        raise ValueError(Message(message, name, DATA_VARIABLE, fetch))
     inside = Path(base) / name
     return inside if inside.is_dir() else Path(base)
 
@@ -204,7 +208,10 @@ def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
 def _own_files(folder: Path, source: str, target: str) -> _Reading:
     """Read the user's files, and split them if `train` is their only split."""
     if not has_only_train(folder, source=source, target=target):
-        return _parallel_files(folder, source, target)
+        reading = _parallel_files(folder, source, target)
+        found = [name for name in VALIDATION if name in reading.splits]
+        note = f"The validation loss is that of {found[0]}." if found else NO_VALIDATION
+        return reading._replace(note="" if found == ["val"] else note)
     one, other = sorted((source, target))  # the splits of both directions are the same
     reading = _parallel_files(folder, one, other)
     pairs = reading.splits["train"]

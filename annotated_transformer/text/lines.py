@@ -8,8 +8,24 @@ import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from annotated_transformer.messages import Message, join
+
 REPORTED = 10  # bad lines that a message lists; the others are only counted
 CONVERT = "convert the text to UTF-8"
+UNPACK = "unpack it, or export its text"
+GZIP = b"\x1f\x8b"
+OTHER_FORMATS = {  # by the first bytes of a file
+    codecs.BOM_UTF32_LE: ("UTF-32", CONVERT),  # before UTF-16, whose first bytes are the same
+    codecs.BOM_UTF32_BE: ("UTF-32", CONVERT),
+    codecs.BOM_UTF16_LE: ("UTF-16", CONVERT),
+    codecs.BOM_UTF16_BE: ("UTF-16", CONVERT),
+    GZIP: ("compressed by gzip", UNPACK),
+    b"BZh91AY&SY": ("compressed by bzip2", UNPACK),
+    b"\xfd7zXZ\0": ("compressed by xz", UNPACK),
+    b"\x28\xb5\x2f\xfd": ("compressed by zstd", UNPACK),
+    b"PK\x03\x04": ("a zip archive or an office document", UNPACK),
+    b"%PDF-": ("a PDF document", UNPACK),
+}
 
 
 def read_lines(path: Path, member: str = "") -> list[str]:
@@ -19,8 +35,9 @@ def read_lines(path: Path, member: str = "") -> list[str]:
 
     Raises:
         FileNotFoundError: If the file is missing.
-        ValueError: If the file is empty, is an archive that is damaged or cannot be unpacked, or contains
-            bytes that are not UTF-8. The message lists the bad lines.
+        ValueError: If the file is empty, is an archive that is damaged or cannot be unpacked, has another
+            encoding or other line ends, or contains bytes that are not UTF-8. The message lists the bad
+            lines.
     """
     lines, problems = read_lines_and_problems(path, member)
     if problems:
@@ -33,9 +50,10 @@ def read_lines_and_problems(path: Path, member: str = "") -> tuple[list[str], di
 
     Raises:
         FileNotFoundError: If the file is missing.
-        ValueError: If the file is empty, or is an archive that is damaged or cannot be unpacked.
+        ValueError: If the file is empty, is an archive that is damaged or cannot be unpacked, or has
+            another encoding or other line ends.
     """
-    lines, problems = _decode(_read_bytes(path, member), str(path), "strict")
+    lines, problems = _decode(read_bytes(path, member), str(path), "strict")
     if not lines:
         raise ValueError(f"{path} is empty; give a file with one sentence per line")
     return lines, problems
@@ -47,7 +65,8 @@ def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
     `errors` is what `bytes.decode` does with bytes that are not UTF-8.
 
     Raises:
-        ValueError: If bytes are not UTF-8. The message lists the bad lines.
+        ValueError: If the text has another encoding or other line ends, or if bytes are not UTF-8. The
+            message lists the bad lines.
     """
     lines, problems = _decode(raw, name, errors)
     if problems:
@@ -55,21 +74,24 @@ def decode_lines(raw: bytes, name: str, *, errors: str = "strict") -> list[str]:
     return lines
 
 
-def list_problems(problems: Iterable[str], way_out: str) -> str:
+def list_problems(problems: Iterable[str], way_out: str) -> Message:
     """Return a message with one problem per line, at most `REPORTED`, and then the way out."""
     lines = list(problems)
     more = len(lines) - REPORTED
     listed = lines[:REPORTED] + ([f"and {more} more"] if more > 0 else [])
-    return "\n".join(listed) + f"; {way_out}"
+    return join("; ", ["\n".join(listed), way_out])
 
 
 def _decode(raw: bytes, name: str, errors: str) -> tuple[list[str], dict[int, str]]:
+    _refuse_other_formats(raw, name)
     raw = raw.removeprefix(codecs.BOM_UTF8).removesuffix(b"\n")
     lines: list[str] = []
     problems: dict[int, str] = {}
     for number, line in enumerate(raw.split(b"\n") if raw else [], start=1):
         try:
             lines.append(line.decode("utf-8", errors))
+            if "\0" in lines[-1] and errors == "strict":
+                problems[number] = f"{name}, line {number}: byte {line.index(0) + 1} is 0x00, not UTF-8 text"
         except UnicodeDecodeError as error:
             lines.append(line.decode("utf-8", "replace"))
             problems[number] = (
@@ -79,13 +101,48 @@ def _decode(raw: bytes, name: str, errors: str) -> tuple[list[str], dict[int, st
     return lines, problems
 
 
-def _read_bytes(path: Path, member: str) -> bytes:
+def _refuse_other_formats(raw: bytes, name: str) -> None:
+    """Refuse what would be bad in each line, and name the cause instead."""
+    for start, (kind, way_out) in OTHER_FORMATS.items():
+        if raw.startswith(start):
+            raise ValueError(f"{name} is {kind}, not UTF-8; {way_out}")
+    if kind := _wide_encoding(raw):
+        raise ValueError(f"{name} looks like {kind} without a byte order mark, not UTF-8; {CONVERT}")
+    if raw.count(0) > raw.count(b"\n"):
+        raise ValueError(f"{name} has {raw.count(0)} NUL bytes, which text does not have; give a text file")
+    lines = raw.rstrip().split(b"\n")
+    returns = sum(line.strip(b"\r").count(b"\r") for line in lines)
+    if returns >= len(lines):
+        raise ValueError(
+            f"{name} has carriage returns within its lines ({returns} in {len(lines)}), as old Macs ended "
+            f"lines; convert these to line feeds"
+        )
+
+
+def _wide_encoding(raw: bytes) -> str:
+    """Return UTF-16 or UTF-32 if the bytes seem to be text in it, whose ASCII characters contain NULs."""
+    for encoding in ("UTF-32", "UTF-16") if b"\0" in raw else ():
+        for order in ("LE", "BE"):
+            text = raw[: len(raw) // 4 * 4].decode(f"{encoding}-{order}", "replace")
+            lines = "\n" in text or b"\n" not in raw
+            if lines and not {"\0", "\ufffd"} & set(text) and any(map(str.isascii, text)):
+                return encoding
+    return ""
+
+
+def read_bytes(path: Path, member: str = "") -> bytes:
+    """Return the bytes of a file, of what gzip compressed to it, or of `member` if it is a zip file.
+
+    Raises:
+        FileNotFoundError: If the file is missing.
+        ValueError: If it is an archive that is damaged or cannot be unpacked.
+    """
     try:
-        if path.suffix == ".zip":
+        if member and path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
                 return archive.read(member)
         data = path.read_bytes()
-        return gzip.decompress(data) if path.suffix == ".gz" else data
+        return gzip.decompress(data) if path.suffix == ".gz" or data.startswith(GZIP) else data
     except (OSError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of the archive

@@ -7,6 +7,7 @@ import hashlib
 import os
 from pathlib import Path
 
+from annotated_transformer.messages import Message
 from annotated_transformer.text.lines import CONVERT, list_problems, read_lines_and_problems
 from annotated_transformer.text.words import count_words, normalized_words
 
@@ -30,15 +31,12 @@ def read_pairs(
     paths = split_paths(Path(folder), split, source, target)
     (src, bad_src), (tgt, bad_tgt) = (_read_sentences(path) for path in paths)
     problems = [*bad_src, *bad_tgt]
+    ways = dict.fromkeys(way for _, way in problems) or ["align the two files"]
     if len(src) != len(tgt):
-        problems.append(
-            f"{paths[0]} has {len(src)} lines and {paths[1].name} has {len(tgt)}; "
-            f"line i of one must translate line i of the other"
-        )
+        unequal = f"{paths[0]} has {len(src)} lines and {paths[1].name} has {len(tgt)}"
+        problems.append((f"{unequal}; line i of one must translate line i of the other", ""))
     if problems:
-        ways = {" is empty": "remove empty lines from both files", "not UTF-8": CONVERT}
-        needed = [way for kind, way in ways.items() if any(kind in problem for problem in problems)]
-        raise ValueError(list_problems(problems, ", and ".join(needed) or "align the two files"))
+        raise ValueError(list_problems((problem for problem, _ in problems), ", and ".join(ways)))
     return list(zip(src, tgt, strict=True))
 
 
@@ -53,7 +51,7 @@ def has_only_train(folder: str | Path, *, source: str = "en", target: str = "de"
 
 def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Path, Path]:
     """Return the source file and the target file of a split."""
-    way_out = "; give a split and languages (source=…, target=…) that are there, or another folder"
+    way_out = Message("; give a split and languages ({source}, {target}) that are there, or another folder")
     first, second = (
         find_file(folder, name, f"{name}.gz", way_out=way_out)
         for name in (f"{split}.{language}" for language in (source, target))
@@ -62,16 +60,20 @@ def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Pat
 
 
 def split_files(folder: Path, *languages: str) -> list[Path]:
-    """Return the files called `{split}.{language}` or `{split}.{language}.gz`."""
+    """Return the files called `{split}.{language}` or `{split}.{language}.gz`, without hidden ones."""
     endings = tuple(f".{language}" for language in languages)
-    return sorted(path for path in folder.glob("*") if path.name.removesuffix(".gz").endswith(endings))
+    shown = (path for path in folder.glob("*") if not path.name.startswith((".", "~$")))
+    return sorted(path for path in shown if path.name.removesuffix(".gz").endswith(endings))
 
 
-def _read_sentences(path: Path) -> tuple[list[str], list[str]]:
-    """Return the sentences of a file, and a description of each bad line."""
-    lines, problems = read_lines_and_problems(path)
+def _read_sentences(path: Path) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the sentences of a file, and a description of each bad line with the way out."""
+    lines, undecoded = read_lines_and_problems(path)
     sentences = [line.strip() for line in lines]
-    problems |= {n: f"{path}, line {n} is empty" for n, text in enumerate(sentences, start=1) if not text}
+    problems = {number: (problem, CONVERT) for number, problem in undecoded.items()}
+    for number, sentence in enumerate(sentences, start=1):
+        if not sentence:
+            problems[number] = f"{path}, line {number} is empty", "remove empty lines from both files"
     return sentences, [problems[number] for number in sorted(problems)]
 
 
@@ -91,15 +93,15 @@ def find_file(folder: Path, *names: str, way_out: str = "") -> Path:
             f"there is no folder {folder}; give the one that contains {' or '.join(names)}"
         )
     there = ", ".join(sorted(path.name for path in folder.iterdir())) or "nothing"
-    raise FileNotFoundError(f"{folder} has neither {' nor '.join(names)}; it contains {there}{way_out}")
+    message = "{} has neither {}; it contains {}{}"
+    raise FileNotFoundError(Message(message, folder, " nor ".join(names), there, way_out))
 
 
 def refuse_one_language(source: str, target: str) -> None:
     """Raise ValueError if both languages are the same."""
     if source == target:
-        raise ValueError(
-            f"source and target are both {source!r}, so there is nothing to translate; give two languages"
-        )
+        message = "{source} and {target} are both {!r}, so there is nothing to translate; give two languages"
+        raise ValueError(Message(message, source))
 
 
 def filter_reason(pair: SentencePair) -> str | None:

@@ -7,6 +7,7 @@ import tokenizers
 import torch
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
+from annotated_transformer.messages import Message
 from annotated_transformer.text.cleaning import INVISIBLE, QUOTES
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
@@ -96,15 +97,15 @@ class Tokenizer:
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         smallest = len(SPECIAL_TOKENS) + len(alphabet)
         if not isinstance(vocab_size, int) or vocab_size > LARGEST:
-            raise ValueError(
-                f"vocab_size={vocab_size!r} is not a whole number up to {LARGEST:,}; choose a smaller one, "
-                f"such as the paper's 37,000"
+            message = (
+                "{vocab_size} is not a whole number up to {:,}; choose a smaller one, such as the paper's "
+                "37,000"
             )
+            raise ValueError(Message(message, LARGEST, vocab_size=vocab_size))
         if vocab_size < smallest:
-            raise ValueError(
-                f"vocab_size={vocab_size} has no room for {len(SPECIAL_TOKENS)} special tokens and "
-                f"{len(alphabet)} bytes; give at least {smallest}"
-            )
+            message = "{vocab_size} has no room for {} special tokens and {} bytes; give at least {}"
+            sizes = len(SPECIAL_TOKENS), len(alphabet), smallest
+            raise ValueError(Message(message, *sizes, vocab_size=vocab_size))
         backend = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL_TOKENS[UNK_ID]))
         backend.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Strip()])
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)

@@ -4,6 +4,8 @@ import dataclasses
 import math
 from dataclasses import dataclass
 
+from annotated_transformer.messages import Message, argument
+
 LIMITS = ("steps", "minutes")
 LARGEST = 2**53  # larger whole numbers may not be exact as floats
 
@@ -36,7 +38,8 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Refuse settings that would train forever, or not at all."""
         if self.steps is None and self.minutes is None:
-            raise ValueError("steps=None and minutes=None: training would never end; give one of them")
+            message = "{steps} and {minutes}: training would never end; give one of them"
+            raise ValueError(Message(message, steps=None, minutes=None))
         for name in (*LIMITS, "batch_tokens", "warmup_steps", "max_lr"):
             value = getattr(self, name)
             whole = name not in ("minutes", "max_lr")
@@ -46,16 +49,16 @@ class TrainingConfig:
             if not isinstance(value, (int, float)) or isinstance(value, bool):
                 raise TypeError(f"{name}={value!r} is not a number; give a positive {kind}")
             if not 0 < value < math.inf or (whole and value != int(value)):
-                raise ValueError(f"{name}={value} is not a positive {kind}; give one")
+                raise ValueError(Message("{} is not a positive {}; give one", argument(name, value), kind))
             if whole and value >= LARGEST:
-                raise ValueError(f"{name}={value} is too large; give a number below {LARGEST:,}")
+                too_large = "{} is too large; give a number below {:,}"
+                raise ValueError(Message(too_large, argument(name, value), LARGEST))
         for name in ("bf16", "fast"):
             if not isinstance(value := getattr(self, name), bool):
                 raise TypeError(f"{name}={value!r} is not a bool; give True or False")
         if not isinstance(self.label_smoothing, (int, float)) or not 0 <= self.label_smoothing < 1:
-            raise ValueError(
-                f"label_smoothing={self.label_smoothing!r} is not a probability; give 0 or more, below 1"
-            )
+            message = "{label_smoothing} is not a probability; give 0 or more, below 1"
+            raise ValueError(Message(message, label_smoothing=self.label_smoothing))
 
     def resume_key(self) -> dict[str, object]:
         """Return the settings that an interrupted run has to resume with: all but the limits."""
@@ -70,7 +73,5 @@ def refuse_seed(seed: int) -> None:
         ValueError: If it has more than 32 bits, or is negative.
     """
     if not 0 <= seed < 2**32:
-        raise ValueError(
-            f"seed={seed}, of which PyTorch's generator would use the last 32 bits, {seed % 2**32}; "
-            f"give 0 to {2**32 - 1}"
-        )
+        message = "{seed}, of which PyTorch's generator would use the last 32 bits, {}; give 0 to {}"
+        raise ValueError(Message(message, seed % 2**32, 2**32 - 1, seed=seed))

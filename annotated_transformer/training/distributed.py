@@ -1,7 +1,6 @@
-"""Data-parallel training: several processes share each batch, through PyTorch's DDP.
+"""Data-parallel training: the processes that torchrun starts share each batch, through PyTorch's DDP.
 
-`torchrun --nproc-per-node=2 -m annotated_transformer train …` starts them. Without torchrun, the
-process group has one process, and its methods change nothing.
+Without torchrun, the process group has one process, and its methods change nothing.
 """
 
 from collections.abc import Iterator

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.fast.loss import FastLoss
 from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
+from annotated_transformer.messages import Message
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
@@ -85,8 +86,11 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
     on_cpu = model.embedding.weight.device.type == "cpu"
     if config.bf16 and on_cpu and torch.backends.cpu.get_cpu_capability() == "AVX2":
         warnings.warn(
-            "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
-            "training may take ten times as long as in float32; leave out --bf16 (bf16=True)",
+            Message(
+                "PyTorch finds no AVX-512 instructions on this CPU, so it probably emulates bfloat16, and "
+                "training may take ten times as long as in float32; leave out {bf16}",
+                bf16=True,
+            ),
             stacklevel=3,  # the `with` statement
         )
     if not config.fast:

@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass, field
 
 from annotated_transformer.inspection.health import COLLAPSED, Health
+from annotated_transformer.messages import Message
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.loss import mean_loss
@@ -81,12 +82,13 @@ def epoch_metrics(
 def collapse_warning(metrics: EpochMetrics, warmup_steps: int, *, norm: str) -> str:
     """Return what a collapsed encoder means, and the way out."""
     if metrics.step < warmup_steps:
-        way_out = f"train for more than warmup_steps={warmup_steps}"
+        way_out = "train for more than {warmup_steps}"
     else:
-        way_out = f"train again with more than warmup_steps={warmup_steps}, or with a lower max_lr"
-        way_out += ", or with norm='pre'" if norm == "post" else ""
-    return (
+        way_out = "train again with more than {warmup_steps}, or with a lower {max_lr}"
+        way_out += ", or with {norm}" if norm == "post" else ""
+    collapsed = (
         f"warning: at step {metrics.step}, the encoder has collapsed: it returns nearly the same vector for "
         f"each token of a sentence (mean cosine {metrics.encoder_cosine:.3f}), so translations hardly depend "
-        f"on the source, even if loss and BLEU look plausible; {way_out}"
+        f"on the source, even if loss and BLEU look plausible"
     )
+    return Message(f"{{}}; {way_out}", collapsed, warmup_steps=warmup_steps, norm="pre")

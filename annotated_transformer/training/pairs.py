@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.messages import Message
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, check_pair, encode_pairs
 from annotated_transformer.text.bpe_dropout import BPEDropout
@@ -23,11 +24,11 @@ def check_fit(model: Transformer, pairs: list[Pair], *, kind: str = "pair") -> N
     for row, (src, tgt) in enumerate(pairs):
         check_pair(src, tgt, f"{kind} {row}")
         if max(len(src), len(tgt) - 1) > positions:
-            raise ValueError(
-                f"{kind} {row} has {len(src)} source and {len(tgt)} target tokens, and the "
-                f"model {positions} positions; drop the pair, or build the model with a "
-                f"larger max_length"
+            message = (
+                "{} {} has {} source and {} target tokens, and the model {} positions; drop the pair, or "
+                "build the model with a larger {max_length}"
             )
+            raise ValueError(Message(message, kind, row, len(src), len(tgt), positions))
         _refuse_other_ids(model.config, src, tgt, f"{kind} {row}")
 
 
@@ -57,15 +58,16 @@ def refuse_long_pairs(corpus: Corpus, tokenizer: Tokenizer, *, positions: int, b
         ValueError: If there are such pairs.
     """
     problems = []
-    for split in ("train", "val"):
-        texts = corpus.splits.get(split, [])
+    for texts in (corpus.splits["train"], corpus.splits.get(corpus.validation or "", [])):
         for pair, (src, tgt) in zip(texts, encode_pairs(tokenizer, texts), strict=True):
             if max(len(src), len(tgt) - 1) > positions or max(len(src), len(tgt)) > batch_tokens:
                 problems.append((pair, f" has {len(src)} source and {len(tgt)} target tokens"))
     if problems:
-        way_out = (
-            f"the model has max_length={positions}, and a batch has batch_tokens={batch_tokens}: shorten or "
-            f"remove these sentences, or give more of both"
+        way_out = Message(
+            "the model has {max_length}, and a batch has {batch_tokens}: shorten or remove these sentences, "
+            "or give more of both",
+            max_length=positions,
+            batch_tokens=batch_tokens,
         )
         shown = [
             f"{corpus.locate(pair) if number < REPORTED else ''}{sizes}"

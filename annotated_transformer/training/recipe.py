@@ -12,6 +12,7 @@ from annotated_transformer.checkpointing.files import digest_tensors, fingerprin
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
+from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs
 from annotated_transformer.text.corpus import Corpus
@@ -49,17 +50,17 @@ class Recipe:
         """Refuse settings that would fail only after hours of training."""
         for name, needed in {"pad_id": PAD_ID, "bos_id": BOS_ID, "eos_id": EOS_ID}.items():
             if (given := getattr(self.shape, name)) != needed:
-                raise ValueError(f"{name}={given} is not that of the tokenizer, {needed}; leave it out")
+                message = "{} is not that of the tokenizer, {}; leave it out"
+                raise ValueError(Message(message, argument(name, given), needed))
         if self.average < 1:
-            raise ValueError(f"average={self.average} epochs have no mean; give 1 or more epochs")
+            message = "{average} epochs have no mean; give 1 or more epochs"
+            raise ValueError(Message(message, average=self.average))
         if self.bidirectional < 0:
-            raise ValueError(
-                f"bidirectional={self.bidirectional} is not a number of epochs; give 0 (none) or more"
-            )
+            message = "{bidirectional} is not a number of epochs; give 0 (none) or more"
+            raise ValueError(Message(message, bidirectional=self.bidirectional))
         if not 0 <= self.bpe_dropout < 1:
-            raise ValueError(
-                f"bpe_dropout={self.bpe_dropout} is not a probability; give 0 (none) or more, below 1"
-            )
+            message = "{bpe_dropout} is not a probability; give 0 (none) or more, below 1"
+            raise ValueError(Message(message, bpe_dropout=self.bpe_dropout))
 
 
 def train_from_recipe(
@@ -82,7 +83,7 @@ def train_from_recipe(
 
     Args:
         recipe: All other settings.
-        corpus: Its split `train`, and `val` if there is one.
+        corpus: Its split `train`, and its validation split if there is one.
         folder: The run directory.
         seed: Seed of the initial weights, the order of the pairs, dropout, and BPE dropout.
         start: Folder of a model whose tokenizer and weights to start from.
@@ -126,7 +127,7 @@ def train_from_recipe(
             warned = True
         run_directory.save_model(metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average)
 
-    validation = corpus.splits.get("val")
+    validation = None if corpus.validation is None else corpus.splits[corpus.validation]
     with run_directory:
         all_metrics = train(
             model,
@@ -173,15 +174,14 @@ def _start_model(
 
 def _refuse_another_shape(start: Path, loaded: TransformerConfig, asked: TransformerConfig) -> None:
     differing = [
-        f"{field.name}={getattr(loaded, field.name)!r}, not {getattr(asked, field.name)!r}"
+        Message("{}, not {!r}", argument(field.name, getattr(loaded, field.name)), getattr(asked, field.name))
         for field in dataclasses.fields(loaded)
         if field.name not in ("vocab_size", "dropout")
         and getattr(loaded, field.name) != getattr(asked, field.name)
     ]
     if differing:
-        raise ValueError(
-            f"the model in {start} has {' and '.join(differing)}; ask for its shape, or start without it"
-        )
+        message = "the model in {} has {}; ask for its shape, or start without it"
+        raise ValueError(Message(message, start, join(" and ", differing)))
 
 
 def _identity(

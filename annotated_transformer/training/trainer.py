@@ -12,6 +12,7 @@ from torch.optim import Adam
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state import Progress
+from annotated_transformer.messages import Message, join
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
@@ -136,7 +137,7 @@ def _train_epoch(
             if run_directory is None or run_directory.progress.step == 0:
                 raise
             saved = f"step {run_directory.progress.step} is saved in {run_directory.folder}"
-            raise FloatingPointError(f"{error}; {saved}") from None
+            raise FloatingPointError(join("; ", [*error.args, saved])) from None
         bar.advance(state.progress, batch.num_labels, status)
         bar.done = state.group.broadcast(bar.done)
         if bar.done:
@@ -190,12 +191,12 @@ def _refuse_divergence(
     for name, value in (("loss", loss), ("gradient norm", norm)):
         if not math.isfinite(value):
             rows = ", ".join(map(str, batch.rows[:9])) + ", …" * (len(batch.rows) > 9)
-            raise FloatingPointError(
+            where = (
                 f"the {name} is {value} at step {progress.step + 1}, lr {progress.lr:.2e}, "
-                f"in batch {progress.batch + 1} of epoch {progress.epoch + 1} (pairs {rows}): "
-                f"training has diverged; give a smaller max_lr, or more than "
-                f"warmup_steps={config.warmup_steps}"
+                f"in batch {progress.batch + 1} of epoch {progress.epoch + 1} (pairs {rows})"
             )
+            message = "{}: training has diverged; give a smaller {max_lr}, or more than {warmup_steps}"
+            raise FloatingPointError(Message(message, where, warmup_steps=config.warmup_steps))
 
 
 def _identity(state: TrainingState, pairs: list[Pair], config: TrainingConfig) -> dict[str, object]:

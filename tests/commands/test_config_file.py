@@ -92,7 +92,7 @@ def test_law_options_override_the_config_file(file: Path):
 
 def test_law_settings_have_defaults_without_a_config_file(tmp_path: Path):
     assert model_config(parsed(d_ff=None), None) == DEFAULT_SHAPE
-    (tmp_path / "empty.json").write_text("{}")
+    (tmp_path / "empty.json").write_text("\ufeff{}", encoding="utf-8")  # as Windows saves UTF-8
     for options in (parsed(minutes=2.0), parsed("--config", str(tmp_path / "empty.json"), minutes=2.0)):
         found = training_config(options, fast=True)
         assert (found.steps, found.minutes, found.fast, found.bf16) == (None, 2.0, True, False)

@@ -62,6 +62,7 @@ def test_law_a_run_that_diverged_can_be_plotted(training: Path):
     ("to", "sentence"),
     [
         ("curves.doc", "curves.doc ends in .doc, which is no image format; choose .svg, .png or .pdf\n"),
+        ("curves.pgf", "curves.pgf ends in .pgf, which is no image format; choose .svg, .png or .pdf\n"),
         ("nowhere/curves.svg", "cannot be written: there is no folder"),
         ("loop.png", "loop.png is not a regular file; give another name"),
     ],
@@ -95,6 +96,32 @@ def test_message_a_line_that_was_cut_off_is_left_out(training: Path, capsys: pyt
 
 
 @pytest.mark.message
+@pytest.mark.parametrize("ending", ["svg", "jpg"])
+@pytest.mark.parametrize(
+    "error", [RuntimeError("no latex"), FileNotFoundError("no gs"), OSError("no encoder"), KeyError("JPEG")]
+)
+def test_message_matplotlib_lacks_another_program(
+    training: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ending: str,
+    error: Exception,
+):
+    def fail(*values: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    to = training / f"curves.{ending}"
+    to.write_text("older")
+    assert command_line.main(["curves", str(training), "--to", str(to)]) == 2
+    sentence = (
+        f"error: Matplotlib cannot write .{ending} here ({error}); choose .svg, .png or .pdf, or"
+    )
+    assert sentence in capsys.readouterr().err
+    assert to.read_text() == "older"
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_message_the_disk_is_full(
     training: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, ending: str
@@ -102,8 +129,7 @@ def test_message_the_disk_is_full(
     def full(*values: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    writer, method = {"svg": (Path, "write_text"), "png": (Figure, "savefig")}[ending]
-    monkeypatch.setattr(writer, method, full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     to = training / f"curves.{ending}"
     assert command_line.main(["curves", str(training), "--to", str(to)]) == 2
     said = capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -23,55 +24,73 @@ from annotated_transformer.commands.train import add_train_options
 from annotated_transformer.commands.translate import add_translate_options
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.messages import Message, argument, join
 
-OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, d_model=7, source="en", data="x")
+OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, source="en", data="x", bf16=True)
 
 
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ("max_lr=3.0 is too high; give 1e-3", "--max-lr 3.0 is too high; give 1e-3"),
-        ("steps=None and minutes=None: no end", "no --steps and no --minutes: no end"),
-        ("(steps=-1): too few steps", "(--steps -1): too few steps"),
-        ("give source='en', or another", "give --source en, or another"),
-        ("positions='learned' or d_k=3", "positions='learned' or d_k=3"),  # not options of this command
-        ("text 1 ('d_model=7 is') and \"max_lr\"", "text 1 ('d_model=7 is') and \"max_lr\""),
-        ("/runs/max_lr/model, max_lr/3, d_model.json", "/runs/max_lr/model, max_lr/3, d_model.json"),
-        ("PyTorch's d_model=7 and the seed's", "PyTorch's --d-model 7 and the seed's"),
-        ("source was en and is de, beam was False", "--source was en and is de, --beam was False"),
-        ("give folder=FOLDER, a folder", "give --data FOLDER, a folder"),
+        (Message("{max_lr} is high; give {}", "max_lr=1", max_lr=3.0), "--max-lr 3.0 is high; give max_lr=1"),
+        (Message("{steps}, {minutes}: no end", steps=None, minutes=None), "no --steps, no --minutes: no end"),
+        (Message("({steps}): too few steps", steps=1), "(--steps 1): too few steps"),
+        (Message("give {source}, or another", source="en"), "give --source en, or another"),
+        (Message("{positions} or {d_k}", positions="learned"), "positions='learned' or d_k"),  # no options
+        (Message("{folder}, {beam_size}, {bf16}", beam_size=2, bf16=True), "--data, --beam 2, --bf16"),
+        (join("; ", [argument("steps", 2), "steps=2", argument("max_lr")]), "--steps 2; steps=2; --max-lr"),
+        ("there is no folder steps=3, max_lr=2", "there is no folder steps=3, max_lr=2"),
+        (ValueError("steps=3"), "steps=3"),
     ],
 )
-def test_law_fields_are_named_as_options(message: str, expected: str):
+def test_law_arguments_are_named_as_options(message: object, expected: str):
     assert name_options(message, OPTIONS) == expected
 
 
 def test_law_settings_of_the_config_file_keep_their_names():
-    message = "d_model=30 does not fit max_lr=3.0 and norm=None; give another d_model"
-    options = argparse.Namespace(d_model=None, max_lr=3.0, norm=None)
-    given = "--d-model 30 does not fit --max-lr 3.0 and no --norm; give another --d-model"
+    sentence = "{d_model} does not fit {max_lr}, {bf16} and {norm}; give another {}"
+    message = Message(sentence, argument("d_model"), d_model=30, max_lr=3.0, norm=None, bf16=True)
+    options = argparse.Namespace(d_model=None, max_lr=3.0, norm=None, bf16=None)
+    given = "--d-model 30 does not fit --max-lr 3.0, --bf16 and no --norm; give another --d-model"
     assert name_options(message, options) == given
     options.config = None
     assert name_options(message, options) == given
     options.config = "settings.json"
-    assert name_options(message, options) == given.replace("--d-model 30", "d_model=30")
+    of_file = given.replace("--d-model 30", "d_model=30").replace("--bf16", "bf16=True")
+    assert name_options(message, options) == of_file
 
 
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ("has max_length=256: too short", "has max_length=256 (see --config): too short"),
-        (
-            "change one, or give both d_k and d_v",
-            "change one, or give both d_k (see --config) and d_v (see --config)",
-        ),
-        ("choose positions='learned'", "choose positions='learned' (see --config)"),
-        ("attention to the positions", "attention to the positions"),
+        (Message("{max_length}: too short", max_length=256), "max_length=256 (see --config): too short"),
+        (Message("give both {d_k} and {d_v}"), "give both d_k (see --config) and d_v (see --config)"),
+        (Message("attention to the {}", "positions"), "attention to the positions"),
     ],
 )
-def test_law_settings_without_an_option_lead_to_the_config_file(message: str, expected: str):
+def test_law_settings_without_an_option_lead_to_the_config_file(message: Message, expected: str):
     assert name_options(message, argparse.Namespace(config=None, d_model=30)) == expected
     assert name_options(message, argparse.Namespace(d_model=30)) == message  # a command without --config
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("name", ["seed=2", "--seed 2", "{max_lr}", "steps=None", "'d_model=7'"])
+def test_message_a_folder_keeps_its_name(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.chdir(tmp_path)
+    train = ["train", "--steps", "1", "--out", "out", "--data", f"./{name}"]
+    assert command_line.main(["translate", "--model", f"./{name}", "A"]) == 2
+    assert f"error: there is no model folder {name}; train" in capsys.readouterr().err
+    assert command_line.main(train) == 2
+    assert f"error: there is no folder {name}; give" in capsys.readouterr().err
+    Path(name).mkdir()
+    assert command_line.main([*train, "--source", "fr", "--target", "xx"]) == 2
+    assert f"error: {name} has neither train.fr nor train.fr.gz" in capsys.readouterr().err
+    (Path(name) / "train.en").write_bytes(b"A max_lr=3.\n\n")
+    (Path(name) / "train.de").write_bytes(b"A.\n\n")
+    assert command_line.main(train) == 2
+    assert f"error: {name}/train.de, line 2 is empty\n{name}/train.en, line 2 is" in capsys.readouterr().err
 
 
 @pytest.mark.message
@@ -150,7 +169,6 @@ def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
     sampler(options, translator)(["a text"])
     stated = stated_defaults("translate")
     assert asked["logits_processors"] == []
-    assert asked["generator"].initial_seed() == int(stated["seed"])
     logits = torch.tensor([[0.5, -1.0, 3.0]])
     for name in ("temperature", "top_p"):
         assert torch.equal(PROCESSORS[name](float(stated[name]))(logits), logits)
@@ -216,12 +234,32 @@ def test_message_every_process_refuses_more_processes_than_devices(
 @pytest.mark.usefixtures("pretrained")
 def test_law_samples_depend_on_the_seed(capsys: pytest.CaptureFixture[str]):
     said = []
-    for options in ([], ["--seed", "0"], ["--seed", "1"], ["--seed", "1", "--temperature", "1e-9"]):
+    for options in (
+        ["--seed", "0"],
+        ["--seed", "0"],
+        ["--seed", "1"],
+        ["--seed", "1", "--temperature", "1e-9"],
+    ):
         assert command_line.main(["translate", "--sample", *options, "Two dogs.", "A child"]) == 0
-        said.append(capsys.readouterr().out)
+        out, err = capsys.readouterr()
+        assert err == ""
+        said.append(out)
     assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
     assert said[0] == said[1] != said[2] != said[3] == capsys.readouterr().out
     assert said[2].count("\n") == 2
+
+
+@pytest.mark.usefixtures("pretrained")
+def test_law_samples_without_a_seed_are_new_and_can_be_drawn_again(capsys: pytest.CaptureFixture[str]):
+    drawn = {}
+    for _ in range(3):
+        assert command_line.main(["translate", "--sample", "Two dogs.", "A child"]) == 0
+        out, err = capsys.readouterr()
+        seed = re.fullmatch(r"these samples are drawn with --seed (\d+)\n", err)[1]
+        assert command_line.main(["translate", "--sample", "--seed", seed, "Two dogs.", "A child"]) == 0
+        assert capsys.readouterr() == (out, "")
+        drawn[seed] = out
+    assert len(drawn) == len({*drawn.values()}) == 3
 
 
 @pytest.mark.usefixtures("pretrained")

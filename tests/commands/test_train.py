@@ -152,6 +152,8 @@ def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
     ("options", "sentence"),
     [
         (["--device", "cuda"], "--device cuda, but PyTorch"),
+        (["--save-minutes", "-1"], "--save-minutes -1 is not a duration; give 0 (after each update) or more"),
+        (["--save-minutes", "nan"], "--save-minutes nan is not a duration; give 0"),
         (["--bpe-dropout", "2"], "--bpe-dropout 2.0 is not a probability; give 0 (none)"),
     ],
 )

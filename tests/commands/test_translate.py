@@ -1,6 +1,8 @@
 """The command `translate`: one output line per input line, whatever the text, and its error messages."""
 
+import bz2
 import functools
+import gzip
 import io
 import os
 import signal
@@ -45,7 +47,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     return run
 
 
-@pytest.mark.parametrize("options", [[], ["--sample"], ["--beam", "2", "--nbest", "2"]])
+@pytest.mark.parametrize("options", [[], ["--sample", "--seed", "0"], ["--beam", "2", "--nbest", "2"]])
 def test_law_each_input_line_gives_one_output_line(
     options: list[str],
     folder: Path,
@@ -160,6 +162,29 @@ def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(
     second, fifth = err.splitlines()
     assert second.startswith("skipped: the standard input, line 2 ('AAA")
     assert fifth.startswith("skipped: the standard input, line 5 is not UTF-8 (byte 3 is 0xf6)")
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("pretrained")
+@pytest.mark.parametrize("skip", [[], ["--skip-bad"]])
+def test_message_a_file_that_is_bad_as_a_whole(
+    skip: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    text = "Two dogs.\nA child.\n"
+    for raw, sentence in {
+        text.encode("UTF-16"): "is UTF-16, not UTF-8; convert the text to UTF-8",
+        text.replace("\n", "\r").encode(): "has carriage returns within its lines (1 in 1), as old",
+        bz2.compress(text.encode()): "is compressed by bzip2, not UTF-8; unpack it, or export its text",
+        gzip.compress(text.encode())[:-5]: "is not a complete archive",
+    }.items():
+        feed(raw, monkeypatch, tmp_path)
+        assert command_line.main(["translate", *skip, "--input", str(tmp_path / "stdin")]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith(f"error: {tmp_path / 'stdin'} {sentence}")
+        with sys.stdin:
+            assert command_line.main(["translate", *skip]) == 2
+        assert capsys.readouterr().err.startswith("error: the standard input ")
 
 
 @pytest.mark.message
@@ -280,6 +305,9 @@ def test_law_a_file_is_translated_to_a_file(lines: Path, say: Callable[..., str]
         assert say("--input", str(lines), "--output", str(out)) == ""
         assert out.read_text("utf-8") == said
     assert say("--input", str(lines)) == said
+    for name in ("in.gz", "compressed"):
+        lines.with_name(name).write_bytes(gzip.compress(lines.read_bytes()))
+        assert say("--input", str(lines.with_name(name))) == said
     assert say("--input", str(lines), "--output", os.devnull) == ""
 
 

@@ -52,6 +52,15 @@ def test_message_all_bad_lines_of_both_files_are_in_one_report(tmp_path: Path):
 
 
 @pytest.mark.message
+def test_message_the_way_out_does_not_depend_on_the_name_of_the_folder(tmp_path: Path):
+    folder = tmp_path / "train is empty and not UTF-8"
+    folder.mkdir()
+    write(folder, en=b"One.\nTwo.\n", de=b"Eins.\n")
+    with pytest.raises(ValueError, match=r"train\.de has 1; line i .* of the other; align the two files$"):
+        read_pairs(folder, "train")
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("kind", ["folder", "fifo", "loop", "dangling"])
 def test_message_a_path_that_is_not_a_regular_file(tmp_path: Path, kind: str):
     write(tmp_path, de=b"Eins.\n")
@@ -225,8 +234,8 @@ def test_message_a_modified_file_of_multi30k(published: Path, name: str, german:
 def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     expected = (
-        "the folder of the corpus tatoeba is unknown; give folder=FOLDER, or set ANNOTATED_TRANSFORMER_DATA "
-        "to it; annotated-transformer download tatoeba --to FOLDER downloads it"
+        "the folder of the corpus tatoeba is unknown; give folder, or set ANNOTATED_TRANSFORMER_DATA "
+        "to it; annotated-transformer download tatoeba downloads it"
     )
     with pytest.raises(ValueError, match=re.escape(expected)):
         load_corpus("tatoeba")
@@ -322,14 +331,53 @@ def test_law_too_few_sentences_stay_in_train(tmp_path: Path):
     assert "\nThere are only train files, with too few different sentences to split off" in corpus.summary()
 
 
-@pytest.mark.parametrize("name", ["test", "dev"])
-def test_law_splits_provided_by_the_user_are_not_changed(tmp_path: Path, name: str):
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [
+        (
+            "test",
+            "There is no validation loss, because no split is called val or valid or validation or dev.",
+        ),
+        ("dev", "The validation loss is that of dev."),
+        ("valid", "The validation loss is that of valid."),
+        ("validation", "The validation loss is that of validation."),
+        ("val", ""),
+    ],
+)
+def test_law_splits_provided_by_the_user_are_not_changed(tmp_path: Path, name: str, note: str):
     for language in ("en", "fr"):
         (own_files(tmp_path) / f"{name}.{language}").write_text("Bonjour.\n", encoding="utf-8")
     corpus = load_corpus("files", folder=tmp_path, target="fr")
     assert corpus.splits == {split: read_pairs(tmp_path, split, target="fr") for split in ("train", name)}
-    assert corpus.note == ""
-    assert len(corpus.summary().split("\n")) == 3
+    assert corpus.note.startswith(note)
+    assert bool(corpus.note) == bool(note)
+    assert len(corpus.summary().split("\n")) == (4 if note else 3)
+    assert corpus.validation == (name if name != "test" else None)
+
+
+def test_law_the_first_name_of_a_validation_split_counts(tmp_path: Path):
+    for split in ("test", "dev", "valid"):
+        for language in ("en", "fr"):
+            (own_files(tmp_path) / f"{split}.{language}").write_text("Bonjour.\n", encoding="utf-8")
+    corpus = load_corpus("files", folder=tmp_path, target="fr")
+    assert corpus.validation == "valid"
+    assert "\nThe validation loss is that of valid.\n" in corpus.summary()
+
+
+def test_law_hidden_files_are_not_splits(tmp_path: Path):
+    plain = load_corpus("files", folder=own_files(tmp_path), target="fr")
+    for name in (
+        "._train.en",
+        ".train.en.gz",
+        "._val.fr",
+        "~$train.fr",
+        "train.en~",
+        ".DS_Store",
+        "Thumbs.db",
+    ):
+        (tmp_path / name).write_bytes(b"\0\x05\x16\x07\0\x02\0\0Mac OS X")  # as macOS writes them
+    assert load_corpus("files", folder=tmp_path, target="fr") == plain
+    assert has_only_train(tmp_path, target="fr")
 
 
 @pytest.mark.parametrize(("pairs", "warned"), [(1, True), (999, True), (1000, False)])

@@ -105,6 +105,76 @@ def test_message_an_empty_file(tmp_path: Path, data: bytes):
         read_lines(tmp_path / "text")
 
 
+def test_law_gzip_is_recognized_by_its_content(tmp_path: Path):
+    (tmp_path / "text.en").write_bytes(gzip.compress("größer\n".encode()))
+    assert read_lines(tmp_path / "text.en") == ["größer"]
+
+
+TEXTS = ["Größe.\nZwei.\n", "Kurz", "Щит, уж.\nПиджи?\n", "今天天气很好。\n上海很大。\n", "a\r\nb\r\n"]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("kind", ["UTF-16", "UTF-32"])
+def test_message_another_unicode_encoding(kind: str, text: str, errors: str):
+    assert decode_lines(text.encode(), "name", errors=errors) == text.rstrip("\n").split("\n")
+    for order in ("-LE", "-BE"):
+        message = f"name looks like {kind} without a byte order mark, not UTF-8; convert the text to UTF-8"
+        with pytest.raises(ValueError, match=message):
+            decode_lines(text.encode(f"{kind}{order}"), "name", errors=errors)
+        with pytest.raises(ValueError, match=f"name is {kind}, not UTF-8; convert the text to UTF-8"):
+            decode_lines(f"\ufeff{text}".encode(f"{kind}{order}"), "name", errors=errors)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (b"\x1f\x8b\x08\0", "compressed by gzip"),
+        (b"BZh91AY&SY\xe3\xf2", "compressed by bzip2"),
+        (b"\xfd7zXZ\0\0\x04", "compressed by xz"),
+        (b"PK\x03\x04\x14\0", "a zip archive or an office document"),
+        (b"%PDF-1.7\n", "a PDF document"),
+        (b"\x28\xb5\x2f\xfd\x24", "compressed by zstd"),
+    ],
+)
+def test_message_not_a_text(raw: bytes, kind: str):
+    with pytest.raises(ValueError, match=f"name is {kind}, not UTF-8; unpack it, or export its text"):
+        decode_lines(raw, "name", errors="surrogateescape")
+
+
+@pytest.mark.message
+def test_message_a_binary_file():
+    with pytest.raises(ValueError, match="name has 2 NUL bytes, which text does not have; give a text file"):
+        decode_lines(bytes(range(256)).replace(b"\n", b"\0"), "name", errors="surrogateescape")
+
+
+@pytest.mark.message
+def test_message_lines_that_contain_nul():
+    raw = b"Gros.\nEi\0ns.\nZwei.\n"
+    with pytest.raises(ValueError, match=r"^name, line 2: byte 3 is 0x00, not UTF-8 text; convert the text"):
+        decode_lines(raw, "name")
+    assert decode_lines(raw, "name", errors="surrogateescape") == ["Gros.", "Ei\0ns.", "Zwei."]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("raw", [b"One.\rTwo.\rThree.\r", b"One.\rTwo.\rThree.\n", b"\rOne.\r\rTwo."])
+def test_message_line_ends_of_old_macs(raw: bytes):
+    message = (
+        r"has carriage returns within its lines \([23] in 1\), as old Macs ended lines; convert these to"
+    )
+    with pytest.raises(ValueError, match=message):
+        decode_lines(raw, "name", errors="surrogateescape")
+
+
+@pytest.mark.parametrize(
+    "raw", [b"One.\r\nTwo.\r\n", b"One.\r\r\nTwo.\r\r\n", b"One.\n\rTwo.", b"One.\r", b"A\rB\nC\n"]
+)
+def test_law_carriage_returns_beside_line_feeds_are_white_space(raw: bytes):
+    assert decode_lines(raw, "name") == raw.decode().removesuffix("\n").split("\n")
+
+
 @pytest.mark.message
 def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
     (tmp_path / "text").write_bytes(b"Eins.\nZw\xf6lf.\n")

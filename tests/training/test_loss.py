@@ -148,7 +148,7 @@ def test_law_bf16_rounds_the_products_but_not_the_loss_or_the_weights(loss_of, c
 @pytest.mark.message
 def test_message_the_cpu_emulates_bf16(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
-    words = "finds no AVX-512 .* emulates bfloat16, .* ten times as long as in float32; leave out --bf16"
+    words = "finds no AVX-512 .* emulates bfloat16, .* ten times as long as in float32; leave out bf16=True"
     with (
         pytest.warns(UserWarning, match=words),
         loss.training_loss(model(), dataclasses.replace(BRIEF, bf16=True)),

@@ -151,10 +151,11 @@ def test_law_a_model_trained_on_cleaned_sentences_cleans_its_input(tmp_path: Pat
     assert said == ['"Ja"', "„Ja“"]
 
 
-def test_law_a_run_is_validated_on_the_val_split(tmp_path: Path):
+@pytest.mark.parametrize("called", ["val", "dev"])
+def test_law_a_run_is_validated_on_the_validation_split(tmp_path: Path, called: str):
     seen, splits = [], corpus().splits
     for name, test in (("without", {}), ("with", {"test": splits["train"][:5]})):
-        texts = corpus(splits=splits | test)
+        texts = corpus(splits={"train": splits["train"], called: splits["val"]} | test)
         train_from_recipe(for_steps(2), texts, tmp_path / name, seed=0, log=seen.append)
     model, tokenizer = checkpoint.load(tmp_path / "with")
     wanted = mean_loss(model, make_batches(encode_pairs(tokenizer, splits["val"]), batch_tokens=499))
@@ -335,7 +336,7 @@ def test_message_all_pairs_that_are_too_long_are_in_one_report(
     tmp_path: Path, limits: dict[str, int], shape: dict[str, int]
 ):
     lines = ["A man.", "Two dogs.", "wqx " * 40, "A child.", "wqx " * 41, "A hat."]
-    for split, own in {"train": lines, "val": [*lines[:2], "wqx " * 42], "test": lines}.items():
+    for split, own in {"train": lines, "valid": [*lines[:2], "wqx " * 42], "test": lines}.items():
         for ending in ("en", "de"):
             (tmp_path / f"{split}.{ending}").write_text("".join(f"{line}\n" for line in own))
     recipe = dataclasses.replace(
@@ -345,7 +346,7 @@ def test_message_all_pairs_that_are_too_long_are_in_one_report(
     )
     with pytest.raises(ValueError, match=r"these sentences, or give more of both$") as refused:
         train_from_recipe(recipe, load_corpus("files", folder=tmp_path), tmp_path / "out", seed=3)
-    places = ("train", 3), ("train", 5), ("val", 3)  # test pairs are not trained on
+    places = ("train", 3), ("train", 5), ("valid", 3)  # test pairs are not trained on
     for (split, line), found in zip(places, str(refused.value).splitlines(), strict=True):
         assert found.startswith(f"{tmp_path / f'{split}.en'} and {split}.de, line {line} has ")
     assert not (tmp_path / "out").exists()

@@ -11,6 +11,9 @@
     return score + place + (together && Math.min(80, 40 + 4 * together));
   };
 
+  // From a file address, a browser loads no page to quote from.
+  if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+
   // A page is quoted where it has the whole phrase, or else any of its words, and not in its code.
   const summary = Search.makeSearchSummary;
   const text = Search.htmlToText;
