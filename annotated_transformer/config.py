@@ -89,8 +89,9 @@ class TransformerConfig:
             )
             raise ValueError(Message(message, self._weights(), MOST_WEIGHTS, **asdict(self)))
         if not isinstance(self.attention_bias, bool):
-            message = "{attention_bias}; choose True or False"
-            raise ValueError(Message(message, attention_bias=self.attention_bias))
+            raise ValueError(
+                Message("{attention_bias}; choose True or False", attention_bias=self.attention_bias)
+            )
         special = {"pad_id": self.pad_id, "bos_id": self.bos_id, "eos_id": self.eos_id}
         if len(set(special.values())) < len(special) or not all(
             type(id_) is int and 0 <= id_ < self.vocab_size for id_ in special.values()

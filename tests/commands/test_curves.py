@@ -114,9 +114,7 @@ def test_message_matplotlib_lacks_another_program(
     to = training / f"curves.{ending}"
     to.write_text("older")
     assert command_line.main(["curves", str(training), "--to", str(to)]) == 2
-    sentence = (
-        f"error: Matplotlib cannot write .{ending} here ({error}); choose .svg, .png or .pdf, or"
-    )
+    sentence = f"error: Matplotlib cannot write .{ending} here ({error}); choose .svg, .png or .pdf, or"
     assert sentence in capsys.readouterr().err
     assert to.read_text() == "older"
 

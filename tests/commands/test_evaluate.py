@@ -263,11 +263,11 @@ def test_law_evaluation_splits_train_files_as_training_does(
 def test_message_all_texts_that_cannot_be_translated_are_reported_before_translating(
     folder: Path, data: Path, asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
 ):
-    (data / "test.en").write_text(f"A man.\n{'A' * 50}\nTwo\x00 dogs.\n", encoding="utf-8")
+    (data / "test.en").write_text(f"A man.\n{'A' * 50}\nTwo\x01 dogs.\n", encoding="utf-8")
     arguments = ["--data", str(data), "--split", "test", "--model", str(folder)]
     assert command_line.main(["evaluate", *arguments]) == 2
     long, control = capsys.readouterr().err.splitlines()
     assert long.startswith("error: pair 2 of test ('AAA")
-    assert control.startswith("pair 3 of test has the control character U+0000, character 4 of 'Two")
+    assert control.startswith("pair 3 of test has the control character U+0001, character 4 of 'Two")
     assert control.endswith("; remove it; or remove these pairs")
     assert asked == []
