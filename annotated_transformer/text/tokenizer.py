@@ -1,7 +1,7 @@
 """Byte-pair encoding shared by both languages: section 5.1 of the paper, the chapter on tokens."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import tokenizers
 import torch
@@ -153,6 +153,10 @@ class Tokenizer:
         kept = (torch.rand(len(merges), generator=generator) >= p).tolist()
         parts["model"]["merges"] = [merge for merge, keep in zip(merges, kept, strict=True) if keep]
         return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(parts)))
+
+    def __reduce__(self) -> tuple[Callable[[str], "Tokenizer"], tuple[str]]:
+        """Copy and pickle through JSON: the library's own copies read "<eos>" in a text as the token."""
+        return Tokenizer.from_json, (self.to_json(),)
 
     @property
     def vocab_size(self) -> int:

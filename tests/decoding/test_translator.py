@@ -1,7 +1,9 @@
 """The translator: translations in the order of the texts, saved models, and texts that are refused."""
 
+import copy
 import dataclasses
 import math
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -268,6 +270,15 @@ def test_law_white_space_of_any_kind_may_be_cleaned_but_not_other_control_charac
     for control in [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0))]:
         refused = bool(cleaning.encode([f"Two{control}dogs"]).problems)
         assert refused == (control in "\r\n" or not control.isspace()), control
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_law_a_copy_translates_as_the_original(
+    translator: Translator, copied: Callable[[Translator], Translator]
+):
+    texts = ["A man <eos> dogs", *TEXTS]
+    assert copied(translator).encode(texts) == translator.encode(texts)
+    assert copied(translator).translate(texts) == translator.translate(texts)
 
 
 def test_law_a_text_with_a_problem_is_not_blank(translator: Translator):

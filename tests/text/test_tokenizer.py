@@ -1,11 +1,14 @@
 """The tokenizer: lossless encoding, deterministic training, special tokens, and error messages."""
 
+import copy
 import json
+import pickle
 import random
 import re
 import sys
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -80,6 +83,18 @@ def test_law_names_of_special_tokens_in_a_text_are_text(tokenizer: Tokenizer):
     (ids,) = tokenizer.encode_source(["<eos> <pad>"])
     assert ids.count(EOS_ID) == 1
     assert PAD_ID not in ids
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_law_a_copy_encodes_as_the_original(tokenizer: Tokenizer, copied: Callable[[Tokenizer], Tokenizer]):
+    texts = ["a <eos> b", "<pad><bos>", *CORPUS]
+    for one in (
+        tokenizer,
+        tokenizer.cleaning(),
+        tokenizer.with_dropout(0.5, torch.Generator().manual_seed(0)),
+    ):
+        assert copied(one).encode_target(texts) == one.encode_target(texts)
+        assert copied(one).to_json() == one.to_json()
 
 
 def test_law_joined_tokens_are_the_text(tokenizer: Tokenizer):
