@@ -22,6 +22,7 @@ from annotated_transformer.inspection.observation import observe
 from annotated_transformer.messages import Message
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
+from annotated_transformer.text.cleaning import set_aside
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
 
 LINE_BREAK = re.compile(r"[\r\n]")
@@ -74,15 +75,20 @@ class Sources:
         blank: The indices of texts without content.
         problems: Why a text cannot be translated, by its index. Each value continues a sentence
             that starts with a name for the text.
+        around: The decorations before and after each text, which are put back around its translation.
     """
 
     ids: list[list[int]]
     blank: frozenset[int]
     problems: dict[int, str]
+    around: list[tuple[str, str]]
 
 
 class Translator:
     """Translates texts with a model and its tokenizer.
+
+    If the tokenizer cleans texts, decorations such as emoji are not translated, but put back around the
+    translation: see `set_aside`. Models that were trained on cleaned sentences have never seen any.
 
     `decoder` computes the steps of decoding. Give `KeyValueCache` to run hooks on the model's modules.
     """
@@ -137,7 +143,7 @@ class Translator:
 
         Raises:
             TypeError: If `texts` is a single text, or contains something other than strings.
-            ValueError: If a text is empty, too long or not valid Unicode, or contains a line break or a
+            ValueError: If a text is blank, too long or not valid Unicode, or contains a line break or a
                 control character, or a size is less than 1.
         """
         return self._translations(texts, batch_size, self._beam(beam_size, length_penalty))
@@ -165,10 +171,11 @@ class Translator:
             length_penalty=length_penalty,
             decoder=self.decoder,
         )
-        for rows, src in self._batches(texts, batch_size):
+        for rows, src, around in self._batches(texts, batch_size):
             best = search(src)
             ranks = best.log_probs.tolist(), best.penalized_log_probs.tolist()
-            ranked = list(map(RankedTranslation, self.tokenizer.decode(best.ids.tolist()), *ranks))
+            decoded = self._decode(best.ids, [own for own in around for _ in range(nbest)])
+            ranked = list(map(RankedTranslation, decoded, *ranks))
             for row, i in enumerate(rows):
                 own = ranked[row * nbest : (row + 1) * nbest]
                 translations[i] = [translation for translation in own if translation.log_prob > -math.inf]
@@ -210,14 +217,15 @@ class Translator:
         """Return what `translate` returns, each with its log-probability, tokens and attention."""
         translations: dict[int, Translation] = {}
         search = self._beam(beam_size, length_penalty)
-        for rows, src in self._batches(texts, batch_size):
+        for rows, src, around in self._batches(texts, batch_size):
             tgt = search(src)
+            decoded = self._decode(tgt, around)
             observed = observe(self.model, src, tgt)
             lengths = [(ids != self.model.config.pad_id).sum(dim=1) for ids in (tgt, src)]
             for row, i in enumerate(rows):
                 tgt_length, src_length = (int(length[row]) for length in lengths)
                 translations[i] = Translation(
-                    self.tokenizer.decode([tgt[row].tolist()])[0],
+                    decoded[row],
                     float(observed.log_probs[row]),
                     self.tokenizer.tokens(src[row, :src_length].tolist()),
                     self.tokenizer.tokens(tgt[row, :tgt_length].tolist()),
@@ -230,7 +238,9 @@ class Translator:
         max_length = self.model.config.max_length
         checked = [_encoding_problem(text) or _character_problem(self.tokenizer, text) for text in texts]
         problems = {index: problem for index, problem in enumerate(checked) if problem}
-        ids = self.tokenizer.encode_source(["" if i in problems else text for i, text in enumerate(texts)])
+        parts = [set_aside(text) if self.tokenizer.cleans else ("", text, "") for text in texts]
+        readable = ["" if i in problems else sentence for i, (_, sentence, _) in enumerate(parts)]
+        ids = self.tokenizer.encode_source(readable)
         blank = frozenset(i for i, own in enumerate(ids) if own == [EOS_ID] and i not in problems)
         for index, own in enumerate(ids):
             if len(own) > max_length:
@@ -239,7 +249,7 @@ class Translator:
                     f"positions for {max_length}; split it into shorter sentences"
                 )
         usable = [[] if i in problems or i in blank else own for i, own in enumerate(ids)]
-        return Sources(usable, blank, problems)
+        return Sources(usable, blank, problems, [(before, after) for before, _, after in parts])
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1:
@@ -258,23 +268,31 @@ class Translator:
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
         translations: dict[int, str] = {}
-        for rows, src in self._batches(texts, batch_size):
-            translations.update(zip(rows, self.tokenizer.decode(search(src).tolist()), strict=True))
+        for rows, src, around in self._batches(texts, batch_size):
+            translations.update(zip(rows, self._decode(search(src), around), strict=True))
         return [translations[i] for i in range(len(texts))]
 
-    def _batches(self, texts: list[str], batch_size: int) -> Iterator[tuple[list[int], Tensor]]:
-        """Yield batches: the indices of the texts and their ids."""
+    def _decode(self, tgt: Int[Tensor, "texts tgt_tokens"], around: list[tuple[str, str]]) -> list[str]:
+        """Return the texts of these ids, each with its decorations."""
+        decoded = zip(self.tokenizer.decode(tgt.tolist()), around, strict=True)
+        return [f"{before}{text}{after}" for text, (before, after) in decoded]
+
+    def _batches(
+        self, texts: list[str], batch_size: int
+    ) -> Iterator[tuple[list[int], Tensor, list[tuple[str, str]]]]:
+        """Yield batches: the indices of the texts, their ids, and their decorations."""
         if not isinstance(batch_size, int) or batch_size < 1:
             message = "{batch_size} is not a number of texts; give a positive whole number"
             raise ValueError(Message(message, batch_size=batch_size))
         sources = self._encode(texts)
-        order = sorted(range(len(texts)), key=lambda i: len(sources[i]))
+        order = sorted(range(len(texts)), key=lambda i: len(sources.ids[i]))
         device = next(self.model.parameters()).device
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            yield rows, pad([sources[i] for i in rows], pad_id=self.model.config.pad_id).to(device)
+            src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(device)
+            yield rows, src, [sources.around[i] for i in rows]
 
-    def _encode(self, texts: list[str]) -> list[list[int]]:
+    def _encode(self, texts: list[str]) -> Sources:
         check_texts(texts, "a Translator")
         sources = self.encode(texts)
         for index, text in enumerate(texts):
@@ -282,8 +300,8 @@ class Translator:
             if index in sources.problems:
                 raise ValueError(f"{name} {sources.problems[index]}")
             if index in sources.blank:
-                raise ValueError(f"{name} is empty ({text[:40]!r}); leave it out")
-        return sources.ids
+                raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
+        return sources
 
 
 def _encoding_problem(text: str) -> str:

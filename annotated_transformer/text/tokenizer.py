@@ -1,14 +1,14 @@
 """Byte-pair encoding shared by both languages: section 5.1 of the paper, the chapter on tokens."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import tokenizers
 import torch
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from annotated_transformer.messages import Message
-from annotated_transformer.text.cleaning import INVISIBLE, QUOTES
+from annotated_transformer.text.cleaning import INVISIBLE, LONE_MARKS, VARIANTS, WHITE_SPACE
 
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
 LARGEST = 2**22  # entries; the library allocates memory for all of them, and aborts if that fails
@@ -128,10 +128,11 @@ class Tokenizer:
         backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
         backend.normalizer = normalizers.Sequence(
             [
-                *(normalizers.Replace(chr(mark), "") for mark in INVISIBLE),
-                *(normalizers.Replace(chr(mark), chr(plain)) for mark, plain in QUOTES.items()),
+                normalizers.Replace(Regex(INVISIBLE), ""),
+                *(normalizers.Replace(variant, plain) for variant, plain in VARIANTS.items()),
                 normalizers.NFC(),
-                normalizers.Replace(Regex(r"[\s\x1c-\x1f]+"), " "),  # white space as in `str.split`
+                normalizers.Replace(Regex(LONE_MARKS), ""),
+                normalizers.Replace(Regex(f"[{WHITE_SPACE}]+"), " "),
                 normalizers.Strip(),
             ]
         )
@@ -154,6 +155,15 @@ class Tokenizer:
         kept = (torch.rand(len(merges), generator=generator) >= p).tolist()
         parts["model"]["merges"] = [merge for merge, keep in zip(merges, kept, strict=True) if keep]
         return Tokenizer(tokenizers.Tokenizer.from_str(json.dumps(parts)))
+
+    def __reduce__(self) -> tuple[Callable[[str], "Tokenizer"], tuple[str]]:
+        """Copy and pickle through JSON: the library's own copies read "<eos>" in a text as the token."""
+        return Tokenizer.from_json, (self.to_json(),)
+
+    @property
+    def cleans(self) -> bool:
+        """Whether `clean` is part of the normalization, as in a tokenizer from `cleaning`."""
+        return self.normalize("„") == '"'
 
     @property
     def vocab_size(self) -> int:

@@ -5,6 +5,7 @@ import contextlib
 import json
 import random
 import struct
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import KINDS, ablate_head, attention_maps
 from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.text.batching import Batch, pad
+from annotated_transformer.text.cleaning import VARIANTS, set_aside
 from annotated_transformer.text.tokenizer import BOS_ID
 from tests.explorer_sentences import sentences, strings
 
@@ -129,6 +131,32 @@ def test_oracle_the_tokenizer_matches_python(page, translators, direction):
     assert [one["ids"] for one in found] == ids
     assert [one["text"] for one in found] == tokenizer.decode(ids)
     assert [one["tokens"] for one in found] == [tokenizer.tokens(row[:-1]) for row in ids]
+
+
+def test_oracle_decorations_are_set_aside_as_in_python():
+    racer, labels = MiniRacer(), ("1. ", "(a) ", "b) ", "3.5 ", "1️⃣ ", "- ")
+    racer.eval(pack.join_scripts("engine", ["cleaning"]))
+    texts = [label + text for text in strings(2000) for label in ("", random.Random(text).choice(labels))]
+    known = [c for c in map(chr, range(0xE0200)) if unicodedata.category(c) not in ("Cn", "Cs")]
+    texts += [f"Hi{character}." for character in known]  # browsers may know later versions of Unicode
+    racer.eval(f"const variants = new Map(Object.entries({json.dumps(VARIANTS)}))")
+    found = racer.eval(f"JSON.stringify({json.dumps(texts)}.map((text) => setAside(text, variants)))")
+    pairs = zip(texts, json.loads(str(found)), strict=True)
+    assert [text for text, parts in pairs if (*parts,) != set_aside(text)] == []
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_a_translation_has_its_decorations_as_in_python(page, translators, direction):
+    texts = [f"\u200e• {text}\u2063 😊" for text in sentences(direction, 7)]
+    found = page.evaluate(
+        """async ([direction, texts]) => {
+          const found = [];
+          for (const text of texts) found.push((await client.translate({ direction, text })).text);
+          return found;
+        }""",
+        [direction, texts],
+    )
+    assert found == translators[direction].translate(texts)
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
@@ -333,6 +361,8 @@ def test_oracle_the_largest_of_equal_values_is_the_first():
 
 REFUSED = [
     "  \u00ad\t ",
+    "♪ … \u200e!",
+    "it's\x85a \x07 b",
     "half a pair \ud800 here",
     'it\'s \ud800 "both" \\ \x07\n\u2028\xa0',
     "x y " * 200,

@@ -1,7 +1,9 @@
 """The translator: translations in the order of the texts, saved models, and texts that are refused."""
 
+import copy
 import dataclasses
 import math
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -215,8 +217,8 @@ def test_message_arguments_of_other_types(translator: Translator):
 @pytest.mark.parametrize(
     ("texts", "error", "sentence"),
     [
-        (["A man", "", "A child"], ValueError, r"text 1 of 3 is empty \(''\); leave it out"),
-        (["A man", " \n"], ValueError, r"text 1 of 2 is empty \(' \\n'\); leave it out"),
+        (["A man", "", "A child"], ValueError, r"text 1 of 3 has nothing to translate \(''\); leave it out"),
+        (["A man", " \n"], ValueError, r"text 1 of 2 has nothing to translate \(' \\n'\); leave it out"),
         (
             ["A man", "b" * 28],
             ValueError,
@@ -268,6 +270,35 @@ def test_law_white_space_of_any_kind_may_be_cleaned_but_not_other_control_charac
     for control in [*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0))]:
         refused = bool(cleaning.encode([f"Two{control}dogs"]).problems)
         assert refused == (control in "\r\n" or not control.isspace()), control
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_law_decorations_are_put_back_around_the_translation(translator: Translator):
+    cleaning = Translator(translator.model, translator.tokenizer.cleaning())
+    before, after = ["", "• ", "♪", "1️⃣ ", ""], [" 😊", "", " ♪", " :)", "☀️"]
+    texts = [f"\u200e{b}{text}\u200d{a}" for b, text, a in zip(before, TEXTS, after, strict=True)]
+    expected = [f"{b}{text}{a}" for b, text, a in zip(before, cleaning.translate(TEXTS), after, strict=True)]
+    assert cleaning.translate(texts, batch_size=2) == expected
+    assert [one.text for one in cleaning.explain(texts, batch_size=2)] == expected
+    assert [row[0].text for row in cleaning.nbest(texts, 2, beam_size=2)] == cleaning.translate(
+        texts, beam_size=2
+    )
+    rng, surest = torch.Generator().manual_seed(0), Temperature(1e-9)
+    assert cleaning.sample(texts, generator=rng, logits_processors=[surest], batch_size=2) == expected
+    assert cleaning.encode(texts).ids == cleaning.encode(TEXTS).ids
+    assert (
+        translator.encode(texts).ids != translator.encode(TEXTS).ids
+    )  # it may have been trained on such texts
+    assert cleaning.encode(["♪ ♪", "...", "\u200e", "%"]).blank == {0, 1, 2}
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_law_a_copy_translates_as_the_original(
+    translator: Translator, copied: Callable[[Translator], Translator]
+):
+    texts = ["A man <eos> dogs", *TEXTS]
+    assert copied(translator).encode(texts) == translator.encode(texts)
+    assert copied(translator).translate(texts) == translator.translate(texts)
 
 
 def test_law_a_text_with_a_problem_is_not_blank(translator: Translator):

@@ -1,10 +1,13 @@
 """Cleaning: which characters it changes, and that it is idempotent."""
 
+import hashlib
 import unicodedata
+from pathlib import Path
 
 import pytest
 
-from annotated_transformer.text.cleaning import clean
+from annotated_transformer.text.cleaning import SIGNS, clean, set_aside
+from annotated_transformer.text.corpus import load_corpus
 
 
 @pytest.mark.parametrize(
@@ -16,8 +19,15 @@ from annotated_transformer.text.cleaning import clean
         ("„Ja“, sagte er, ‚vielleicht‘.", "\"Ja\", sagte er, 'vielleicht'."),  # noqa: RUF001
         ("‟Ja”", '"Ja"'),
         ("Don’t say “no”, «non».", 'Don\'t say "no", "non".'),
-        ("Größer – nämlich 20\u2009°C…", "Größer – nämlich 20 °C…"),
+        ("Größer – nämlich 20\u2009°C…", "Größer – nämlich 20 °C..."),
         ("\u200b \u00ad", ""),
+        ("It´s 5′ 6″ of ‹well‐known› and ‑5 or −5", "It's 5' 6\" of 'well-known' and -5 or -5"),  # noqa: RUF001
+        ("ｆｕｌｌ\u3000ｗｉｄｔｈ！ eﬀicient ﬁsh‼", "full width! efficient fish!!"),  # noqa: RUF001
+        ("\u2066a\u202eb\u180ec\ufe0fd\U000e0041e\u034ff\u061cg\u206ah\ufffbi\U000e0100", "abcdefghi"),
+        ("\u0301no \u0308base.\u0301 1\ufe0f\u20e3 o\u0336u\u0332t a\u0301\u0323", "no base. 1 out ạ́"),
+        ("a\u200cb\u200dc \u0646\u200c", "abc \u0646"),
+        ("می\u200cخواهم ۵\u200cام क्\u200dष র\u200d্য", "می\u200cخواهم ۵\u200cام क्\u200dष র\u200d্য"),  # noqa: RUF001
+        ("x²+1≠√y, CO₂, ½, 3 €, №, é\u0304, =\u0338", "x²+1≠√y, CO₂, ½, 3 €, №, é\u0304, ≠"),
     ],
 )
 def test_law_invisible_characters_and_variants_are_normalized(text: str, cleaned: str):
@@ -25,10 +35,74 @@ def test_law_invisible_characters_and_variants_are_normalized(text: str, cleaned
 
 
 @pytest.mark.parametrize(
-    "text", ["e\u00ad\u0301", "\u200ba \u200b b", "\u2060\u00a0", "a\ufeff\u0308", "“’", "\ufeff\u2028x\x1f"]
+    "text",
+    [
+        "e\u00ad\u0301",
+        "\u200ba \u200b b",
+        "\u2060\u00a0",
+        "a\ufeff\u0308",
+        "“’",
+        "\ufeff\u2028x\x1f",
+        "\u200e\u0301a",
+        " \u2800\u0301 b",
+    ],
 )
 def test_law_a_clean_sentence_stays_as_it_is(text: str):
     once = clean(text)
     assert once != text  # otherwise there would be nothing to clean
     assert clean(once) == once
     assert unicodedata.is_normalized("NFC", once)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", " 😊"),
+        ("", "☀️❤️"),
+        ("", " 👩\u200d👩\u200d👧 👍🏽 🇩🇪"),
+        ("", " 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"),
+        ("♪ ", " ♪"),
+        ("• ", ""),
+        ("- ", " -"),
+        ("*", "*"),
+        ("1️⃣ ", " #️⃣"),
+        ("✓ ★ ", " → \ue001"),
+        ("> # ", " :)"),
+        ("— ", " (😊)"),
+        ("1. ", " \u2639\ufe0f"),
+        ("(b) ", " ♪"),
+        ("① ", " ;-) ~ \ufffc🫨"),
+    ],
+)
+@pytest.mark.parametrize(
+    "text", ["It is nice.", "Ist es schön?", '"No!", he said ...', "(20 %)", "Wie ?", "Hi"]
+)
+def test_law_decorations_are_set_aside_and_nothing_else(before: str, text: str, after: str):
+    assert set_aside(before + text + after) == (before, text, after)
+    assert set_aside(f" {before}{text}\u2063{after} ")[1] == f"{text}\u2063"
+    assert set_aside(text) == ("", text, "")
+
+
+def test_law_pictures_inside_a_sentence_are_moved_behind_it():
+    assert set_aside("I ♥ the 🌊!") == ("", "I the!", " ♥ 🌊")
+    assert set_aside("Nice☀️today. 😊 Bye…😊") == ("", "Nice today. Bye…", "☀️ 😊😊")
+    assert set_aside("3 + 4 = 7 °C – C++.") == ("", "3 + 4 = 7 °C – C++.", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "...", "?!", "—", "♪ ♪", "😊", "=====", "\u200e", "\u0301", "•", "1️⃣", "(*)"]
+)
+def test_law_without_a_letter_a_digit_or_a_sign_with_a_meaning_there_is_no_sentence(text: str):
+    assert set_aside(text) == ("", "", text)
+    for sign in ("a", "5", "五", "€", *SIGNS["a"]):
+        assert set_aside(sign + text)[1].startswith(sign)
+
+
+def test_law_no_sentence_of_tatoeba_has_decorations_and_none_is_cleaned_further(shared_data: Path):
+    splits = load_corpus("tatoeba", folder=shared_data).splits
+    digest = hashlib.sha256(repr(sorted(splits.items())).encode()).hexdigest()
+    assert (
+        digest == "1fc811afd6bfce28e7a0bb4b5bc30b707a7c774d41e5ec84ecdb85c2fb7a1894"
+    )  # the splits on which the models of this package were trained
+    for text in {text for pairs in splits.values() for pair in pairs for text in pair}:
+        assert (clean(text), *set_aside(text)) == (text, "", text, ""), text

@@ -31,3 +31,39 @@ def test_law_abbreviations_are_those_of_the_language():
 @pytest.mark.parametrize("text", ["", " ", "  One.\n", "a\nb", "a\u2028b", "One.\ud800 Two."])
 def test_law_a_single_sentence_stays_as_it_is(text: str):
     assert split_sentences(text, "en") == [text]
+
+
+SPLIT = {  # where sentences end: "|"
+    "de": """
+        Er wohnt im 3. Stock. | Sie auch.
+        Er hat 3. | Sie hat 5. | Tom hat 7. | Peter hat 9.
+        Heute ist der 3. | Morgen ist der 4. | Ich komme am 5. | Sie nicht.
+        Der 2. Weltkrieg endete 1945. | Danach war Frieden.
+        Im 18. und 19. Jahrhundert. | Der 3., 4. und 5. Mann. | Am 1. oder 2. Tag.
+        An ihrem 30. Geburtstag lief Beethovens 9. Sinfonie. | Er fährt 1. Klasse.
+        Ludwig XIV. war König. | Das war Heinrich VIII. | Er hatte sechs Frauen. | Wilhelm I. Tudor?
+        Das Spiel endete 3:2. | Bayern gewann mit dem 7:1. | Köln verlor 3 : 2. | Tom weinte.
+        1. Die Katze schläft. | 2. Der Hund bellt. | 3. Ja!
+        Es gibt zwei Gründe. | 1. Er ist alt. | 2. Sie ist müde.
+        A. Die Katze. | B. Der Hund. | II. Das Pferd.
+        Das ist z. B. Tom, d. h. er, u. a. Peter bzw. Nr. 5. | Sie ist Nr. 6. | Es ist S. 7.
+        Die Fa. Müller, inkl. Tom, Kap. 3. | Er kaufte Brot, Butter usw. | Dann ging er.
+        Er wohnt in der Hauptstr. 5. | Sie kam am 24.12.2020. | Er am 3. Okt. morgens. | Gut.
+        Hallo! | ♪ Wie geht es? | 😊 Gut. ... :)
+        """,
+    "en": """
+        Ms. Lee and Mr. Fox live at No. 5. | He has 3. | She has 5.
+        See p. 3, vol. 2, e.g. Fig. 4 vs. Table 5. | It is in the U.S. Army. | Approx. 30 came.
+        That was Henry VIII. | He came at 5 p.m. | She came at 6 a.m. on Monday.
+        We won 3-2. | They lost 3:2. | I am 30. | You are 20.
+        1. The cat sleeps. | 2. The dog barks. | (3) It is No. 4.
+        I. The cat. | II. The dog. | A. One. | B. Two.
+        Hi! | 😊 How are you? | ♪ ♪ Fine. ***
+        """,
+}
+CASES = [(language, line.strip()) for language in SPLIT for line in SPLIT[language].strip().splitlines()]
+
+
+@pytest.mark.parametrize(("language", "marked"), CASES)
+def test_law_numbers_and_decorations_end_no_sentence_but_sentences_end_after_them(language: str, marked: str):
+    assert split_sentences(marked.replace(" |", ""), language) == marked.split(" | ")

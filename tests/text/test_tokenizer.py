@@ -1,17 +1,20 @@
 """The tokenizer: lossless encoding, deterministic training, special tokens, and error messages."""
 
+import copy
 import json
+import pickle
 import random
 import re
 import sys
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 import torch
 
-from annotated_transformer.text.cleaning import INVISIBLE, QUOTES, clean
+from annotated_transformer.text.cleaning import VARIANTS, clean
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 CORPUS = [
@@ -49,10 +52,11 @@ def test_law_decoding_gives_the_normalized_text_back(tokenizer: Tokenizer):
 def test_law_cleaning_normalizes_as_clean_does(tokenizer: Tokenizer):
     cleaning, rng = tokenizer.cleaning(), random.Random(0)
     codes = [*range(0x3100), *range(0x3100, 0xD800, 97), *range(0xE000, sys.maxunicode + 1, 97)]
-    every = [*map(chr, {*codes, *range(0xF900, 0x10000), *INVISIBLE, *QUOTES})]
+    every = [*map(chr, {*codes, *range(0xF900, 0x10000), *range(0xE0000, 0xE0200)})]
     each = [f"a{character}b\u0301" for character in every]
     texts = ["".join(each[start : start + 997]) for start in range(0, len(each), 997)]
-    odd = [*map(chr, [*INVISIBLE, *QUOTES]), *filter(str.isspace, every), *"aeo\u0301\u0308\u0327é漢\x00<"]
+    odd = [*VARIANTS, *filter(str.isspace, every), *"aeo\u0301\u0308\u0327é漢\x00<=\u0338"]
+    odd += [*"\u0646\u06cc\u0915\u094d\u0937\u200c\u200d\u200e\ufe0f\u00ad\u20e3"] * 7
     texts += ["".join(rng.choices(odd, k=rng.randint(0, 13))) for _ in range(503)]
     assert [text for text in texts if cleaning.normalize(text) != clean(text)] == []
     assert any(tokenizer.normalize(text) != clean(text) for text in texts)
@@ -80,6 +84,18 @@ def test_law_names_of_special_tokens_in_a_text_are_text(tokenizer: Tokenizer):
     (ids,) = tokenizer.encode_source(["<eos> <pad>"])
     assert ids.count(EOS_ID) == 1
     assert PAD_ID not in ids
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_law_a_copy_encodes_as_the_original(tokenizer: Tokenizer, copied: Callable[[Tokenizer], Tokenizer]):
+    texts = ["a <eos> b", "<pad><bos>", *CORPUS]
+    for one in (
+        tokenizer,
+        tokenizer.cleaning(),
+        tokenizer.with_dropout(0.5, torch.Generator().manual_seed(0)),
+    ):
+        assert copied(one).encode_target(texts) == one.encode_target(texts)
+        assert copied(one).to_json() == one.to_json()
 
 
 def test_law_joined_tokens_are_the_text(tokenizer: Tokenizer):

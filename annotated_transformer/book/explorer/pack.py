@@ -26,6 +26,7 @@ ENGINE = (  # each file uses only those before it
     "transformer",
     "kv_cache",
     "search",
+    "cleaning",
     "tokenizer",
     "translator",
     "provenance",

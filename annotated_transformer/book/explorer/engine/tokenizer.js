@@ -1,15 +1,15 @@
-// Byte-pair encoding shared by both languages: annotated_transformer/text/tokenizer.py, cleaning.py.
+// Byte-pair encoding shared by both languages: annotated_transformer/text/tokenizer.py.
 // It reads the files of the tokenizers library, and computes the same ids.
 
-// White space as Python's str.split has it; JavaScript's \s lacks U+0085 and U+001C to U+001F.
-const WHITE_SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
 // GPT-2's words: letters, digits or other signs, each with the space before them.
 const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^ \p{L}\p{N}]+| +(?! )| +/gu;
 
 class Tokenizer {
   constructor(json) {
     const { model, normalizer } = json;
-    this.replacements = normalizer.normalizers.filter(({ pattern }) => pattern?.String);
+    const replacements = normalizer.normalizers.filter(({ type }) => type === "Replace");
+    this.variants = new Map(replacements.map(({ pattern, content }) => [pattern.String, content]));
+    this.steps = normalizer.normalizers.map(stepOf);
     this.ids = new Map(Object.entries(model.vocab));
     this.vocabulary = [];
     for (const [token, id] of this.ids) this.vocabulary[id] = token;
@@ -22,8 +22,7 @@ class Tokenizer {
   }
 
   normalize(text) {
-    for (const { pattern, content } of this.replacements) text = text.replaceAll(pattern.String, content);
-    return text.normalize("NFC").replace(WHITE_SPACE, " ").replace(/^ | $/g, "");
+    return this.steps.reduce((changed, step) => step(changed), text);
   }
 
   // The ids of a text with EOS, which the encoder reads.
@@ -63,6 +62,14 @@ class Tokenizer {
     );
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(bytes));
   }
+}
+
+// A step of the normalization, as the file describes it.
+function stepOf({ type, pattern, content }) {
+  if (type === "NFC") return (text) => text.normalize();
+  if (type === "Strip") return (text) => text.trim();
+  const found = pattern.String ?? new RegExp(pattern.Regex, "gu");
+  return (text) => text.replaceAll(found, () => content);
 }
 
 // GPT-2's alphabet: a printable character for each of the 256 bytes.

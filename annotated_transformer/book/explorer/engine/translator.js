@@ -13,9 +13,20 @@ class Translator {
         `text 0 of 1 is not valid Unicode: it has half of a surrogate pair (${shown}); decode it as UTF-8`,
       );
     }
-    const ids = this.tokenizer.encodeSource(text);
+    const [control] = this.tokenizer.normalize(text).match(/[\x00-\x1f\x7f-\x9f]/) ?? [];
+    if (control) {
+      const code = control.charCodeAt().toString(16).toUpperCase().padStart(4, "0");
+      const place = [...text].indexOf(control) + 1;
+      throw new Error(
+        `text 0 of 1 has the control character U+${code}, character ${place} of ${shown}; remove it`,
+      );
+    }
+    const [, sentence] = this.setAside(text);
+    const ids = this.tokenizer.encodeSource(sentence);
     const { max_length } = this.model.config;
-    if (ids.length === 1) throw new Error(`text 0 of 1 is empty (${shown}); leave it out`);
+    if (ids.length === 1) {
+      throw new Error(`text 0 of 1 has nothing to translate (${shown}); leave it out`);
+    }
     if (ids.length > max_length) {
       throw new Error(
         `text 0 of 1 (${shown}…) has ${ids.length} tokens with EOS, and this model has ` +
@@ -23,6 +34,10 @@ class Translator {
       );
     }
     return ids;
+  }
+
+  setAside(text) {
+    return setAside(text, this.tokenizer.variants);
   }
 
   // Yields the ids found so far, and returns the whole target.

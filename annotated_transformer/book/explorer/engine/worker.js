@@ -21,10 +21,11 @@ function serve(scope) {
       const target = step.value;
       const observation = translator.observe(src, target);
       current = { translator, observation };
+      const [before, , after] = translator.setAside(text);
       return {
         source: { ids: src, tokens: tokenizer.tokens(src) },
         target: { ids: target, tokens: tokenizer.tokens(target) },
-        text: tokenizer.decode(target),
+        text: before + tokenizer.decode(target) + after,
         written: target.map((_, step) => tokenizer.decode(target.slice(0, step))), // before each token
         logProb: observation.logProb,
         logProbs: observation.logProbs,

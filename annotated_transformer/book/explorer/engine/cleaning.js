@@ -1,0 +1,44 @@
+// Decorations around a sentence: annotated_transformer/text/cleaning.py, which says what the letters mean.
+const SIGNS = [
+  ["e", /^[①-⑨❶-❾]/u],
+  ["a", /^[%‰&@§°©®™№℃℉]/u],
+  ["q", /^[.?!"']/u],
+  ["b", /^[*#•‣⁃·–—―]/u],
+  [" ", /^[\s\x1c-\x1f\x85]/u],
+  ["a", /^[\p{L}\p{N}\p{Sc}]/u],
+  ["i", /^[\p{M}\p{Cf}]/u],
+  ["b", /^[\p{Pc}\p{Sm}]/u],
+  ["p", /^\p{P}/u],
+  ["e", /^/u],
+];
+const IGNORABLE = /[\p{Default_Ignorable_Code_Point}\u20d0-\u20ff\ufff9-\ufffb]/u;
+const LABEL =
+  /[0-9#*]\ufe0f?\u20e3|^[ \u200b-\u206f]*\(?([0-9]{1,2}[.)]|[A-Za-z]\))(?=[ \u00a0]+[^\s\u001c-\u001f])/g;
+const SHAPE =
+  /^([ i]*)((?:[^a]*[eb ]i*)?)(.*ai*)((?:b+(?=[ipq]))?[ipq]*(?: +[iq]+)*)((?:[ i]*[^ i]i*)*?)(q*)[ i]*$/;
+const PICTURE = / ?e[ei]*/g;
+
+// The decorations before a sentence, the sentence, and the decorations after it; `variants` has the plain forms.
+function setAside(text, variants) {
+  const kindOf = (character) => {
+    const plain = variants.get(character) ?? character;
+    return plain === character && IGNORABLE.test(plain) ? "i" : SIGNS.find(([, sign]) => sign.test(plain))[0];
+  };
+  const shape = Array.from(
+    text.replace(LABEL, (found) => "☆".repeat(found.length)),
+    kindOf,
+  ).join("");
+  const found = shape.includes("a") && shape.match(SHAPE);
+  if (!found) return ["", "", text];
+  const characters = [...text];
+  const [, before, core, end, after, stop] = found
+    .slice(1)
+    .map(({ length }) => characters.splice(0, length).join(""));
+  const inside = [...core];
+  const pictures = [...found[3].matchAll(PICTURE)].reverse().map(({ 0: { length }, index }) => {
+    const space = found[3][index + length] === "a" ? [" "] : [];
+    return inside.splice(index, length, ...space).join("");
+  });
+  const sentence = inside.join("") + end + (end ? "" : stop);
+  return [before, sentence, pictures.reverse().join("") + after + (end ? stop : "")];
+}
