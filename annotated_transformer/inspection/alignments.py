@@ -106,7 +106,7 @@ def _membership(tokens: list[str]) -> Float[Tensor, "_words _tokens"]:
 def aligned_share(weights: list[Tensor], alignments: list[Alignment]) -> Float[Tensor, "*maps"]:
     """Return the fraction of the target words whose largest weight is on a word that they translate.
 
-    The weights are those of each alignment, with any number of maps in front: layers and heads, say.
+    The weights are those of each alignment, with any number of axes in front, such as layers and heads.
     """
     hits = [
         torch.stack([_in(best[..., row], links) for row, links in enumerate(alignment.links)])

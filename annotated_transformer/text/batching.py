@@ -131,7 +131,7 @@ def check_pair(src: list[int], tgt: list[int], name: str) -> None:
         ValueError: If the source has no token, or the target fewer than two.
     """
     for side in (src, tgt):
-        if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is no id
+        if not isinstance(side, list) or not all(type(id_) is int for id_ in side):  # a bool is not an id
             raise TypeError(
                 f"{name} has {str(side)[:40]!r}, which is not a list of ids; give encode_pairs(…)"
             )
