@@ -61,7 +61,7 @@ class TransformerConfig:
         for name in "vocab_size max_length num_layers d_model d_ff num_heads d_k d_v".split():
             size = getattr(self, name)
             optional = name in ("d_k", "d_v") and size is None
-            if not optional and (type(size) is not int or size < 1):  # a bool is no number
+            if not optional and (type(size) is not int or size < 1):  # a bool is not a number
                 raise ValueError(Message("{}; choose a positive whole number", argument(name, size)))
             if not optional and size >= LARGEST_SIZE:
                 too_large = "{} is too large; choose a number below {}"

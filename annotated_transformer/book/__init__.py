@@ -25,6 +25,7 @@ EXPORTS = {  # by module
     "book.page": "say",
     "book.prose": "read_prose",
     "book.results": "RESULTS read_result training_stages",
+    "book.spanish": "spanish_pairs",
     "checkpointing.run_directory": "RunDirectory",
     "config": "BASE BIG TINY TransformerConfig",
     "decoding.beam": "Beams beam_search",

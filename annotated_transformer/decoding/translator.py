@@ -73,8 +73,8 @@ class Sources:
     Attributes:
         ids: One list per text.
         blank: The indices of texts without content.
-        problems: Why a text cannot be translated, by its index. Each value continues a sentence
-            that starts with a name for the text.
+        problems: Why a text cannot be translated, by its index: what an error message says after the
+            name of the text.
         around: The decorations before and after each text, which are put back around its translation.
     """
 

@@ -83,16 +83,18 @@ def word_places(tokens: list[str]) -> list[int | None]:
 
 
 def word_attention(
-    model: Transformer, tokenizer: Tokenizer, alignment: Alignment
+    model: Transformer, tokenizer: Tokenizer, alignment: Alignment, *, going_in: bool = False
 ) -> Float[Tensor, "layers heads _tgt_words _src_words"]:
     """Return the cross-attention weights from the prediction of each target word to each source word.
 
     The weights on the tokens of a source word are added, and the rows of the tokens of a target word are
-    averaged. Weights on punctuation and EOS are left out, so a row may sum to less than 1.
+    averaged. Weights on punctuation and EOS are left out, so a row may sum to less than 1. With `going_in`,
+    the rows are those in which a word's tokens are the decoder's input, one row later.
     """
     batch = batch_of(encode_pairs(tokenizer, [alignment[:2]]), [0], pad_id=model.config.pad_id)
     weights = observe(model, batch.src, batch.labels).attention[0]
     rows, columns = (_membership(tokenizer.tokens(ids.tolist())) for ids in (batch.labels[0], batch.src[0]))
+    rows = rows.roll(int(going_in), dims=1)  # the last label is EOS, which is part of no word
     return (rows / rows.sum(dim=1, keepdim=True)).to(weights) @ weights @ columns.T.to(weights)
 
 
@@ -103,9 +105,9 @@ def _membership(tokens: list[str]) -> Float[Tensor, "_words _tokens"]:
 
 
 def aligned_share(weights: list[Tensor], alignments: list[Alignment]) -> Float[Tensor, "*maps"]:
-    """Return how many of the target words get their largest weight on a word that they translate, as a share.
+    """Return the fraction of the target words whose largest weight is on a word that they translate.
 
-    The weights are those of each alignment, with any number of maps in front: layers and heads, say.
+    The weights are those of each alignment, with any number of axes in front, such as layers and heads.
     """
     hits = [
         torch.stack([_in(best[..., row], links) for row, links in enumerate(alignment.links)])

@@ -139,7 +139,7 @@ def _refuse_unlike(name: str, x: Tensor, other_name: str, other: Tensor) -> None
 
 
 def unlike_weights(x: object, weight: object, name: str) -> None:
-    """Raise TypeError if `x` is no tensor, or the errors of `_refuse_unlike` for the weights."""
+    """Raise TypeError if `x` is not a tensor, or the errors of `_refuse_unlike` for the weights."""
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} is of type {type(x).__name__}; give a tensor")
     # A replaced module may store its weights differently.

@@ -80,7 +80,7 @@ def epoch_metrics(
 
 
 def collapse_warning(metrics: EpochMetrics, warmup_steps: int, *, norm: str) -> str:
-    """Return what a collapsed encoder means, and the way out."""
+    """Return what a collapsed encoder means, and what to do about it."""
     if metrics.step < warmup_steps:
         way_out = "train for more than {warmup_steps}"
     else:

@@ -47,7 +47,10 @@ def test_law_weights_of_tokens_are_added_over_sources_and_averaged_over_targets(
     translator = Translator.from_pretrained(EN_DE)
     sizes = set()
     for alignment in ALIGNMENTS[2], ALIGNMENTS[13]:
-        found = word_attention(translator.model, translator.tokenizer, alignment)
+        found, late = (
+            word_attention(translator.model, translator.tokenizer, alignment, going_in=flag)
+            for flag in (False, True)
+        )
         (src,) = translator.tokenizer.encode_source([alignment.source])
         ((_, *tgt),) = translator.tokenizer.encode_target([alignment.target])
         (weights,) = observe(translator.model, torch.tensor([src]), torch.tensor([tgt])).attention
@@ -57,6 +60,8 @@ def test_law_weights_of_tokens_are_added_over_sources_and_averaged_over_targets(
             those = [place for place, word in enumerate(columns) if word == column]
             by_hand = weights[:, :, these][..., those].sum(dim=-1).mean(dim=-1)
             torch.testing.assert_close(found[:, :, row, column], by_hand)
+            later = weights[:, :, [place + 1 for place in these]][..., those].sum(dim=-1).mean(dim=-1)
+            torch.testing.assert_close(late[:, :, row, column], later)
             sizes |= {("target", len(these)), ("source", len(those))}
     assert sizes >= {("target", 2), ("source", 2)}
 

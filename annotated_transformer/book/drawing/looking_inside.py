@@ -29,14 +29,14 @@ KIND_NAMES = {"encoder": "encoder", "decoder": "decoder, self", "cross": "cross"
 def draw_stripes(
     maps: Mapping[str, Float[Tensor, "queries keys"]], symbols: str, *, period: int, below: Sequence[str]
 ) -> Figure:
-    """Draw two maps of one sequence side by side; a line marks the symbol after the earlier copy.
+    """Draw two maps of one sequence side by side, with the key after the earlier copy of each query outlined.
 
     `below` has a line of text for each map.
     """
     fig, axes = new_figure(1, len(maps), height=3.15)
     for ax, (title, weights), text in zip(axes, maps.items(), below, strict=True):
         draw_attention(ax, weights, list(symbols), list(symbols))
-        for query in range(period - 1, len(symbols)):
+        for query in range(period, len(symbols)):
             edge = Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=1.4)
             ax.add_patch(edge)
         ax.set(xlabel="", ylabel="")

@@ -17,8 +17,8 @@ def test_law_the_symbol_after_the_earlier_copy_is_outlined(period):
     fig = figures.draw_stripes(maps, "ABCDEF", period=period, below=["3 of 4 right", "1 of 4 right"])
     for ax, text in zip(fig.axes, ("3 of 4 right", "1 of 4 right"), strict=True):
         outlined = [patch.get_xy() for patch in ax.patches if not patch.get_fill()]
-        # the query at `place` predicts what was `period` before the next position
-        assert outlined == [(place + 1 - period, place) for place in range(period - 1, 6)]
+        # of each query whose symbol has an earlier copy, `period` before
+        assert outlined == [(place + 1 - period, place) for place in range(period, 6)]
         assert text in [t.get_text() for t in ax.texts]
 
 
