@@ -9,6 +9,7 @@ import ast
 import hashlib
 import inspect
 import re
+import sys
 import textwrap
 from collections import Counter
 from collections.abc import Iterable
@@ -23,8 +24,7 @@ from nbformat import NotebookNode
 from reader import name_folded, read_cells
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
-CAPTIONS = ROOT / "annotated_transformer" / "book" / "captions"
-DATA = (WEIGHTS, ROOT / "benchmarks")  # the data files that a chapter may use are here
+CODE = {".py", ".js"}  # `imports` notices when it changes
 PYTHON = {  # without pygments_lexer: the pages color plain Python
     "name": "python",
     "file_extension": ".py",
@@ -96,17 +96,21 @@ def all_stale() -> list[str]:
 
 
 def made_of(opened: Iterable[str]) -> dict[str, str]:
-    """Return a digest of each data file among the files that a kernel opened.
+    """Return a digest of each file of the project that a kernel opened, less code, environments, and caches.
 
-    All files in a folder of weights count as opened if one of them is.
+    All files in a folder of weights count as opened if one is: Python does not see all that Rust opens.
     """
     paths = {(HERE / name).resolve() for name in opened}
-    paths |= {near for path in paths if path.is_relative_to(WEIGHTS) for near in path.parent.iterdir()}
-    code = {".py", ".pyc", ".md"}
-    data = sorted(path for path in paths if path.is_file() and path.suffix not in code)
-    used = [path for path in data if any(path.is_relative_to(place) for place in DATA)]
-    used += sorted(path for path in paths if path.is_relative_to(CAPTIONS))
-    return {path.relative_to(ROOT).as_posix(): digest(path) for path in used}
+    weights = [near for path in paths if path.is_relative_to(WEIGHTS) for near in path.parent.iterdir()]
+    paths |= {path for path in weights if path.suffix != ".md"}
+    ours = [path for path in paths if path.is_relative_to(ROOT) and not path.is_relative_to(sys.prefix)]
+    names = sorted(path.relative_to(ROOT) for path in ours if path.is_file() and path.suffix not in CODE)
+    hidden = (".", "_")
+    return {
+        name.as_posix(): digest(ROOT / name)
+        for name in names
+        if not any(folder.startswith(hidden) for folder in name.parent.parts)
+    }
 
 
 def digest(path: Path) -> str:

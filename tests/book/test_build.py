@@ -234,20 +234,20 @@ def test_law_a_new_clone_executes_only_what_differs_from_its_commit(copy, builde
 
 def test_law_a_notebook_records_its_inputs_and_the_check_detects_a_change(copy, builder, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(copy))
-    quoted = copy / "benchmarks" / "quoted.json"
-    quoted.parent.mkdir()
-    quoted.write_text("41.36")
     weights = "annotated_transformer/weights/de-en"
     load = f"import annotated_transformer as at\nat.load('../{weights}')[0].training"
-    notebook = chapter(copy, load, "float(open('../benchmarks/quoted.json').read())")
+    read = "from annotated_transformer.book import read_result\nlen(read_result('beams'))"
+    notebook = chapter(copy, load, read)
+    chapter(copy, read.replace("beams", "collapse"), name="02_two")
     builder.build([])
     assert builder.all_stale() == []
-    files = [f"{weights}/{name}" for name in ("config.json", "model.safetensors", "tokenizer.json")]
-    assert list(json.loads(notebook.read_text())["metadata"]["made_of"]) == [*files, "benchmarks/quoted.json"]
-    quoted.write_text("41.37")
-    (copy / files[1]).write_bytes(b"others")
+    names = ("config.json", "model.safetensors", "tokenizer.json")
+    files = ["annotated_transformer/book/results/beams.json", *(f"{weights}/{name}" for name in names)]
+    assert list(json.loads(notebook.read_text())["metadata"]["made_of"]) == files
+    (copy / files[0]).write_text((copy / files[0]).read_text().replace("0", "1"))
+    (copy / files[2]).write_bytes(b"others")
     monkeypatch.setattr(sys, "argv", ["build.py", "--check"])
-    changed = rf"^01_one: built before {files[1]}, benchmarks/quoted\.json changed\n.*then: make chapters$"
+    changed = rf"^01_one: built before {files[0]}, {files[2]} changed\n.*then: make chapters$"
     with pytest.raises(SystemExit, match=changed):
         runpy.run_path(builder.__file__, run_name="__main__")
 
