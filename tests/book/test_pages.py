@@ -17,6 +17,7 @@ from tests.explorer_pages import IDLE, eventually, resize
 
 ROOT = Path(__file__).resolve().parents[2]
 HTML = ROOT / "_build" / "html"
+LAYOUT = (ROOT / "tests" / "layout.js").read_text("utf-8")
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 348, "height": 780}  # 360 pixels, less a scroll bar
 THEME = "document.documentElement.dataset.theme"
@@ -104,6 +105,17 @@ def overflow_faults(page: Page) -> list[str]:
         "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
     )
     return [f"page is {wide} px wide on a screen of {screen} px"] if wide > screen else []
+
+
+def layout_faults(page: Page, width: int) -> list[str]:
+    """Report what overlaps or leaves its column on a screen of this width, and a button that opens nothing."""
+    resize(page, width, WIDE["height"])
+    dead = page.evaluate(
+        """() => ["primary", "secondary"].filter((side) => !document.querySelector(`.bd-sidebar-${side}`))
+          .filter((side) => document.querySelector(`.${side}-toggle`)?.checkVisibility())
+          .map((side) => `button opens nothing: ${side}`)"""
+    )
+    return [f"{width} px: {fault}" for fault in page.evaluate(LAYOUT) + dead]
 
 
 def code_faults(page: Page) -> list[str]:
@@ -221,7 +233,7 @@ def inspect(
         page.evaluate("document.querySelectorAll('details.at-asked').forEach((asked) => (asked.open = true))")
         page.evaluate(IDLE)
         faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
-        resize(page, **WIDE)
+        faults += layout_faults(page, 390) + layout_faults(page, WIDE["width"])
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
         faults += cut_faults(page)
         page.evaluate(THIN)
@@ -240,6 +252,16 @@ def test_law_a_page_is_whole_offline_accessible_and_fits_a_phone(
     browser: Browser, book: str, known: set[str], name: str
 ):
     assert inspect(browser, book, f"{name}.html", known) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*documents(), *GENERATED])
+def test_law_no_block_of_a_page_overlaps_another_or_leaves_its_column(browser: Browser, book: str, name: str):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.goto(f"{book}{name}.html")
+        page.wait_for_function("!document.querySelector('article img.at-svg')")
+        assert [fault for width in (768, 1100, 1440, 1920) for fault in layout_faults(page, width)] == []
 
 
 def test_law_fonts_are_preloaded_from_a_server_and_not_from_a_file(browser: Browser, book: str):
@@ -423,6 +445,12 @@ FAULTY = {
     "labels overprint each other: one | two": "<svg role='img' aria-label='1 2 3 4 5 6 7 8'>"
     "<text y='20'>one</text><text y='22'>two</text></svg>",
     "img described in too few words: 'too short'": "<img alt='too short' src='data:,'>",
+    "px: overlap: above | below": "<div><p>above</p><p style='margin-top: -3em'>below</p></div>",
+    "px: overlap: left | right": "<div style='display: grid; grid-template-columns: 4em 4em'>"
+    "<div><p style='margin-right: -2em; background: #eee'>left</p></div><p>right</p></div>",
+    "390 px: leaves its column: wide": "<div style='display: flex'><div><pre style='margin-right: -2em'>wide"
+    "</pre></div></div>",
+    "1280 px: button opens nothing: secondary": "<button class='secondary-toggle'>Contents</button>",
     "drawings stayed images": "<img class='at-svg' alt='1 2 3 4 5 6 7 8' src='data:,'>",
     "slider 1 was never built": "<figure class='at-slider'></figure>",
     "slider 2: ArrowRight does not change value and drawing": "<figure class='at-slider'><svg></svg>"
