@@ -67,6 +67,7 @@ def test_law_translations_equal_those_in_the_committed_results(folder: Path, res
 def test_law_the_tokenizer_cleans_its_input(folder: Path):
     _, tokenizer = checkpoint.load(folder)
     assert tokenizer.normalize(" „Ja“,\u00a0 sagte er\u200b. ") == '"Ja", sagte er.'
+    assert tokenizer.cleaning().to_json() == tokenizer.to_json()  # as the package cleans today
 
 
 def test_law_the_results_describe_these_files(folder: Path, results: dict):

@@ -27,8 +27,8 @@ _TABLE = str.maketrans(VARIANTS)
 # or a space.
 SIGNS = {"a": "%‰&@§°©®™№℃℉", "q": ".?!\"'", "b": "*#•‣⁃·–—―", "e": "①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾"}  # noqa: RUF001
 CATEGORIES = {"a": "L N Sc", "b": "Pc Sm", "i": "M Cf", "p": "P", "e": "S C"}  # of Unicode, for all others
-_ITEM = r"^[ \u200b-\u206f]*\(?([0-9]{1,2}[.)]|[A-Za-z]\))(?=[ \u00a0]+[^\s\u001c-\u001f])"  # of a list
-LABEL = re.compile(rf"[0-9#*]\ufe0f?\u20e3|{_ITEM}")  # the first is a keycap
+_ITEM = r"^[ \u200b-\u206f]*\(?([0-9]{1,2}[.)]|[A-Za-z]\))(?=[ \u00a0]+[^\s\u001c-\u001f\u0085\ufeff])"
+LABEL = re.compile(rf"[0-9#*]\ufe0f?\u20e3|{_ITEM}")  # a keycap, or the number of a list's item
 SHAPE = re.compile(
     "[ i]*((?:[^a]*[eb ]i*)?)"  # before the sentence
     "(.*ai*)((?:b+(?=[ipq]))?[ipq]*(?: +[iq]+)*)"  # the sentence, and the punctuation at its end

@@ -11,7 +11,7 @@ UNFINISHED = {
     "de": r"\b(Abb|Abs|Allg|Aufl|Bd|[Bb]es|bspw|bzw|Dez|ebd|eigtl|entspr|etw|evtl|exkl|Fa|Fam|Frl|geb|gegr"
     r"|gest|Hl|Hrn|Hrsg|[Ii]nkl|[Ii]nsb|Jh|Kap|[Mm]ax|Nrn|Okt|Red|Tel|Tsd|vorm|Ziff|[Zz]zgl)\."
     r"|\b([Aa]m|[Ii]m|[Vv]om|[Zz]u[mr]|[Bb]eim|ins|ans|[Dd](er|ie|as|en|em|es)|\w{5,}s"  # and an ordinal
-    r"|([KkMmDdSs]?ein|[Ii]hr|[Uu]nse?r|[Ee]ue?r|[Jj]ed|[Jj]en|[Dd]ies|[Ww]elch)(e[mnrs]?)?"
+    r"|([KkMmDdSs]?ein|[Ii]hr|[Uu]nse?r|[Ee]u?e?r|[Jj]ed|[Jj]en|[Dd]ies|[Ww]elch)(e[mnrs]?)?"
     r"|\d\.?,?( und| oder| bis)?)\s+\d{1,3}\."
     r"|(?<![\w.,:])\d{1,3}\.(?=\s+(Jahrhundert|Weltkrieg|Stock|Etage|Klasse|Liga|Bundesliga|Geburtstag|Mal)\b)",
 }
@@ -19,7 +19,7 @@ STARTS = {
     "en": r"He|She|It|We|They|I|You|The|This|That|There|Then|And|But|So|What|Who|How|Is|Are|Do|Yes|No",
     "de": r"Er|Sie|Es|Ich|Du|Wir|Man|D(as|er|ie|en|em|ann|anach|ort|och|enn|ies\w*)|Eine?|Und|Aber|Oder|Hier"
     r"|Heute|Morgen|Gestern|Jetzt|So|W(er|ie|as|o|ann|arum|enn)|Ist|Hat|Sind|[KMS]eine?|Bitte|Danke|Ja|Nein"
-    r"|Nicht|Auch|Alle|I[nm]|A[mnu][fs]?|Mit|Nach|Von|Vor|Bei|Deshalb|Trotzdem",
+    r"|Nicht|Auch|I[nm]|A[mnu][fs]?|Mit|Nach|Von|Vor|Bei|Deshalb|Trotzdem",
 }
 # Here, sentencex ends none: after regnal numbers and some abbreviations before a word of STARTS, and
 # before the next item of a list.

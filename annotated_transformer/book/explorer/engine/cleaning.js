@@ -13,7 +13,7 @@ const SIGNS = [
 ];
 const IGNORABLE = /[\p{Default_Ignorable_Code_Point}\u20d0-\u20ff\ufff9-\ufffb]/u;
 const LABEL =
-  /[0-9#*]\ufe0f?\u20e3|^[ \u200b-\u206f]*\(?([0-9]{1,2}[.)]|[A-Za-z]\))(?=[ \u00a0]+[^\s\u001c-\u001f])/g;
+  /[0-9#*]\ufe0f?\u20e3|^[ \u200b-\u206f]*\(?([0-9]{1,2}[.)]|[A-Za-z]\))(?=[ \u00a0]+[^\s\u001c-\u001f\u0085\ufeff])/g;
 const SHAPE =
   /^([ i]*)((?:[^a]*[eb ]i*)?)(.*ai*)((?:b+(?=[ipq]))?[ipq]*(?: +[iq]+)*)((?:[ i]*[^ i]i*)*?)(q*)[ i]*$/;
 const PICTURE = / ?e[ei]*/g;

@@ -558,7 +558,9 @@ const attempt = (call) => {
 
 // The engine's error message, reworded for someone who typed one sentence.
 const sentenceOf = (message) =>
-  message.startsWith("text 0 of 1 has nothing to translate") ? EMPTY : message.replace(/^text 0 of 1/, "The sentence");
+  message.startsWith("text 0 of 1 has nothing to translate")
+    ? EMPTY
+    : message.replace(/^text 0 of 1/, "The sentence");
 const EMPTY = "Type a sentence first.";
 
 const section = (title, ...children) =>
