@@ -53,7 +53,7 @@ EXPORTS = {  # by module
     "inspection.probe": "layer_outputs probe_accuracy",
     "inspection.residual_stream": "shares split_stream",
     "inspection.shapes": "STATIONS axis_sizes record_outputs",
-    "inspection.word_pairs": "WORD_PAIRS orthogonal_map token_ids unit_rows",
+    "inspection.word_pairs": "OTHER_WORD_PAIRS WORD_PAIRS orthogonal_map token_ids unit_rows",
     "model.attention": (
         "AdditiveAttention FusedAttention ScaledDotProductAttention attention_weights masked_softmax"
     ),
