@@ -38,7 +38,11 @@ def first_tokens(
 def suppress_tokens(
     logits: Float[Tensor, "rows vocab"], config: TransformerConfig
 ) -> Float[Tensor, "rows vocab"]:
-    r"""Set the logits of PAD and BOS to $-\infty$, in place: neither occurs within a target."""
+    r"""Set the logits of PAD and BOS to $-\infty$, in place: neither occurs within a target.
+
+    Logits of half precision are copied to float32, in which log-probabilities can be summed.
+    """
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     logits[:, config.pad_id] = -math.inf
     logits[:, config.bos_id] = -math.inf
     return logits
