@@ -49,7 +49,8 @@ class RunDirectory:
     """Keep the state of one training run in a folder, so that an interrupted run can resume.
 
     The weights at each step are those of an uninterrupted run, bit for bit, on the same machine with the
-    same number of threads.
+    same number of threads. A run may begin with a compiled model and resume with a plain one, or the reverse,
+    which changes the last bits and the draws of dropout.
 
     Attributes:
         folder: Where the files are; one training run at a time may use it.

@@ -4,8 +4,9 @@ Every decoding method begins targets with BOS, and generates neither PAD nor BOS
 """
 
 import math
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from jaxtyping import Float, Int
@@ -16,16 +17,23 @@ from annotated_transformer.config import TransformerConfig
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Disable dropout and gradients, and restore their previous state afterwards."""
+    """Disable dropout, gradients and compiled code, and restore their previous state afterwards."""
     trained = [module for module in model.modules() if module.training]
     for module in trained:
         module.training = False
     try:
-        with torch.no_grad():
+        with torch.no_grad(), calling_hooks():
             yield
     finally:
         for module in trained:
             module.training = True
+
+
+def calling_hooks() -> AbstractContextManager[object]:
+    """Run compiled modules as they are written: compiled code ignores hooks that were added later."""
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()  # nothing was compiled, and the import would take seconds
+    return torch.compiler.set_stance("force_eager")
 
 
 def first_tokens(
