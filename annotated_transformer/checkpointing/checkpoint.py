@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from annotated_transformer.checkpointing.files import (
     write_together,
 )
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.plain import differences, plain_name, unwrap
+from annotated_transformer.model.plain import differences, plain_name, shared_weights, unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
@@ -213,15 +214,26 @@ def refuse_custom_model(model: nn.Module) -> None:
     Raises:
         TypeError: If the model is not a `Transformer`.
         ValueError: If a module is of a different class, has a different setting, such as the number of
-            heads, or has a method that was replaced on the instance.
+            heads, has a method that was replaced on the instance, or shares weights with another, or if
+            the weights are on the device "meta", where they have no values.
     """
     if not isinstance(unwrap(model), Transformer):
         raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
+    if any(tensor.is_meta for tensor in chain(model.parameters(), model.buffers())):
+        raise ValueError(
+            "the model is on the device 'meta', where weights have no values; load them with "
+            "load_state_dict(…, assign=True) before you save it"
+        )
     for name, difference in differences(model, _new_model(model.config)):
         raise ValueError(
             f"{'model' + '.' * bool(name) + name} {difference}, which loading could not restore: a model "
             f"folder holds the config and the weights; change the config, or save model.state_dict() "
             f"and keep your code"
+        )
+    for name, earlier in shared_weights(model):
+        raise ValueError(
+            f"model.{name} shares its weights with model.{earlier}, and loading would separate them; replace "
+            f"it by a copy (copy.deepcopy), or save model.state_dict() and keep your code"
         )
 
 

@@ -72,6 +72,23 @@ def differences(model: nn.Module, plain: nn.Module) -> Iterator[tuple[str, str]]
             yield name, difference
 
 
+def shared_weights(model: nn.Module) -> Iterator[tuple[str, str]]:
+    """Yield the names of each module or parameter that has the weights of an earlier one, and of that one."""
+    first: dict[int, str] = {}
+    modules = (
+        (name, id(module))
+        for name, module in model.named_modules(remove_duplicate=False)
+        if any(True for _ in module.parameters())
+    )
+    parameters = (
+        (name, parameter.data_ptr())
+        for name, parameter in model.named_parameters(remove_duplicate=False)
+    )
+    for name, place in chain(modules, parameters):
+        if (earlier := first.setdefault(place, name)) != name:
+            yield plain_name(name), plain_name(earlier)
+
+
 def _difference(module: nn.Module | None, plain: nn.Module | None) -> str:
     if module is None:
         return "is missing"
