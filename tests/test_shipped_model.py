@@ -9,7 +9,9 @@ import pytest
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from benchmarks.model_card import model_card
 from benchmarks.ship import RESULTS, describe_file
 
@@ -47,6 +49,17 @@ def test_law_the_weather_is_translated(folder: Path):
     (explained,) = translator.explain([text])
     assert explained.log_prob < 0
     assert explained.attention.shape[2:] == (len(explained.target_tokens), len(explained.source_tokens))
+
+
+@pytest.mark.parametrize("decoder", [FastKeyValueCache, KeyValueCache, NoCache])
+def test_law_float16_gives_the_translations_of_float32(folder: Path, results: dict, decoder: MakeDecoder):
+    model, tokenizer = checkpoint.load(folder)
+    texts = list(results["examples"])
+    expected = Translator(model, tokenizer).explain(texts)
+    found = Translator(model.half(), tokenizer, decoder=decoder).explain(texts)
+    assert [each.text for each in found] == [each.text for each in expected]
+    for one, other in zip(found, expected, strict=True):
+        assert one.log_prob == pytest.approx(other.log_prob, abs=0.02)
 
 
 @pytest.mark.parametrize(("name", "options"), [("en-de", []), ("de-en", ["--pretrained", "de-en"])])

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from annotated_transformer.checkpointing.files import (
     write_together,
 )
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.plain import differences
+from annotated_transformer.model.plain import differences, plain_name, shared_weights, unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
@@ -55,8 +56,8 @@ def save(
     `load` refuses.
 
     Raises:
-        TypeError: If the model is not a `Transformer`, for example because `torch.compile` wrapped it, or
-            `folder` is not a path.
+        TypeError: If the model is not a `Transformer`, or one that `torch.compile` wrapped, or `folder` is
+            not a path.
         ValueError: If a part of the model was changed in a way that the config does not describe, if model
             and tokenizer do not belong together, or if `stored` is not a floating-point type or cannot hold
             a weight.
@@ -67,7 +68,8 @@ def save(
     check_tokenizer(model.config, tokenizer)
     if stored is not None and str(stored) not in DTYPES:
         raise ValueError(f"weights cannot be stored in {stored}; choose from {', '.join(DTYPES)}")
-    state, dtype = model.state_dict(), next(model.parameters()).dtype
+    state = {plain_name(name): tensor for name, tensor in model.state_dict().items()}
+    dtype = next(model.parameters()).dtype
     tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
     if stored is not None:
         _refuse_overflow(state, tensors)
@@ -210,17 +212,28 @@ def refuse_custom_model(model: nn.Module) -> None:
     """Refuse a model that differs from `Transformer(model.config)` in more than its weights.
 
     Raises:
-        TypeError: If the model is not a `Transformer`, for example because `torch.compile` wrapped it.
+        TypeError: If the model is not a `Transformer`.
         ValueError: If a module is of a different class, has a different setting, such as the number of
-            heads, or has a method that was replaced on the instance.
+            heads, has a method that was replaced on the instance, or shares weights with another, or if
+            the weights are on the device "meta", where they have no values.
     """
-    if not isinstance(model, Transformer):
+    if not isinstance(unwrap(model), Transformer):
         raise TypeError(f"the model is of type {type(model).__name__}; give the Transformer inside it")
+    if any(tensor.is_meta for tensor in chain(model.parameters(), model.buffers())):
+        raise ValueError(
+            "the model is on the device 'meta', where weights have no values; load them with "
+            "load_state_dict(…, assign=True) before you save it"
+        )
     for name, difference in differences(model, _new_model(model.config)):
         raise ValueError(
             f"{'model' + '.' * bool(name) + name} {difference}, which loading could not restore: a model "
             f"folder holds the config and the weights; change the config, or save model.state_dict() "
             f"and keep your code"
+        )
+    for name, earlier in shared_weights(model):
+        raise ValueError(
+            f"model.{name} shares its weights with model.{earlier}, and loading would separate them; replace "
+            f"it by a copy (copy.deepcopy), or save model.state_dict() and keep your code"
         )
 
 

@@ -1,5 +1,6 @@
 """Atomic file writes, and digests that reveal what is damaged or different: the chapter on training."""
 
+import errno
 import hashlib
 import json
 import os
@@ -13,6 +14,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 DRAFT = ".tmp"  # suffix of an incomplete file
+# Answers of file systems that cannot sync a folder, or lock a file.
+UNSUPPORTED = {errno.EINVAL, errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 
 def write_together(folder: Path, contents: dict[str, bytes]) -> None:
@@ -68,6 +71,9 @@ def _sync_names(folder: Path) -> None:
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
+        except OSError as error:
+            if error.errno not in UNSUPPORTED:  # all files are written, and there is no other way
+                raise
         finally:
             os.close(handle)
 
@@ -75,9 +81,15 @@ def _sync_names(folder: Path) -> None:
 def to_safetensors(tensors: dict[str, Tensor], metadata: dict[str, str]) -> bytes:
     """Return a safetensors file, the same bytes for the same content.
 
-    The library writes the keys of its header in a different order on each call.
+    The library writes the keys of its header in a different order on each call, and refuses tensors that
+    share memory, which are therefore copied.
     """
-    data = save(tensors, metadata)
+    first: dict[int, str] = {}
+    apart = {
+        name: tensor if first.setdefault(tensor.data_ptr(), name) == name else tensor.clone()
+        for name, tensor in tensors.items()
+    }
+    data = save(apart, metadata)
     end = 8 + int.from_bytes(data[:8], "little")
     keys = json.loads(data[8:end])
     header = json.dumps(keys, sort_keys=True, separators=(",", ":")).encode()

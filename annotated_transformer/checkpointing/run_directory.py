@@ -17,6 +17,7 @@ import torch.distributed as dist
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import average_last_epochs, save_epoch
 from annotated_transformer.checkpointing.files import (
+    UNSUPPORTED,
     read_metadata,
     refuse_special_file,
     refuse_special_files,
@@ -48,14 +49,15 @@ class RunDirectory:
     """Keep the state of one training run in a folder, so that an interrupted run can resume.
 
     The weights at each step are those of an uninterrupted run, bit for bit, on the same machine with the
-    same number of threads.
+    same number of threads. A run may begin with a compiled model and resume with a plain one, or the reverse,
+    which changes the last bits and the draws of dropout.
 
     Attributes:
         folder: Where the files are; one training run at a time may use it.
         identity: What distinguishes this training run from others, apart from its settings and pairs,
             such as a fingerprint of the corpus.
         seconds: Longest time between two saves; the state is also saved after each epoch.
-        log: Called with a message if the run resumes.
+        log: Called with a message, for example if the run resumes.
         writes: Whether this process writes files; in a process group only rank 0 does.
         progress: Progress of the last state that was saved or loaded.
     """
@@ -92,7 +94,7 @@ class RunDirectory:
         if self.writes:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                self._lock = _take(self.folder)
+                self._lock = _take(self.folder, self.log)
             except BlockingIOError:
                 raise
             except OSError as error:
@@ -196,7 +198,7 @@ class RunDirectory:
             ) from error
 
 
-def _take(folder: Path) -> int:
+def _take(folder: Path, log: Callable[[str], object]) -> int:
     """Lock `folder`, and return a file descriptor that releases the lock when closed."""
     refuse_special_file(folder / LOCK)
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
@@ -209,6 +211,14 @@ def _take(folder: Path) -> int:
         raise BlockingIOError(
             f"process {process} is training into {folder}; wait for it, or give another folder"
         ) from None
+    except OSError as error:
+        if error.errno not in UNSUPPORTED:
+            os.close(handle)
+            raise
+        log(
+            f"the file system of {folder} has no locks ({error.strerror}); make sure that no other training "
+            f"run uses this folder"
+        )
     os.ftruncate(handle, 0)
     os.write(handle, f"{os.getpid()}\n".encode())
     return handle

@@ -20,6 +20,7 @@ from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.messages import Message
+from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
@@ -102,10 +103,11 @@ class Translator:
             TypeError: If they are not a `Transformer` and a `Tokenizer`.
             ValueError: If they differ in vocabulary size or special ids.
         """
+        model = unwrap(model)
         if not (isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)):
             raise TypeError(
                 f"a Translator takes a Transformer and a Tokenizer, not {type(model).__name__} and "
-                f"{type(tokenizer).__name__}; give them in this order, and a compiled model's _orig_mod"
+                f"{type(tokenizer).__name__}; give them in this order"
             )
         check_tokenizer(model.config, tokenizer)
         self.model = model

@@ -13,7 +13,7 @@ from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm, PostNorm, PreNorm
-from annotated_transformer.model.plain import changes
+from annotated_transformer.model.plain import changes, unwrap
 from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
 from annotated_transformer.model.transformer import Transformer
 
@@ -71,6 +71,7 @@ def refuse_for_fast_cache(model: Transformer) -> None:
     _refuse_changed("model", model, Transformer, "embed", "logits", **of_cache)
     parts = {"embedding": model.embedding, "positions": model.positions, "dropout": model.dropout}
     for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
+        module = unwrap(module)
         _refuse_unknown(name, module)
         _refuse_changed(name, module, type(module), **of_cache)
     for i, layer in enumerate(decoder_layers(model.decoder)):

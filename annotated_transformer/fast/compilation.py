@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +17,7 @@ def compile_stacks(model: Transformer) -> None:
 
     The first updates take longer, because they compile. Parameters keep their names; dropout draws
     different masks. In evaluation mode, the plain modules run, because compiled ones would ignore the
-    hooks that observe a model.
+    hooks that observe a model. A copy of the model is compiled as well.
 
     Raises:
         FileNotFoundError: If there is no C++ compiler, which PyTorch needs.
@@ -27,16 +28,25 @@ def compile_stacks(model: Transformer) -> None:
             f"{', '.join(COMPILERS)}; install one, or train without compiling"
         )
     for stack in (model.encoder, model.decoder):
-        _compile_in_training(stack)
+        stack.forward = CompiledForward(stack, stack.forward)
 
 
-def _compile_in_training(stack: nn.Module) -> None:
-    plain = stack.forward
-    compiled = torch.compile(plain, dynamic=True)  # the length of sentences varies
+class CompiledForward:
+    """The `forward` of a stack: compiled in training mode, and plain in evaluation mode.
 
-    def forward(*inputs: Tensor | None) -> Tensor:
-        hidden: Tensor = compiled(*inputs) if stack.training else plain(*inputs)
+    If the stack is copied or pickled, the new stack gets one of its own.
+    """
+
+    same_in_evaluation = True  # so that a cache need not call it, and the model can be saved
+
+    def __init__(self, stack: nn.Module, plain: Callable[..., Tensor]) -> None:
+        self.stack, self.plain = stack, plain
+        self.compiled = torch.compile(plain, dynamic=True)  # the length of sentences varies
+
+    def __call__(self, *inputs: Tensor | None) -> Tensor:
+        """Return the hidden states."""
+        hidden: Tensor = (self.compiled if self.stack.training else self.plain)(*inputs)
         return hidden
 
-    forward.same_in_evaluation = True  # type: ignore[attr-defined]  # so that `overridden` ignores it
-    stack.forward = forward
+    def __reduce__(self) -> tuple[object, ...]:
+        return CompiledForward, (self.stack, self.plain)

@@ -19,6 +19,7 @@ from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
 from annotated_transformer.model.id_checks import check_ids
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
+from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
@@ -55,7 +56,7 @@ class FastKeyValueCache:
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
         self.to_logits = OutputProjection(self.embedding)
-        self.positions = cast(Tensor, model.positions.table)
+        self.positions = cast(Tensor, model.positions.table).to(self.embedding.dtype)
         self.scale, self.length = math.sqrt(model.config.d_model), 0
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -198,6 +199,7 @@ class KeyValueBuffer:
 
 def fast_norm(norm: nn.Module) -> Map:
     """Return the norm as a single operation."""
+    norm = unwrap(norm)
     if not isinstance(norm, LayerNorm):
         return norm.forward  # nn.Identity, after a stack of post-norm layers
     gain, bias, eps = norm.gain, norm.bias, norm.eps
@@ -221,6 +223,6 @@ def _by_head(heads: int, *linears: nn.Linear) -> Map:
 
 def _add_norm(add_norm: AddNorm) -> Callable[[Tensor, Map], Tensor]:
     norm = fast_norm(add_norm.norm)
-    if isinstance(add_norm, PreNorm):
+    if isinstance(unwrap(add_norm), PreNorm):
         return lambda x, sublayer: x + sublayer(norm(x))
     return lambda x, sublayer: norm(x + sublayer(x))

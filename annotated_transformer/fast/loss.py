@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.fast.linear import onednn_linear
 from annotated_transformer.model.embeddings import TokenEmbedding
-from annotated_transformer.model.plain import changes, overridden
+from annotated_transformer.model.plain import changes, overridden, unwrap
 from annotated_transformer.model.transformer import Transformer
 
 ROWS = 256  # tokens per chunk; with fewer, adding up the gradient of the weight takes longer
@@ -127,7 +127,7 @@ class FastLoss(nn.Module):
 
 def _refuse_other_logits(model: Transformer) -> None:
     changed = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
-    embedding: nn.Module = model.embedding
+    embedding: nn.Module = unwrap(model.embedding)
     if not isinstance(embedding, TokenEmbedding):
         changed.append(f"embedding is another module: {type(embedding).__name__}")
     elif overridden(embedding, TokenEmbedding, "logits"):

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.inspection.observation import watching
-from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.inference import calling_hooks, evaluating
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
@@ -85,7 +85,7 @@ def ablate_head(
         ablated = torch.arange(heads, device=outputs.device) == head
         return outputs.masked_fill(ablated.unsqueeze(-1), 0.0).flatten(-2)
 
-    with layers[layer].to_output.register_forward_pre_hook(ablate):
+    with calling_hooks(), layers[layer].to_output.register_forward_pre_hook(ablate):
         yield
 
 

@@ -4,13 +4,15 @@ The chapter on training describes the failures in which these numbers stay near 
 """
 
 import math
+from contextlib import ExitStack
 
 import torch.nn.functional as F
 from jaxtyping import Bool
 from torch import Tensor, nn
-from torch.utils.hooks import RemovableHandle
 
 from annotated_transformer.model.attention import attention_weights
+from annotated_transformer.model.inference import calling_hooks
+from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 
 COLLAPSED = 0.95  # an encoder with a higher mean cosine has collapsed
@@ -24,7 +26,7 @@ class Health:
 
     def __init__(self, model: Transformer) -> None:
         """Start without observations."""
-        self.model = model
+        self.model = unwrap(model)
         self._cosines, self._entropies = _Mean(), _Mean()
 
     @property
@@ -45,19 +47,18 @@ class Health:
 
     def __enter__(self) -> "Health":
         """Register the hooks."""
-        self._hooks: list[RemovableHandle] = [
-            self.model.register_forward_pre_hook(self._see_tokens),
-            self.model.encoder.register_forward_hook(self._see_memory),
-        ]
+        self._hooks = ExitStack()
+        self._hooks.enter_context(calling_hooks())
+        self._hooks.enter_context(self.model.register_forward_pre_hook(self._see_tokens))
+        self._hooks.enter_context(self.model.encoder.register_forward_hook(self._see_memory))
         for name, module in self.model.decoder.named_modules():
             if name.endswith("cross_attention.attention"):
-                self._hooks.append(module.register_forward_pre_hook(self._see_attention))
+                self._hooks.enter_context(module.register_forward_pre_hook(self._see_attention))
         return self
 
     def __exit__(self, *error: object) -> None:
         """Remove the hooks."""
-        for hook in self._hooks:
-            hook.remove()
+        self._hooks.close()
 
     def _see_tokens(self, model: nn.Module, args: tuple[Tensor, ...]) -> None:
         (src, tgt), config = args, self.model.config

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.encoder import Encoder
 from annotated_transformer.model.feed_forward import FeedForward
+from annotated_transformer.model.inference import calling_hooks
 
 Change = Callable[[Tensor], Tensor]
 
@@ -24,6 +25,7 @@ def hidden_units(
         layers.append(hidden)
 
     with ExitStack() as stack:
+        stack.enter_context(calling_hooks())
         for network in feed_forward_networks(encoder):
             stack.callback(network.activation.register_forward_hook(keep).remove)
         encoder(x)
@@ -46,6 +48,7 @@ def changed(networks: Iterable[FeedForward], change: Callable[[FeedForward], Cha
         return lambda _, __, hidden: new(hidden)
 
     with ExitStack() as stack:
+        stack.enter_context(calling_hooks())
         for network in networks:
             stack.callback(network.activation.register_forward_hook(replace(change(network))).remove)
         yield

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.decoder import decoder_layers
-from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
+from annotated_transformer.model.inference import calling_hooks, evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.masks import decoder_mask, padding_mask
 from annotated_transformer.model.transformer import Transformer
 
@@ -63,6 +63,7 @@ def watching(attentions: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
     """
     seen: list[Tensor] = []
     with ExitStack() as hooks:
+        hooks.enter_context(calling_hooks())
         for attention in attentions:
             place = weights_module(attention)
             hook = place.register_forward_hook(lambda module, args, weights: seen.append(weights))

@@ -1,5 +1,6 @@
 """A stack's output as a sum: one part from the input, one from each sub-layer, one from the norms' biases."""
 
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -7,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.encoder import Encoder
+from annotated_transformer.model.inference import calling_hooks
 from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm
 
 
@@ -30,13 +32,13 @@ def split_stream(
 
     surrounds = [module for module in encoder.modules() if isinstance(module, AddNorm)]
     norms = [module for module in encoder.modules() if isinstance(module, LayerNorm)]
-    hooks = [surround.dropout.register_forward_hook(keep_added) for surround in surrounds]
-    hooks += [norm.register_forward_hook(keep_sum) for norm in norms]
-    try:
+    with ExitStack() as hooks:
+        hooks.enter_context(calling_hooks())
+        for surround in surrounds:
+            hooks.enter_context(surround.dropout.register_forward_hook(keep_added))
+        for norm in norms:
+            hooks.enter_context(norm.register_forward_hook(keep_sum))
         encoder(x)
-    finally:
-        for hook in hooks:
-            hook.remove()
     parts, biases = x[None], torch.zeros_like(x)[None]
     for surround, new in zip(surrounds, added, strict=True):
         parts = torch.cat([parts, new[None]])

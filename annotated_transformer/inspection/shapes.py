@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 
 
@@ -86,6 +87,7 @@ def record_outputs(
 
     The model itself has the name "". Dropout is off.
     """
+    model = unwrap(model)
     outputs: dict[str, list[Tensor]] = {}
 
     def keep(name: str, output: Tensor) -> None:

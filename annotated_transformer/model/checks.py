@@ -119,9 +119,15 @@ def _refuse_mask(
 def refuse_other_device(name: str, x: Tensor, other_name: str, other: Tensor) -> None:
     """Raise ValueError if two tensors are on different devices."""
     if x.device != other.device:
+        way_out = f"move one of them, for example by .to({str(other.device)!r})"
+        if x.is_meta or other.is_meta:
+            way_out = (
+                "tensors on 'meta' have no values; create them on the other device, or load "
+                "weights by load_state_dict(…, assign=True)"
+            )
         raise ValueError(
             f"two devices: {name} of shape {tuple(x.shape)} on {x.device}, {other_name} on "
-            f"{other.device}; move one of them, for example by .to({str(other.device)!r})"
+            f"{other.device}; {way_out}"
         )
 
 

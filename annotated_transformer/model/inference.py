@@ -4,8 +4,9 @@ Every decoding method begins targets with BOS, and generates neither PAD nor BOS
 """
 
 import math
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from jaxtyping import Float, Int
@@ -16,16 +17,23 @@ from annotated_transformer.config import TransformerConfig
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Disable dropout and gradients, and restore their previous state afterwards."""
+    """Disable dropout, gradients and compiled code, and restore their previous state afterwards."""
     trained = [module for module in model.modules() if module.training]
     for module in trained:
         module.training = False
     try:
-        with torch.no_grad():
+        with torch.no_grad(), calling_hooks():
             yield
     finally:
         for module in trained:
             module.training = True
+
+
+def calling_hooks() -> AbstractContextManager[object]:
+    """Run compiled modules as they are written: compiled code ignores hooks that were added later."""
+    if "torch._dynamo" not in sys.modules:
+        return nullcontext()  # nothing was compiled, and the import would take seconds
+    return torch.compiler.set_stance("force_eager")
 
 
 def first_tokens(
@@ -38,7 +46,11 @@ def first_tokens(
 def suppress_tokens(
     logits: Float[Tensor, "rows vocab"], config: TransformerConfig
 ) -> Float[Tensor, "rows vocab"]:
-    r"""Set the logits of PAD and BOS to $-\infty$, in place: neither occurs within a target."""
+    r"""Set the logits of PAD and BOS to $-\infty$, in place: neither occurs within a target.
+
+    Logits of half precision are copied to float32, in which log-probabilities can be summed.
+    """
+    logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
     logits[:, config.pad_id] = -math.inf
     logits[:, config.bos_id] = -math.inf
     return logits

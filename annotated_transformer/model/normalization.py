@@ -30,13 +30,17 @@ class LayerNorm(nn.Module):
     ) -> Float[Tensor, "*batch d_model"]:
         """Return each token centered and scaled, times `gain`, plus `bias`.
 
+        Half precision is computed in float32: in float16, the square of 256 overflows.
+
         Raises:
             ValueError: If the tokens are not `d_model` wide; a width of 1 would be
                 broadcast.
         """
-        centered = x - x.mean(dim=-1, keepdim=True)
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        centered = wide - wide.mean(dim=-1, keepdim=True)
         variance = centered.square().mean(dim=-1, keepdim=True)
-        return self.gain * centered / (variance + self.eps).sqrt() + self.bias
+        normed = self.gain * centered / (variance + self.eps).sqrt() + self.bias
+        return normed.to(torch.promote_types(x.dtype, self.gain.dtype))
 
 
 class AddNorm(nn.Module):

@@ -1,13 +1,29 @@
 """Whether a model is plain: only then may code skip a module's `forward`, or save only the weights.
 
-A replaced module or method with the attribute `same_in_evaluation` counts as plain.
+A replaced module or method with the attribute `same_in_evaluation` counts as plain, and a module that
+`torch.compile` wrapped counts as the one inside.
 """
 
 from collections.abc import Iterator
 from itertools import chain
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+
+WRAPPED = "_orig_mod"  # the name that `torch.compile` gives to the module inside
+Module = TypeVar("Module", bound=nn.Module)
+
+
+def unwrap(module: Module) -> Module:
+    """Return the module that `torch.compile` wrapped, or `module` itself."""
+    inner: Module = getattr(module, WRAPPED, module)
+    return inner
+
+
+def plain_name(name: str) -> str:
+    """Return the name that a module or parameter has in a model without compiled modules."""
+    return ".".join(part for part in name.split(".") if part != WRAPPED)
 
 
 def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
@@ -15,6 +31,7 @@ def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str
 
     Only overrides of `methods` count or, without `methods`, those on the instance itself.
     """
+    module = unwrap(module)
     lost = [f"overrides {method}" for method in overridden(module, kind, *methods)]
     hooks = "forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"
     return lost + ["has hooks"] * any(getattr(module, f"_{name}") for name in hooks)
@@ -44,11 +61,32 @@ def differences(model: nn.Module, plain: nn.Module) -> Iterator[tuple[str, str]]
     Hooks and the probability of dropout are not compared.
     """
     modules, plain_modules = (
-        dict(root.named_modules(remove_duplicate=False)) for root in (model, plain)
+        {
+            plain_name(name): module
+            for name, module in root.named_modules(remove_duplicate=False)
+        }
+        for root in (model, plain)
     )
     for name in dict.fromkeys(chain(plain_modules, modules)):
         if difference := _difference(modules.get(name), plain_modules.get(name)):
             yield name, difference
+
+
+def shared_weights(model: nn.Module) -> Iterator[tuple[str, str]]:
+    """Yield the names of each module or parameter that has the weights of an earlier one, and of that one."""
+    first: dict[int, str] = {}
+    modules = (
+        (name, id(module))
+        for name, module in model.named_modules(remove_duplicate=False)
+        if any(True for _ in module.parameters())
+    )
+    parameters = (
+        (name, parameter.data_ptr())
+        for name, parameter in model.named_parameters(remove_duplicate=False)
+    )
+    for name, place in chain(modules, parameters):
+        if (earlier := first.setdefault(place, name)) != name:
+            yield plain_name(name), plain_name(earlier)
 
 
 def _difference(module: nn.Module | None, plain: nn.Module | None) -> str:
@@ -85,6 +123,7 @@ def _settings(module: nn.Module) -> dict[str, object]:
             for name, value in vars(module).items()
             if isinstance(value, bool | int | float | str)
             and name not in ("training", "p")  # no effect in evaluation mode
+            and not name.startswith("_")  # PyTorch's own notes
         },
     }
 

@@ -49,7 +49,7 @@ def select_positions(
     Raises:
         ValueError: If a position is out of range, or table and tokens differ in width.
     """
-    return table[start : start + embedded.size(1)]
+    return table[start : start + embedded.size(1)].to(embedded.dtype)
 
 
 class SinusoidalPositions(nn.Module):
@@ -68,6 +68,18 @@ class SinusoidalPositions(nn.Module):
     ) -> Float[Tensor, "batch tokens d_model"]:
         """Add each token's position vector; the first token has position `start`."""
         return embedded + select_positions(self.table, embedded, start)
+
+
+def without_values(positions: nn.Module) -> bool:
+    """Return whether these are sinusoids on the device "meta", which no file could fill."""
+    return isinstance(positions, SinusoidalPositions) and positions.table.is_meta
+
+
+def recompute_table(positions: SinusoidalPositions, device: torch.device) -> None:
+    """Compute sinusoids that had no values."""
+    with torch.device("cpu"):  # the default may still be "meta"
+        computed = SinusoidalPositions(*reversed(positions.table.shape)).table
+    positions.table = computed.to(device, positions.table.dtype)
 
 
 class LearnedPositions(nn.Module):

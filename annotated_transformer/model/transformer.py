@@ -1,5 +1,8 @@
 """The whole model, figure 1 of the paper: from token ids to next-token logits."""
 
+from collections.abc import Callable
+from typing import Any
+
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -30,6 +33,8 @@ from annotated_transformer.model.normalization import (
 from annotated_transformer.model.positional_encoding import (
     LearnedPositions,
     SinusoidalPositions,
+    recompute_table,
+    without_values,
 )
 
 ATTENTIONS = {"scaled_dot_product": ScaledDotProductAttention, "fused": FusedAttention}
@@ -124,6 +129,20 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch tokens vocab"]:
         """Return a logit for each token of the vocabulary, using the shared matrix."""
         return self.embedding.logits(hidden)
+
+    def _apply(
+        self, fn: Callable[[Tensor], Tensor], recurse: bool = True
+    ) -> "Transformer":
+        built_on_meta = without_values(self.positions)
+        super()._apply(fn, recurse)
+        if built_on_meta:  # `to_empty` leaves what was in memory
+            recompute_table(self.positions, self.embedding.weight.device)
+        return self
+
+    def _load_from_state_dict(self, state: dict[str, Tensor], *rest: Any) -> None:
+        super()._load_from_state_dict(state, *rest)
+        if without_values(self.positions):  # `assign=True` assigns only what is saved
+            recompute_table(self.positions, next(iter(state.values())).device)
 
 
 class _Parts:

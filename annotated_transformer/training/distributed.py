@@ -49,7 +49,7 @@ class ProcessGroup:
             return module
         if self.rank > 0:
             torch.manual_seed(torch.initial_seed() + self.rank)  # each rank has its own dropout
-        return DistributedDataParallel(module, broadcast_buffers=False)
+        return DistributedDataParallel(module)
 
     def shard(self, batch: Batch) -> tuple[Batch, float]:
         """Return this rank's rows of a batch, and their fraction of the batch's labels."""

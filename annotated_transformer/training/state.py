@@ -7,6 +7,7 @@ from torch import Tensor
 from torch.optim import Adam
 
 from annotated_transformer.checkpointing.training_state import Progress, SavedState
+from annotated_transformer.model.plain import plain_name
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.distributed import ProcessGroup
 
@@ -54,8 +55,8 @@ class TrainingState:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return weights, moments and the generators of every rank by name."""
-        names = [name for name, _ in self.model.named_parameters()]
-        tensors = {f"model.{name}": x for name, x in self.model.state_dict().items()}
+        names = [plain_name(name) for name, _ in self.model.named_parameters()]
+        tensors = {f"model.{plain_name(name)}": x for name, x in self.model.state_dict().items()}
         for index, moments in self.optimizer.state_dict()["state"].items():
             tensors |= {f"adam.{key}.{names[index]}": x for key, x in moments.items()}
         tensors["random.order"] = self.order
@@ -67,11 +68,12 @@ class TrainingState:
         return {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
 
     def _restore_tensors(self, tensors: dict[str, Tensor]) -> None:
-        model = {name: tensors[f"model.{name}"] for name in self.model.state_dict()}
+        model = {name: tensors[f"model.{plain_name(name)}"] for name in self.model.state_dict()}
         self.model.load_state_dict(model)
+        names = [plain_name(name) for name, _ in self.model.named_parameters()]
         moments = {
             index: {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
-            for index, (name, _) in enumerate(self.model.named_parameters())
+            for index, name in enumerate(names)
             if f"adam.step.{name}" in tensors
         }
         groups = self.optimizer.state_dict()["param_groups"]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import refuse_custom_model
@@ -111,12 +112,71 @@ def test_message_a_subclass(tmp_path: Path):
 
 
 @pytest.mark.message
-def test_message_a_compiled_model(tmp_path: Path):
-    compiled = torch.compile(make_model(), backend="eager")
-    with pytest.raises(
-        TypeError, match="the model is of type OptimizedModule; give the Transformer inside it"
-    ):
-        checkpoint.save(tmp_path, compiled, make_tokenizer())
+def test_message_a_model_in_another(tmp_path: Path):
+    expected = "the model is of type AveragedModel; give the Transformer inside it"
+    with pytest.raises(TypeError, match=expected):
+        checkpoint.save(tmp_path, AveragedModel(make_model()), make_tokenizer())
+
+
+@pytest.mark.message
+def test_message_a_model_without_values(tmp_path: Path):
+    expected = (
+        r"the model is on the device 'meta', where weights have no values; load them with load_state_dict"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.save(tmp_path, make_model().to("meta"), make_tokenizer())
+
+
+def share_layer(model: Transformer) -> None:
+    model.encoder.layers[1] = model.encoder.layers[0]
+
+
+def share_parameter(model: Transformer) -> None:
+    layer = model.decoder.layers[1]
+    layer.feed_forward.contract.bias = layer.add_norm_1.norm.bias
+
+
+def share_memory(model: Transformer) -> None:
+    own, cross = model.decoder.layers[0].self_attention, model.decoder.layers[0].cross_attention
+    cross.to_key.weight = nn.Parameter(own.to_key.weight.detach())
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("share", "message"),
+    [
+        (share_layer, r"encoder\.layers\.1 shares its weights with model\.encoder\.layers\.0"),
+        (
+            share_parameter,
+            r"decoder\.layers\.1\.add_norm_1\.norm\.bias shares its weights with "
+            r"model\.decoder\.layers\.1\.feed_forward\.contract\.bias",
+        ),
+        (
+            share_memory,
+            r"decoder\.layers\.0\.cross_attention\.to_key\.weight shares its weights with "
+            r"model\.decoder\.layers\.0\.self_attention\.to_key\.weight",
+        ),
+    ],
+)
+@pytest.mark.parametrize("stored", [None, torch.float16])
+def test_message_shared_weights(
+    tmp_path: Path, share: Callable[[Transformer], None], message: str, stored: torch.dtype | None
+):
+    model = make_model(num_layers=2)
+    share(model)
+    expected = (
+        rf"^model\.{message}, and loading would separate them; replace it by a copy \(copy\.deepcopy\), o"
+    )
+    with pytest.raises(ValueError, match=expected):
+        checkpoint.save(tmp_path, model, make_tokenizer(), stored=stored)
+    assert not list(tmp_path.iterdir())
+
+
+def test_law_notes_of_pytorch_are_no_changes():
+    model = make_model()
+    model.encoder.register_full_backward_hook(lambda module, inputs, outputs: None)
+    assert model.encoder._is_full_backward_hook
+    refuse_custom_model(model)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
@@ -134,9 +194,3 @@ def test_law_training_dropout_and_hooks_are_no_changes(
     assert torch.equal(torch.get_rng_state(), before)
     assert same(checkpoint.load(tmp_path)[0], model)
     refuse_custom_model(model)  # now with the plain modules, dropout among them
-
-
-def test_law_a_layer_that_is_used_twice_is_no_change():
-    model = make_model(num_layers=2)
-    model.encoder.layers[1] = model.encoder.layers[0]
-    refuse_custom_model(model)

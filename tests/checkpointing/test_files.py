@@ -2,9 +2,12 @@
 
 import errno
 import os
+import re
 import resource
+import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -53,6 +56,39 @@ def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: p
     assert caught.value.errno == errno.ENOSPC
     assert same(checkpoint.load(folder)[0], make_model())
     assert sorted(path.name for path in folder.iterdir()) == FILES  # no temporary file is left
+
+
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP])
+def test_law_a_file_system_that_cannot_sync_a_folder_holds_the_model_all_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, code: int
+):
+    fsync = os.fsync
+
+    def refuse_folders(handle: int) -> None:
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(code, os.strerror(code))
+        fsync(handle)
+
+    monkeypatch.setattr(files.os, "fsync", refuse_folders)
+    checkpoint.save(folder, make_model(seed=1), make_tokenizer())
+    assert same(checkpoint.load(folder)[0], make_model(seed=1))
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("kind", [stat.S_ISREG, stat.S_ISDIR])
+def test_message_a_file_that_cannot_be_synced_or_a_folder_with_another_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[int], bool]
+):
+    code = errno.EINVAL if kind is stat.S_ISREG else errno.EIO
+
+    def refuse(handle: int) -> None:
+        if kind(os.fstat(handle).st_mode):
+            raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(files.os, "fsync", refuse)
+    with pytest.raises(OSError, match=re.escape(os.strerror(code))) as caught:
+        checkpoint.save(folder, make_model(seed=1), make_tokenizer())
+    assert caught.value.errno == code
 
 
 @pytest.mark.parametrize("place", ["fsync", "replace"])

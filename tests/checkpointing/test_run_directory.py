@@ -255,6 +255,31 @@ def test_message_two_runs_in_one_folder(run: Run, tmp_path: Path):
 
 
 @pytest.mark.message
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EIO])
+def test_message_a_file_system_without_locks(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+):
+    def refuse(handle: int, operation: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(keeping.fcntl, "flock", refuse)
+    messages: list[str] = []
+    run_directory = RunDirectory(tmp_path, log=messages.append)
+    if code == errno.EIO:
+        with pytest.raises(OSError, match=r"cannot write to .* \(Input/output error\); give another folder"):
+            run_directory.__enter__()
+        return
+    with run_directory:
+        found, _ = run(run_directory)
+    assert same(found, run(None)[0])
+    (message,) = messages
+    expected = (
+        rf"the file system of {re.escape(str(tmp_path))} has no locks \({os.strerror(code)}\); make sure"
+    )
+    assert re.match(expected, message)
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("failing", [1, 11])  # the calls in between sync the folder
 def test_message_a_full_disk_leaves_the_last_state(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int

@@ -205,12 +205,6 @@ def test_message_arguments_of_other_types(translator: Translator):
         TypeError, match="takes a Transformer and a Tokenizer, not Tokenizer and Transformer; "
     ):
         Translator(tokenizer, model)
-    compiled = torch.compile(model, backend="eager")
-    with pytest.raises(
-        TypeError, match=r"not OptimizedModule and Tokenizer; .*, and a compiled model's _orig_mod"
-    ):
-        Translator(compiled, tokenizer)
-    assert Translator(compiled._orig_mod, tokenizer).translate(["A man"])
 
 
 @pytest.mark.message

@@ -68,6 +68,20 @@ def test_law_in_bf16_the_fast_path_is_as_accurate_as_the_plain_one(
         assert rounded.item() == pytest.approx(exact, rel=0.003)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_law_a_model_of_half_precision_has_the_loss_of_float32_on_both_paths(
+    loss_of, make_model: MakeModel, copy_pairs: MakePairs, dtype: torch.dtype
+):
+    model, batch = make_model(dropout=0.0), make_batches(copy_pairs(7), batch_tokens=211)[0]
+    expected = loss_of(model, batch, PLAIN).item()
+    model.to(dtype)
+    for fast in (False, True):
+        found = loss_of(model, batch, dataclasses.replace(PLAIN, fast=fast))
+        found.backward()
+        assert found.item() == pytest.approx(expected, rel=torch.finfo(dtype).eps)
+        assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
 def test_law_the_plain_modules_are_restored_even_after_an_error(make_model: MakeModel):
     model = make_model()
     before, names = list(model.modules()), list(model.state_dict())

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 
+import pytest
 import torch
 from torch import nn
 
@@ -29,6 +30,12 @@ def test_law_targets_contain_no_padding_and_no_bos(model: Transformer):
     config = dataclasses.replace(model.config, pad_id=3, bos_id=1)
     logits = suppress_tokens(torch.zeros(2, VOCAB), config)
     assert logits.isneginf().sum(dim=0).tolist() == [0, 2, 0, 2, 0, 0, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_law_probabilities_of_half_precision_are_summed_in_float32(model: Transformer, dtype: torch.dtype):
+    logits = suppress_tokens(torch.ones(1, VOCAB, dtype=dtype), model.config)
+    torch.testing.assert_close(logits.logsumexp(1), 1 + torch.tensor([VOCAB - 2]).log())
 
 
 def test_law_the_special_ids_of_the_model_are_used(

@@ -39,6 +39,20 @@ def test_oracle_layer_norm_matches_pytorch(draw, randomized, copied, assert_same
     assert_same(ours, theirs, (draw(BATCH, TOKENS, D_MODEL),), found)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    "size", [1e-4, 1.0, 300.0], ids=["its square underflows", "1", "its square overflows"]
+)
+def test_oracle_half_precision_is_computed_in_float32_as_by_pytorch(draw, randomized, dtype, size):
+    norm = randomized(LayerNorm(127)).to(dtype)
+    x = (size * draw(BATCH, TOKENS, 127)).to(dtype)
+    found = norm(x)
+    assert found.dtype == dtype
+    one_rounding = torch.finfo(dtype).eps
+    expected = F.layer_norm(x, (127,), norm.gain, norm.bias, norm.eps)
+    torch.testing.assert_close(found, expected, rtol=one_rounding, atol=one_rounding * 1e-2)
+
+
 @pytest.mark.equation("eq-post-norm", "eq-pre-norm")
 def test_law_dropout_is_applied_between_the_sublayer_and_the_sum(draw, randomized):
     x = draw(BATCH, TOKENS, D_MODEL)
@@ -76,6 +90,6 @@ def test_message_tokens_of_the_wrong_width(width):
 @pytest.mark.message
 def test_message_tokens_on_another_device():
     with pytest.raises(
-        ValueError, match=r"^two devices: x of shape \(2, 7\) on meta, this norm's gain on cpu; mo"
+        ValueError, match=r"^two devices: x of shape \(2, 7\) on meta, this norm's gain on cpu; te"
     ):
         LayerNorm(7)(torch.zeros(2, 7, device="meta"))

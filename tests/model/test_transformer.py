@@ -3,6 +3,7 @@
 import copy
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,6 +15,7 @@ from annotated_transformer.model.attention import (
     FusedAttention,
     ScaledDotProductAttention,
 )
+from annotated_transformer.model.checks import refuse_other_device
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.masks import causal_mask, padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
@@ -297,7 +299,7 @@ def test_message_ids_that_are_not_a_batch(ids, place, wrong, error, sentence):
 
 
 META = {"device": "meta"}
-MOVE = r"; move one of them, for example by \.to\('cpu'\)$"
+MOVE = r"; tensors on 'meta' have no values; create them on the other device, or load weights by load_\S+ as"
 CONVERT = r"; convert one of them, for example by \.to\(torch\.float32\)$"
 UNLIKE = {  # what is called with a tensor of another type or device, and the error
     "source on another device": (
@@ -356,6 +358,32 @@ def test_message_a_tensor_of_another_type_or_device(ids, call, expected):
 def test_law_on_the_device_meta_a_model_computes_shapes(padded_ids):
     model, (src, tgt) = Transformer(SMALL).to("meta"), (ids.to("meta") for ids in padded_ids)
     assert model(src, tgt).shape == (BATCH, TGT, 23)
+
+
+@pytest.mark.message
+def test_message_tensors_on_two_devices_that_hold_values():
+    on_gpu = SimpleNamespace(device="cuda:0", is_meta=False)
+    with pytest.raises(
+        ValueError, match=r"on cpu, the weights on cuda:0; move one of them, for example by \.to\('cuda:0'\)$"
+    ):
+        refuse_other_device("x", torch.zeros(2), "the weights", on_gpu)
+
+
+@pytest.mark.parametrize("how", ["assign", "assign half", "empty", "still on meta"])
+def test_law_a_model_built_on_the_device_meta_gets_its_table_with_its_weights(padded_ids, how):
+    model = Transformer(SMALL).eval()
+    saved = model.half().state_dict() if how == "assign half" else model.state_dict()
+    with torch.device("meta"):
+        built = Transformer(SMALL).eval()
+        if how == "still on meta":
+            built.load_state_dict(saved, assign=True)
+    if how == "empty":
+        built.to_empty(device="cpu").load_state_dict(saved)
+    else:
+        built.load_state_dict(saved, assign=True)
+    assert torch.equal(built(*padded_ids), model(*padded_ids))
+    assert built(*padded_ids).dtype == model.embedding.weight.dtype
+    assert "positions.table" not in built.state_dict()
 
 
 @pytest.mark.message  # not a message: compiled as users do

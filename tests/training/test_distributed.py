@@ -78,6 +78,7 @@ def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: 
     script.write_text(SCRIPT)
     done = torchrun(2, str(script), str(tmp_path))
     assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr
     expected_weights, expected = runpy.run_path(str(script))["alone"]()
     assert len(expected) > 1
     both = json.loads((tmp_path / "together").read_text())

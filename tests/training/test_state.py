@@ -1,11 +1,13 @@
 """A restored training state continues exactly as the saved one would have."""
 
 import copy
+from pathlib import Path
 
 import pytest
 import torch
 from torch.optim import Adam
 
+from annotated_transformer.checkpointing.training_state import load_state, save_state
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.state import TrainingState
 
@@ -56,3 +58,15 @@ def test_law_the_state_restored_is_the_state_saved(make_model):
     steps(again, 2)
     assert all(map(torch.equal, other.parameters(), expected[0]))
     assert torch.equal(torch.randperm(7, generator=again.generator), expected[1])
+
+
+def test_law_layers_that_share_weights_are_saved_and_restored(make_model, tmp_path: Path):
+    """A file holds them twice."""
+    model, other = make_model(num_layers=2), make_model(num_layers=2, seed=1)
+    for each in (model, other):
+        each.encoder.layers[1] = each.encoder.layers[0]
+    state, again = (TrainingState(m, Adam(m.parameters()), torch.Generator()) for m in (model, other))
+    save_state(tmp_path, state.to_saved(), {})
+    again.restore(load_state(tmp_path, {}))
+    assert all(map(torch.equal, other.parameters(), model.parameters()))
+    assert other.encoder.layers[1] is other.encoder.layers[0]
