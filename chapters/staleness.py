@@ -93,7 +93,7 @@ def all_stale() -> list[str]:
 def made_of(opened: Iterable[str]) -> dict[str, str]:
     """Return a digest of each file of the project that a kernel opened, less code, environments, and caches.
 
-    All files in a folder of weights count as opened if one of them is: Python does not see all that Rust opens.
+    All files in a folder of weights count as opened if one of them is: Python does not see what Rust opens.
     """
     paths = {(HERE / name).resolve() for name in opened}
     weights = [near for path in paths if path.is_relative_to(WEIGHTS) for near in path.parent.iterdir()]
