@@ -44,7 +44,7 @@ _LIST = """
     Gitarre
 """
 
-# Others that are one token each, as a control for that choice: inflected forms, function words, and more nouns.
+# Others that are one token each, as a control for that choice: inflected forms, function words, more nouns.
 _OTHERS = """
     animals Tiere, mouth Mund, ear Ohr, eye Auge, back Rücken, name Name, men Männer, uncle Onkel,
     grandmother Großmutter, grandfather Großvater, baby Baby, boss Chef, lawyer Anwalt, policeman

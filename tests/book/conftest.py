@@ -17,8 +17,8 @@ from tests.small_book import render
 
 HERE = Path(__file__).parent
 BUILDER = (
-    "build.py book.py imports.py lab.py reader.py staleness.py nbval_sanitize.cfg references.bib".split()
-)
+    "build.py book.py conftest.py imports.py lab.py reader.py staleness.py nbval_sanitize.cfg references.bib"
+).split()
 sys.path.append(str(HERE.parents[1] / "chapters"))  # for `import lint`
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

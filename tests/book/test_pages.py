@@ -108,7 +108,7 @@ def overflow_faults(page: Page) -> list[str]:
 
 
 def layout_faults(page: Page, width: int) -> list[str]:
-    """Report what overlaps or leaves its column on a screen of this width, and a button that opens nothing."""
+    """Report what overlaps or leaves its column on a screen of this width, and buttons that open nothing."""
     resize(page, width, WIDE["height"])
     dead = page.evaluate(
         """() => ["primary", "secondary"].filter((side) => !document.querySelector(`.bd-sidebar-${side}`))

@@ -12,6 +12,7 @@ from annotated_transformer.book.page import Page
 
 NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
 TOLERANCE = 1e-4  # a difference claimed to be below this or less is rounding error, too
+SAME = 1e-3  # relative: two processors give the same value
 
 
 def claim(
@@ -23,6 +24,7 @@ def claim(
     between: tuple[float, float] | None = None,
     equals: Any = None,
     digits: int | None = None,
+    varies: float = SAME,
 ) -> None:
     """Check `value` against one bound and display both: "✓ keys read: 1.1 (claimed: below 1.5)".
 
@@ -30,6 +32,10 @@ def claim(
     or widths), each of which must hold; a sequence is shown as its range. Numbers are rounded to `digits`
     significant digits, or to as many as the bound has. Without a bound, a `value` of True or False is claimed
     to be true: "✓ rows are equal".
+
+    The output's metadata holds the value, too, so that `make chapters-run` can compare it. On another
+    processor, it may differ by the fraction `varies`: the last digits of sums depend on the processor, and a
+    training run can amplify them, which is the only reason for more than the default.
 
     In a chapter's source, the cell's option `:claims:` names its claims, and "What we showed" links to them.
 
@@ -50,12 +56,14 @@ def claim(
     ((kind, bound),) = given.items()
     if kind == "equals":
         holds, shown, claimed = value == bound, _words(value), f"claimed: exactly {_words(bound)}"
+        kept: dict[str, Any] = {"value": shown, "bound": {kind: _words(bound)}}
     else:
         values = [float(v) for v in value] if isinstance(value, Sequence) else [float(value)]
         if not values:
             raise ValueError(f"claim {what!r} has no values; an empty list satisfies any bound")
         if kind == "below" and 0 < bound <= TOLERANCE:
             values = [abs(number) for number in values]
+        kept = {"value": values, "bound": {kind: bound}}
         digits = digits or max(_digits(end) for end in (bound if kind == "between" else [bound]))
         holds = all(_within(number, kind, bound) for number in values)
         while holds and digits < 17 and not all(_within(_round(n, digits), kind, bound) for n in values):
@@ -67,7 +75,8 @@ def claim(
         raise AssertionError(f"the claim does not hold: {what}: {shown} ({claimed})")
     claimed = "exactly" if kind == "equals" else claimed
     value_and_bound = "" if _is_true(bound) else f": **{shown}** ({claimed})"
-    display(Page(f"✓ {what}{value_and_bound}"))  # type: ignore[no-untyped-call]
+    metadata = {"claim": {"name": what, **kept, "varies": varies}}
+    display(Page(f"✓ {what}{value_and_bound}"), metadata=metadata)  # type: ignore[no-untyped-call]
 
 
 def _is_true(claimed: Any) -> bool:

@@ -18,10 +18,15 @@ SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
 
 @pytest.fixture
 def said(monkeypatch):
-    """Return a list that collects the Markdown that `claim` displays."""
-    found = []
-    module = sys.modules["annotated_transformer.book.cells.claim"]
-    monkeypatch.setattr(module, "display", lambda page: found.append(page._repr_markdown_()))
+    """Return a list that collects the Markdown that `claim` displays, and has its metadata."""
+
+    class Said(list):
+        def display(self, page, *, metadata):
+            self.append(page._repr_markdown_())
+            self.claim = metadata["claim"]
+
+    found = Said()
+    monkeypatch.setattr(sys.modules["annotated_transformer.book.cells.claim"], "display", found.display)
     return found
 
 
@@ -62,6 +67,15 @@ def test_law_a_claim_that_holds_is_one_line_with_value_and_bound(said, value, bo
 def test_law_what_is_claimed_to_be_true_is_a_sentence(said, value, bound):
     claim("the rows are equal", value, **bound)
     assert said == ["✓ the rows are equal"]
+
+
+def test_law_a_claim_says_what_others_compare_on_other_processors(said):
+    claim("keys", torch.tensor([1.0625, -3.0]), below=1.5)
+    assert said.claim == {"name": "keys", "value": [1.0625, -3.0], "bound": {"below": 1.5}, "varies": 0.001}
+    claim("gap", -2e-7, below=1e-6, varies=0.25)
+    assert said.claim == {"name": "gap", "value": [2e-7], "bound": {"below": 1e-6}, "varies": 0.25}
+    claim("ids", (4, 2), equals=(4, 2))
+    assert said.claim == {"name": "ids", "value": "(4, 2)", "bound": {"equals": "(4, 2)"}, "varies": 0.001}
 
 
 def test_law_digits_are_significant_digits(said):
@@ -137,6 +151,26 @@ def test_law_every_claim_is_linked_and_displayed_once_and_every_check_is_counted
     for cell in notebook.cells:
         if cell.cell_type == "code":
             named_claims(cell)  # it raises if the cell displayed another number of claims than it names
+
+
+HOLDS = {
+    "below": lambda value, bound: value < bound,
+    "above": lambda value, bound: value > bound,
+    "between": lambda value, bound: bound[0] <= value <= bound[1],
+}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_law_every_stored_value_of_a_claim_lies_within_its_bound(path):
+    notebook = nbformat.read(ROOT / "chapters" / f"{path.stem}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        for anchor, output in named_claims(cell) if cell.cell_type == "code" else ():
+            stored = output.metadata["claim"]
+            ((kind, bound),) = stored["bound"].items()
+            if kind == "equals":
+                assert stored["value"] == bound, anchor
+            else:
+                assert all(HOLDS[kind](value, bound) for value in stored["value"]), anchor
 
 
 def test_law_the_small_chapter_passes_the_lint_of_claims(small):

@@ -1,0 +1,56 @@
+"""Compare the values of claims, of which nbval compares only the words and the bound.
+
+`claim` stores a value in its output's metadata. On another processor, it may differ by the fraction `varies`.
+"""
+
+import math
+from collections.abc import Generator, Iterable
+from typing import Any
+
+import pytest
+from nbval.plugin import IPyNbCell
+
+from annotated_transformer.book.cells.claim import NOISE, SAME, TOLERANCE
+
+
+def claims(outputs: Iterable[Any]) -> list[dict[str, Any]]:
+    """Return what `claim` stored in the metadata of a cell's outputs."""
+    metadata = [output.get("metadata", {}) for output in outputs]
+    return [each["claim"] for each in metadata if "claim" in each]
+
+
+def agree(stored: dict[str, Any], found: dict[str, Any]) -> bool:
+    """Return whether two values of a claim are the same, but for what may vary; rounding errors may."""
+    values, others, bound = stored["value"], found["value"], stored["bound"].get("below", math.inf)
+    if isinstance(values, str) or len(values) != len(others):  # words are claimed exactly
+        return bool(values == others)
+    noise = bound if 0 < bound <= TOLERANCE else NOISE
+    pairs = zip(values, others, strict=True)
+    return all(math.isclose(*pair, rel_tol=stored["varies"], abs_tol=noise) for pair in pairs)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: IPyNbCell) -> Generator[None]:
+    """Fail a cell that nbval passes if it does not claim the values of its stored outputs."""
+    yield
+    if not item.options["check"]:
+        return
+    stored, found = claims(item.cell.outputs), claims(item.test_outputs)
+    if len(stored) != len(found):
+        item.raise_cell_error(f"{len(stored)} values of claims are stored, not {len(found)}: make chapters")
+    for old, new in zip(stored, found, strict=True):
+        if not agree(old, new):
+            values = f"{new['value']}, and not {old['value']} (within {old['varies']:g} of it)"
+            item.raise_cell_error(f"The claim {old['name']!r} now has the value {values}")
+    item.user_properties += [("varies", claim["varies"]) for claim in stored]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many values were compared, and how many of them may vary more than others."""
+    passed = terminalreporter.stats.get("passed", [])
+    varies = [value for report in passed for name, value in report.user_properties if name == "varies"]
+    more = [value for value in varies if value > SAME]
+    terminalreporter.write_line(
+        f"claims: {len(varies)} values are the stored ones, within {SAME:.1%}"
+        + (f" but for {len(more)}, which depend on a training run: up to {max(more):.0%}" if more else "")
+    )
