@@ -151,7 +151,7 @@ def test_law_the_guides_tables_of_results_need_no_file_of_the_book(
     for cell in cells[1:]:
         if "say(" in cell and ("RESULTS" in cell or "read_result" in cell):
             exec(cell, names)
-    assert len(shown) == 4
+    assert len(shown) == 5
     assert all("| --" in text for text in shown)
 
 
