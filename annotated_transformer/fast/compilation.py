@@ -27,7 +27,8 @@ def compile_stacks(model: Transformer) -> None:
             f"to compile a model, PyTorch needs a C++ compiler, and there is none of "
             f"{', '.join(COMPILERS)}; install one, or train without compiling"
         )
-    for stack in (model.encoder, model.decoder):
+    stacks: tuple[nn.Module, ...] = (model.encoder, model.decoder)
+    for stack in stacks:
         stack.forward = CompiledForward(stack, stack.forward)
 
 

@@ -1,5 +1,7 @@
 """Positional encodings: section 3.5 of the paper."""
 
+from typing import cast
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -75,11 +77,12 @@ def without_values(positions: nn.Module) -> bool:
     return isinstance(positions, SinusoidalPositions) and positions.table.is_meta
 
 
-def recompute_table(positions: SinusoidalPositions, device: torch.device) -> None:
+def recompute_table(positions: nn.Module, device: torch.device) -> None:
     """Compute sinusoids that had no values."""
+    table = cast(Tensor, positions.table)
     with torch.device("cpu"):  # the default may still be "meta"
-        computed = SinusoidalPositions(*reversed(positions.table.shape)).table
-    positions.table = computed.to(device, positions.table.dtype)
+        computed = SinusoidalPositions(*reversed(table.shape)).table
+    positions.table = computed.to(device, table.dtype)
 
 
 class LearnedPositions(nn.Module):

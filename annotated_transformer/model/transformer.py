@@ -134,7 +134,7 @@ class Transformer(nn.Module):
         self, fn: Callable[[Tensor], Tensor], recurse: bool = True
     ) -> "Transformer":
         built_on_meta = without_values(self.positions)
-        super()._apply(fn, recurse)
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call, unused-ignore]
         if built_on_meta:  # `to_empty` leaves what was in memory
             recompute_table(self.positions, self.embedding.weight.device)
         return self
