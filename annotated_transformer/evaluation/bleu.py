@@ -41,12 +41,12 @@ def sacrebleu(
 ) -> BleuScore:
     """Return the BLEU of plain, cased text, split by one of sacreBLEU's tokenizers.
 
-    Report this value: the tokenization does not depend on the system. `tokenizer_for` returns the
-    tokenizer of a language.
+    Report this value: the tokenization does not depend on the system. `tokenizer_for`
+    returns the tokenizer of a language.
 
     Raises:
-        ValueError: If there are no hypotheses, if the number of references differs, or if sacreBLEU
-            has no such tokenizer or needs missing packages for it.
+        ValueError: If there are no hypotheses, if the number of references differs, or if
+            sacreBLEU has no such tokenizer or needs missing packages for it.
     """
     check_lines(hypotheses, references)
     check_tokenizer(tokenizer)
