@@ -44,17 +44,17 @@ _LIST = """
     Gitarre
 """
 
-# Others that are one token each, as a control for that choice: inflected forms, function words, more nouns.
+# Others, each one token, too, as a control for that choice: inflected forms, function words, and more nouns.
 _OTHERS = """
     animals Tiere, mouth Mund, ear Ohr, eye Auge, back Rücken, name Name, men Männer, uncle Onkel,
     grandmother Großmutter, grandfather Großvater, baby Baby, boss Chef, lawyer Anwalt, policeman
     Polizist, singer Sänger, girlfriend Freundin, shirt Hemd, suit Anzug, tie Krawatte, bag Tasche,
     suitcase Koffer, wall Wand, floor Boden, library Bibliothek, store Laden, building Gebäude,
-    class Klasse, test Prüfung, beach Strand, island Insel, wood Wald, air Luft, storm Sturm, ice
-    Eis, cake Kuchen, fruit Obst, vegetables Gemüse, breakfast Frühstück, bottle Flasche, cup Tasse,
-    evening Abend, morning Morgen, moment Moment, weeks Wochen, beginning Anfang, twenty zwanzig,
-    twice zweimal, camera Kamera, cars Autos, card Karte, cards Karten, trip Reise, news
-    Nachrichten, books Bücher, dictionary Wörterbuch, list Liste, address Adresse, price Preis,
+    class Klasse, test Prüfung, beach Strand, island Insel, wood Wald, air Luft, storm Sturm,
+    parents Eltern, cake Kuchen, fruit Obst, vegetables Gemüse, breakfast Frühstück, bottle Flasche,
+    cup Tasse, evening Abend, morning Morgen, moment Moment, weeks Wochen, beginning Anfang, twenty
+    zwanzig, twice zweimal, camera Kamera, cars Autos, card Karte, cards Karten, trip Reise, news
+    Nachrichten, books Bücher, dictionary Wörterbuch, list Liste, minutes Minuten, price Preis,
     business Geschäft, war Krieg, hope Hoffnung, courage Mut, interest Interesse, success Erfolg,
     difference Unterschied, situation Situation, information Information, advice Rat, gift Geschenk,
     offer Angebot, choice Wahl, concert Konzert, soccer Fußball, baseball Baseball, golf Golf, team
