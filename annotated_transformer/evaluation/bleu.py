@@ -45,8 +45,8 @@ def sacrebleu(
     returns the tokenizer of a language.
 
     Raises:
-        ValueError: If there are no hypotheses, if the number of references differs, or if
-            sacreBLEU has no such tokenizer or needs missing packages for it.
+        ValueError: If there are no hypotheses, if the number of references differs, or
+            if sacreBLEU has no such tokenizer or needs missing packages for it.
     """
     check_lines(hypotheses, references)
     check_tokenizer(tokenizer)
