@@ -94,5 +94,5 @@ def _measure(
         check_language(language)
         return partial(bleu.multi30k_bleu, language=language)
     tokenizer = tokenizer or bleu.tokenizer_for(language)
-    bleu.check_tokenizer(tokenizer)
+    bleu.check_bleu_tokenizer(tokenizer)
     return partial(bleu.sacrebleu, tokenizer=tokenizer)

@@ -274,7 +274,7 @@ class Translator:
             translations.update(zip(rows, self._decode(search(src), around), strict=True))
         return [translations[i] for i in range(len(texts))]
 
-    def _decode(self, tgt: Int[Tensor, "texts tgt_tokens"], around: list[tuple[str, str]]) -> list[str]:
+    def _decode(self, tgt: Int[Tensor, "batch tgt_tokens"], around: list[tuple[str, str]]) -> list[str]:
         """Return the texts of these ids, each with its decorations."""
         decoded = zip(self.tokenizer.decode(tgt.tolist()), around, strict=True)
         return [f"{before}{text}{after}" for text, (before, after) in decoded]

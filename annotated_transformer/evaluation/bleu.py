@@ -49,7 +49,7 @@ def sacrebleu(
             if sacreBLEU has no such tokenizer or needs missing packages for it.
     """
     check_lines(hypotheses, references)
-    check_tokenizer(tokenizer)
+    check_bleu_tokenizer(tokenizer)
     metric = BLEU(tokenize=tokenizer)
     score = metric.corpus_score(hypotheses, [references])
     _warn_if_whole(tokenizer, score.ref_len, references)
@@ -75,7 +75,7 @@ def tokenizer_for(language: str) -> str:
     return next((name for name, codes in LANGUAGES.items() if code in codes.split()), "13a")
 
 
-def check_tokenizer(tokenizer: str) -> None:
+def check_bleu_tokenizer(tokenizer: str) -> None:
     """Refuse a tokenizer that `sacrebleu` cannot use.
 
     Raises:

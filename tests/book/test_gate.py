@@ -107,7 +107,8 @@ def test_law_the_gate_compares_the_values_of_claims_and_says_how_many_may_vary(b
     path.write_text(json.dumps(notebook), "utf-8")
     result = make("chapters-run")
     now = f"The claim 'hidden pairs of 19 tokens' now has the value [{value}], and not"
-    assert re.findall(r"Cell \d+: (.*)", result.stdout) == [
+    found = re.findall(r"Cell \d+: (.*)", result.stdout)
+    assert list(dict.fromkeys(found)) == [  # in CI, pytest's summary repeats them
         f"{now} [{1.002 * value}] (within 0.001 of it)",
         f"{now} [{1.02 * value}] (within 0.01 of it)",
         "0 values of claims are stored, not 1: make chapters",
