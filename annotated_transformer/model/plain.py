@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 
 WRAPPED = "_orig_mod"  # the name that `torch.compile` gives to the module inside
-Module = TypeVar("Module", bound=nn.Module)
+T = TypeVar("T", bound=nn.Module)
 
 
-def unwrap(module: Module) -> Module:
+def unwrap(module: T) -> T:
     """Return the module that `torch.compile` wrapped, or `module` itself."""
-    inner: Module = getattr(module, WRAPPED, module)
+    inner: T = getattr(module, WRAPPED, module)
     return inner
 
 
