@@ -233,9 +233,10 @@ def inspect(
         page.evaluate("document.querySelectorAll('details.at-asked').forEach((asked) => (asked.open = true))")
         page.evaluate(IDLE)
         faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
-        faults += layout_faults(page, 390) + layout_faults(page, WIDE["width"])
+        resize(page, **WIDE)
         faults += formula_faults(page) + picture_faults(page) + overflow_faults(page) + code_faults(page)
         faults += cut_faults(page)
+        faults += layout_faults(page, 390) + layout_faults(page, WIDE["width"])  # it opens all folds
         page.evaluate(THIN)
         faults += axe_faults(page, "light", known) + axe_faults(page, "dark", known)
     return faults
