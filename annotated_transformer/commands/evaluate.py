@@ -94,5 +94,5 @@ def _measure(
         check_language(language)
         return partial(bleu.multi30k_bleu, language=language)
     tokenizer = tokenizer or bleu.tokenizer_for(language)
-    bleu.check_bleu_tokenizer(tokenizer)
+    bleu.bleu_metric(tokenizer)  # it refuses a tokenizer that cannot be used
     return partial(bleu.sacrebleu, tokenizer=tokenizer)

@@ -49,8 +49,7 @@ def sacrebleu(
             if sacreBLEU has no such tokenizer or needs missing packages for it.
     """
     check_lines(hypotheses, references)
-    check_bleu_tokenizer(tokenizer)
-    metric = BLEU(tokenize=tokenizer)
+    metric = bleu_metric(tokenizer)
     score = metric.corpus_score(hypotheses, [references])
     _warn_if_whole(tokenizer, score.ref_len, references)
     return BleuScore(score.score, str(metric.get_signature()))
@@ -75,8 +74,8 @@ def tokenizer_for(language: str) -> str:
     return next((name for name, codes in LANGUAGES.items() if code in codes.split()), "13a")
 
 
-def check_bleu_tokenizer(tokenizer: str) -> None:
-    """Refuse a tokenizer that `sacrebleu` cannot use.
+def bleu_metric(tokenizer: str) -> BLEU:
+    """Return sacreBLEU's metric with one of its tokenizers.
 
     Raises:
         ValueError: If sacreBLEU has no such tokenizer, or if it needs packages that are not installed.
@@ -86,7 +85,7 @@ def check_bleu_tokenizer(tokenizer: str) -> None:
             f"there is no tokenizer {tokenizer!r} for BLEU; choose from {', '.join(sorted(BLEU.TOKENIZERS))}"
         )
     try:
-        BLEU(tokenize=tokenizer)
+        return BLEU(tokenize=tokenizer)
     except (RuntimeError, ImportError) as error:
         package = PACKAGES.get(tokenizer, "sentencepiece")
         raise ValueError(
