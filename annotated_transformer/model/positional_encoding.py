@@ -77,12 +77,11 @@ def without_values(positions: nn.Module) -> bool:
     return isinstance(positions, SinusoidalPositions) and positions.table.is_meta
 
 
-def recompute_table(positions: nn.Module, device: torch.device) -> None:
-    """Compute sinusoids that had no values."""
+def recompute_table(positions: nn.Module, weight: Tensor) -> None:
+    """Compute sinusoids that had no values, of the device and type of `weight`."""
     table = cast(Tensor, positions.table)
     with torch.device("cpu"):  # the default may still be "meta"
-        computed = SinusoidalPositions(*reversed(table.shape)).table
-    positions.table = computed.to(device, table.dtype)
+        positions.table = sinusoids(*table.shape).to(weight)
 
 
 class LearnedPositions(nn.Module):
