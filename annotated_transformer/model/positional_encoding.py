@@ -81,7 +81,8 @@ def recompute_table(positions: nn.Module, weight: Tensor) -> None:
     """Compute sinusoids that had no values, of the device and type of `weight`."""
     table = cast(Tensor, positions.table)
     with torch.device("cpu"):  # the default may still be "meta"
-        positions.table = sinusoids(*table.shape).to(weight)
+        computed = SinusoidalPositions(*reversed(table.shape)).table
+    positions.table = computed.to(weight)
 
 
 class LearnedPositions(nn.Module):
