@@ -60,9 +60,10 @@ class SinusoidalPositions(nn.Module):
     table: Tensor
 
     def __init__(self, d_model: int, max_length: int) -> None:
-        """Compute the table once."""
+        """Compute the table once, in float32 even if the default type is less exact."""
         super().__init__()
-        table = sinusoids(max_length, d_model).to(torch.get_default_dtype())
+        dtype = torch.promote_types(torch.get_default_dtype(), torch.float32)
+        table = sinusoids(max_length, d_model).to(dtype)
         self.register_buffer("table", table, persistent=False)
 
     def forward(
