@@ -58,9 +58,9 @@ def save(
     Raises:
         TypeError: If the model is not a `Transformer`, or one that `torch.compile` wrapped, or `folder` is
             not a path.
-        ValueError: If a part of the model was changed in a way that the config does not describe, if model
-            and tokenizer do not belong together, or if `stored` is not a floating-point type or cannot hold
-            a weight.
+        ValueError: If a part of the model was changed in a way that the config does not describe, if its
+            weights are of several types, if model and tokenizer do not belong together, or if `stored` is
+            not a floating-point type or cannot hold a weight.
         OSError: If the files cannot be written.
     """
     folder = _path(folder)
