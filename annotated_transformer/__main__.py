@@ -82,8 +82,13 @@ def main(arguments: list[str] | None = None) -> int:
 def _words(error: Exception, options: argparse.Namespace) -> str:
     """Return an error's message, without the operating system's error number."""
     if not (isinstance(error, OSError) and error.strerror):
-        return name_options(error.args[0] if len(error.args) == 1 else error, options)
+        return name_options(_message(error), options)
     return error.strerror if error.filename is None else f"{error.strerror}: {error.filename}"
+
+
+def _message(error: Exception | str) -> object:
+    """Return the message that an error or a warning was made of; as a string, it would name no options."""
+    return error.args[0] if isinstance(error, Exception) and len(error.args) == 1 else error
 
 
 def _is_out_of_memory(error: Exception) -> bool:
@@ -114,8 +119,7 @@ def _log_warnings(options: argparse.Namespace) -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if category is UserWarning:
-            text = message.args[0] if isinstance(message, Warning) else message
-            log(f"warning: {name_options(text, options)}")
+            log(f"warning: {name_options(_message(message), options)}")
         else:
             show(message, category, filename, lineno, file, line)
 

@@ -391,10 +391,13 @@ def test_law_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     def warn(options: object) -> None:
         warnings.warn("the folder is full", stacklevel=1)
         warnings.warn(Message("leave out {bf16}", bf16=True), stacklevel=1)
+        for several in (UserWarning(), UserWarning("one", 2)):
+            warnings.warn(several, stacklevel=1)
 
     monkeypatch.setitem(command_line.COMMANDS, "train", command_line.COMMANDS["train"]._replace(run=warn))
     assert command_line.main(["train", "--out", "out"]) == 0
-    assert capsys.readouterr().err == "warning: the folder is full\nwarning: leave out --bf16\n"
+    expected = "the folder is full", "leave out --bf16", "", "('one', 2)"
+    assert capsys.readouterr().err == "".join(f"warning: {line}\n" for line in expected)
 
 
 @pytest.mark.message

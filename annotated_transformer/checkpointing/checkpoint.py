@@ -58,9 +58,9 @@ def save(
     Raises:
         TypeError: If the model is not a `Transformer`, or one that `torch.compile` wrapped, or `folder` is
             not a path.
-        ValueError: If a part of the model was changed in a way that the config does not describe, if model
-            and tokenizer do not belong together, or if `stored` is not a floating-point type or cannot hold
-            a weight.
+        ValueError: If a part of the model was changed in a way that the config does not describe, if its
+            weights are of several types, if model and tokenizer do not belong together, or if `stored` is
+            not a floating-point type or cannot hold a weight.
         OSError: If the files cannot be written.
     """
     folder = _path(folder)
@@ -215,7 +215,8 @@ def refuse_custom_model(model: nn.Module) -> None:
         TypeError: If the model is not a `Transformer`.
         ValueError: If a module is of a different class, has a different setting, such as the number of
             heads, has a method that was replaced on the instance, or shares weights with another, or if
-            the weights are on the device "meta", where they have no values.
+            the weights are of several types or of one that `load` does not know, or on the device "meta",
+            where they have no values.
     """
     model = unwrap(model)
     if not isinstance(model, Transformer):
@@ -225,6 +226,7 @@ def refuse_custom_model(model: nn.Module) -> None:
             "the model is on the device 'meta', where weights have no values; load them with "
             "load_state_dict(…, assign=True) before you save it"
         )
+    _refuse_types(model)
     for name, difference in differences(model, _new_model(model.config)):
         raise ValueError(
             f"{'model' + '.' * bool(name) + name} {difference}, which loading could not restore: a model "
@@ -236,6 +238,17 @@ def refuse_custom_model(model: nn.Module) -> None:
             f"model.{name} shares its weights with model.{earlier}, and loading would separate them; replace "
             f"it by a copy (copy.deepcopy), or save model.state_dict() and keep your code"
         )
+
+
+def _refuse_types(model: nn.Module) -> None:
+    first = next(model.parameters()).dtype
+    for name, parameter in model.named_parameters():
+        if parameter.dtype != first or str(first) not in DTYPES:
+            others = f" and earlier weights of {first}" * (parameter.dtype != first)
+            raise ValueError(
+                f"model.{plain_name(name)} is of type {parameter.dtype}{others}, and a model folder holds "
+                f"weights of one of {', '.join(DTYPES)}; convert the model, for example by .float()"
+            )
 
 
 def _new_model(config: TransformerConfig) -> Transformer:

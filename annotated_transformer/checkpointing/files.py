@@ -35,7 +35,7 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
             draft.replace(folder / name)
     finally:  # after an error or Ctrl-C, some drafts are left
         for draft in drafts.values():
-            with suppress(NotADirectoryError):  # the folder is a file
+            with suppress(OSError):  # such as that of a disk that became read-only, which is reported
                 draft.unlink(missing_ok=True)
     _sync_names(folder)
 
@@ -73,6 +73,7 @@ def _sync_names(folder: Path) -> None:
             os.fsync(handle)
         except OSError as error:
             if error.errno not in UNSUPPORTED:  # all files are written, and there is no other way
+                error.filename = str(folder)
                 raise
         finally:
             os.close(handle)

@@ -203,25 +203,32 @@ def _take(folder: Path, log: Callable[[str], object]) -> int:
     refuse_special_file(folder / LOCK)
     handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        if sys.platform != "win32":  # Windows has no such lock
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(handle, folder, log)
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{os.getpid()}\n".encode())
+    except BaseException:  # Ctrl-C, too: otherwise this process could not train into the folder again
+        os.close(handle)
+        raise
+    return handle
+
+
+def _lock(handle: int, folder: Path, log: Callable[[str], object]) -> None:
+    if sys.platform == "win32":
+        return  # Windows has no such lock
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         process = os.read(handle, 20).decode().strip()
-        os.close(handle)
         raise BlockingIOError(
             f"process {process} is training into {folder}; wait for it, or give another folder"
         ) from None
     except OSError as error:
         if error.errno not in UNSUPPORTED:
-            os.close(handle)
             raise
         log(
             f"the file system of {folder} has no locks ({error.strerror}); make sure that no other training "
             f"run uses this folder"
         )
-    os.ftruncate(handle, 0)
-    os.write(handle, f"{os.getpid()}\n".encode())
-    return handle
 
 
 def refuse_foreign_model(folder: Path) -> None:

@@ -12,7 +12,7 @@ from annotated_transformer.commands.options import add_corpus_options, add_model
 from annotated_transformer.commands.output import log, print_line
 from annotated_transformer.text.corpus import corpus_folder, load_corpus
 from annotated_transformer.text.lines import list_problems
-from annotated_transformer.text.sentence_pairs import SentencePair, has_only_train, read_pairs
+from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, split_names
 
 if TYPE_CHECKING:
     from annotated_transformer.evaluation.bleu import BleuScore
@@ -68,7 +68,7 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
     languages = {"source": options.source, "target": options.target}
     if options.corpus == "files":  # the split `train` may be missing
         folder = corpus_folder("files", options.data)
-        if not has_only_train(folder, **languages):
+        if split_names(folder, **languages) != ["train"]:
             return read_pairs(folder, options.split, **languages)
     corpus = load_corpus(options.corpus, folder=options.data, **languages)
     if options.split not in corpus.splits:

@@ -33,6 +33,8 @@ def calling_hooks() -> AbstractContextManager[object]:
     """Run compiled modules as they are written: compiled code ignores hooks that were added later."""
     if "torch._dynamo" not in sys.modules:
         return nullcontext()  # nothing was compiled, and the import would take seconds
+    if torch.compiler.is_compiling():
+        return nullcontext()  # of a caller, with the hooks that it registers
     return torch.compiler.set_stance("force_eager")
 
 

@@ -60,9 +60,10 @@ class SinusoidalPositions(nn.Module):
     table: Tensor
 
     def __init__(self, d_model: int, max_length: int) -> None:
-        """Compute the table once."""
+        """Compute the table once, in float32 even if the default type is less exact."""
         super().__init__()
-        table = sinusoids(max_length, d_model).to(torch.get_default_dtype())
+        dtype = torch.promote_types(torch.get_default_dtype(), torch.float32)
+        table = sinusoids(max_length, d_model).to(dtype)
         self.register_buffer("table", table, persistent=False)
 
     def forward(
@@ -77,12 +78,12 @@ def without_values(positions: nn.Module) -> bool:
     return isinstance(positions, SinusoidalPositions) and positions.table.is_meta
 
 
-def recompute_table(positions: nn.Module, device: torch.device) -> None:
-    """Compute sinusoids that had no values."""
+def recompute_table(positions: nn.Module, weight: Tensor) -> None:
+    """Compute sinusoids that had no values, of the device and type of `weight`."""
     table = cast(Tensor, positions.table)
     with torch.device("cpu"):  # the default may still be "meta"
         computed = SinusoidalPositions(*reversed(table.shape)).table
-    positions.table = computed.to(device, table.dtype)
+    positions.table = computed.to(weight)
 
 
 class LearnedPositions(nn.Module):

@@ -136,13 +136,21 @@ class Transformer(nn.Module):
         built_on_meta = without_values(self.positions)
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call, unused-ignore]
         if built_on_meta:  # `to_empty` leaves what was in memory
-            recompute_table(self.positions, self.embedding.weight.device)
+            recompute_table(self.positions, self.embedding.weight)
         return self
 
-    def _load_from_state_dict(self, state: dict[str, Tensor], *rest: Any) -> None:
-        super()._load_from_state_dict(state, *rest)
-        if without_values(self.positions):  # `assign=True` assigns only what is saved
-            recompute_table(self.positions, next(iter(state.values())).device)
+    def _load_from_state_dict(
+        self,
+        state: dict[str, Tensor],
+        prefix: str,
+        metadata: dict[str, Any],
+        *rest: Any,
+    ) -> None:
+        super()._load_from_state_dict(state, prefix, metadata, *rest)
+        name = f"{prefix}embedding.weight"
+        assigned = name in state and "assign_to_params_buffers" in metadata
+        if assigned and without_values(self.positions):  # the table is not saved
+            recompute_table(self.positions, state[name])
 
 
 class _Parts:

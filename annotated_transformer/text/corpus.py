@@ -14,12 +14,12 @@ from annotated_transformer.text.sentence_pairs import (
     SentencePair,
     Splits,
     find_file,
-    has_only_train,
     keep_usable,
     read_pairs,
     refuse_one_language,
     split_by_sentence,
     split_files,
+    split_names,
     split_paths,
 )
 from annotated_transformer.text.toy.pairs import toy_pairs
@@ -193,12 +193,7 @@ def _tatoeba(folder: Path, source: str, target: str) -> _Reading:
 
 
 def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
-    there = [
-        path.name.removesuffix(".gz").removesuffix(f".{language}")
-        for language in (source, target)
-        for path in split_files(folder, language)
-    ]
-    names = list(dict.fromkeys(["train", *there]))
+    names = list(dict.fromkeys(["train", *split_names(folder, source, target)]))
     splits = {name: read_pairs(folder, name, source=source, target=target) for name in names}
     splits["train"], skipped = keep_usable(splits["train"])
     files = tuple(split_paths(folder, name, source, target) for name in names)
@@ -207,7 +202,7 @@ def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
 
 def _own_files(folder: Path, source: str, target: str) -> _Reading:
     """Read the user's files, and split them if `train` is their only split."""
-    if not has_only_train(folder, source=source, target=target):
+    if split_names(folder, source, target) != ["train"]:
         reading = _parallel_files(folder, source, target)
         found = [name for name in VALIDATION if name in reading.splits]
         note = f"The validation loss is that of {found[0]}." if found else NO_VALIDATION

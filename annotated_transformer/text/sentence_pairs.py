@@ -40,13 +40,14 @@ def read_pairs(
     return list(zip(src, tgt, strict=True))
 
 
-def has_only_train(folder: str | Path, *, source: str = "en", target: str = "de") -> bool:
-    """Return whether `train` is the only split among the files of these languages in `folder`."""
-    return {
+def split_names(folder: str | Path, source: str, target: str) -> list[str]:
+    """Return the names of the splits of which `folder` has a file in one of these languages."""
+    names = (
         path.name.removesuffix(".gz").removesuffix(f".{language}")
         for language in (source, target)
         for path in split_files(Path(folder), language)
-    } == {"train"}
+    )
+    return list(dict.fromkeys(names))
 
 
 def split_paths(folder: Path, split: str, source: str, target: str) -> tuple[Path, Path]:

@@ -36,7 +36,8 @@ class Recipe:
         bidirectional: Number of initial epochs that also train the reverse direction: each pair occurs
             twice, once with source and target exchanged (Ding et al., 2021).
         average: Number of last epochs whose weights are averaged into the final model.
-        compiled: Whether to compile encoder and decoder with `torch.compile`.
+        compiled: Whether to compile encoder and decoder with `torch.compile`; a run resumes as it began,
+            because dropout draws different masks.
     """
 
     shape: TransformerConfig
@@ -194,7 +195,7 @@ def _identity(
         "bidirectional": recipe.bidirectional,
     }
     if recipe.compiled:
-        identity["compile"] = "yes"  # it draws different dropout masks
+        identity["compiled"] = "given"  # it draws different dropout masks
     if start is not None:
         identity["start"] = digest_tensors(start.state_dict())
     return identity

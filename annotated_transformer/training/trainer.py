@@ -53,8 +53,8 @@ def train(
     """Train `model` in place with the paper's Adam and schedule, and return metrics for each epoch.
 
     Args:
-        model: Trained in place, on the device that it is on. `torch.compile` may have wrapped it; with
-            `config.fast`, what it wrapped then runs uncompiled, and `compile_stacks` is the alternative.
+        model: Trained in place, on the device that it is on. `torch.compile` may have wrapped it, but
+            `config.fast` calls the module inside, uncompiled; `compile_stacks` works with both.
         pairs: Pairs to train on, or a function that returns them for an epoch, counted from 0, such as
             `BPEDropout`.
         config: Settings of the training run.

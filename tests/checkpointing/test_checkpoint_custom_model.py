@@ -127,6 +127,27 @@ def test_message_a_model_without_values(tmp_path: Path):
         checkpoint.save(tmp_path, make_model().to("meta"), make_tokenizer())
 
 
+def keep_norm_in_float32(model: Transformer) -> None:
+    model.bfloat16().decoder.layers[0].add_norm_3.norm.float()
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (keep_norm_in_float32, r"decoder.\S+ is of type torch.float32 and earlier weights of torch.bfloat16"),
+        (lambda model: model.to(torch.float8_e5m2), "embedding.weight is of type torch.float8_e5m2"),
+    ],
+)
+def test_message_weights_of_a_type_that_loading_could_not_restore(
+    tmp_path: Path, change: Callable[[Transformer], object], message: str
+):
+    model = make_model()
+    change(model)
+    with pytest.raises(ValueError, match=rf"^model\.{message}.*; convert the model, for example by \.float"):
+        checkpoint.save(tmp_path, model, make_tokenizer())
+
+
 def share_layer(model: Transformer) -> None:
     model.encoder.layers[1] = model.encoder.layers[0]
 

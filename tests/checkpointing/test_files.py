@@ -89,6 +89,18 @@ def test_message_a_file_that_cannot_be_synced_or_a_folder_with_another_error(
     with pytest.raises(OSError, match=re.escape(os.strerror(code))) as caught:
         checkpoint.save(folder, make_model(seed=1), make_tokenizer())
     assert caught.value.errno == code
+    assert str(folder) in str(caught.value)
+
+
+@pytest.mark.message
+def test_message_a_file_system_that_became_read_only(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    for method in ("open", "unlink"):  # the system answers the same for a file that is not there
+        monkeypatch.setattr(Path, method, refuse)
+    with pytest.raises(OSError, match=r"cannot save to .*model \(Read-only file system\); what was there"):
+        files.write_together(folder, {"config.json": b""})
 
 
 @pytest.mark.parametrize("place", ["fsync", "replace"])

@@ -280,6 +280,20 @@ def test_message_a_file_system_without_locks(
 
 
 @pytest.mark.message
+@pytest.mark.parametrize("function", ["ftruncate", "write"])
+def test_message_a_full_disk_keeps_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str):
+    def full(handle: int, content: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(keeping.os, function, full)
+        with pytest.raises(OSError, match=r"cannot write to .* \(No space left on device\); give another"):
+            RunDirectory(tmp_path).__enter__()
+    with RunDirectory(tmp_path):  # in the same process, after making room
+        assert (tmp_path / "training.lock").read_text() == f"{os.getpid()}\n"
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("failing", [1, 11])  # the calls in between sync the folder
 def test_message_a_full_disk_leaves_the_last_state(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int

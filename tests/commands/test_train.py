@@ -70,7 +70,7 @@ def test_law_the_defaults(data: Path, seen: Seen):
     assert next(seen.model.parameters()).device == torch.device("cpu")
     assert seen.run_directory.seconds == 180
     assert seen.run_directory.identity["bidirectional"] == 0
-    assert "compile" not in seen.run_directory.identity
+    assert "compiled" not in seen.run_directory.identity
     assert seen.compiled == []
 
 
@@ -85,7 +85,7 @@ def test_law_options_set_the_config_the_shape_and_the_identity_of_the_run(data: 
     assert seen.model.config == dataclasses.replace(TINY, vocab_size=271, **shape)
     assert seen.run_directory.seconds == 420
     assert seen.run_directory.identity["bidirectional"] == 2
-    assert seen.run_directory.identity["compile"] == "yes"
+    assert seen.run_directory.identity["compiled"] == "given"
     assert seen.compiled == [seen.model]
 
 

@@ -28,6 +28,7 @@ from annotated_transformer.inspection.hidden_units import changed, feed_forward_
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.inspection.residual_stream import split_stream
 from annotated_transformer.inspection.shapes import record_outputs
+from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
@@ -172,6 +173,17 @@ def test_law_a_compiled_model_is_saved_translates_and_is_inspected_like_a_plain_
     torch.testing.assert_close(results(model), results(plain), rtol=0, atol=0)
     checkpoint.save(tmp_path, model, tokenizer)
     assert same(checkpoint.load(tmp_path)[0], plain)
+
+
+@pytest.mark.message
+def test_law_a_function_that_evaluates_a_model_can_be_compiled():
+    model, x = nn.Sequential(nn.Linear(3, 5), nn.Dropout()), torch.ones(2, 3)
+
+    def evaluated(x: Tensor) -> Tensor:
+        with evaluating(model):
+            return model(x)
+
+    assert torch.equal(torch.compile(evaluated, **EAGER)(x), evaluated(x))
 
 
 @pytest.mark.message

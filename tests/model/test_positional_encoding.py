@@ -124,3 +124,15 @@ def test_message_positions_are_as_wide_as_the_tokens(kind, width):
 def test_message_positions_count_from_zero(kind):
     with pytest.raises(ValueError, match=r"start=-1, but positions count from 0; give 0 or more"):
         kind(6, 11)(torch.zeros(2, 3, 6), start=-1)
+
+
+@pytest.mark.parametrize("default", [torch.float16, torch.bfloat16, torch.float64])
+def test_law_a_table_is_exact_to_float32_whatever_the_default_type(default: torch.dtype):
+    """A model of float32 may be loaded where half precision is the default."""
+    expected = SinusoidalPositions(12, 19).table
+    torch.set_default_dtype(default)
+    try:
+        table = SinusoidalPositions(12, 19).table
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert torch.equal(table.float(), expected)

@@ -386,6 +386,21 @@ def test_law_a_model_built_on_the_device_meta_gets_its_table_with_its_weights(pa
     assert "positions.table" not in built.state_dict()
 
 
+def test_law_a_model_on_the_device_meta_whose_weights_were_not_assigned_is_filled_later(padded_ids):
+    model = Transformer(SMALL).eval()
+    built, saved = Transformer(SMALL).half().to("meta").eval(), model.state_dict()
+    assert len(built.load_state_dict({}, strict=False, assign=True).missing_keys) == len(saved)
+    with pytest.warns(UserWarning, match=r"no-op\. \(Did you mean to pass `assign=True`"):
+        built.load_state_dict(saved)
+    assert built.positions.table.is_meta
+    emptied, assigned = copy.deepcopy(built).float().to_empty(device="cpu"), built
+    emptied.load_state_dict(saved)
+    assigned.load_state_dict(saved, assign=True)  # of another type than the model on the device meta
+    for filled in (emptied, assigned):
+        assert torch.equal(filled.positions.table, model.positions.table)
+        assert torch.equal(filled(*padded_ids), model(*padded_ids))
+
+
 @pytest.mark.message  # not a message: compiled as users do
 def test_law_a_compiled_model_computes_the_same_in_one_graph(randomized, padded_ids):
     model = randomized(Transformer(SMALL)).eval()

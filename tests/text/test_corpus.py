@@ -18,7 +18,7 @@ from annotated_transformer.text import corpus as module
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.corpus import DATA_VARIABLE, Corpus, load_corpus
 from annotated_transformer.text.published_corpora import SOURCES
-from annotated_transformer.text.sentence_pairs import Splits, has_only_train, read_pairs
+from annotated_transformer.text.sentence_pairs import Splits, read_pairs, split_names
 
 COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(1009)]
 
@@ -377,7 +377,7 @@ def test_law_hidden_files_are_not_splits(tmp_path: Path):
     ):
         (tmp_path / name).write_bytes(b"\0\x05\x16\x07\0\x02\0\0Mac OS X")  # as macOS writes them
     assert load_corpus("files", folder=tmp_path, target="fr") == plain
-    assert has_only_train(tmp_path, target="fr")
+    assert split_names(tmp_path, "en", "fr") == ["train"]
 
 
 @pytest.mark.parametrize(("pairs", "warned"), [(1, True), (999, True), (1000, False)])
@@ -388,14 +388,14 @@ def test_law_the_summary_warns_of_few_pairs_to_train_on(pairs: int, warned: bool
 
 
 def test_law_only_the_files_of_both_languages_count_as_splits(tmp_path: Path):
-    assert has_only_train(own_files(tmp_path), target="fr")
+    assert split_names(own_files(tmp_path), "en", "fr") == ["train"]
     (tmp_path / "test.de").touch()
-    assert has_only_train(tmp_path, target="fr")
-    assert not has_only_train(tmp_path, target="de")
+    assert split_names(tmp_path, "en", "fr") == ["train"]
+    assert split_names(tmp_path, "en", "de") == ["train", "test"]
     (tmp_path / "train.en").rename(tmp_path / "train.en.gz")
-    assert has_only_train(tmp_path, target="fr")
+    assert split_names(tmp_path, "en", "fr") == ["train"]
     (tmp_path / "val.fr.gz").touch()
-    assert not has_only_train(tmp_path, target="fr")
+    assert split_names(tmp_path, "en", "fr") == ["train", "val"]
 
 
 def test_law_a_pair_is_located_in_its_files(tmp_path: Path):

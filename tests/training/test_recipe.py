@@ -1,5 +1,6 @@
 """Training from a recipe leaves a complete model in the folder after every epoch, whatever stops it."""
 
+import argparse
 import dataclasses
 import json
 from pathlib import Path
@@ -11,6 +12,7 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import fingerprint
 from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
+from annotated_transformer.commands.options import name_options
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
 from annotated_transformer.text.corpus import load_corpus
@@ -235,6 +237,23 @@ def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_
     for other, change in changes.items():
         with pytest.raises(ValueError, match=f"another training run: start {change};"):
             train_from_recipe(for_steps(9, once), corpus(), tmp_path / "resumed", seed=5, start=other)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("first", "change"), [(False, "was not given and is given"), (True, "was given and is not given")]
+)
+def test_message_a_run_that_began_compiled_or_plain_resumes_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool, change: str
+):
+    """Dropout would draw other masks."""
+    monkeypatch.setattr(module, "compile_stacks", lambda model: None)
+    begun, other = (dataclasses.replace(RECIPE, compiled=compiled) for compiled in (first, not first))
+    train_from_recipe(for_steps(1, begun), corpus(), tmp_path, seed=3)
+    message = f"another training run: compiled {change}; resume with the settings that it was started with"
+    with pytest.raises(ValueError, match=message) as caught:
+        train_from_recipe(for_steps(2, other), corpus(), tmp_path, seed=3)
+    assert f": --compile {change};" in name_options(caught.value.args[0], argparse.Namespace(compile=False))
 
 
 @pytest.mark.message
