@@ -86,6 +86,14 @@ def test_law_conda_adds_only_python_pip_make_and_the_package():
     assert SpecifierSet(PROJECT["requires-python"]).contains(python.removeprefix("python="))
 
 
+def test_law_the_readme_says_what_each_requirement_of_the_package_is_for():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = readme.partition("The package requires:")[2].strip().partition("\n\n")[0].splitlines()[2:]
+    names = [name for line in table for name in line.split("|")[1].lower().split(",")]
+    found = [canonicalize_name(name.strip()).replace("pytorch", "torch") for name in names]
+    assert sorted(found) == sorted(requirements())
+
+
 def test_law_the_environment_holds_the_pinned_versions():
     found = {}
     for name in CONSTRAINTS:

@@ -34,7 +34,7 @@ def add_config_option(command: argparse.ArgumentParser) -> None:
         "--config",
         type=path,
         metavar="FILE",
-        help="JSON file with any fields of TransformerConfig and TrainingConfig, such as "
+        help="JSON file with fields of TransformerConfig and TrainingConfig, such as "
         '{"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options override it '
         "(default: no file)",
     )

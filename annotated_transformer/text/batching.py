@@ -106,11 +106,11 @@ def fill_batches(
 
     A batch has at most `batch_tokens` tokens on each side, padding included.
     """
-    groups: list[list[int]] = [[]]
+    groups: list[list[int]] = []
     longest = 0
     for row in rows:
         longest = max(longest, *map(len, pairs[row]))
-        if longest * (len(groups[-1]) + 1) > batch_tokens:
+        if not groups or longest * (len(groups[-1]) + 1) > batch_tokens:
             groups.append([])
             longest = max(map(len, pairs[row]))
         groups[-1].append(row)

@@ -6,7 +6,7 @@ import re
 import pytest
 import torch
 
-from annotated_transformer.text.batching import Batch, Pair, encode_pairs, make_batches, pad
+from annotated_transformer.text.batching import Batch, Pair, encode_pairs, fill_batches, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 BUDGET = 61
@@ -104,6 +104,13 @@ def test_law_input_and_labels_are_the_target_shifted_by_one():
 def test_law_all_of_a_batch_moves_to_a_device():
     moved = Batch([3], pad([[5, EOS_ID]]), pad([[BOS_ID, EOS_ID]])).to(torch.device("meta"))
     assert (moved.rows, moved.src.device.type, moved.tgt.device.type) == ([3], "meta", "meta")
+
+
+def test_law_a_pair_longer_than_the_budget_fills_a_batch_of_its_own():
+    pairs: list[Pair] = [([5, 2], [1, 5, 2]), ([5] * 9 + [2], [1, 2]), ([6, 2], [1, 6, 2])]
+    assert fill_batches(pairs, [1, 0, 2], batch_tokens=8) == [[1], [0, 2]]
+    assert fill_batches(pairs, [0, 1, 2], batch_tokens=8) == [[0], [1], [2]]
+    assert fill_batches(pairs, [], batch_tokens=8) == []
 
 
 @pytest.mark.message
