@@ -93,6 +93,6 @@ def _measure(
             )
         check_language(language)
         return partial(bleu.multi30k_bleu, language=language)
-    tokenizer = tokenizer or bleu.tokenizer_for(language)
+    tokenizer = bleu.tokenizer_for(language) if tokenizer is None else tokenizer
     bleu.bleu_metric(tokenizer)  # it refuses a tokenizer that cannot be used
     return partial(bleu.sacrebleu, tokenizer=tokenizer)

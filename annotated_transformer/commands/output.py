@@ -2,6 +2,7 @@
 
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,7 +49,7 @@ def name_target(target: str) -> Iterator[None]:
 def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
     """Yield a function that writes a line to `file`, or to stdout without one, and flushes it.
 
-    The first line replaces what was in the file.
+    The first line replaces what was in the file. A file whose name ends in .gz is compressed by gzip.
 
     Raises:
         ReaderGone: If the reader of stdout has closed it.
@@ -58,23 +59,31 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
         yield print_line
         return
     replaced = not file.is_file()
+    gzip = zlib.compressobj(wbits=31) if file.suffix == ".gz" else None  # 31: with gzip's header
     with name_target(f"to {file}"):
-        lines = file.open("a", encoding="utf-8", newline="\n")
+        lines = file.open("ab")
 
     def write(line: str) -> None:
         nonlocal replaced
+        data = f"{line}\n".encode()
         with name_target(f"to {file}"):
             if not replaced:
                 lines.truncate(0)
                 replaced = True
-            lines.write(f"{line}\n")
+            lines.write(gzip.compress(data) + gzip.flush(zlib.Z_SYNC_FLUSH) if gzip else data)
             lines.flush()
 
     try:
         yield write
     finally:
-        with suppress(OSError):  # the error was raised when the line was written
-            lines.close()
+        try:
+            if gzip and replaced:
+                with name_target(f"to {file}"):
+                    lines.write(gzip.flush())
+                    lines.flush()
+        finally:
+            with suppress(OSError):  # the error was raised when the line was written
+                lines.close()
 
 
 def check_input_file(option: str, file: Path) -> None:

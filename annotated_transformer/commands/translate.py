@@ -57,8 +57,8 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         "--output",
         type=path,
         metavar="FILE",
-        help="file to write the translations to, line by line; an older one is replaced "
-        "(default: the standard output)",
+        help="file to write the translations to, line by line, compressed by gzip if its name ends in .gz; "
+        "an older one is replaced (default: the standard output)",
     )
     command.add_argument(
         "--skip-bad",

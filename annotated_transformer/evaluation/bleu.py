@@ -12,10 +12,10 @@ from annotated_transformer.text.words import count_words
 
 # Codes of the languages that need another tokenizer than 13a. sacreBLEU itself has the first three.
 LANGUAGES = {
-    "zh": "zh zho chi cmn yue wuu lzh cn",
+    "zh": "zh zho chi cmn cn zt yue wuu lzh nan hak gan hsn cdo cjy cpx czh czo mnp cnp csp",
     "ja-mecab": "ja jpn jp",
     "ko-mecab": "ko kor",
-    "char": "th tha lo lao km khm my mya bur shn bo bod tib dz dzo",
+    "char": "th tha nod tts lo lao km khm my mya bur shn mnw bo bod tib dz dzo",
 }
 PACKAGES = {"ja-mecab": "sacrebleu[ja]", "ko-mecab": "sacrebleu[ko]"}  # the others need sentencepiece
 

@@ -6,35 +6,53 @@ from functools import cache
 
 # `re`, the tokenizers library and JavaScript read these patterns alike.
 WHITE_SPACE = r"\t-\r\u001c-\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
-IGNORABLE = (  # Unicode's default ignorable characters without joiners; annotations; marks around a character
+IGNORABLE = (  # Unicode's default ignorable characters without joiners, annotations, frames, non-characters
     r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"
-    r"\u20d0-\u20ff\ufe00-\ufe0f\ufeff\ufff0-\ufffb"
+    r"\u20d0-\u20ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\ufff0-\ufffb\ufffe\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 SCRIPTS = r"\u0600-\u1cff"  # words of Persian, Hindi and others have joiners inside, U+200C and U+200D
 INVISIBLE = rf"[{IGNORABLE}\u200c\u200d](?!(?<=[{SCRIPTS}][\u200c\u200d])[{SCRIPTS}])"
 LONE_MARKS = rf"(?<![^{WHITE_SPACE}!-/:-@])[\u0300-\u036f]+|[\u0332-\u0338]"  # no letter, or one struck out
 
-# Of all quotation marks, hyphens and the like, one form remains, so that the model sees each of them often.
-_COMPATIBLE = (0x2025, 0x2026, 0x203C, 0x2047, 0x2048, 0x2049, *range(0xFB00, 0xFB07), *range(0xFF01, 0xFF5F))
-VARIANTS = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in _COMPATIBLE if code != 0xFF0D}
+# Of quotation marks, hyphens, styles of a letter and the like, one form remains, which the model sees often.
+_STYLED = [  # letters of mathematics, some of which stand among other signs
+    code
+    for code in (*range(0x2102, 0x2135), *range(0x1D400, 0x1D800))
+    if unicodedata.decomposition(chr(code)).startswith("<font>")
+]
+_COMPATIBLE = (0x17F, 0x2025, 0x2026, 0x203C, 0x2047, 0x2048, 0x2049, *range(0x2160, 0x2180), *_STYLED)
+_COMPATIBLE += (*range(0xFB00, 0xFB07), *range(0xFF01, 0xFF0D), *range(0xFF0E, 0xFF5F))
+VARIANTS = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in _COMPATIBLE}
+VARIANTS = {variant: plain for variant, plain in VARIANTS.items() if plain.isascii()}
 _PLAIN = {"'": "‘’‚‛‹›′´ʼ", '"': "“”„‟«»″〝〞", "-": "‐‑‒−﹣", ".": "。｡", " ": "\u2800\u3164\uffa0"}  # noqa: RUF001
+VARIANTS |= {"℃": "°C", "℉": "°F"}
 VARIANTS |= {variant: plain for plain, variants in _PLAIN.items() for variant in variants}
 _TABLE = str.maketrans(VARIANTS)
 
-# What characters are to `set_aside`: a (letters, digits, signs with a meaning), q (may end a sentence),
+# What characters are to `set_aside`: a (letters, digits), s (signs with a meaning), q (may end a sentence),
 # p (other punctuation), b (bullets, dashes, mathematics), e (emoji and other pictures), i (marks, invisible),
 # or a space.
-SIGNS = {"a": "%‰&@§°©®™№℃℉", "q": ".?!\"'", "b": "*#•‣⁃·–—―", "e": "①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾"}  # noqa: RUF001
-CATEGORIES = {"a": "L N Sc", "b": "Pc Sm", "i": "M Cf", "p": "P", "e": "S C"}  # of Unicode, for all others
-_ITEM = r"^[ \u200b-\u206f]*\(?([0-9]{1,2}[.)]|[A-Za-z]\))(?=[ \u00a0]+[^\s\u001c-\u001f\u0085\ufeff])"
-LABEL = re.compile(rf"[0-9#*]\ufe0f?\u20e3|{_ITEM}")  # a keycap, or the number of a list's item
+SIGNS = {"s": "%‰&@§°©®™№", "q": ".?!\"'", "b": "*#•‣⁃·–—―", "e": "ℹ①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾"}  # noqa: RUF001
+CATEGORIES = {"a": "L N", "s": "Sc", "b": "Pc Sm", "i": "M Cf", "p": "P", "e": "S C"}  # of Unicode, for others
+_ITEM = (  # the number of a list's item
+    r"^[ \u200b-\u206f]*(\(?([0-9]{1,2}[.)]|[A-Za-z]\))|\[[0-9]{1,3}\])"
+    r"(?=[ \u00a0]+[^\s\u001c-\u001f\u0085\ufeff])"
+)
+_NOTE = r"(?<=[^ \u00a0])\[[0-9]{1,3}\]"  # behind a word
+_EMOTICON = r"([:;]-?[DPpOo]|[xX]D+|<3+)"
+_EMOTICONS = (  # at the end, where no letter or digit follows
+    rf"(?<=[^0-9][ \u00a0]){_EMOTICON}([ \u00a0]+{_EMOTICON})*"
+    r"(?=[^A-Za-z0-9\u00c0-\u1fff\u3040-\ud7ff]*$)"
+)
+LABEL = re.compile(rf"[0-9#*]\ufe0f?\u20e3|{_ITEM}|{_NOTE}|{_EMOTICONS}")  # the first: a keycap
 SHAPE = re.compile(
     "[ i]*((?:[^a]*[eb ]i*)?)"  # before the sentence
     "(.*ai*)((?:b+(?=[ipq]))?[ipq]*(?: +[iq]+)*)"  # the sentence, and the punctuation at its end
     "((?:[ i]*[^ i]i*)*?)(q*)[ i]*"  # after it, and a stop that follows an emoji
 )
 PICTURE = re.compile(" ?e[ei]*")
+ENCLOSED = re.compile(r"\(([^()]*)\)([.?!]*)")
 
 
 def clean(text: str) -> str:
@@ -53,11 +71,14 @@ def set_aside(text: str) -> tuple[str, str, str]:
     """Return the decorations before a sentence, the sentence, and the decorations after it.
 
     Decorations are bullets and dashes at either end, the number of a list's item, emoji and other
-    pictures anywhere, and punctuation that stands apart from the sentence, such as ":)". Without a
-    letter, a digit or a sign with a meaning, such as "%", there is no sentence: it is empty.
+    pictures anywhere, punctuation that stands apart from the sentence, such as ":)", and parentheses
+    around all of it. Without a letter or a digit, there is no sentence: it is empty.
     """
     shape = "".join(map(_kind, LABEL.sub(lambda found: "☆" * len(found[0]), text)))
-    if "a" not in shape or not (found := SHAPE.fullmatch(shape)):
+    if "a" not in shape:
+        return "", "", text
+    shape = shape.replace("s", "a")
+    if not (found := SHAPE.fullmatch(shape)):
         return "", "", text
     before, after, stop = (text[slice(*found.span(group))] for group in (1, 4, 5))
     sentence = text[: found.end(3)]
@@ -69,7 +90,10 @@ def set_aside(text: str) -> tuple[str, str, str]:
         start, end = picture.span()
         sentence = sentence[:start] + " " * (shape[end] == "a") + sentence[end:]
         after = text[start:end] + after
-    return before, sentence[found.start(2) :], after
+    sentence = sentence[found.start(2) :]
+    if enclosed := ENCLOSED.fullmatch(sentence):
+        before, sentence, after = f"{before}(", enclosed[1] + enclosed[2], f"){after}"
+    return before, sentence, after
 
 
 @cache

@@ -24,7 +24,7 @@ def read_pairs(
 
     Raises:
         FileNotFoundError: If a file is missing; the message lists the files that exist.
-        ValueError: If a file is empty, contains empty lines or bytes that are not UTF-8, or if the
+        ValueError: If a file is empty or a table, contains empty lines or bytes that are not UTF-8, or if the
             two files have different numbers of lines. The message lists the bad lines of both.
     """
     refuse_one_language(source, target)
@@ -70,6 +70,12 @@ def split_files(folder: Path, *languages: str) -> list[Path]:
 def _read_sentences(path: Path) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the sentences of a file, and a description of each bad line with the way out."""
     lines, undecoded = read_lines_and_problems(path)
+    tabs = sum("\t" in line.strip() for line in lines)
+    if 2 * tabs > len(lines):
+        raise ValueError(
+            f"{path} has tabs in {tabs} of {len(lines)} lines, as tables have between columns; give a file "
+            f"with the sentences of one language only"
+        )
     sentences = [line.strip() for line in lines]
     problems = {number: (problem, CONVERT) for number, problem in undecoded.items()}
     for number, sentence in enumerate(sentences, start=1):

@@ -126,10 +126,13 @@ class Tokenizer:
         The normalization is saved with the tokenizer, so a saved model cleans the texts to translate.
         """
         backend = tokenizers.Tokenizer.from_str(self._backend.to_str())
+        variants: dict[str, str] = {}  # of each plain form
+        for variant, plain in VARIANTS.items():
+            variants[plain] = variants.get(plain, "") + variant
         backend.normalizer = normalizers.Sequence(
             [
                 normalizers.Replace(Regex(INVISIBLE), ""),
-                *(normalizers.Replace(variant, plain) for variant, plain in VARIANTS.items()),
+                *(normalizers.Replace(Regex(f"[{forms}]"), plain) for plain, forms in variants.items()),
                 normalizers.NFC(),
                 normalizers.Replace(Regex(LONE_MARKS), ""),
                 normalizers.Replace(Regex(f"[{WHITE_SPACE}]+"), " "),

@@ -221,6 +221,7 @@ def test_message_an_unknown_language_is_refused_before_translating(
             ["--target", "ja"],
             "the tokenizer ja-mecab needs packages that are not installed; run pip install 'sacrebleu[ja]'",
         ),
+        (["--bleu-tokenizer", ""], "there is no tokenizer '' for BLEU; choose from 13a, char,"),
         (["--bleu-tokenizer", "mecab"], "there is no tokenizer 'mecab' for BLEU; choose from 13a, char,"),
         (
             ["--bleu-tokenizer", "zh", "--protocol", "multi30k"],

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from annotated_transformer.commands.output import (
     open_lines,
     print_line,
 )
+from annotated_transformer.text.lines import read_lines
 
 
 @pytest.mark.message
@@ -64,12 +66,47 @@ def test_message_the_disk_of_the_standard_output_is_full(monkeypatch: pytest.Mon
         print_line("a line")
 
 
+class FullFile(io.BytesIO):
+    """A file on a disk that is full after some flushes."""
+
+    left = 0
+
+    def flush(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+
 @pytest.mark.message
-def test_message_the_disk_of_a_file_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Path, "open", lambda self, *mode, **options: Full())
-    message = r"cannot write to \S*out \(No space left on device\); make room, or write to another file"
-    with pytest.raises(OSError, match=message), open_lines(tmp_path / "out") as write:
+@pytest.mark.parametrize(("name", "left"), [("out", 0), ("out.gz", 0), ("out.gz", 1)])
+def test_message_the_disk_of_a_file_is_full(
+    name: str, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(FullFile, "left", left)
+    monkeypatch.setattr(Path, "open", lambda self, *mode, **options: FullFile())
+    message = rf"cannot write to \S*{name} \(No space left on device\); make room, or write to another file"
+    with pytest.raises(OSError, match=message), open_lines(tmp_path / name) as write:
         write("a line")
+
+
+def test_law_a_file_called_gz_is_compressed_and_complete_after_an_error(tmp_path: Path):
+    out = tmp_path / "out.gz"
+    out.write_bytes(b"older")
+
+    def stop_after(lines: list[str]) -> None:
+        with open_lines(out) as write:
+            for line in lines:
+                write(line)
+                text = zlib.decompressobj(wbits=31).decompress(out.read_bytes()).decode()
+                assert text.endswith(f"{line}\n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stop_after([])
+    assert out.read_bytes() == b"older"
+    with pytest.raises(KeyboardInterrupt):
+        stop_after(["Straße", "", "two"])
+    assert read_lines(out) == ["Straße", "", "two"]
 
 
 @pytest.mark.message

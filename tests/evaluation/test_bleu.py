@@ -104,10 +104,14 @@ THAI = ["ฉันไปตลาดกับแม่", "เขาอ่าน�
 @pytest.mark.parametrize(
     ("language", "tokenizer"),
     [
-        *dict.fromkeys(("zh", "zh-CN", "zh_Hans", "ZH", "zho_Hant", "cmn", "yue_Hant", "cn"), "zh").items(),
+        *dict.fromkeys(
+            ("zh", "zh-CN", "zh_Hans", "ZH", "zho_Hant", "cmn", "yue_Hant", "cn", "zt", "nan", "hak"), "zh"
+        ).items(),
         *dict.fromkeys(("ja", "ja-JP", "jpn", "jpn_Jpan", "jp"), "ja-mecab").items(),
         *dict.fromkeys(("ko", "ko_KR", "kor_Hang"), "ko-mecab").items(),
-        *dict.fromkeys(("th", "th-TH", "khm_Khmr", "lo", "my", "mya", "bo", "dzo"), "char").items(),
+        *dict.fromkeys(
+            ("th", "th-TH", "khm_Khmr", "lo", "my", "mya", "mnw", "nod", "bo", "dzo"), "char"
+        ).items(),
         *dict.fromkeys(("de", "en-GB", "vi", "hi", "arb_Arab", "zha", "kok", ""), "13a").items(),
     ],
 )

@@ -61,6 +61,15 @@ def test_message_the_way_out_does_not_depend_on_the_name_of_the_folder(tmp_path:
 
 
 @pytest.mark.message
+def test_message_a_table_with_both_languages(tmp_path: Path):
+    write(tmp_path, en=b"One.\tEins.\nTwo.\tZwei.\nThree.\n", de=b"Eins.\nZwei.\nDrei.\n")
+    with pytest.raises(ValueError, match=r"train\.en has tabs in 2 of 3 lines, .* of one language only$"):
+        read_pairs(tmp_path, "train")
+    write(tmp_path, en=b"One.\t\nTwo\ttwo.\n\tThree.\n")
+    assert [source for source, _ in read_pairs(tmp_path, "train")] == ["One.", "Two\ttwo.", "Three."]
+
+
+@pytest.mark.message
 @pytest.mark.parametrize("kind", ["folder", "fifo", "loop", "dangling"])
 def test_message_a_path_that_is_not_a_regular_file(tmp_path: Path, kind: str):
     write(tmp_path, de=b"Eins.\n")

@@ -50,6 +50,10 @@ SPLIT = {  # where sentences end: "|"
         Die Fa. Müller, inkl. Tom, Kap. 3. | Er kaufte Brot, Butter usw. | Dann ging er.
         Er wohnt in der Hauptstr. 5. | Sie kam am 24.12.2020. | Er am 3. Okt. morgens. | Gut.
         Hallo! | ♪ Wie geht es? | 😊 Gut. ... :)
+        Er liebt mich. | Ich mag. | Sie nicht. | Er hat einen Bart. | Tom auch. | Das ist seine Art. | Ja.
+        Tom lief 9,8 s. | Köln gewann. | Siehe Art. II. | Das ist 44 v. Chr. geschehen.
+        Ja … | Nein. | Vgl. S. 5 ff. | Das ist o. k. | Wir gehen. | Das ist Dipl.-Ing. Meier. | - Ja?
+        (Das stimmt.) | Also los. | (Wirklich!) | „Gut.“ | Er traf die Firma (u. a.) Meier.
         """,
     "en": """
         Ms. Lee and Mr. Fox live at No. 5. | He has 3. | She has 5.
@@ -59,6 +63,9 @@ SPLIT = {  # where sentences end: "|"
         1. The cat sleeps. | 2. The dog barks. | (3) It is No. 4.
         I. The cat. | II. The dog. | A. One. | B. Two.
         Hi! | 😊 How are you? | ♪ ♪ Fine. ***
+        Ask me. | I said no. | Tom may. | We are ill. | OK. | It is 5 m. | Ouch!! | I left. | No. 5 is alive.
+        "Is it me?" Tom asked. | "It is." | She left. | Henry VIII. was king on Mon. morning.
+        (He left.) | She stayed (at 5 p.m. or so). | (Who?) | "Tom!" | So … | Yes.
         """,
 }
 CASES = [(language, line.strip()) for language in SPLIT for line in SPLIT[language].strip().splitlines()]

@@ -47,6 +47,9 @@ def test_oracle_the_published_corpora_have_the_words_between_their_spaces(shared
         ("ខ្ញុំ\u200bស្រលាញ់\u200bអ្នក", 4),  # its words are separated by zero-width spaces
         ("我在2019年去", 3),
         ("\u200b", 0),
+        ("\ufeff \u2060 \u200e", 0),
+        ("ﾊﾟﾘです", 1),
+        (unicodedata.normalize("NFD", "ガギ"), 1),
     ],
 )
 def test_law_words_are_estimated_in_scripts_without_spaces(text: str, words: int):
@@ -89,6 +92,12 @@ def test_law_sentences_with_other_signs_digits_or_symbols_stay_different(one: st
         ("I ❤\ufe0f it\u200e", "i ❤ it"),
         ("❤\ufe0f!", "❤"),
         ("so\u00adft", "soft"),
+        ("ＯＫ！", "ok"),
+        ("２０１９年、ﾊﾟﾘで", "2019年パリで"),
+        ("كـتـاب", "كتاب"),
+        ("ﻛﺘﺎﺏ", "كتاب"),
+        ("น้ำ", "น้ํา"),
+        ("\u2f08生", "人生"),
     ],
 )
 def test_law_case_punctuation_and_invisible_characters_do_not_count(one: str, other: str):

@@ -7,8 +7,12 @@ const WORDS = /'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^ \p{L}\p{N}]+| +(?!
 class Tokenizer {
   constructor(json) {
     const { model, normalizer } = json;
-    const replacements = normalizer.normalizers.filter(({ type }) => type === "Replace");
-    this.variants = new Map(replacements.map(({ pattern, content }) => [pattern.String, content]));
+    const variants = normalizer.normalizers.filter(({ pattern }) => /^\[[^\]]+\]$/.test(pattern?.Regex));
+    this.variants = new Map(
+      variants.flatMap(({ pattern, content }) =>
+        Array.from(pattern.Regex.slice(1, -1), (variant) => [variant, content]),
+      ),
+    );
     this.steps = normalizer.normalizers.map(stepOf);
     this.ids = new Map(Object.entries(model.vocab));
     this.vocabulary = [];
@@ -68,7 +72,7 @@ class Tokenizer {
 function stepOf({ type, pattern, content }) {
   if (type === "NFC") return (text) => text.normalize();
   if (type === "Strip") return (text) => text.trim();
-  const found = pattern.String ?? new RegExp(pattern.Regex, "gu");
+  const found = new RegExp(pattern.Regex, "gu");
   return (text) => text.replaceAll(found, () => content);
 }
 
