@@ -34,7 +34,7 @@ _TABLE = str.maketrans(VARIANTS)
 # p (other punctuation), b (bullets, dashes, mathematics), e (emoji and other pictures), i (marks, invisible),
 # or a space.
 SIGNS = {"s": "%‰&@§°©®™№", "q": ".?!\"'", "b": "*#•‣⁃·–—―", "e": "ℹ①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾"}  # noqa: RUF001
-CATEGORIES = {"a": "L N", "s": "Sc", "b": "Pc Sm", "i": "M Cf", "p": "P", "e": "S C"}  # of Unicode, for others
+CATEGORIES = {"a": "L N", "s": "Sc", "b": "Pc Sm", "i": "M Cf", "p": "P", "e": "S C"}  # of Unicode
 _ITEM = (  # the number of a list's item
     r"^[ \u200b-\u206f]*(\(?([0-9]{1,2}[.)]|[A-Za-z]\))|\[[0-9]{1,3}\])"
     r"(?=[ \u00a0]+[^\s\u001c-\u001f\u0085\ufeff])"
