@@ -85,8 +85,9 @@ lint: $(READY)  ## check code and formatting (ruff, oxfmt), spelling (typos), wo
 	$(VENV)/bin/zizmor --offline --quiet .
 	$(VENV)/bin/repo-review --show err .
 
+# In one process: mypy's workers must start within three seconds, and on a busy machine, just set up, they do not.
 types: $(READY)  ## run mypy in strict mode, less strict on the tests
-	$(RUN) -m mypy -n $(JOBS)
+	$(RUN) -m mypy
 
 unit: browser  ## run the unit tests, checking all annotated shapes
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page and not slow and not cuda" $(SHAPES)
