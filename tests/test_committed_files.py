@@ -10,11 +10,14 @@ MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|tmp|private)/\
 
 
 def text_files() -> dict[str, str]:
-    """Return the content of each text file of the project, except for ignored folders."""
+    """Return the content of each text file of the project, except for ignored folders.
+
+    In a worktree of git, .git is a file with the path of the repository.
+    """
     found = {}
     for folder, folders, names in os.walk(ROOT):
         folders[:] = [name for name in folders if not IGNORED.fullmatch(name)]
-        for path in (Path(folder) / name for name in names if name != Path(__file__).name):
+        for path in (Path(folder) / name for name in names if name not in (Path(__file__).name, ".git")):
             raw = path.read_bytes()
             if b"\0" not in raw:
                 found[str(path.relative_to(ROOT))] = raw.decode("utf-8", "replace")
