@@ -34,8 +34,8 @@ def claim(
     to be true: "✓ rows are equal".
 
     The output's metadata holds the value, too, so that `make chapters-run` can compare it. On another
-    processor, it may differ by the fraction `varies`: the last digits of sums depend on the processor, and a
-    training run can amplify them, which is the only reason for more than the default.
+    processor, it may differ by the fraction `varies`: the last digits of sums depend on the processor. Only a
+    training run or a chaotic recurrence can amplify them, and so needs more than the default.
 
     In a chapter's source, the cell's option `:claims:` names its claims, and "What we showed" links to them.
 
