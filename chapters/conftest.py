@@ -52,5 +52,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     more = [value for value in varies if value > SAME]
     terminalreporter.write_line(
         f"claims: {len(varies)} values are the stored ones, within {SAME:.1%}"
-        + (f" but for {len(more)}, which depend on a training run: up to {max(more):.0%}" if more else "")
+        + (f" but for {len(more)}, where rounding is amplified: up to {max(more):.0%}" if more else "")
     )

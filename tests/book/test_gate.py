@@ -113,7 +113,7 @@ def test_law_the_gate_compares_the_values_of_claims_and_says_how_many_may_vary(b
         f"{now} [{1.02 * value}] (within 0.01 of it)",
         "0 values of claims are stored, not 1: make chapters",
     ]
-    but = "but for 1, which depend on a training run: up to 1%"
+    but = "but for 1, where rounding is amplified: up to 1%"
     assert f"claims: 2 values are the stored ones, within 0.1% {but}" in result.stdout
 
 
