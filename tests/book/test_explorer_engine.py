@@ -366,7 +366,7 @@ REFUSED = [
     "half a pair \ud800 here",
     'it\'s \ud800 "both" \\ \x07\n\u2028\xa0',
     "x y " * 200,
-    "it's \U0001d4d0 \U000e0001 " * 60,
+    "it's \U0001d6c2 \U000e0001 " * 60,
 ]
 
 

@@ -25,6 +25,7 @@ def test_oracle_text_with_spaces_has_the_words_between_them():
         assert normalized_words(text) == (" ".join(re.findall(r"\w+", text.casefold())) or text)
 
 
+@pytest.mark.slow
 def test_oracle_the_published_corpora_have_the_words_between_their_spaces(shared_data: Path):
     """So the splits of Tatoeba are those on which the shipped models were trained, pair by pair."""
     for name in ("tatoeba", "multi30k"):
