@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from annotated_transformer.book.results import read_result
+from annotated_transformer.text.tokenizer import SPECIAL_TOKENS
 from benchmarks.batches import BATCH_TOKENS, matches, padding, random_batches, split_at_random
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +49,11 @@ def test_law_chapter_15_has_the_other_counts_of_its_benchmark():
     both = pieces["both"]
     for side, words in (("source", "English uses {:,} of the pieces"), ("target", "German {:,}")):
         assert words.format(pieces[f"{side} only"] + both) in TEXT
-    used = both + pieces["source only"] + pieces["target only"]
+    english, german = pieces["source only"], pieces["target only"]
+    assert f"{english:,} pieces occur only in the English training sentences and {german:,} only in" in TEXT
+    used = both + english + german
+    unused = pieces["vocabulary"] - used - len(SPECIAL_TOKENS)
+    assert f"Another {unused} entries (special tokens aside)" in TEXT
     shares = [pieces[f"{side} tokens in both"] / pieces[f"{side} tokens"] for side in ("source", "target")]
     assert f"Both use {both:,}, which is {both / used:.0%}".replace("%", " %") in TEXT
     assert "{:.0%} of the English tokens and {:.0%}".format(*shares).replace("%", " %") in TEXT
