@@ -32,9 +32,9 @@ _TABLE = str.maketrans(VARIANTS)
 
 # What characters are to `set_aside`: a (letters, digits), s (signs with a meaning), q (may end a sentence),
 # p (other punctuation), b (bullets, dashes, mathematics), e (emoji and other pictures), i (marks, invisible),
-# or a space.
+# or a space. Characters that are not in SIGNS are what their category of Unicode says.
 SIGNS = {"s": "%‰&@§°©®™№", "q": ".?!\"'", "b": "*#•‣⁃·–—―", "e": "ℹ①②③④⑤⑥⑦⑧⑨❶❷❸❹❺❻❼❽❾"}  # noqa: RUF001
-CATEGORIES = {"a": "L N", "s": "Sc", "b": "Pc Sm", "i": "M Cf", "p": "P", "e": "S C"}  # of Unicode
+CATEGORIES = {"a": "L N", "s": "Sc", "b": "Pc Sm", "i": "M Cf", "p": "P", "e": "S C"}
 _ITEM = (  # the number of a list's item
     r"^[ \u200b-\u206f]*(\(?([0-9]{1,2}[.)]|[A-Za-z]\))|\[[0-9]{1,3}\])"
     r"(?=[ \u00a0]+[^\s\u001c-\u001f\u0085\ufeff])"

@@ -280,9 +280,8 @@ def test_law_decorations_are_put_back_around_the_translation(translator: Transla
     rng, surest = torch.Generator().manual_seed(0), Temperature(1e-9)
     assert cleaning.sample(texts, generator=rng, logits_processors=[surest], batch_size=2) == expected
     assert cleaning.encode(texts).ids == cleaning.encode(TEXTS).ids
-    assert (
-        translator.encode(texts).ids != translator.encode(TEXTS).ids
-    )  # it may have been trained on such texts
+    # The other one may have been trained on such texts.
+    assert translator.encode(texts).ids != translator.encode(TEXTS).ids
     assert cleaning.encode(["♪ ♪", "...", "\u200e", "%", "5 %"]).blank == {0, 1, 2, 3}
 
 
