@@ -28,6 +28,8 @@ from nbformat import NotebookNode
 from reader import name_folded
 from staleness import HERE, ROOT, Status, all_stale, made_of, status, unexecuted
 
+from annotated_transformer.book.cells.check import STRICT
+
 RECORD = ROOT / "_build" / "chapters.json"  # a fingerprint of each chapter when it was built; may be deleted
 MACHINE = re.compile(rf" at 0x[0-9a-f]+|{re.escape(str(ROOT))}|{re.escape(sys.prefix)}")
 WATCH = (
@@ -79,6 +81,7 @@ def execute(source: Path, book: Book, *, again: bool = True) -> str:
     notebook = unexecuted(source, book)
     metadata = json.loads(json.dumps(notebook.metadata))
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on the number of threads
+    os.environ[STRICT] = "1"  # a claim or check that does not hold raises an error
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "opened")
         client = NotebookClient(

@@ -4,13 +4,17 @@
 """
 
 import math
+import os
 from collections.abc import Generator, Iterable
 from typing import Any
 
 import pytest
 from nbval.plugin import IPyNbCell
 
+from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.cells.claim import NOISE, SAME, TOLERANCE
+
+os.environ[STRICT] = "1"  # for the kernels: a claim or check that does not hold raises an error
 
 
 def claims(outputs: Iterable[Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Run a chapter with other seeds, and list the claims and asserts that then fail.
+"""Run a chapter with other seeds, and list the claims and checks that then fail.
 
 python chapters/seeds.py 1000 chapters/09_add_and_norm.ipynb    add 1,000 to each seed
 
@@ -7,6 +7,7 @@ drawn example ("seed 0", "in our three runs"), what it says of them may fail her
 """
 
 import ast
+import os
 import random
 import sys
 from contextlib import redirect_stdout
@@ -17,6 +18,8 @@ import nbformat
 import numpy as np
 import torch
 from tqdm import tqdm
+
+from annotated_transformer.book.cells.check import STRICT
 
 FAILING = {"exercise", "raises-exception"}  # tags of cells that fail on purpose
 
@@ -65,7 +68,8 @@ def failures(notebook: Path) -> list[str]:
 
 
 if __name__ == "__main__":
+    os.environ[STRICT] = "1"
     shift_seeds(int(sys.argv[1]))
     lines = failures(Path(sys.argv[2]))
-    print("\n".join(lines) or f"{Path(sys.argv[2]).stem}: every claim and assert holds")
+    print("\n".join(lines) or f"{Path(sys.argv[2]).stem}: every claim and check holds")
     sys.exit(bool(lines))

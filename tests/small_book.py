@@ -42,7 +42,7 @@ CORRECTIONS = """
 
 def chapter() -> str:
     """Return the notebook of the finished chapter: an equation, and a claim that its code displayed."""
-    text = "✓ a star, moved: **2** (claimed: above 1)"
+    text = "✓ a star, moved: **2** (the book says above 1)"
     output = {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": text}}
     equation = {"cell_type": "markdown", "metadata": {}, "source": "# Looking\n\n$$\nx\n$$ (eq-star)"}
     cell = {

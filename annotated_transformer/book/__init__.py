@@ -8,6 +8,7 @@ from typing import Any
 
 EXPORTS = {  # by module
     "book.cells.captions": "show_figure show_slider",
+    "book.cells.check": "check check_close",
     "book.cells.claim": "claim",
     "book.cells.explore": "explore",
     "book.cells.source": "show_source",

@@ -1,15 +1,16 @@
-"""A chapter's assertions: claims are tracked by name, other asserts by count.
+"""What a chapter asserts: claims are tracked by name, other checks by count.
 
 A cell's option `:claims: [NAME, …]` names the claims that it makes, in order. Each is linked exactly once
 from "What we showed": `[✓](#claim-NAME)`. A claim that does not belong in that list is named in the front
 matter instead: `claims: [NAME, …]`. A guide has no such list, so it may link its claims from anywhere.
 Deleting, renaming, or duplicating a claim fails.
 
-Other asserts are in hidden cells (`hide-input`, or `hide-cell` with the first line `# checks`), and the
-front matter has their number: `checks: 23`. It counts `assert` statements and calls to `assert_close`,
-except in exercises. Deleting an assert or a cell of checks fails.
+Other checks are in hidden cells (`hide-input`, or `hide-cell` with the first line `# checks`), and the
+front matter has their number: `checks: 23`. It counts calls of `check` and `check_close`, except in
+exercises. Deleting a check or a cell of checks fails. An `assert` would end the notebook of a reader who
+changed a number, so it belongs in exercises only.
 
-These rules do not detect a loosened bound, or an assert that is replaced by a weaker one. The first
+These rules do not detect a loosened bound, or a check that is replaced by a weaker one. The first
 changes a committed output; both are left to review.
 """
 
@@ -40,6 +41,8 @@ def named(chapter: Chapter) -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
                 count += 1
+                if _compares(node.args[1]):
+                    yield f"{ast.unparse(node)[:60]} hides what it measured; give the number and a bound"
                 if id(node) in looped:
                     yield f"{ast.unparse(node)[:60]} is in a loop or function; give it a sequence of values"
         if count != len(part.claims):
@@ -60,22 +63,38 @@ def named(chapter: Chapter) -> Iterator[str]:
         yield f"there is no claim {claim}, but the prose links to it"
 
 
+def _compares(value: ast.expr) -> bool:
+    """Return whether a claim's value is made by comparing sizes, so that its line would not show the number."""
+    order = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+    found = [node for node in ast.walk(value) if isinstance(node, ast.Compare)]
+    return any(isinstance(operator, order) for node in found for operator in node.ops)
+
+
 def checks(chapter: Chapter) -> Iterator[str]:
-    """Look for asserts that are visible, cannot fail, or have been deleted."""
+    """Look for asserts, and for checks that are visible, cannot fail, or have been deleted."""
     count = 0
     for part in _own(chapter):
-        here = list(asserts(part.text))
+        here = list(calls(part.text))
         count += len(here)
+        for line in asserts(part.text):
+            yield f"an assert: {line[:60]}; make it check(condition, 'what holds')"
         for line in here if part.visible else []:
-            yield f"a visible assert: {line[:60]}; make it a claim, or move it to a # checks cell"
+            yield f"a visible check: {line[:60]}; make it a claim, or move it to a # checks cell"
         for line in here:
-            if re.match(r"assert (True|1|not False)\b", line):
-                yield f"an assert that cannot fail: {line}"
+            if re.match(r"check\((True|1|not False)\b", line):
+                yield f"a check that cannot fail: {line}"
         if part.checks and not here:
-            yield f"a cell of checks without an assert: {part.text.strip().splitlines()[-1]}"
+            yield f"a cell of checks without a check: {part.text.strip().splitlines()[-1]}"
     said = chapter.header.get("checks", 0)
     if said != count:
         yield f"the front matter says checks: {said}, and there are {count}; which were added or deleted?"
+
+
+def calls(code: str) -> Iterator[str]:
+    """Return the calls of `check` and `check_close` in a cell."""
+    for node in ast.walk(parse(code)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("check", "check_close"):
+            yield ast.unparse(node)
 
 
 def asserts(code: str) -> Iterator[str]:

@@ -99,10 +99,10 @@ TWO = picture("two", "The second of two lines, which is < straight and long.")
 
 
 def test_law_of_a_claim_the_words_and_the_bound_are_compared_and_the_value_is_not():
-    said = sanitized("✓ share, 3 seeds: **0.47** (claimed: below 0.5)")
-    assert sanitized("✓ share, 3 seeds: **0.2 to 0.4, 3 values** (claimed: below 0.5)") == said
-    assert sanitized("✓ share, 3 seeds: **0.47** (claimed: below 0.6)") != said
-    assert sanitized("✓ share, 4 seeds: **0.47** (claimed: below 0.5)") != said
+    said = sanitized("✓ share, 3 seeds: **0.47** (the book says below 0.5)")
+    assert sanitized("✓ share, 3 seeds: **0.2 to 0.4, 3 values** (the book says below 0.5)") == said
+    assert sanitized("✓ share, 3 seeds: **0.47** (the book says below 0.6)") != said
+    assert sanitized("✓ share, 4 seeds: **0.47** (the book says below 0.5)") != said
     assert sanitized("✓ parameters: **47** (exactly)") != sanitized("✓ parameters: **48** (exactly)")
 
 

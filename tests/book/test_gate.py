@@ -59,7 +59,7 @@ def test_law_the_gate_notices_changed_outputs_shown_sources_and_cells_but_no_pic
     notebook = built / "chapters" / "01_fixture.ipynb"
     figure = json.loads(notebook.read_text("utf-8"))["cells"][-1]
     change(notebook, '"At 19 tokens 47% of', '"At 19 tokens 48% of')  # a sentence
-    change(notebook, "(claimed: between 0.45", "(claimed: between 0.46")  # a claim's bound
+    change(notebook, "(the book says between 0.45", "(the book says between 0.46")  # a claim's bound
     change(notebook, "0.47: always &lt; ½.", "0.48: always &lt; ½.")  # an alt text
     change(notebook, "2 rows; row i reads the first", "2 rows; row i reads the last")  # a frame's alt text
     change(notebook, '"        [ True,  True]])"', '"        [ True, False]])"')  # a printed tensor
@@ -115,6 +115,27 @@ def test_law_the_gate_compares_the_values_of_claims_and_says_how_many_may_vary(b
     ]
     but = "but for 1, where rounding is amplified: up to 1%"
     assert f"claims: 2 values are the stored ones, within 0.1% {but}" in result.stdout
+
+
+BARE = "-m pytest -q -p no:cacheprovider -p nbval --nbval chapters/01_fixture.ipynb".split()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "error"),
+    [
+        (
+            "between=(0.45, 0.5)",
+            "between=(0.45, 0.46)",
+            "hidden pairs of 19 tokens: 0.47 here; the book says",
+        ),
+        ("torch.equal(causal_mask(2), by_hand)", "False", "by hand and by the package: not here"),
+    ],
+)
+def test_law_a_result_that_no_longer_holds_fails_bare_nbval(built, run, old, new, error):
+    change(built / "chapters" / "01_fixture.ipynb", old, new)
+    result = run(sys.executable, *BARE)
+    assert result.returncode == 1
+    assert f"this does not hold: {error}" in result.stdout
 
 
 def unexecuted(notebook):

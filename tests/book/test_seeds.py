@@ -9,7 +9,9 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 ROOT = Path(__file__).resolve().parents[2]
-IMPORTS = "import random\nimport numpy as np\nimport torch\nfrom annotated_transformer.book import claim"
+IMPORTS = (
+    "import random\nimport numpy as np\nimport torch\nfrom annotated_transformer.book import check, claim"
+)
 DRAWS = {
     "torch": "torch.manual_seed(3)\nfound = torch.rand(()).item()",
     "generator": "found = torch.rand((), generator=torch.Generator().manual_seed(3)).item()",
@@ -26,7 +28,7 @@ def test_law_a_result_of_one_seed_fails_with_others_and_a_result_of_all_does_not
         exec(f"{IMPORTS}\n{draw}", value)
         cells.append(draw)
         cells.append(f"claim({name!r}, found, equals={value['found']!r})\nclaim('share', found, below=1)")
-    notebook = new_notebook(cells=[new_code_cell(cell) for cell in (*cells, "assert found < 0, 'never'")])
+    notebook = new_notebook(cells=[new_code_cell(cell) for cell in (*cells, "check(found < 0, 'never')")])
     notebook.cells.append(new_code_cell("raise ValueError", metadata={"tags": ["exercise"]}))
     nbformat.write(notebook, tmp_path / "one.ipynb")
 
@@ -36,8 +38,9 @@ def test_law_a_result_of_one_seed_fails_with_others_and_a_result_of_all_does_not
         assert done.returncode == 1, done.stderr
         return [line.removeprefix("one: AssertionError: ") for line in done.stdout.splitlines()]
 
-    assert failing(0) == ["never"]
+    never = "this does not hold: never: not here"
+    assert failing(0) == [never]
     *others, last = failing(1000)
-    assert last == "never"
-    wanted = [f"the claim does not hold: {name}: " for name in DRAWS]
+    assert last == never
+    wanted = [f"this does not hold: {name}: " for name in DRAWS]
     assert [line[: len(start)] for line, start in zip(others, wanted, strict=True)] == wanted

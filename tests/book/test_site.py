@@ -130,7 +130,7 @@ def claims_of(names: list[str], *texts: str) -> nbformat.NotebookNode:
 
 
 def test_law_the_claims_of_a_cell_are_named_in_order_and_other_outputs_are_not():
-    texts = "✓ a: **1** (claimed: below 2)", "three ✓", "✓ b"
+    texts = "✓ a: **1** (the book says below 2)", "three ✓", "✓ b"
     found = sources.named_claims(claims_of(["one", "two"], *texts))
     assert [(name, output.data["text/markdown"]) for name, output in found] == [
         ("claim-one", texts[0]), ("claim-two", texts[2]),

@@ -37,17 +37,18 @@ def slider_page(
 ) -> Page:
     """Return a page with one frame for each of `values` behind a slider called `name`, `start` first.
 
+    A reader may have changed the values: if `start` is no longer among them, the nearest number is shown
+    first. With one value, nothing moves.
+
     Without a script (a notebook that is not trusted yet, a printout) the start frame is an ordinary figure.
     `number`, `title`, `alt` and `caption` are those of `figure_page`.
 
     Raises:
-        ValueError: There are fewer than two values, `start` is not one of them, or a frame cannot be shown.
+        ValueError: There are no values, or a frame cannot be shown.
     """
-    if len(values) < 2:
-        raise ValueError(f"values={list(values)} gives nothing to move between; give two or more")
-    if start is not None and start not in values:
-        raise ValueError(f"start={start!r} is not one of values={list(values)}; choose one of them")
-    first = 0 if start is None else values.index(start)
+    if len(values) == 0:
+        raise ValueError("there are no values, and so there is no picture; give one or more")
+    first = 0 if start is None else _place(start, values)
     alts = [alt(value) for value in values]
     for words in alts:
         check_words(number, title, words, caption)
@@ -69,3 +70,12 @@ def slider_page(
     )
     lines = [f"{name} {value}: {words}" for value, words in zip(values, alts, strict=True)]
     return Page("\n\n".join([f"Figure {number}. {title}", *lines, caption]), html)
+
+
+def _place(start: T, values: Sequence[T]) -> int:
+    """Return the index of a value, or of the nearest number if it is not there, or else 0."""
+    if start in values:
+        return values.index(start)
+    if not all(isinstance(value, int | float) for value in (start, *values)):
+        return 0
+    return min(range(len(values)), key=lambda place: abs(values[place] - start))  # type: ignore[operator]

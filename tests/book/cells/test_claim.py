@@ -1,4 +1,4 @@
-"""`claim` displays or rejects claims, and every claim and check of a chapter is accounted for."""
+"""Claims and checks are displayed or rejected, and each of a chapter's is accounted for."""
 
 import ast
 import re
@@ -10,6 +10,7 @@ import pytest
 import torch
 from lint import claims
 
+from annotated_transformer.book.cells.check import STRICT, check, check_close
 from annotated_transformer.book.cells.claim import claim
 from annotated_transformer.book.site.rendering.sources import named_claims
 
@@ -17,41 +18,59 @@ ROOT = Path(__file__).resolve().parents[3]
 SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
 
 
+@pytest.fixture(autouse=True)
+def strict(monkeypatch):
+    """Build the book: what does not hold raises an error."""
+    monkeypatch.setenv(STRICT, "1")
+
+
 @pytest.fixture
 def said(monkeypatch):
-    """Return a list that collects the Markdown that `claim` displays, and has its metadata."""
+    """Return a list that collects the Markdown that claims and checks display, and has its metadata."""
 
     class Said(list):
         def display(self, page, *, metadata):
             self.append(page._repr_markdown_())
-            self.claim = metadata["claim"]
+            self.claim = metadata.get("claim")
 
     found = Said()
-    monkeypatch.setattr(sys.modules["annotated_transformer.book.cells.claim"], "display", found.display)
+    for name in ("check", "claim"):
+        monkeypatch.setattr(sys.modules[f"annotated_transformer.book.cells.{name}"], "display", found.display)
     return found
+
+
+@pytest.fixture
+def copy(said, monkeypatch):
+    """Return `said` in a reader's copy, where what does not hold is displayed."""
+    monkeypatch.delenv(STRICT)
+    return said
 
 
 @pytest.mark.parametrize(
     ("value", "bound", "line"),
     [
-        (1.0812, {"below": 1.5}, "**1.1** (claimed: below 1.5)"),
-        (torch.tensor(2.75), {"above": 2.0}, "**3** (claimed: above 2)"),
-        (0.5, {"between": (0.49, 0.51)}, "**0.5** (claimed: between 0.49 and 0.51)"),
-        ([0.508, 0.4941, 0.5], {"between": (0.49, 0.51)}, "**0.49 to 0.51, 3 values** (claimed: between"),
-        ([0.5, 0.5], {"below": 1.0}, "**0.5, 2 values** (claimed: below 1)"),
-        (3e-12, {"below": 1e-6}, "**less than 1e-6** (claimed: rounding error only)"),
-        (4e-5, {"below": 1e-3}, "**4e-5** (claimed: below 0.001)"),
-        (-4e-5, {"below": 1e-4}, "**less than 0.0001** (claimed: rounding error only)"),
-        (1.4996, {"below": 1.5}, "**1.4996** (claimed: below 1.5)"),
-        (0.50003, {"above": 0.5}, "**0.50003** (claimed: above 0.5)"),
-        (65_536, {"above": 10.0}, "**65,536** (claimed: above 10)"),
-        (2.0, {"below": 1_234_567.0}, "**2** (claimed: below 1,234,567)"),
-        (2e-5, {"above": 1e-5}, "**2e-5** (claimed: above 1e-5)"),
-        (-3e-12, {"above": -1.0}, "**less than 1e-9** (claimed: above -1)"),
-        (0.0, {"below": 1.0}, "**0** (claimed: below 1)"),
-        (1234.5, {"above": 10.0}, "**1,000** (claimed: above 10)"),
-        (1234.5, {"above": 0.125}, "**1,230** (claimed: above 0.125)"),
-        (0.1234, {"between": (0.1, 0.25)}, "**0.12** (claimed: between 0.1 and 0.25)"),
+        (1.0812, {"below": 1.5}, "**1.1** (the book says below 1.5)"),
+        (torch.tensor(2.75), {"above": 2.0}, "**3** (the book says above 2)"),
+        (0.5, {"between": (0.49, 0.51)}, "**0.5** (the book says between 0.49 and 0.51)"),
+        (
+            [0.508, 0.4941, 0.5],
+            {"between": (0.49, 0.51)},
+            "**0.49 to 0.51, 3 values** (the book says between",
+        ),
+        ([0.5, 0.5], {"below": 1.0}, "**0.5, 2 values** (the book says below 1)"),
+        (3e-12, {"below": 1e-6}, "**less than 1e-6** (the book says rounding error only)"),
+        (4e-5, {"below": 1e-3}, "**4e-5** (the book says below 0.001)"),
+        (-4e-5, {"below": 1e-4}, "**less than 0.0001** (the book says rounding error only)"),
+        (1.4996, {"below": 1.5}, "**1.4996** (the book says below 1.5)"),
+        (0.50003, {"above": 0.5}, "**0.50003** (the book says above 0.5)"),
+        (65_536, {"above": 10.0}, "**65,536** (the book says above 10)"),
+        (2.0, {"below": 1_234_567.0}, "**2** (the book says below 1,234,567)"),
+        (2e-5, {"above": 1e-5}, "**2e-5** (the book says above 1e-5)"),
+        (-3e-12, {"above": -1.0}, "**less than 1e-9** (the book says above -1)"),
+        (0.0, {"below": 1.0}, "**0** (the book says below 1)"),
+        (1234.5, {"above": 10.0}, "**1,000** (the book says above 10)"),
+        (1234.5, {"above": 0.125}, "**1,230** (the book says above 0.125)"),
+        (0.1234, {"between": (0.1, 0.25)}, "**0.12** (the book says between 0.1 and 0.25)"),
         ([4, 2], {"equals": [4, 2]}, "**[4, 2]** (exactly)"),
         (torch.tensor([1, 2]), {"equals": [1, 2]}, "**[1, 2]** (exactly)"),
     ],
@@ -85,29 +104,73 @@ def test_law_digits_are_significant_digits(said):
         assert f"**{shown}**" in said[-1]
 
 
-@pytest.mark.parametrize(
-    ("value", "bound"),
-    [
-        (1.5, {"below": 1.5}),
-        (1.5, {"above": 1.5}),
-        ([1.0, 1.6], {"below": 1.5}),
-        ([2.0, 1.0], {"above": 1.5}),
-        ([0.5, 0.6], {"between": (0.4, 0.55)}),
-        ([0.3, 0.5], {"between": (0.4, 0.55)}),
-        (float("nan"), {"below": 1e-6}),
-        (2e-6, {"below": 1e-6}),
-        (-2e-6, {"below": 1e-6}),  # rounding errors go both ways
-        (float("nan"), {"above": 1.5}),
-        (float("nan"), {"between": (0.0, 1.0)}),
-        (3, {"equals": 4}),
-        (float("nan"), {"equals": float("nan")}),
-        (False, {}),
-    ],
-)
+FALSE = [
+    (1.5, {"below": 1.5}),
+    (1.5, {"above": 1.5}),
+    ([1.0, 1.6], {"below": 1.5}),
+    ([2.0, 1.0], {"above": 1.5}),
+    ([0.5, 0.6], {"between": (0.4, 0.55)}),
+    ([0.3, 0.5], {"between": (0.4, 0.55)}),
+    (float("nan"), {"below": 1e-6}),
+    (2e-6, {"below": 1e-6}),
+    (-2e-6, {"below": 1e-6}),  # rounding errors go both ways
+    (float("nan"), {"above": 1.5}),
+    (float("nan"), {"between": (0.0, 1.0)}),
+    (3, {"equals": 4}),
+    (float("nan"), {"equals": float("nan")}),
+    (False, {}),
+]
+
+
+@pytest.mark.parametrize(("value", "bound"), FALSE)
 def test_law_a_claim_that_does_not_hold_raises_and_displays_nothing(said, value, bound):
-    with pytest.raises(AssertionError, match=r"^the claim does not hold: x: "):
+    with pytest.raises(AssertionError, match=r"^this does not hold: x: "):
         claim("x", value, **bound)
     assert said == []
+
+
+@pytest.mark.parametrize(("value", "bound"), FALSE)
+def test_law_in_a_readers_copy_a_false_claim_is_one_line_and_the_notebook_goes_on(copy, value, bound):
+    claim("x", value, **bound)
+    assert len(copy) == 1
+    assert copy[0].startswith("✗ x: ")
+    assert copy[0].endswith(". You changed something above, or found something.")
+    assert copy.claim["name"] == "x"
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "line"),
+    [
+        ([0.8, 0.6], {"above": 0.7}, "**0.6 to 0.8, 2 values** here; the book says above 0.7"),
+        (1.5, {"below": 1.5}, "**1.5** here; the book says below 1.5"),
+        (0.4496, {"between": (0.45, 0.5)}, "**0.4496** here; the book says between 0.45 and 0.5"),
+        (2e-6, {"below": 1e-6}, "**2e-6** here; the book says below 1e-6"),
+        (float("nan"), {"above": 1.5}, "**nan** here; the book says above 1.5"),
+        (3, {"equals": 4}, "**3** here; the book says exactly 4"),
+        (
+            [True, False],
+            {"equals": [True, True]},
+            "**[True, False]** here; the book says exactly [True, True]",
+        ),
+        (False, {}, "not here"),
+    ],
+)
+def test_law_a_false_claim_says_what_is_here_and_what_the_book_says(copy, value, bound, line):
+    claim("keys read", value, **bound)
+    assert copy == [f"✗ keys read: {line}. You changed something above, or found something."]
+
+
+def test_law_a_check_says_nothing_where_it_holds_and_one_line_in_a_readers_copy_where_not(copy):
+    check(torch.tensor(1.0) > 0, "positive")
+    check_close(torch.ones(2), torch.ones(2) + 1e-9, "equal")
+    check_close(torch.ones(2), torch.ones(2) + 0.1, "equal", atol=0.2, rtol=0)
+    assert copy == []
+    check(torch.tensor(-1.0) > 0, "positive")
+    check_close(torch.ones(2), torch.zeros(2), "equal")
+    assert copy == [
+        "✗ positive: not here. You changed something above, or found something.",
+        "✗ equal: not here (Tensor-likes are not close!). You changed something above, or found something.",
+    ]
 
 
 def test_law_both_ends_of_an_interval_belong_to_it(said):
@@ -118,9 +181,17 @@ def test_law_both_ends_of_an_interval_belong_to_it(said):
 @pytest.mark.message
 def test_message_a_false_claim_has_its_value_and_its_bound():
     with pytest.raises(
-        AssertionError, match=r"^the claim does not hold: keys: 1\.6 \(claimed: below 1\.5\)$"
+        AssertionError, match=r"^this does not hold: keys: 1\.6 here; the book says below 1\.5$"
     ):
         claim("keys", 1.6, below=1.5)
+
+
+@pytest.mark.message
+def test_message_a_check_that_does_not_hold():
+    with pytest.raises(AssertionError, match=r"^this does not hold: both are equal: not here$"):
+        check(torch.tensor(False), "both are equal")
+    with pytest.raises(AssertionError, match=r"^this does not hold: sums: not here \(Tensor-likes are not"):
+        check_close(torch.ones(2), torch.zeros(2), "sums")
 
 
 @pytest.mark.message
@@ -181,7 +252,7 @@ def test_law_the_small_chapter_passes_the_lint_of_claims(small):
 
 CLAIM = 'claim("hidden pairs of 19 tokens", hidden[-1], between=(0.45, 0.5))'
 BAD_NAMES = ("Nearly", "a_b", "-a", "a--b", "a b", "claim ü")
-ASSERT = 'assert torch.equal(causal_mask(2), by_hand), "by hand and by the package"'
+CHECK = 'check(torch.equal(causal_mask(2), by_hand), "by hand and by the package")'
 
 
 FAULTS = [
@@ -189,18 +260,21 @@ FAULTS = [
     ("[nearly-half]", "[nearly-half, nearly-half]", "2 claims are named nearly-half"),
     (CLAIM, f"for hidden in [hidden]:\n    {CLAIM}", "is in a loop or function; give it a sequence"),
     (CLAIM, f"{CLAIM}\n{CLAIM}", "a cell with 2 claims has the option :claims: [nearly-half]"),
+    ("hidden[-1], between=(0.45, 0.5)", "hidden[-1] > 0.45", "hides what it measured; give the number"),
     (f":claims: [nearly-half]\n\n{CLAIM}", CLAIM, "a cell with 1 claims has the option :claims: []"),
     ("[nearly-half]", "[nearly-half, new]", "claim new is linked 0 times"),
     *(("[nearly-half]", f"[{name}]", f"'{name}' cannot be an anchor") for name in BAD_NAMES),
     ("[✓](#claim-nearly-half)", "[✓](#claim-nearly-half) " * 2, "claim nearly-half is linked 2 times"),
     ("They agree.", "They agree [✓](#claim-agree).", "there is no claim agree"),
     ("checks: 2\n", "", "the front matter says checks: 0, and there are 2"),
-    (ASSERT, "assert True", "an assert that cannot fail: assert True"),
-    ("torch.testing.assert_close(", "print(", "the front matter says checks: 2, and there are 1"),
-    (ASSERT, f"{ASSERT}\n{ASSERT}", "the front matter says checks: 2, and there are 3"),
-    (":tags: [hide-cell]\n", "", "a visible assert: assert torch.equal"),
-    (":tags: [hide-cell]\n", "", "a visible assert: torch.testing.assert_close("),
-    (re.compile("(?<=# checks\n).*?(?=```)", re.DOTALL), "x = 1\n", "a cell of checks without an assert"),
+    (CHECK, 'check(True, "")', "a check that cannot fail: check(True, '')"),
+    ("check_close(causal", "print(causal", "the front matter says checks: 2, and there are 1"),
+    (CHECK, f"{CHECK}\n{CHECK}", "the front matter says checks: 2, and there are 3"),
+    (CHECK, "assert by_hand.all()", "an assert: assert by_hand.all(); make it check("),
+    (CHECK, "torch.testing.assert_close(by_hand, by_hand)", "an assert: torch.testing.assert_close("),
+    (":tags: [hide-cell]\n", "", "a visible check: check(torch.equal"),
+    (":tags: [hide-cell]\n", "", "a visible check: check_close("),
+    (re.compile("(?<=# checks\n).*?(?=```)", re.DOTALL), "x = 1\n", "a cell of checks without a check"),
 ]
 
 

@@ -58,16 +58,21 @@ def test_law_two_builds_are_the_same_and_the_text_names_every_frame():
     assert repr(slider()).endswith("\n\nDrag to 8: the frame changes.")
 
 
-@pytest.mark.message
-def test_message_a_slider_with_only_one_value():
-    with pytest.raises(ValueError, match=r"values=\[3\] gives nothing to move between; give two or more"):
-        slider_page(draw, [3], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
+@pytest.mark.parametrize(
+    ("values", "start", "first"),
+    [([2, 4, 8], 5, 1), ([2, 4, 8], 64, 2), ([3], 64, 0), (["a", "b"], "c", 0), ([2, 4, 8], 8, 2)],
+)
+def test_law_where_a_reader_has_changed_the_values_the_slider_starts_at_the_nearest(values, start, first):
+    page = slider_page(
+        draw, values, name="width", number="3.2", title="A frame", alt=alt, caption="One.", start=start
+    )
+    assert frames(page)["start"] == first
 
 
 @pytest.mark.message
-def test_message_a_start_that_is_not_one_of_the_values():
-    with pytest.raises(ValueError, match=r"start=5 is not one of values=\[2, 4, 8\]; choose one of them"):
-        slider(start=5)
+def test_message_a_slider_without_values():
+    with pytest.raises(ValueError, match="there are no values, and so there is no picture; give one or more"):
+        slider_page(draw, [], name="width", number="3.2", title="A frame", alt=alt, caption="One.")
 
 
 @pytest.mark.message

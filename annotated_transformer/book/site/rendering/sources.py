@@ -14,7 +14,7 @@ from sphinx.errors import ExtensionError
 
 from annotated_transformer.book.site.front.chapters import source_of
 
-CLAIM = re.compile(r"✓ (.*?)(?:: \*\*.*\*\* \((?:claimed: .*|exactly)\))?$")
+CLAIM = re.compile(r"✓ (.*?)(?:: \*\*.*\*\* \((?:the book says .*|exactly)\))?$")
 SETUP = "setup"  # the tag of the notebook's cell that its source does not have
 
 

@@ -1,0 +1,49 @@
+"""Checks of what a chapter says: they raise an error in the book, and are a line in a reader's copy."""
+
+import os
+from typing import Any
+
+import torch
+from IPython.display import display
+
+from annotated_transformer.book.page import Page
+
+STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
+
+
+def check(condition: Any, what: str) -> None:
+    """Check that `condition`, a truth value, holds; if it does, display nothing.
+
+    Raises:
+        AssertionError: It does not hold, and CLAIMS_MUST_HOLD is set.
+    """
+    if not condition:
+        refute(f"{what}: not here")
+
+
+def check_close(
+    actual: Any, expected: Any, what: str, *, atol: float | None = None, rtol: float | None = None
+) -> None:
+    """Check that two tensors are equal but for rounding errors, as `torch.testing.assert_close` does.
+
+    Raises:
+        AssertionError: They are not, and CLAIMS_MUST_HOLD is set.
+    """
+    try:
+        torch.testing.assert_close(actual, expected, atol=atol, rtol=rtol)
+    except AssertionError as error:
+        refute(f"{what}: not here ({str(error).partition(chr(10))[0]})")
+
+
+def refute(line: str, **claim: Any) -> None:
+    """Say that something does not hold, or raise it while the book is built and tested.
+
+    In a reader's copy of a notebook, CLAIMS_MUST_HOLD is not set, and the notebook goes on.
+
+    Raises:
+        AssertionError: CLAIMS_MUST_HOLD is set.
+    """
+    if os.environ.get(STRICT):
+        raise AssertionError(f"this does not hold: {line.replace('**', '')}")
+    shown = Page(f"✗ {line}. You changed something above, or found something.")
+    display(shown, metadata=claim)  # type: ignore[no-untyped-call]
