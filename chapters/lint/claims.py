@@ -41,7 +41,7 @@ def named(chapter: Chapter) -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
                 count += 1
-                if _compares(node.args[1]):
+                if _hides(node):
                     yield f"{ast.unparse(node)[:60]} hides what it measured; give the number and a bound"
                 if id(node) in looped:
                     yield f"{ast.unparse(node)[:60]} is in a loop or function; give it a sequence of values"
@@ -63,11 +63,14 @@ def named(chapter: Chapter) -> Iterator[str]:
         yield f"there is no claim {claim}, but the prose links to it"
 
 
-def _compares(value: ast.expr) -> bool:
-    """Return whether a claim's value is made by comparing sizes, so that its line would not show the number."""
-    order = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-    found = [node for node in ast.walk(value) if isinstance(node, ast.Compare)]
-    return any(isinstance(operator, order) for node in found for operator in node.ops)
+def _hides(claim: ast.Call) -> bool:
+    """Return whether a claim is that a size is above or below another, so that its line shows no number."""
+    bounds = [ast.unparse(word.value) for word in claim.keywords if word.arg in ("above", "below", "between")]
+    exact = [ast.unparse(word.value) for word in claim.keywords if word.arg == "equals"]
+    if bounds or (exact and "True" not in exact[0] and "False" not in exact[0]):
+        return False
+    compared = [node for node in ast.walk(claim.args[1]) if isinstance(node, ast.Compare)]
+    return any(isinstance(operator, ast.Lt | ast.Gt) for node in compared for operator in node.ops)
 
 
 def checks(chapter: Chapter) -> Iterator[str]:
