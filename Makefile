@@ -1,6 +1,6 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
-# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds), SHIFT (make
+# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds, make changes), SHIFT (make
 # seeds), and for other environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
@@ -34,7 +34,7 @@ BUILD_BOOK := $(VENV)/bin/jupyter-book build . --all -W -n --keep-going
 STAGES := lint types unit messages fresh chapters-run render pages
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci chapters lab student clean browser environment links downloads oldest newest slow cuda seeds mutate $(STAGES)
+.PHONY: help book serve test ci chapters lab student clean browser environment links downloads oldest newest slow cuda seeds changes mutate $(STAGES)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8]'
@@ -139,6 +139,9 @@ seeds: $(READY)  ## run the chapters with all seeds shifted, and list the claims
 	@failed=; for notebook in $(NOTEBOOKS); do \
 	  $(ONE_THREAD) $(RUN) chapters/seeds.py $(SHIFT) $$notebook || failed=1; \
 	done; [ -z "$$failed" ]
+
+changes: $(READY)  ## change settings of the chapters as readers do, and list what breaks: NOTEBOOKS=…
+	$(RUN) chapters/changes.py $(notdir $(basename $(NOTEBOOKS)))
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the tests that
 # compare them are deselected. Pages and outputs may differ there, so `oldest` runs only the tests.

@@ -28,6 +28,7 @@ from annotated_transformer.book.cells.check import STRICT
 
 Change = tuple[str, str]
 MAY_FAIL = {"raises-exception"}
+READERS = {"exercise", "solution"}
 LINE = re.compile(r"[✓✗] ")
 
 
@@ -44,7 +45,8 @@ def changed(notebook: NotebookNode, change: Change) -> NotebookNode:
         ValueError: The old code does not occur exactly once outside of the exercises.
     """
     old, new = change
-    found = [cell for cell in notebook.cells if cell.cell_type == "code" and old in cell.source]
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    found = [c for c in code if old in c.source and not READERS & set(c.metadata.get("tags", []))]
     count = sum(cell.source.count(old) for cell in found)
     if count != 1:
         raise ValueError(f"the code {old!r} occurs {count} times, not once; give more of it, or less")
@@ -100,9 +102,13 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="number of one change, from 1")
     parser.add_argument("--change", nargs=2, metavar=("OLD", "NEW"), help="a change that is not listed")
     options = parser.parse_args()
-    sources = [HERE / "src" / f"{name}.md" for name in options.names]
+    sources = sorted((HERE / "src").glob("*.md"))
+    if unknown := sorted(set(options.names) - {source.stem for source in sources}):
+        parser.error(
+            f"no chapter is called {', '.join(unknown)}; there are {', '.join(s.stem for s in sources)}"
+        )
     tried = broken = 0
-    for source in sources or sorted((HERE / "src").glob("*.md")):
+    for source in [each for each in sources if not options.names or each.stem in options.names]:
         listed = [tuple(options.change)] if options.change else changes(source)
         for change in tqdm(listed[options.only - 1 : options.only] if options.only else listed, source.stem):
             found = run(source, change)
