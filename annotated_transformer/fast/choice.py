@@ -23,4 +23,3 @@ def choose_fast(fast: bool | None, model: M, refuse: Callable[[M], object]) -> b
     except ValueError:
         return False
     return True
-
