@@ -13,7 +13,6 @@ from argparse import ArgumentParser, RawDescriptionHelpFormatter
 
 import torch
 
-from annotated_transformer.book.spanish import spanish_pairs
 from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.translator import Translator
@@ -22,6 +21,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs
 from annotated_transformer.text.sentence_pairs import SentencePair
 from annotated_transformer.text.tokenizer import Tokenizer
+from annotated_transformer.text.toy.spanish import spanish_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.trainer import train
 from benchmarks.record import RESULTS, begin, write_result

@@ -1,12 +1,124 @@
-"""The public API: the names that `annotated_transformer` exports, each imported on first use."""
+"""The public API: the names that the package and four of its parts export, each imported on first use."""
 
+import ast
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import annotated_transformer
+from annotated_transformer.exports import names_of
+from tests.run_reports import write_run
+
+ROOT = Path(__file__).parent.parent
+PARTS = ("training", "decoding", "evaluation", "plotting")
+
+
+def listed_names(part: str) -> set[str]:
+    """Return the names in the table of a page of the reference."""
+    page = (ROOT / "chapters" / "api" / f"{part}.md").read_text("utf-8").partition("\n## ")[0]
+    return set(re.findall(r"\{(?:class|func|exc)\}`~[\w.]+?\.(\w+)`", page))
+
+
+def run(program: str, *without: str) -> str:
+    """Return what a program prints in a new process that cannot import some packages."""
+    blocked = f"import sys\nsys.modules.update(dict.fromkeys({without}))\n"
+    done = subprocess.run([sys.executable, "-c", blocked + program], text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_law_each_name_of_a_part_exists_and_is_in_the_reference(part: str):
+    package = import_module(f"annotated_transformer.{part}")
+    modules = names_of(package.EXPORTS)
+    assert set(package.__all__) == set(modules) == listed_names(part)
+    assert dir(package) == sorted(package.__all__)
+    for name, module in modules.items():
+        assert getattr(package, name) is getattr(import_module(f"annotated_transformer.{module}"), name)
+        assert getattr(package, name).__module__ == f"annotated_transformer.{module}"
+    assert not [name for name in modules if (Path(package.__file__).parent / f"{name}.py").exists()]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_law_a_type_checker_sees_the_names_of_a_part(part: str):
+    package = import_module(f"annotated_transformer.{part}")
+    imports = [
+        node
+        for node in ast.walk(ast.parse(Path(package.__file__).read_text("utf-8")))
+        if isinstance(node, ast.ImportFrom)
+    ]
+    found = {alias.name: node.module for node in imports for alias in node.names}
+    wanted = {name: f"annotated_transformer.{module}" for name, module in names_of(package.EXPORTS).items()}
+    assert wanted.items() <= found.items()
+
+
+def test_law_importing_a_part_imports_no_module_and_one_name_no_other_part():
+    for part in PARTS:
+        program = f"import sys, annotated_transformer.{part}\nprint(*sys.modules)"
+        found = {name for name in run(program).split() if name.startswith("annotated_transformer.")}
+        assert found == {f"annotated_transformer.{part}", "annotated_transformer.exports"}
+    found = set(
+        run("import sys\nfrom annotated_transformer.decoding import Translator\nprint(*sys.modules)").split()
+    )
+    assert "annotated_transformer.decoding.translator" in found
+    assert not {name for name in found if re.match(r"annotated_transformer\.(training|plotting|book)", name)}
+
+
+@pytest.mark.message
+def test_message_a_name_that_a_part_does_not_have():
+    package = import_module("annotated_transformer.evaluation")
+    with pytest.raises(
+        AttributeError, match=r"'annotated_transformer\.evaluation' has no attribute 'rouge'; it has BleuSc"
+    ):
+        package.rouge  # noqa: B018
+
+
+DRAW = """
+import torch
+from annotated_transformer.plotting import draw_attention, new_figure, plot_curves, svg
+fig, ax = new_figure()
+draw_attention(ax, torch.eye(2), ["a", "b"], ["c", "d"])
+print(svg(fig)[:4], svg(plot_curves(FOLDER))[:4])
+"""
+
+
+def test_law_plotting_needs_nothing_but_the_package_and_matplotlib(tmp_path: Path):
+    write_run(tmp_path)
+    program = DRAW.replace("FOLDER", repr(str(tmp_path)))
+    assert run(program, "IPython", "ipywidgets", "nbformat", "annotated_transformer.book") == "<svg <svg\n"
+
+
+@pytest.mark.message
+def test_message_drawing_without_matplotlib(tmp_path: Path):
+    write_run(tmp_path)
+    program = """
+from annotated_transformer.plotting import read_reports
+print(len(read_reports(FOLDER)))
+for name in ("draw_attention", "plot_curves", "new_figure"):
+    try:
+        exec(f"from annotated_transformer.plotting import {name}")
+    except ModuleNotFoundError as error:
+        print(error.name, error, sep=": ")
+"""
+    printed = run(program.replace("FOLDER", repr(str(tmp_path))), "matplotlib", "IPython", "ipywidgets")
+    way_out = "run pip install '.[plot]' in the folder of this book"
+    sentence = f"matplotlib: drawing needs matplotlib, which is not installed; {way_out}"
+    assert printed.splitlines() == ["3", *[sentence] * 3]
+
+
+@pytest.mark.message
+def test_message_a_package_other_than_matplotlib_is_named_itself():
+    program = """
+try:
+    from annotated_transformer.plotting import draw_attention
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    assert run(program, "jaxtyping") == "jaxtyping\n"
 
 
 def test_law_each_public_name_exists_and_is_listed():

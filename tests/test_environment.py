@@ -72,6 +72,12 @@ def test_law_notebooks_elsewhere_need_the_same_versions_and_no_kernel():
     assert set(slim) - set(book) == {"ipython"}  # which the kernel of the book brings
 
 
+def test_law_drawing_needs_matplotlib_alone_in_the_version_of_the_book():
+    assert requirements("plot").items() - requirements().items() == {
+        ("matplotlib", requirements("book")["matplotlib"])
+    }
+
+
 def test_law_conda_gets_the_same_requirements_at_the_same_versions():
     direct = requirements("book", "test")
     assert pins(PIP_SECTION) == {name: CONSTRAINTS[name] for name in direct}

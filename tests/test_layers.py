@@ -24,12 +24,13 @@ BELOW = (
     "evaluation.*",
 )  # below training and decoding, which may not import each other
 TRAINING, DECODING = ((name, f"{name}.*") for name in ("training", "decoding"))
-TOGETHER = (*BELOW, *TRAINING, *DECODING, "commands.*")
+PLOTTING = ("plotting", "plotting.*")  # draws what training reports
+TOGETHER = (*BELOW, *TRAINING, *DECODING, *PLOTTING, "commands.*")
 
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
-    "messages": (),
+    **dict.fromkeys(("messages", "exports"), ()),
     "config": (),
     "model.checks": ("config",),
     "model.id_checks": ("model.checks",),
@@ -58,10 +59,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("checkpointing", "checkpointing.*"), CHECKPOINTING),
     **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
     **dict.fromkeys(DECODING, (*BELOW, *DECODING)),
+    **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
     "book.cells.terminal": ("__main__", "book.*"),  # runs the program
-    **dict.fromkeys(("book", "book.*"), (*BELOW, *TRAINING, *DECODING, "book", "book.*")),
+    **dict.fromkeys(("book", "book.*"), (*BELOW, *TRAINING, *DECODING, *PLOTTING, "book", "book.*")),
     "commands": TOGETHER,
-    "commands.curves": (*TOGETHER, "book.drawing.*"),
     "commands.*": TOGETHER,
     "__main__": ("*",),
 }
@@ -104,7 +105,7 @@ def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
     patterns = next((v for k, v in MAY_IMPORT.items() if fnmatchcase(module, k)), None)
     if patterns is None:
         return {f"{module} has no layer in the table"}
-    patterns = (*patterns, "messages")
+    patterns = (*patterns, "messages", "exports")
     top = any(fnmatchcase(module, t) for t in TOP)
     return {
         name

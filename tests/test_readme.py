@@ -1,6 +1,8 @@
 """The README is accurate: its code runs, and its commands and files exist."""
 
+import ast
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,12 +21,28 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
-def test_law_the_code_runs_and_gives_the_shape_it_names():
-    (code,) = blocks("python")
-    names: dict[str, object] = {}
-    exec(compile(code, "README.md", "exec"), names)
-    (shape,) = re.findall(r"logits = .*# \((.*?)\)", code)
-    assert tuple(names["logits"].shape) == tuple(map(int, shape.split(",")))
+def test_law_each_block_of_code_runs_and_gives_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    ran: dict[str, dict[str, object]] = {}
+    for code in blocks("python"):
+        names = ran[code] = {}
+        exec(compile(code.replace("steps=600", "steps=3"), "README.md", "exec"), names)
+        for expression, said in re.findall(r"^(\S.*?)  # (\[.*\])$", code, re.MULTILINE):
+            assert eval(expression, names) == ast.literal_eval(said)
+    translation, model, training = ran
+    assert "])  # ['Das " in translation
+    assert [len(ranked) for ranked in eval("translator.nbest(['A book.'], 5)", ran[translation])] == [5]
+    (shape,) = re.findall(r"logits = .*# \((.*?)\)", model)
+    assert tuple(ran[model]["logits"].shape) == tuple(map(int, shape.split(",")))
+    assert "steps=600" in training  # which takes a minute
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_law_every_extra_is_listed():
+    table = README.partition("Extras add more.")[2].partition("\n\nThe package comes")[0]
+    listed = re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines() if "|" in line))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert sorted(listed) == sorted(project["optional-dependencies"])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)

@@ -6,6 +6,7 @@ from io import BytesIO
 
 from annotated_transformer.commands.options import path
 from annotated_transformer.commands.output import check_output_file, log, name_target, print_line
+from annotated_transformer.plotting.palette import PAPER
 
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
@@ -23,29 +24,23 @@ def add_curves_options(command: argparse.ArgumentParser) -> None:
 def curves_command(options: argparse.Namespace) -> None:
     """Plot loss, learning rate, gradient norm and health of a training run, and describe the plot."""
     try:
-        from matplotlib.figure import Figure
-
-        from annotated_transformer.book.drawing.curves import (
+        from annotated_transformer.plotting import (  # slow to import, and only needed here
             describe_curves,
             draw_curves,
             read_reports,
             read_schedule,
+            svg,
         )
-        from annotated_transformer.book.drawing.figures import svg
-        from annotated_transformer.book.drawing.palette import PAPER
     except ModuleNotFoundError as error:
-        raise ValueError(
-            f"drawing needs {error.name}, which is not installed; run pip install '.[book]' in the folder "
-            f"of this book"
-        ) from error
+        raise ValueError(str(error)) from error
     ending = options.to.suffix.lower().removeprefix(".") or "svg"
-    if ending not in Figure().canvas.get_supported_filetypes().keys() - {"pgf"}:  # LaTeX code
-        raise ValueError(
-            f"--to {options.to} ends in .{ending}, which is no image format; choose .svg, .png or .pdf"
-        )
     reports = read_reports(options.folder, warn=log)
     schedule = read_schedule(options.folder)
     figure = draw_curves(reports, schedule)
+    if ending not in figure.canvas.get_supported_filetypes().keys() - {"pgf"}:  # LaTeX code
+        raise ValueError(
+            f"--to {options.to} ends in .{ending}, which is no image format; choose .svg, .png or .pdf"
+        )
     words = describe_curves(reports, schedule)
     check_output_file("--to", options.to)
     image = BytesIO()

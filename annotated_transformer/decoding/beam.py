@@ -71,13 +71,7 @@ def beam_search(
     if not isinstance(beam_size, int) or beam_size < 1:
         message = "{beam_size} keeps no hypothesis; give 1 (greedy search) or more, a whole number"
         raise ValueError(Message(message, beam_size=beam_size))
-    if not isinstance(nbest, int) or nbest < 1:
-        message = "{nbest} is not a number of hypotheses; give a whole number from 1 on"
-        raise ValueError(Message(message, nbest=nbest))
-    if nbest > beam_size:
-        message = "{nbest} hypotheses are more than {beam_size} finds; give {} or more, or ask for fewer"
-        enough = argument("beam_size", nbest)
-        raise ValueError(Message(message, enough, nbest=nbest, beam_size=beam_size))
+    check_nbest(nbest, beam_size)
     if not (length_penalty is None or callable(length_penalty)):
         raise TypeError(
             f"length_penalty={length_penalty!r} is not a function of lengths; give "
@@ -91,6 +85,21 @@ def beam_search(
         while len(beams.tokens):
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()
+
+
+def check_nbest(nbest: int, beam_size: int | None) -> None:
+    """Refuse a number of hypotheses that a beam of this size, or of any, does not find.
+
+    Raises:
+        ValueError: If `nbest` is not a positive whole number, or more than `beam_size`.
+    """
+    if not isinstance(nbest, int) or nbest < 1:
+        message = "{nbest} is not a number of hypotheses; give a whole number from 1 on"
+        raise ValueError(Message(message, nbest=nbest))
+    if beam_size is not None and nbest > beam_size:
+        message = "{nbest} hypotheses are more than {beam_size} finds; give {} or more, or ask for fewer"
+        enough = argument("beam_size", nbest)
+        raise ValueError(Message(message, enough, nbest=nbest, beam_size=beam_size))
 
 
 def _refuse_unsearchable(

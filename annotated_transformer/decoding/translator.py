@@ -12,11 +12,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE, check_tokenizer, load, pretrained_folder
-from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.beam import beam_search, check_nbest
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import MakeDecoder
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
+from annotated_transformer.fast.choice import choose_fast
+from annotated_transformer.fast.compatibility import refuse_for_fast_cache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.messages import Message
@@ -90,18 +92,32 @@ class Translator:
 
     If the tokenizer cleans texts, decorations such as emoji are not translated, but put back around the
     translation: see `set_aside`. Models that were trained on cleaned sentences have never seen any.
-
-    `decoder` computes the steps of decoding. Give `KeyValueCache` to run hooks on the model's modules.
     """
 
     def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, *, decoder: MakeDecoder = FastKeyValueCache
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        *,
+        device: torch.device | str | None = None,
+        fast: bool | None = None,
+        decoder: MakeDecoder | None = None,
     ) -> None:
-        """Check that the two belong together.
+        """Check that the two belong together, and move the model to `device`.
+
+        Args:
+            model: Its weights and the device that it is on.
+            tokenizer: The one that the model was trained with.
+            device: Where to translate, such as "cuda" (default: where the model is).
+            fast: Whether to decode with `FastKeyValueCache`, which does not call the decoder's modules,
+                rather than `KeyValueCache` (default: on a CPU, unless a module is changed or has hooks; not
+                on CUDA, where it is not faster).
+            decoder: What computes the steps of decoding, instead of one of these two.
 
         Raises:
             TypeError: If they are not a `Transformer` and a `Tokenizer`.
-            ValueError: If they differ in vocabulary size or special ids.
+            ValueError: If they differ in vocabulary size or special ids, there is no such device, or both
+                `fast` and `decoder` are given.
         """
         model = unwrap(model)
         if not (isinstance(model, Transformer) and isinstance(tokenizer, Tokenizer)):
@@ -110,25 +126,32 @@ class Translator:
                 f"{type(tokenizer).__name__}; give them in this order"
             )
         check_tokenizer(model.config, tokenizer)
-        self.model = model
+        if fast is not None and decoder is not None:
+            raise ValueError(f"fast={fast} and a decoder both say how to decode; give one of them")
+        self.model = model if device is None else model.to(_existing(device))
         self.tokenizer = tokenizer
+        self.fast = fast
         self.decoder = decoder
 
     @classmethod
-    def from_folder(cls, folder: str | Path) -> "Translator":
-        """Load a model that `checkpoint.save` wrote."""
-        return cls(*load(folder))
+    def from_folder(
+        cls, folder: str | Path, *, device: torch.device | str = "cpu", fast: bool | None = None
+    ) -> "Translator":
+        """Load a model that `train` or `save` wrote; `device` and `fast` are those of `Translator`."""
+        return cls(*load(folder), device=device, fast=fast)
 
     @classmethod
-    def from_pretrained(cls, name: str = EN_DE) -> "Translator":
-        """Load a model that comes with this package.
+    def from_pretrained(
+        cls, name: str = EN_DE, *, device: torch.device | str = "cpu", fast: bool | None = None
+    ) -> "Translator":
+        """Load a model that comes with this package; `device` and `fast` are those of `Translator`.
 
         The model card, `weights/<name>/README.md`, gives its training data, its BLEU and its license.
 
         Raises:
-            ValueError: If there is no model of that name.
+            ValueError: If there is no model of that name, or no such device.
         """
-        return cls(*load(pretrained_folder(name)))
+        return cls(*load(pretrained_folder(name)), device=device, fast=fast)
 
     def translate(
         self,
@@ -156,14 +179,21 @@ class Translator:
         nbest: int,
         *,
         batch_size: int = 64,
-        beam_size: int = 4,
+        beam_size: int | None = None,
         length_penalty: LengthPenalty | None = None,
     ) -> list[list[RankedTranslation]]:
         """Return the `nbest` best translations of each text that beam search finds, best first.
 
-        `nbest` must not exceed `beam_size`. There may be fewer if the vocabulary is tiny. Two of them
-        can be the same text in different tokens. The other errors are those of `translate`.
+        Without a `beam_size`, the beam is the paper's, 4, or `nbest` if that is larger. There may be fewer
+        translations if the vocabulary is tiny. Two of them can be the same text in different tokens.
+
+        Raises:
+            TypeError: If `translate` would raise it.
+            ValueError: If `translate` would raise it, `nbest` is not a positive whole number, or the given
+                `beam_size` is smaller than `nbest`.
         """
+        check_nbest(nbest, beam_size)
+        beam_size = max(4, nbest) if beam_size is None else beam_size
         translations: dict[int, list[RankedTranslation]] = {}
         search = partial(
             beam_search,
@@ -171,7 +201,7 @@ class Translator:
             beam_size=beam_size,
             nbest=nbest,
             length_penalty=length_penalty,
-            decoder=self.decoder,
+            decoder=self._decoder(),
         )
         for rows, src, around in self._batches(texts, batch_size):
             best = search(src)
@@ -203,7 +233,7 @@ class Translator:
                 src,
                 generator=generator,
                 logits_processors=logits_processors,
-                decoder=self.decoder,
+                decoder=self._decoder(),
             )
 
         return self._translations(texts, batch_size, draw)
@@ -253,9 +283,16 @@ class Translator:
         usable = [[] if i in problems or i in blank else own for i, own in enumerate(ids)]
         return Sources(usable, blank, problems, [(before, after) for before, _, after in parts])
 
+    def _decoder(self) -> MakeDecoder:
+        """Return what computes the steps of decoding; the model may have been moved or changed."""
+        if self.decoder is not None:
+            return self.decoder
+        fast = choose_fast(self.fast, self.model, refuse_for_fast_cache)
+        return FastKeyValueCache if fast else KeyValueCache
+
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1:
-            return lambda src: greedy_search(self.model, src, decoder=self.decoder)
+            return lambda src: greedy_search(self.model, src, decoder=self._decoder())
 
         def search(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
             return beam_search(
@@ -263,7 +300,7 @@ class Translator:
                 src,
                 beam_size=beam_size,
                 length_penalty=length_penalty,
-                decoder=self.decoder,
+                decoder=self._decoder(),
             ).ids
 
         return search
@@ -304,6 +341,17 @@ class Translator:
             if index in sources.blank:
                 raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
         return sources
+
+
+def _existing(device: torch.device | str) -> torch.device:
+    """Return a device, or refuse CUDA where there is none."""
+    found = torch.device(device)
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            f"device={str(device)!r}, but PyTorch {torch.__version__} finds no CUDA device; give "
+            f"device='cpu', or install the CUDA build of PyTorch and the driver"
+        )
+    return found
 
 
 def _encoding_problem(text: str) -> str:

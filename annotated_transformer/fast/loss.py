@@ -108,7 +108,7 @@ class FastLoss(nn.Module):
     def __init__(self, model: Transformer, *, smoothing: float, bf16: bool) -> None:
         """Keep the model; `bf16` computes matrix products in bfloat16."""
         super().__init__()
-        _refuse_other_logits(model)
+        refuse_other_logits(model)
         self.model, self.smoothing, self.bf16 = model, smoothing, bf16
 
     def forward(
@@ -125,7 +125,12 @@ class FastLoss(nn.Module):
         return loss_in_chunks(hidden[real], weight, labels[real], smoothing=self.smoothing, dtype=dtype)
 
 
-def _refuse_other_logits(model: Transformer) -> None:
+def refuse_other_logits(model: Transformer) -> None:
+    """Refuse a model whose logits are not those that `FastLoss` computes.
+
+    Raises:
+        ValueError: If the model computes its logits in a different way, or has hooks.
+    """
     changed = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
     embedding: nn.Module = unwrap(model.embedding)
     if not isinstance(embedding, TokenEmbedding):

@@ -1,1 +1,42 @@
 """From tensors to weights: section 5 of the paper."""
+
+from typing import TYPE_CHECKING
+
+from annotated_transformer.exports import lazy
+
+if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
+    from annotated_transformer.checkpointing.run_directory import RunDirectory
+    from annotated_transformer.text.batching import encode_pairs
+    from annotated_transformer.training.config import TrainingConfig
+    from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
+    from annotated_transformer.training.metrics import EpochMetrics
+    from annotated_transformer.training.recipe import Recipe, train_from_recipe
+    from annotated_transformer.training.schedule import learning_rate
+    from annotated_transformer.training.trainer import TrainingStopped, train
+
+EXPORTS = {  # by module
+    "checkpointing.run_directory": "RunDirectory",
+    "text.batching": "encode_pairs",
+    "training.config": "TrainingConfig",
+    "training.loss": "label_smoothed_cross_entropy mean_loss",
+    "training.metrics": "EpochMetrics",
+    "training.recipe": "Recipe train_from_recipe",
+    "training.schedule": "learning_rate",
+    "training.trainer": "TrainingStopped train",
+}
+
+__all__ = [
+    "EpochMetrics",
+    "Recipe",
+    "RunDirectory",
+    "TrainingConfig",
+    "TrainingStopped",
+    "encode_pairs",
+    "label_smoothed_cross_entropy",
+    "learning_rate",
+    "mean_loss",
+    "train",
+    "train_from_recipe",
+]
+
+__getattr__, __dir__ = lazy(__name__, EXPORTS)

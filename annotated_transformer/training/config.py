@@ -23,7 +23,8 @@ class TrainingConfig:
         label_smoothing: Probability mass spread uniformly over the classes.
         bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it, and many
             times slower on CPUs that emulate it.
-        fast: Use the accelerated modules and loss of `annotated_transformer.fast`.
+        fast: Use the accelerated modules and loss of `annotated_transformer.fast`. `None` uses them on a CPU,
+            unless the model computes its logits differently, and not on CUDA, where they are not faster.
     """
 
     steps: int | None = 100_000
@@ -33,7 +34,7 @@ class TrainingConfig:
     max_lr: float | None = None
     label_smoothing: float = 0.1
     bf16: bool = False
-    fast: bool = False
+    fast: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse settings that would train forever, or not at all."""
@@ -54,7 +55,8 @@ class TrainingConfig:
                 too_large = "{} is too large; give a number below {:,}"
                 raise ValueError(Message(too_large, argument(name, value), LARGEST))
         for name in ("bf16", "fast"):
-            if not isinstance(value := getattr(self, name), bool):
+            value = getattr(self, name)
+            if not (isinstance(value, bool) or (name == "fast" and value is None)):
                 raise TypeError(f"{name}={value!r} is not a bool; give True or False")
         if not isinstance(self.label_smoothing, (int, float)) or not 0 <= self.label_smoothing < 1:
             message = "{label_smoothing} is not a probability; give 0 or more, below 1"

@@ -12,10 +12,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.fast.loss import FastLoss
+from annotated_transformer.fast.choice import choose_fast
+from annotated_transformer.fast.loss import FastLoss, refuse_other_logits
 from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
 from annotated_transformer.messages import Message
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
@@ -93,13 +95,19 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
             ),
             stacklevel=3,  # the `with` statement
         )
-    if not config.fast:
+    if not uses_fast(model, config):
         yield PlainLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
         return
     loss = FastLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
     keep_freed_memory()
     with fast_modules(model):
         yield loss
+
+
+def uses_fast(model: Transformer, config: TrainingConfig) -> bool:
+    """Return whether a training run of `model` uses the accelerated modules and loss."""
+    compiled = unwrap(model) is not model  # the accelerated loss calls the module inside
+    return choose_fast(False if config.fast is None and compiled else config.fast, model, refuse_other_logits)
 
 
 def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[Tensor, ""]:

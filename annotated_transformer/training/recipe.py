@@ -67,7 +67,7 @@ class Recipe:
 def train_from_recipe(
     recipe: Recipe,
     corpus: Corpus,
-    folder: Path,
+    folder: str | Path,
     *,
     seed: int,
     start: Path | None = None,
@@ -100,7 +100,7 @@ def train_from_recipe(
     """
     refuse_seed(seed)
     run_directory = RunDirectory(folder, seconds=save_seconds, log=log)
-    refuse_foreign_model(folder)  # before the tokenizer is trained, which takes time
+    refuse_foreign_model(Path(folder))  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
     run_directory.identity = _identity(recipe, corpus, tokenizer, None if start is None else model)
     positions, batch_tokens = recipe.shape.max_length, recipe.training.batch_tokens

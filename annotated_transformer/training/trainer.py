@@ -16,7 +16,7 @@ from annotated_transformer.messages import Message, join
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.loss import batch_loss, training_loss
+from annotated_transformer.training.loss import batch_loss, training_loss, uses_fast
 from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
 from annotated_transformer.training.pairs import check_fit
 from annotated_transformer.training.progress_bar import ProgressBar
@@ -54,7 +54,8 @@ def train(
 
     Args:
         model: Trained in place, on the device that it is on. `torch.compile` may have wrapped it, but
-            `config.fast` calls the module inside, uncompiled; `compile_stacks` works with both.
+            `fast=True` calls the module inside, uncompiled, so `fast=None` is plain then; `compile_stacks`
+            works with both.
         pairs: Pairs to train on, or a function that returns them for an epoch, counted from 0, such as
             `BPEDropout`.
         config: Settings of the training run.
@@ -69,6 +70,7 @@ def train(
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
         ValueError: If the pairs do not fit the model, or the run directory belongs to another run.
     """
+    config = dataclasses.replace(config, fast=uses_fast(model, config))  # a run resumes as it began
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
     held_out = _validation_batches(model, validation, config)

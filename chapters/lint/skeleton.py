@@ -26,7 +26,7 @@ EXERCISES = range(5, 8)
 KINDS = {"predict", "implement", "debug", "derive", "extend"}
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
-SHOWN = ("show_figure", "show_slider", "plot_curves")
+SHOWN = ("show_figure", "show_slider", "show_curves")
 
 
 def lint(text: str, name: str) -> list[str]:
@@ -134,7 +134,7 @@ def numbers(chapter: Chapter) -> Iterator[str]:
             continue
         for node in _calls(part.text):
             if ast.unparse(node.func) in SHOWN:
-                given = node.args[0] if node.args else None  # of plot_curves, the number is a keyword
+                given = node.args[0] if node.args else None  # of show_curves, the number is a keyword
                 given = {word.arg: word.value for word in node.keywords}.get("number", given)
                 yield str(given.value) if isinstance(given, ast.Constant) else "(not written out)"
 

@@ -24,9 +24,9 @@ from sphinx.errors import ExtensionError
 from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle, exercise_title
 
 import annotated_transformer
-from annotated_transformer.book.drawing import palette
 from annotated_transformer.book.site.rendering import docstrings, fonts, formulas, numbers, questions, themes
 from annotated_transformer.book.site.rendering import pages as framing
+from annotated_transformer.plotting import palette
 from tests.colors import contrast, variables
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.book.drawing import curves
 from annotated_transformer.checkpointing.run_directory import METRICS
+from annotated_transformer.plotting import reports
 
 LINE = (
     '{"step": %d, "epoch": 1, "training_loss": 7.25, "validation_loss": 5.5, "lr": 0.001, '
@@ -31,7 +31,7 @@ def test_law_the_image_contains_the_printed_description_with_the_peak_of_the_sch
     training: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     rates = {11: 0.001, 18: 0.018, 23: 0.001}  # the first and the last are the reported ones
-    monkeypatch.setattr(curves, "read_schedule", lambda folder: lambda step: rates.get(step, 0.002))
+    monkeypatch.setattr(reports, "read_schedule", lambda folder: lambda step: rates.get(step, 0.002))
     file = training / "curves.svg"
     assert command_line.main(["curves", str(training), "--to", str(file)]) == 0
     words = capsys.readouterr().out.strip()
@@ -40,6 +40,7 @@ def test_law_the_image_contains_the_printed_description_with_the_peak_of_the_sch
     root = ElementTree.parse(file).getroot()
     assert root.tag.endswith("svg")
     assert (root.get("role"), root.get("aria-label")) == ("img", words)
+    assert "var(" not in file.read_text(encoding="utf-8")  # programs other than browsers show its colors
 
 
 def test_law_the_file_extension_selects_the_format_and_the_name_is_kept(training: Path):
@@ -138,10 +139,10 @@ def test_message_the_disk_is_full(
 def test_message_without_matplotlib(
     training: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    for name in [name for name in sys.modules if name.startswith("annotated_transformer.book")]:
+    for name in [name for name in sys.modules if name.startswith("annotated_transformer.plotting")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 2
     said = capsys.readouterr().err
-    way_out = "run pip install '.[book]' in the folder of this book"
+    way_out = "run pip install '.[plot]' in the folder of this book"
     assert said == f"error: drawing needs matplotlib, which is not installed; {way_out}\n"

@@ -19,6 +19,7 @@ from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, sample
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID, UNK_ID, Tokenizer
 
@@ -79,7 +80,6 @@ def test_law_samples_use_the_given_generator_and_logits_processors(translator: T
 def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(
     translator: Translator, beam_size: int
 ):
-    """Hooks that observe a model work only with `KeyValueCache`."""
     made: list[tuple[Transformer, int]] = []
 
     def decoder(model: Transformer, src: torch.Tensor) -> KeyValueCache:
@@ -149,6 +149,89 @@ def test_law_the_nbest_are_those_of_beam_search(translator: Translator):
         for n, one in enumerate(row):
             assert one.log_prob == pytest.approx(best.log_probs[n].item(), abs=1e-10)
             assert one.penalized_log_prob == pytest.approx(best.penalized_log_probs[n].item(), abs=1e-10)
+
+
+def test_law_without_a_beam_size_nbest_takes_one_that_is_large_enough(translator: Translator):
+    for nbest, beam_size in ((2, 4), (5, 5), (7, 7)):
+        found = translator.nbest(TEXTS, nbest)
+        assert found == translator.nbest(TEXTS, nbest, beam_size=beam_size)
+        assert [len(ranked) for ranked in found] == [nbest] * len(TEXTS)
+    assert translator.nbest(TEXTS, 2) != translator.nbest(TEXTS, 2, beam_size=2)  # so the size counts
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("sizes", "sentence"),
+    [
+        ({"nbest": 5, "beam_size": 3}, "nbest=5 hypotheses are more than beam_size=3 finds; give beam_size="),
+        ({"nbest": 0}, "nbest=0 is not a number of hypotheses; give a whole number from 1 on"),
+        ({"nbest": 7.5}, "nbest=7.5 is not a number of hypotheses; give a whole number from 1 on"),
+    ],
+)
+def test_message_a_number_of_translations_that_beam_search_does_not_find(
+    translator: Translator, sizes: dict[str, int], sentence: str
+):
+    for texts in (TEXTS, []):
+        with pytest.raises(ValueError, match=f"^{sentence}"):
+            translator.nbest(texts, **sizes)
+
+
+def caches(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the names of the caches that translate two batches."""
+    made: list[str] = []
+    with monkeypatch.context() as patch:
+        for cache in (KeyValueCache, FastKeyValueCache):
+            init, name = cache.__init__, cache.__name__
+            patch.setattr(
+                cache, "__init__", lambda *args, init=init, name=name: (made.append(name), init(*args))[1]
+            )
+        translator.translate(TEXTS[:2], batch_size=1)
+    return made
+
+
+def test_law_fast_chooses_the_cache_and_is_on_for_a_plain_model_on_a_cpu(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+):
+    parts = copy.deepcopy(translator.model), translator.tokenizer
+    default = Translator(*parts)
+    assert caches(default, monkeypatch) == ["FastKeyValueCache"] * 2
+    assert caches(Translator(*parts, fast=True), monkeypatch) == ["FastKeyValueCache"] * 2
+    assert caches(Translator(*parts, fast=False), monkeypatch) == ["KeyValueCache"] * 2
+    seen: list[object] = []
+    parts[0].decoder.layers[0].feed_forward.register_forward_hook(lambda *_: seen.append(None))
+    assert caches(default, monkeypatch) == ["KeyValueCache"] * 2
+    assert seen  # so a hook runs without asking for the other cache
+
+
+def test_law_a_model_is_moved_to_the_device_and_loaded_on_the_cpu(translator: Translator, tmp_path: Path):
+    checkpoint.save(tmp_path, translator.model, translator.tokenizer)
+    found = {
+        str(next(made.model.parameters()).device)
+        for made in (Translator.from_folder(tmp_path), Translator.from_pretrained("de-en"))
+    }
+    moved = [
+        Translator.from_folder(tmp_path, device="meta", fast=False),
+        Translator.from_pretrained(device=torch.device("meta"), fast=False),
+        Translator(copy.deepcopy(translator.model), translator.tokenizer, device="meta", fast=False),
+    ]
+    assert found == {"cpu"}
+    assert {str(next(one.model.parameters()).device) for one in moved} == {"meta"}
+    assert [one.fast for one in moved] == [False] * 3
+
+
+@pytest.mark.message
+def test_message_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    sentence = "^device='cuda:0', but PyTorch .* finds no CUDA device; give device='cpu', or install the CUDA"
+    for device in ("cuda:0", torch.device("cuda:0")):
+        with pytest.raises(ValueError, match=sentence):
+            Translator.from_pretrained(device=device)
+
+
+@pytest.mark.message
+def test_message_two_answers_to_how_to_decode(translator: Translator):
+    with pytest.raises(ValueError, match=r"^fast=True and a decoder both say how to decode; give one"):
+        Translator(translator.model, translator.tokenizer, fast=True, decoder=KeyValueCache)
 
 
 def test_law_missing_translations_are_left_out(translator: Translator, script: Callable[..., MakeDecoder]):

@@ -39,7 +39,7 @@ from tests.checkpointing.small_models import make_tokenizer, same
 MakeModel = Callable[..., Transformer]
 MakePairs = Callable[..., list[Pair]]
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")  # accessed by PyTorch's own tracing
-BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2)
+BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2, fast=False)
 
 
 @pytest.fixture

@@ -7,11 +7,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.fast.loss import smoothed_losses_in_place
+from annotated_transformer.fast.loss import FastLoss, smoothed_losses_in_place
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training import loss
-from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.loss import PlainLoss, label_smoothed_cross_entropy, mean_loss
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
@@ -184,3 +185,15 @@ def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(loss, "keep_freed_memory", lambda: called.append(None))
     with loss.training_loss(model(), dataclasses.replace(BRIEF, fast=fast)):
         assert len(called) == fast
+
+
+@pytest.mark.message  # a model on "meta", which stands for CUDA here, is refused by the shape checker
+def test_law_by_default_the_loss_is_fast_on_a_cpu_unless_the_model_is_changed_or_compiled():
+    hooked = model()
+    hooked.register_forward_hook(lambda *_: None)
+    compiled = torch.compile(model(), backend="eager")
+    found = []
+    for one in (model(), hooked, compiled, model().to("meta")):
+        with loss.training_loss(one, TrainingConfig()) as objective:
+            found.append(type(objective))
+    assert found == [FastLoss, PlainLoss, PlainLoss, PlainLoss]

@@ -194,3 +194,17 @@ def test_message_a_run_stopped_on_request_names_its_last_step(run: Run):
     asked = iter([False, False, False, True])
     with pytest.raises(TrainingStopped, match=message):
         run(None, stop=lambda: next(asked))
+
+
+@pytest.mark.message
+def test_message_a_run_that_chose_the_fast_modules_resumes_with_them(copy_pairs, tmp_path: Path):
+    def session(steps: int, fast: bool | None) -> None:
+        config = dataclasses.replace(BRIEF, steps=steps, fast=fast)
+        with RunDirectory(tmp_path) as directory:
+            train(model(), copy_pairs(23), config, generator=rng(), run_directory=directory)
+
+    session(1, None)
+    session(2, True)
+    session(3, None)
+    with pytest.raises(ValueError, match="fast"):
+        session(4, False)

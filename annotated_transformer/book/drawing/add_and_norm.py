@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Circle, Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
-from annotated_transformer.book.drawing.palette import FIRST, INK, MUTED, PAPER, SECOND
+from annotated_transformer.plotting.palette import FIRST, INK, MUTED, PAPER, SECOND
 
 
 def draw_stream(ax: Axes, x: float, bottom: float, top: float) -> None:

@@ -18,7 +18,7 @@ from annotated_transformer.book.drawing.matrices import (
     draw_operator,
     row,
 )
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY,

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from annotated_transformer.book.drawing.palette import INK, MUTED, NEUTRAL, VALUE
+from annotated_transformer.plotting.palette import INK, MUTED, NEUTRAL, VALUE
 
 Point = tuple[float, float]
 

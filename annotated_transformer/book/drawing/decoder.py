@@ -20,7 +20,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, row
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
     INK,

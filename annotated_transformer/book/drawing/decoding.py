@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY,

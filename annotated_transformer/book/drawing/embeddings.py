@@ -10,7 +10,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Point, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, draw_operator, row
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
     FIRST,

@@ -22,7 +22,7 @@ from annotated_transformer.book.drawing.add_and_norm import (
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator, row
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     ENCODER,
     FIRST,
     INK,

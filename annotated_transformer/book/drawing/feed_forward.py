@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, row
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY,

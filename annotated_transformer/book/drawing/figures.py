@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import io
 import re
 from html import escape
 from importlib.resources import files
@@ -10,15 +9,15 @@ from typing import Any
 from urllib.parse import unquote
 
 import matplotlib
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from annotated_transformer.book.drawing.palette import HEAT, INK, KEY, OUTPUT, PAPER, QUERY, THEMED, VALUE
 from annotated_transformer.book.page import Page
+from annotated_transformer.plotting import figures as plotting
+from annotated_transformer.plotting.figures import HOUSE_STYLE, WIDTH, svg_text
+from annotated_transformer.plotting.palette import HEAT, PAPER, THEMED
 
-WIDTH = 4.6  # inches: at font 12 still legible on a phone
 PHONE = 344 / 96  # inches of a phone's screen that a figure can use
 SMALLEST_FONT = 9.0
 MIN_ALT_WORDS = 8
@@ -30,40 +29,13 @@ CELLS = re.compile(
 )
 SHADES = re.compile(r'<g id="at-shade\|([\d.]+)"(>\s*<path [^>]*style=")fill: (#\w{6})')
 
-HOUSE_STYLE: dict[Any, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "annotated-transformer",
-    "font.family": "DejaVu Sans",  # comes with matplotlib: every machine measures the same letters
-    "font.size": 12,
-    **{f"{part}.labelsize": 12 for part in ("axes", "xtick", "ytick")},
-    "axes.titlesize": 12,
-    "axes.titleweight": "bold",
-    "legend.fontsize": 12,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.linewidth": 2,
-    "hatch.linewidth": 0.8,
-    **{f"{part}.color": INK for part in ("text", "xtick", "ytick")},
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
-    "axes.edgecolor": INK,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "patch.edgecolor": INK,
-    "axes.prop_cycle": cycler(  # lines differ in more than color
-        color=[KEY, QUERY, VALUE, OUTPUT], linestyle=["-", "--", "-.", ":"], marker=["o", "s", "^", "D"]
-    ),
-}
-
 
 def new_figure(
     rows: int = 1, columns: int = 1, *, width: float = WIDTH, height: float = 3.0
 ) -> tuple[Figure, Any]:
     """Start a plot in the house style: `fig, ax = new_figure()`, or an array of axes for several panels."""
     matplotlib.rcParams.update(HOUSE_STYLE)  # for the texts and lines that the caller adds, too
-    fig = Figure(figsize=(width, height), layout="constrained")
-    return fig, fig.subplots(rows, columns)
+    return plotting.new_figure(rows, columns, width=width, height=height)
 
 
 def new_canvas(columns: float, rows: float) -> tuple[Figure, Axes]:
@@ -162,22 +134,16 @@ def check_legible(fig: Figure) -> None:
 def svg(fig: Figure) -> str:
     """Return `fig` as SVG: the same bytes every time, colored by the page's theme where there is one."""
     check_legible(fig)
-    file = io.StringIO()
-    with matplotlib.rc_context(HOUSE_STYLE):
-        fig.savefig(file, format="svg", transparent=True)
-    text = file.getvalue()
-    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nothing refers to these groups
+    return svg_text(fig, _themed, paper=f"var(--at-paper, {PAPER.lower()})")
+
+
+def _themed(text: str) -> str:
+    """Turn the marks of cells and areas into data for the script, and colors into the theme's."""
     text = CELLS.sub(_cell, text)
     text = SHADES.sub(_shade, text)
-    text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
     for color, variable in THEMED.items():
         text = text.replace(color.lower(), f"var({variable}, {color.lower()})")
-    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
-    own = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
-    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
-    root = f'<svg style="{_look(fig.get_figwidth())}" stroke-linejoin="round" stroke-linecap="butt" '
-    return root + re.sub(r"\s*\n\s*", "\n", text[text.index("<svg") + len("<svg") :]).strip()
+    return text
 
 
 def _cell(found: re.Match[str]) -> str:
@@ -198,16 +164,6 @@ def _mix(share: str) -> str:
     """Return the CSS color of a share, from paper (0) to the theme's heat (1)."""
     percent = f"{100 * float(share):.0f}%"
     return f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {percent}, var(--at-paper, {PAPER.lower()}))"
-
-
-def _look(width: float) -> str:
-    """Return the CSS of a figure that is drawn `width` inches wide, and shown at most 20% wider."""
-    width = round(width * 96 * 1.2)
-    return f"background:var(--at-paper, {PAPER.lower()});width:min(100%, {width}px);height:auto"
-
-
-def _two_decimals(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def data_uri(drawing: str) -> str:

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.book.drawing.figures import new_figure
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
+from annotated_transformer.plotting.palette import (
     FIRST,
     HEAT_INK_HIGH,
     HEAT_INK_LOW,

@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import write_number
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY,

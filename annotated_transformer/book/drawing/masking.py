@@ -9,11 +9,11 @@ from jaxtyping import Bool, Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from annotated_transformer.book.drawing.attention_map import draw_attention
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, draw_operator
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY,

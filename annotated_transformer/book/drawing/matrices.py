@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import Box
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     INK,
     KEY_TEXT,
     MASKED,

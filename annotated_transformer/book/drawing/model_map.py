@@ -12,7 +12,7 @@ from torch import Tensor
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
     INK,

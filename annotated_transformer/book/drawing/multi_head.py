@@ -12,11 +12,11 @@ from matplotlib.path import Path
 from matplotlib.transforms import Affine2D
 from torch import Tensor
 
-from annotated_transformer.book.drawing.attention_map import draw_attention
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY,

@@ -14,7 +14,7 @@ from annotated_transformer.book.drawing.add_and_norm import draw_add, draw_over,
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY,

@@ -11,11 +11,11 @@ from matplotlib.patches import Arc, Circle, PathPatch
 from matplotlib.path import Path
 from torch import Tensor
 
-from annotated_transformer.book.drawing.attention_map import SHADE, draw_attention, heat
 from annotated_transformer.book.drawing.boxes import Point, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix
-from annotated_transformer.book.drawing.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, OUTPUT, SECOND
+from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
+from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, OUTPUT, SECOND
 
 LEVELS = 8  # of a heat map, above the lowest
 

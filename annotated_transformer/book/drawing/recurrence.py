@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.palette import LOOKS, NEUTRAL, OUTPUT, VALUE
+from annotated_transformer.plotting.palette import LOOKS, NEUTRAL, OUTPUT, VALUE
 
 LOWEST = -12.0  # of the logarithms that are drawn
 

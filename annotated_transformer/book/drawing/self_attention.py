@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.attention_map import draw_attention
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Highlight, Numbers, draw_matrix
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.palette import (
     FIRST,
     KEY,
     KEY_TEXT,

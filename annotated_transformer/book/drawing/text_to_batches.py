@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 
 from annotated_transformer.book.drawing.boxes import draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.palette import FIRST, MASKED, NEUTRAL, SECOND
+from annotated_transformer.plotting.palette import FIRST, MASKED, NEUTRAL, SECOND
 
 LETTER, GAP, MARGIN = 0.36, 0.14, 0.3
 LINE = 14.0  # units in which a line of pieces has to fit

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.figures import new_figure
-from annotated_transformer.book.drawing.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
+from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, SECOND
 from annotated_transformer.training.schedule import learning_rate
 
 Runs = Sequence[Sequence[float]]

@@ -16,11 +16,11 @@ from annotated_transformer.book.drawing.add_and_norm import (
     draw_stack_panel,
     write_shape,
 )
-from annotated_transformer.book.drawing.attention_map import draw_attention
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
     FIRST,

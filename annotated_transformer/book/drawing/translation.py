@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
+from annotated_transformer.plotting.palette import FIRST, INK, MUTED, NEUTRAL, SECOND
 
 LONGEST = 4  # of the n-grams
 

@@ -14,17 +14,6 @@ from matplotlib.path import Path
 from torch import Tensor
 
 from annotated_transformer.book.drawing.figures import anchor, check_words, heading, image, new_canvas, svg
-from annotated_transformer.book.drawing.palette import (
-    INK,
-    KEY,
-    KEY_TEXT,
-    MUTED,
-    NEUTRAL,
-    OUTPUT,
-    PAPER,
-    QUERY,
-    QUERY_TEXT,
-)
 from annotated_transformer.book.explorer.first_frame import (
     DIRECTION,
     LANGUAGES,
@@ -35,6 +24,17 @@ from annotated_transformer.book.explorer.first_frame import (
 from annotated_transformer.book.page import Page
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.inspection.heads import Kind, attention_maps
+from annotated_transformer.plotting.palette import (
+    INK,
+    KEY,
+    KEY_TEXT,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    PAPER,
+    QUERY,
+    QUERY_TEXT,
+)
 from annotated_transformer.text.batching import Batch
 
 VIEWS: dict[str, Kind] = {"encoder": "encoder", "cross-attention": "cross", "decoder": "decoder"}

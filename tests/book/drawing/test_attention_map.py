@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from annotated_transformer.book.cells.slider import slider_page
-from annotated_transformer.book.drawing import palette
-from annotated_transformer.book.drawing.attention_map import draw_attention, heat
 from annotated_transformer.book.drawing.figures import figure_page, new_figure, svg
+from annotated_transformer.plotting import palette
+from annotated_transformer.plotting.attention_map import draw_attention, heat
 from tests.colors import CSS, STATIC, contrast, luminance, mixed, variables
 from tests.explorer_pages import eventually
 

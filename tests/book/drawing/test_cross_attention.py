@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from annotated_transformer.book.drawing import cross_attention as figures
-from annotated_transformer.book.drawing.palette import VALUE
+from annotated_transformer.plotting.palette import VALUE
 from tests.drawings import curves, texts
 
 SOURCE, TARGET = ["young", "dog", "barks"], ["<s>", "chien"]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from annotated_transformer.book.drawing import embeddings as figures
-from annotated_transformer.book.drawing.palette import DECODER, ENCODER
+from annotated_transformer.plotting.palette import DECODER, ENCODER
 from tests.drawings import bold, curves, texts
 
 WORDS = ["<pad>", "dog", "sleeps", "Hund", "schläft"]

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.drawing import feed_forward as figures
-from annotated_transformer.book.drawing.palette import QUERY, VALUE
+from annotated_transformer.plotting.palette import QUERY, VALUE
 from tests.drawings import hatched, texts
 
 

@@ -9,7 +9,6 @@ import pytest
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D
 
-from annotated_transformer.book.drawing import palette
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import (
     digest,
@@ -19,6 +18,7 @@ from annotated_transformer.book.drawing.figures import (
     svg,
     words_digest,
 )
+from annotated_transformer.plotting import palette
 
 ALT = "Two lines cross: one climbs from 1 to 3, the other falls from 3 to 1."
 CAPTION = "Where √dₖ & <scores> cross."

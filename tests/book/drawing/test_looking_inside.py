@@ -5,7 +5,7 @@ import torch
 from matplotlib.colors import to_rgb
 
 from annotated_transformer.book.drawing import looking_inside as figures
-from annotated_transformer.book.drawing.attention_map import heat
+from annotated_transformer.plotting.attention_map import heat
 from tests.drawings import curves, marks, texts
 
 RNG = torch.Generator().manual_seed(0)

@@ -4,7 +4,7 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.drawing import lookup as figures
-from annotated_transformer.book.drawing.palette import OUTPUT, QUERY, VALUE
+from annotated_transformer.plotting.palette import OUTPUT, QUERY, VALUE
 from tests.drawings import marks, texts
 
 ROLES = ["background"] * 16

@@ -4,7 +4,6 @@ import pytest
 import torch
 from matplotlib.patches import Rectangle
 
-from annotated_transformer.book.drawing import palette
 from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import (
     cell,
@@ -14,6 +13,7 @@ from annotated_transformer.book.drawing.matrices import (
     row,
     write_number,
 )
+from annotated_transformer.plotting import palette
 
 NUMBERS = torch.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
 

@@ -5,7 +5,7 @@ import torch
 from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.drawing import normalization as figures
-from annotated_transformer.book.drawing.palette import FIRST
+from annotated_transformer.plotting.palette import FIRST
 from tests.drawings import bold, curves, texts
 
 WORDS = ["cats", "chase", "mice"]

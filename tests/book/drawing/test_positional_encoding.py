@@ -8,8 +8,8 @@ from matplotlib.patches import Arc, Circle
 
 from annotated_transformer.book.drawing import positional_encoding as figures
 from annotated_transformer.book.drawing.figures import svg
-from annotated_transformer.book.drawing.palette import FIRST, NEUTRAL
 from annotated_transformer.model.positional_encoding import sinusoids
+from annotated_transformer.plotting.palette import FIRST, NEUTRAL
 from tests.drawings import curves, texts
 
 

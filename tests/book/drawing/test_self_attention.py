@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from annotated_transformer.book.drawing import self_attention as figures
-from annotated_transformer.book.drawing.palette import VALUE
+from annotated_transformer.plotting.palette import VALUE
 from tests.drawings import texts
 
 WORDS = ["fox", "chased", "it", "tasty"]

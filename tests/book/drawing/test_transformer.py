@@ -6,7 +6,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from annotated_transformer.book.drawing import transformer as figures
-from annotated_transformer.book.drawing.palette import FIRST
+from annotated_transformer.plotting.palette import FIRST
 from tests.drawings import bold, texts
 
 

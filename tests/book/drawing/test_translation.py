@@ -6,7 +6,7 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 
 from annotated_transformer.book.drawing import translation as figures
-from annotated_transformer.book.drawing.palette import FIRST, SECOND
+from annotated_transformer.plotting.palette import FIRST, SECOND
 from tests.drawings import bold, texts
 
 REFERENCE = "a b c a d e ."

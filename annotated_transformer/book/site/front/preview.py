@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
 
-from annotated_transformer.book.drawing.figures import HOUSE_STYLE
-from annotated_transformer.book.drawing.palette import INK, KEY_TEXT, MUTED, QUERY, QUERY_TEXT
 from annotated_transformer.book.site.front.cover import FILE
+from annotated_transformer.plotting.figures import HOUSE_STYLE
+from annotated_transformer.plotting.palette import INK, KEY_TEXT, MUTED, QUERY, QUERY_TEXT
 
 PICTURE = "_static/cover.png"
 DESCRIPTION = re.compile(r'<meta name="description" content="([^"]*)"')

@@ -4,8 +4,8 @@ import re
 
 import torch
 
-from annotated_transformer.book.spanish import FEMININE, spanish_pairs
 from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
+from annotated_transformer.text.toy.spanish import FEMININE, spanish_pairs
 from benchmarks.spanish import WAYS, begun
 
 

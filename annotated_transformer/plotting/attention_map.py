@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from urllib.parse import quote
 
+import matplotlib
 from jaxtyping import Bool, Float
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.palette import (
+from annotated_transformer.plotting.figures import HOUSE_STYLE
+from annotated_transformer.plotting.palette import (
     HEAT,
     HEAT_INK_HIGH,
     HEAT_INK_LOW,
@@ -18,10 +20,11 @@ from annotated_transformer.book.drawing.palette import (
 )
 
 LARGEST_PRINTED = 8
-CELL = "at-cell"  # marks a map's cells; `figures.svg` turns the marks into classes and data attributes
-SHADE = "at-shade"  # marks an area whose color follows the theme
+CELL = "at-cell"  # marks a map's cells; the book turns the marks into classes and data attributes
+SHADE = "at-shade"  # marks an area whose color follows the book's theme
 
 
+@matplotlib.rc_context(HOUSE_STYLE)
 def draw_attention(
     ax: Axes,
     weights: Float[Tensor, "queries keys"],
@@ -33,7 +36,8 @@ def draw_attention(
 ) -> None:
     """Draw how much each query (row) reads from each key (column); where `mask` is False, a gray hatch.
 
-    The weights are printed in maps of up to 8 × 8. On a page, a map responds to mouse, touch, and arrow keys.
+    The weights are printed in maps of up to 8 × 8. On the book's pages, a map responds to mouse, touch, and
+    arrow keys.
 
     Raises:
         ValueError: The words do not fit the weights, or the weights are not between 0 and 1.

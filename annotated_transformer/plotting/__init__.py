@@ -1,0 +1,57 @@
+"""Attention maps and the curves of a training run, drawn by matplotlib: the extra `plot`."""
+
+from typing import TYPE_CHECKING
+
+from annotated_transformer.exports import lazy
+
+if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
+    from annotated_transformer.plotting.attention_map import draw_attention
+    from annotated_transformer.plotting.curves import (
+        describe_curves,
+        draw_curves,
+        plot_curves,
+        summarize_curves,
+    )
+    from annotated_transformer.plotting.figures import Plot, new_figure, svg
+    from annotated_transformer.plotting.reports import read_reports, read_schedule
+
+EXPORTS = {  # by module
+    "plotting.attention_map": "draw_attention",
+    "plotting.curves": "describe_curves draw_curves plot_curves summarize_curves",
+    "plotting.figures": "Plot new_figure svg",
+    "plotting.reports": "read_reports read_schedule",
+}
+
+__all__ = [
+    "Plot",
+    "describe_curves",
+    "draw_attention",
+    "draw_curves",
+    "new_figure",
+    "plot_curves",
+    "read_reports",
+    "read_schedule",
+    "summarize_curves",
+    "svg",
+]
+
+_get, __dir__ = lazy(__name__, EXPORTS)
+
+
+def __getattr__(name: str) -> object:
+    """Import a name on first use; all but `read_reports` and `read_schedule` need matplotlib.
+
+    Raises:
+        ModuleNotFoundError: matplotlib is not installed.
+    """
+    try:
+        found: object = _get(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        raise ModuleNotFoundError(
+            "drawing needs matplotlib, which is not installed; run pip install '.[plot]' in the folder of "
+            "this book",
+            name="matplotlib",
+        ) from error
+    return found

@@ -1,0 +1,101 @@
+"""Figures in the house style, which a notebook shows, and which leave the style of other figures alone."""
+
+import hashlib
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib
+from cycler import cycler
+from matplotlib.figure import Figure
+
+from annotated_transformer.plotting.palette import INK, KEY, OUTPUT, PAPER, QUERY, VALUE
+
+WIDTH = 4.6  # inches: at font 12 still legible on a phone
+
+HOUSE_STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "annotated-transformer",
+    "font.family": "DejaVu Sans",  # comes with matplotlib: every machine measures the same letters
+    "font.size": 12,
+    **{f"{part}.labelsize": 12 for part in ("axes", "xtick", "ytick")},
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "legend.fontsize": 12,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "lines.linewidth": 2,
+    "hatch.linewidth": 0.8,
+    **{f"{part}.color": INK for part in ("text", "xtick", "ytick")},
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "patch.edgecolor": INK,
+    "axes.prop_cycle": cycler(  # lines differ in more than color
+        color=[KEY, QUERY, VALUE, OUTPUT], linestyle=["-", "--", "-.", ":"], marker=["o", "s", "^", "D"]
+    ),
+}
+
+
+class Plot(Figure):
+    """A figure that is drawn in the house style whatever the style of its surroundings.
+
+    It is matplotlib's `Figure`, so it can be saved by `savefig`, and a notebook shows it as SVG.
+    """
+
+    def draw(self, renderer: Any) -> None:
+        """Draw the figure; matplotlib makes some of its parts, such as ticks, only now."""
+        with matplotlib.rc_context(HOUSE_STYLE):
+            super().draw(renderer)
+
+    def savefig(self, *args: Any, **options: Any) -> None:
+        """Save the figure as matplotlib does, with the letters of an SVG image as text."""
+        with matplotlib.rc_context(HOUSE_STYLE):
+            super().savefig(*args, **options)
+
+    def _repr_svg_(self) -> str:
+        return svg(self)
+
+
+def new_figure(
+    rows: int = 1, columns: int = 1, *, width: float = WIDTH, height: float = 3.0
+) -> tuple[Plot, Any]:
+    """Start a figure in the house style: `fig, ax = new_figure()`, or an array of axes for several panels."""
+    with matplotlib.rc_context(HOUSE_STYLE):
+        fig = Plot(figsize=(width, height), layout="constrained", facecolor=PAPER)
+        return fig, fig.subplots(rows, columns)
+
+
+def svg(fig: Figure) -> str:
+    """Return `fig` as an SVG image with plain colors, the same bytes every time."""
+    return svg_text(fig, lambda text: re.sub(r'<g id="at-[^"]*"', "<g", text), paper=PAPER.lower())
+
+
+def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str) -> str:
+    """Return `fig` as SVG on a paper of that color, after a `change` of its groups and colors.
+
+    Only the groups with a name that begins with "at-" keep it until then.
+    """
+    file = io.StringIO()
+    with matplotlib.rc_context(HOUSE_STYLE):
+        fig.savefig(file, format="svg", transparent=True)
+    text = file.getvalue()
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nothing refers to these groups
+    text = change(text)
+    text = re.sub(r'="[^"]*"', lambda attribute: re.sub(r"\d+\.\d{3,}", _two_decimals, attribute[0]), text)
+    text = text.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
+    own = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
+    width = round(fig.get_figwidth() * 96 * 1.2)  # shown at most 20% wider than drawn
+    look = f"background:{paper};width:min(100%, {width}px);height:auto"
+    root = f'<svg style="{look}" stroke-linejoin="round" stroke-linecap="butt" '
+    return root + re.sub(r"\s*\n\s*", "\n", text[text.index("<svg") + len("<svg") :]).strip()
+
+
+def _two_decimals(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,210 @@
+"""Training curves show each reported number at its step, in a figure and in words."""
+
+import dataclasses
+import json
+import math
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from annotated_transformer.book.drawing.figures import check_legible
+from annotated_transformer.checkpointing.run_directory import METRICS
+from annotated_transformer.checkpointing.training_state import STATE
+from annotated_transformer.plotting.curves import (
+    LINE,
+    describe_curves,
+    draw_curves,
+    headline,
+    plot_curves,
+    summarize_curves,
+)
+from annotated_transformer.training.schedule import learning_rate
+from tests.run_reports import REPORTS, settings
+
+LABELS = {
+    "training_loss": "training loss",
+    "validation_loss": "validation loss",
+    "lr": "learning rate",
+    "gradient_norm": "gradient norm",
+    "encoder_cosine": "encoder cosine",
+    "cross_attention_entropy": "cross-attention entropy",
+}
+
+
+def schedule(step: int) -> float:
+    """Return the learning rate of `REPORTS` at a step."""
+    return float(np.interp(step, [0, 11, 23, 31], [0.0, 0.001, 0.003, 0.002]))
+
+
+def lines(figure: Figure) -> dict[str, tuple[list[float], list[float]]]:
+    """Return the steps and values of each plotted line, by its name."""
+    found = [line for ax in figure.axes for line in ax.lines]
+    return {line.get_label(): (list(line.get_xdata()), list(line.get_ydata())) for line in found}
+
+
+def titles(figure: Figure) -> list[str]:
+    """Return the titles of the panels."""
+    return [ax.get_title(loc="left") for ax in figure.axes]
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Figure:
+    """Return the curves of `REPORTS`, without a schedule."""
+    return draw_curves(REPORTS)
+
+
+def end_labels(ax: Axes) -> list[str]:
+    """Return the labels at the ends of a panel's lines, from top to bottom."""
+    return [text.get_text() for text in sorted(ax.texts, key=lambda text: -text.xy[1])]
+
+
+def test_law_every_number_is_drawn_at_its_step(drawn: Figure):
+    wanted = {
+        label: ([11, 23, 31], [getattr(report, name) for report in REPORTS]) for name, label in LABELS.items()
+    }
+    assert lines(drawn) == wanted
+    for ax in drawn.axes:
+        assert ax.get_ylim()[0] <= min(0, *(value for line in ax.lines for value in line.get_ydata()))
+        assert ax.get_xlim() == (0, 31)
+
+
+def test_law_a_folder_is_plotted_with_its_schedule(tmp_path: Path):
+    rate = partial(learning_rate, d_model=7, warmup_steps=5, max_lr=0.001)
+    reports = [dataclasses.replace(report, lr=rate(report.step)) for report in REPORTS]
+    lined = "".join(json.dumps(dataclasses.asdict(report)) + "\n" for report in reports)
+    (tmp_path / METRICS).write_text(lined)
+    assert lines(plot_curves(str(tmp_path))) == lines(draw_curves(reports))
+    (tmp_path / STATE).write_bytes(settings())
+    assert lines(plot_curves(tmp_path)) == lines(draw_curves(reports, rate))
+
+
+def test_law_metrics_that_were_not_measured_are_not_drawn(drawn: Figure):
+    blind = [
+        dataclasses.replace(r, validation_loss=None, encoder_cosine=None, cross_attention_entropy=None)
+        for r in REPORTS
+    ]
+    figure = draw_curves(blind)
+    assert set(lines(figure)) == {"training loss", "learning rate", "gradient norm"}
+    assert len(figure.axes) == len(drawn.axes) - 1
+    gap = [REPORTS[0], dataclasses.replace(REPORTS[1], encoder_cosine=math.nan), REPORTS[2]]
+    assert lines(draw_curves(gap))["encoder cosine"] == ([11, 31], [0.99, -0.25])
+    assert "nan" not in describe_curves(gap) + summarize_curves(gap)
+
+
+def test_law_the_schedule_is_drawn_between_the_reports_with_its_warm_up(drawn: Figure):
+    figure = draw_curves(REPORTS, schedule)
+    steps, rates = lines(figure)["schedule"]
+    assert steps == list(range(1, 32))
+    assert rates == [schedule(step) for step in steps]
+    assert lines(figure).keys() - {"schedule"} == lines(drawn).keys()
+    assert "Learning rate: warm-up to step 23" in titles(figure)
+    assert "Learning rate" in titles(drawn)
+    for ax in figure.axes:
+        (span,) = ax.patches
+        assert (span.get_x(), span.get_width()) == (0, 23)
+    assert not any(ax.patches for ax in drawn.axes)
+
+
+@pytest.mark.parametrize(("warmup", "last"), [(307, 2003), (4001, 997)])
+def test_law_a_long_schedule_is_sampled_with_its_peak(warmup: int, last: int):
+    rate = partial(learning_rate, d_model=64, warmup_steps=warmup)
+    report = dataclasses.replace(REPORTS[0], step=last, lr=rate(last))
+    figure = draw_curves([report], rate)
+    steps, rates = lines(figure)["schedule"]
+    assert {1, min(warmup, last), last} <= set(steps)
+    assert steps == sorted(set(steps))
+    assert len(steps) <= 204
+    assert rates == pytest.approx([rate(int(step)) for step in steps])
+    ended = warmup < last
+    assert (f"Learning rate: warm-up to step {warmup:,}" in titles(figure)) is ended
+    assert (", still in its warm-up." in summarize_curves([report], rate)) is not ended
+
+
+def test_law_each_line_is_named_at_its_end(drawn: Figure):
+    assert [end_labels(ax) for ax in drawn.axes] == [
+        ["training 3.5", "validation 3.2"],
+        ["0.002"],
+        ["0.88"],
+        ["entropy 0.5", "cosine -0.25"],
+    ]
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.21, 0.2), (0.0, 0.0)])
+def test_law_labels_at_the_ends_of_the_lines_do_not_overlap(first: float, second: float):
+    report = dataclasses.replace(REPORTS[0], encoder_cosine=first, cross_attention_entropy=second)
+    figure = draw_curves([report])
+    ax = figure.axes[-1]
+    height = ax.get_position().height * figure.get_figheight()
+    cosine, entropy = (text.xy[1] * height for text in ax.texts)
+    assert abs(cosine - entropy) >= LINE - 1e-9
+    assert first == second or bool(cosine > entropy) == (first > second)
+    assert min(cosine, entropy) >= -1e-9
+
+
+def test_law_the_description_states_the_first_last_lowest_and_highest_values():
+    words = describe_curves(REPORTS)
+    assert words.startswith("A training run of 31 steps, in epoch 3. Training loss: from 7.25 at step 11")
+    assert (
+        "Validation loss: from 5.5 at step 11 to 3.25 at step 31, lowest 3 at step 23, highest 5.5" in words
+    )
+    assert "Encoder cosine: from 0.99 at step 11 to -0.25 at step 31, lowest -0.25 at step 31" in words
+    for label in LABELS.values():
+        assert f"{label.capitalize()}: " in words
+    assert "Learning rate: 0.001 at step 11. Gradient norm" in describe_curves(REPORTS[:1])
+
+
+def test_law_the_description_has_the_schedules_peak():
+    words = describe_curves(REPORTS, schedule)
+    assert "The learning rate rises to 0.003 at step 23, then falls. Gradient norm: " in words
+    assert "Learning rate: " not in words
+    assert "at step 11, still in its warm-up. Gradient" in describe_curves(REPORTS[:1], schedule)
+
+
+def test_law_the_summary_is_short_and_names_each_curve():
+    words = summarize_curves(REPORTS, schedule)
+    assert words.startswith("Curves over 31 training steps: training loss from 7.25 to 3.5, validation loss")
+    assert "The learning rate rises to 0.003 at step 23, then falls." in words
+    assert "Encoder cosine from 0.99 to -0.25." in words
+    for summary in (words, summarize_curves(REPORTS)):
+        assert all(label in summary.lower() for label in LABELS.values())
+        assert len(summary.split()) <= 60
+    assert "Learning rate from 0.001 to 0.002." in summarize_curves(REPORTS)
+    assert "Learning rate 0.001." in summarize_curves(REPORTS[:1])
+
+
+def test_law_the_headline_says_how_the_loss_changed():
+    unmeasured = [dataclasses.replace(report, validation_loss=None) for report in REPORTS]
+    assert headline(REPORTS) == "The validation loss falls from 5.5 to 3.25"
+    assert headline(REPORTS[1:]) == "The validation loss rises from 3 to 3.25"
+    assert headline(REPORTS[:1]) == "The validation loss is 5.5"
+    assert headline(unmeasured) == "The training loss falls from 7.25 to 3.5"
+
+
+@pytest.mark.parametrize("epochs", [1, 149])
+def test_law_a_line_has_few_marks_and_fits_a_phone(epochs: int):
+    numbers = {"lr": 1.01e-05, "encoder_cosine": -0.0101, "cross_attention_entropy": 0.0101}
+    reports = [dataclasses.replace(REPORTS[0], step=263 * (1 + i), **numbers) for i in range(epochs)]
+    figure = draw_curves(reports)
+    check_legible(figure)
+    for line in (line for ax in figure.axes for line in ax.lines):
+        assert len(line.get_xdata()[:: line.get_markevery()]) == {1: 1, 149: 12}[epochs]
+
+
+@pytest.mark.message
+def test_message_no_reports():
+    for use in (draw_curves, describe_curves, summarize_curves, headline):
+        with pytest.raises(ValueError, match=r"there are no reports to draw; train for an epoch or more"):
+            use([])
+
+
+@pytest.mark.message
+def test_message_the_schedule_of_another_run():
+    message = (
+        r"the schedule gives 0\.002 at step 11, but the report has a learning rate of 0\.001; give the sch"
+    )
+    with pytest.raises(ValueError, match=message):
+        draw_curves(REPORTS, lambda step: 2 * schedule(step))

@@ -1,0 +1,41 @@
+"""The reports and the settings of a training run that never took place."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+from safetensors.torch import save
+
+from annotated_transformer.checkpointing.run_directory import METRICS
+from annotated_transformer.training.metrics import EpochMetrics
+
+REPORTS = [
+    EpochMetrics(
+        step=step,
+        epoch=epoch,
+        training_loss=training_loss,
+        validation_loss=validation_loss,
+        lr=rate,
+        gradient_norm=norm,
+        encoder_cosine=cosine,
+        cross_attention_entropy=entropy,
+        tokens_per_second=1009.0,
+    )
+    for step, epoch, training_loss, validation_loss, rate, norm, cosine, entropy in [
+        (11, 1, 7.25, 5.5, 0.001, 1.5, 0.99, 0.999),
+        (23, 2, 4.125, 3.0, 0.003, 0.75, 0.5, 0.75),
+        (31, 3, 3.5, 3.25, 0.002, 0.875, -0.25, 0.5),
+    ]
+]
+
+
+def settings(**changes: object) -> bytes:
+    """Return a training state with these settings and no tensors."""
+    identity = {"d_model": 7, "warmup_steps": 5, "max_lr": 0.001, **changes}
+    return save({}, {"state": json.dumps({"identity": identity})})
+
+
+def write_run(folder: Path) -> None:
+    """Write the reports to a folder as a training run does."""
+    lines = [json.dumps(dataclasses.asdict(report)) + "\n" for report in REPORTS]
+    (folder / METRICS).write_text("".join(lines))
