@@ -11,7 +11,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.checkpointing.checkpoint import EN_DE, check_tokenizer, load, pretrained_folder
+from annotated_transformer.checkpointing.checkpoint import (
+    EN_DE,
+    check_tokenizer,
+    load,
+    pretrained_folder,
+    read_languages,
+)
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import MakeDecoder
@@ -24,6 +30,7 @@ from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
+from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
 
 LINE_BREAK = re.compile(r"[\r\n]")
@@ -92,12 +99,19 @@ class Translator:
     translation: see `set_aside`. Models that were trained on cleaned sentences have never seen any.
 
     `decoder` computes the steps of decoding. Give `KeyValueCache` to run hooks on the model's modules.
+    `languages` are the codes of the languages to translate from and into, such as `("en", "de")`; the
+    attribute is None if they are not known, for example because an early version saved the model.
     """
 
     def __init__(
-        self, model: Transformer, tokenizer: Tokenizer, *, decoder: MakeDecoder = FastKeyValueCache
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        *,
+        decoder: MakeDecoder = FastKeyValueCache,
+        languages: tuple[str, str] | None = None,
     ) -> None:
-        """Check that the two belong together.
+        """Check that model and tokenizer belong together.
 
         Raises:
             TypeError: If they are not a `Transformer` and a `Tokenizer`.
@@ -113,11 +127,12 @@ class Translator:
         self.model = model
         self.tokenizer = tokenizer
         self.decoder = decoder
+        self.languages = None if languages is None else Languages(*languages)
 
     @classmethod
     def from_folder(cls, folder: str | Path) -> "Translator":
-        """Load a model that `checkpoint.save` wrote."""
-        return cls(*load(folder))
+        """Load a model that `checkpoint.save` wrote, with the languages stored there."""
+        return cls(*load(folder), languages=read_languages(folder))
 
     @classmethod
     def from_pretrained(cls, name: str = EN_DE) -> "Translator":
@@ -128,7 +143,7 @@ class Translator:
         Raises:
             ValueError: If there is no model of that name.
         """
-        return cls(*load(pretrained_folder(name)))
+        return cls.from_folder(pretrained_folder(name))
 
     def translate(
         self,
