@@ -75,7 +75,7 @@ def sampler(options: argparse.Namespace, translator: Translator) -> Callable[[li
     """
     values = {name: getattr(options, name) for name in PROCESSORS}
     processors = [PROCESSORS[name](value) for name, value in values.items() if value is not None]
-    generator = torch.Generator(next(translator.model.parameters()).device)
+    generator = torch.Generator(translator.device)
     if options.seed is None:
         generator.manual_seed(secrets.randbits(32))
         log(f"these samples are drawn with --seed {generator.initial_seed()}")

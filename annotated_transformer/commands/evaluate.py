@@ -10,11 +10,11 @@ from tqdm import tqdm
 from annotated_transformer.commands.decoding import SearchOptions, search_options
 from annotated_transformer.commands.evaluate_options import METRICS
 from annotated_transformer.commands.loading import (
+    describe_device,
     known_languages,
     load_translator,
     own_files,
     read_corpus,
-    refuse_other_languages,
     take_languages,
 )
 from annotated_transformer.commands.options import option_name
@@ -50,7 +50,6 @@ def evaluate_command(options: argparse.Namespace) -> None:
     if options.output is not None:
         check_output_file("--output", options.output)
     known = known_languages(options)
-    refuse_other_languages(options, known)
     languages = take_languages(options, known)
     measures = _measures(options, languages.target)
     pairs, search = _read_split(options), search_options(options)
@@ -67,6 +66,7 @@ def _translate(options: argparse.Namespace, texts: list[str], search: SearchOpti
     if problems:
         listed = [f"pair {index + 1} of {_split(options)} {problems[index]}" for index in sorted(problems)]
         raise ValueError(list_problems(listed, "or remove these pairs"))
+    log(describe_device(translator.device))
     together = TOGETHER * max(search["batch_size"], 1)
     hypotheses: list[str] = []
     with tqdm(total=len(texts), unit=" texts", disable=None) as bar:
@@ -93,8 +93,8 @@ def _evaluate_files(options: argparse.Namespace) -> None:
     for file, lines in zip(files, references, strict=True):
         if len(lines) != len(hypotheses):
             raise ValueError(
-                f"{options.hypotheses} has {len(hypotheses)} lines and {file} has {len(lines)}; line i of one "
-                f"must be a reference for line i of the other"
+                f"{options.hypotheses} has {len(hypotheses)} lines and {file} has {len(lines)}; line i of "
+                f"one must be a reference for line i of the other"
             )
     _print_scores(measures, hypotheses, *references)
 

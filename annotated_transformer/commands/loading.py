@@ -8,7 +8,7 @@ import torch
 
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, read_languages
 from annotated_transformer.commands.options import option_name
-from annotated_transformer.commands.output import check_input_file, log
+from annotated_transformer.commands.output import check_input_file
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import Corpus, load_corpus, load_files
 from annotated_transformer.text.pair_files import PairFiles, Table, TwoFiles
@@ -29,17 +29,15 @@ def take_languages(options: argparse.Namespace, known: Languages | None = None) 
 def read_corpus(options: argparse.Namespace) -> Corpus:
     """Return the corpus that the options of `add_corpus_options` describe.
 
-    The languages of files that options name one by one are not known unless both are given.
+    Its languages are those of `chosen_languages`.
 
     Raises:
         ValueError: If an option is missing or has no effect, or if a file has the wrong content.
         FileNotFoundError: If a file is missing.
     """
-    files = own_files(options)
-    source, target = options.source, options.target
-    if not files:
-        source, target = source or LANGUAGES.source, target or LANGUAGES.target
-        return load_corpus(options.corpus or "files", folder=options.data, source=source, target=target)
+    files, languages = own_files(options), chosen_languages(options)
+    if languages is not None and not files:
+        return load_corpus(options.corpus or "files", folder=options.data, **languages._asdict())
     if "train" not in files:
         split = next(iter(files))
         given = next(name for name in SIDES if getattr(options, f"{split}_{name}") is not None)
@@ -47,7 +45,19 @@ def read_corpus(options: argparse.Namespace) -> Corpus:
             f"--{split}-{given} is given without training files; give --train-source and --train-target, "
             f"or --train-tsv"
         )
-    return load_files(files, languages=Languages(source, target) if source and target else None)
+    return load_files(files, languages=languages)
+
+
+def chosen_languages(options: argparse.Namespace) -> Languages | None:
+    """Return the languages of `--source` and `--target`, or their defaults.
+
+    Files that options name one by one may be in any languages, so their languages are known only if both
+    are given.
+    """
+    given = options.source, options.target
+    if None in given and own_files(options):
+        return None
+    return Languages(*(own or default for own, default in zip(given, LANGUAGES, strict=True)))
 
 
 def own_files(options: argparse.Namespace) -> dict[str, PairFiles]:
@@ -135,31 +145,28 @@ def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
     else:
         translator = Translator.from_pretrained(default if options.pretrained is None else options.pretrained)
     translator.model.to(device)
-    log(describe_device(device))
     return translator
 
 
-def known_languages(options: argparse.Namespace) -> Languages | None:
-    """Return the languages of the model that the options name, or None if it is not there or has none."""
-    if options.model is not None:
-        return read_languages(options.model) if options.model.is_dir() else None
-    if options.pretrained is not None:
-        return read_languages(pretrained_folder(options.pretrained))
-    return None
+def known_languages(options: argparse.Namespace, *, default: str | None = None) -> Languages | None:
+    """Return the languages of the model that the options name, or None if it is not there or has none.
 
-
-def refuse_other_languages(options: argparse.Namespace, known: Languages | None) -> None:
-    """Refuse `--source` or `--target` if it is not the language that the model was trained for.
+    Without such options, it is the package's model `default`, if there is one.
 
     Raises:
-        ValueError: If a given language differs from the `known` one.
+        ValueError: If a given language differs from that of the model.
     """
+    name = default if options.pretrained is None else options.pretrained
+    if options.model is not None:
+        known = read_languages(options.model) if options.model.is_dir() else None
+    else:
+        known = None if name is None else read_languages(pretrained_folder(name))
     if known is None:
-        return
-    for name, language in known._asdict().items():
-        if (given := getattr(options, name, None)) not in (None, language):
-            model = options.pretrained if options.model is None else options.model
+        return None
+    for side, language in known._asdict().items():
+        if (given := getattr(options, side, None)) not in (None, language):
             raise ValueError(
-                f"--{name} {given}, but the model {model} translates from {known.source} to {known.target}; "
-                f"leave --{name} out, or give another model"
+                f"--{side} {given}, but the model {options.model or name} translates from {known.source} to "
+                f"{known.target}; leave --{side} out, or give another model"
             )
+    return known

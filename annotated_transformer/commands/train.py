@@ -17,12 +17,11 @@ from annotated_transformer.commands.config_file import (
     start_folder,
     training_config,
 )
-from annotated_transformer.commands.loading import describe_device, read_corpus, take_device
+from annotated_transformer.commands.loading import chosen_languages, describe_device, read_corpus, take_device
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
 from annotated_transformer.text.corpus import Corpus
-from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.training.distributed import ProcessGroup, join_process_group
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.trainer import TrainingStopped
@@ -40,7 +39,8 @@ def train_command(options: argparse.Namespace) -> None:
             f"--save-minutes {options.save_minutes:g} is not a duration; give 0 (after each update) or more"
         )
     device = take_device(options.device)
-    start, options.start = options.start, start_folder(options.start)
+    _warn_of_languages(options)
+    options.start = start_folder(options.start)
     recipe = _recipe(options, fast=device.type == "cpu")
     corpus = read_corpus(options)
     _refuse_unwritable(options.out)
@@ -48,24 +48,24 @@ def train_command(options: argparse.Namespace) -> None:
         if group.rank == 0:
             log(describe_device(device))
             log(corpus.summary())
-            _warn_of_languages(start, options.start, corpus.languages)
         step = _train(options, recipe, corpus, device, group)
         if group.rank == 0:
             _log_result(options.out, step, options.average)
 
 
-def _warn_of_languages(start: Path | None, folder: Path | None, languages: Languages | None) -> None:
+def _warn_of_languages(options: argparse.Namespace) -> None:
     """Log a warning if the languages are not known, or if `--start` names a model for others."""
+    folder, languages = start_folder(options.start), chosen_languages(options)
     if languages is None:
         log(
             "warning: without --source and --target, the model does not store its languages; give the codes "
             "of both, such as --source en --target es"
         )
-    known = None if folder is None else read_languages(folder)
+    known = read_languages(folder) if folder is not None and folder.is_dir() else None
     if known and languages and known != languages:
         log(
-            f"warning: --start {start} was trained from {known.source} to {known.target}, and this run "
-            f"translates from {languages.source} to {languages.target}"
+            f"warning: --start {options.start} was trained from {known.source} to {known.target}, and this "
+            f"run translates from {languages.source} to {languages.target}"
         )
 
 

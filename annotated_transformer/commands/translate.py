@@ -10,7 +10,11 @@ from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.commands.decoding import check_sampling_options, sampler, search_options
-from annotated_transformer.commands.loading import known_languages, load_translator, refuse_other_languages
+from annotated_transformer.commands.loading import (
+    describe_device,
+    known_languages,
+    load_translator,
+)
 from annotated_transformer.commands.output import (
     ask,
     check_input_file,
@@ -52,10 +56,11 @@ def translate_command(options: argparse.Namespace) -> None:
     if not texts and not interactive:
         raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
     search = search_options(options)
-    refuse_other_languages(options, known_languages(options))
+    known_languages(options, default=EN_DE)  # it refuses another --source
     translator = load_translator(options, default=EN_DE)
     translate = _translate(options, translator)
     if interactive:
+        log(describe_device(translator.device))
         with open_lines(options.output) as write:
             _translate_interactively(lambda text: _split(options, translator, [text]), translate, write)
         return
@@ -66,6 +71,7 @@ def translate_command(options: argparse.Namespace) -> None:
         raise ValueError(list_problems(problems, "or give --skip-bad to leave such lines blank"))
     for problem in problems:
         log(f"skipped: {problem}")
+    log(describe_device(translator.device))
     together, blank = TOGETHER * max(search["batch_size"], 1), [""] * (options.nbest or 1)
     with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
         for lines in _translations(translate, sentences.of_texts, together):

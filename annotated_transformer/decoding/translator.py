@@ -145,6 +145,11 @@ class Translator:
         """
         return cls.from_folder(pretrained_folder(name))
 
+    @property
+    def device(self) -> torch.device:
+        """The device of the model."""
+        return next(self.model.parameters()).device
+
     def translate(
         self,
         texts: list[str],
@@ -303,10 +308,9 @@ class Translator:
             raise ValueError(Message(message, batch_size=batch_size))
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources.ids[i]))
-        device = next(self.model.parameters()).device
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(device)
+            src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(self.device)
             yield rows, src, [sources.around[i] for i in rows]
 
     def _encode(self, texts: list[str]) -> Sources:

@@ -10,6 +10,7 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation import bleu
 from annotated_transformer.text import corpus as corpora
 from annotated_transformer.text.corpus import load_corpus
+from tests.commands.conftest import DEVICE
 
 SAID = ["Ein Mann schläft im Park.", "Zwei Hunde spielen mit dem Ball.", "Ein Kind sitzt auf der Bank."]
 MEANT = [
@@ -126,16 +127,19 @@ def test_law_bleu_is_tokenized_as_the_target_language_needs(
     )
 
 
-@pytest.mark.usefixtures("pretrained", "asked")
-def test_law_moses_uses_the_rules_of_the_target_language(data: Path, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.usefixtures("asked")
+def test_law_moses_uses_the_rules_of_the_target_language(
+    folder: Path, data: Path, capsys: pytest.CaptureFixture[str]
+):
     protocol = ["--protocol", "multi30k", "--source", "de", "--target", "en"]
-    arguments = ["--data", str(data), "--split", "test", "--pretrained", "en-de", *protocol]
+    model = ["--model", str(folder)]  # which stores no languages
+    arguments = ["--data", str(data), "--split", "test", *model, *protocol]
     assert command_line.main(["evaluate", *arguments]) == 0
     assert "Moses-tokenized (en, " in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_a_corpus_has_its_own_splits(
+    folder: Path,
     asked: list[tuple[list[str], dict]],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -146,12 +150,12 @@ def test_law_a_corpus_has_its_own_splits(
     (tmp_path / "tatoeba" / "deu.txt").write_text(lines, encoding="utf-8")
     monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(tmp_path))
     arguments = ["--corpus", "tatoeba", "--split", "val", "--source", "de", "--target", "en"]
-    assert command_line.main(["evaluate", *arguments, "--pretrained", "en-de"]) == 0
+    assert command_line.main(["evaluate", *arguments, "--model", str(folder)]) == 0
     expected = load_corpus("tatoeba", folder=tmp_path, source="de", target="en")
     assert [text for texts, _ in asked for text in texts] == [text for text, _ in expected.splits["val"]]
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
-    assert err == f"{expected.summary()}\n"
+    assert err == f"{expected.summary()}\n{DEVICE}"
 
 
 @pytest.mark.message
@@ -184,7 +188,8 @@ def test_message_a_user_error_is_one_sentence(
     [
         ([], "en-de"),
         (["--source", "de", "--target", "en"], "de-en"),
-        (["--source", "de", "--target", "en", "--pretrained", "en-de"], "en-de"),
+        (["--source", "de", "--target", "en", "--pretrained", "de-en"], "de-en"),
+        (["--pretrained", "de-en"], "de-en"),
     ],
 )
 def test_law_the_default_model_matches_the_languages(
@@ -257,7 +262,7 @@ def test_law_evaluation_splits_train_files_as_training_does(
         arguments = ["--data", str(tmp_path), "--split", split, "--model", str(folder)]
         assert command_line.main(["evaluate", *arguments]) == 0
         assert asked.pop()[0] == [source for source, _ in corpus.splits[split]]
-        assert capsys.readouterr().err == f"{corpus.summary()}\n"
+        assert capsys.readouterr().err == f"{corpus.summary()}\n{DEVICE}"
 
 
 @pytest.mark.message
