@@ -80,9 +80,7 @@ def test_message_a_file_for_which_there_is_no_room(tmp_path: Path, monkeypatch: 
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(
-        OSError, match=r"cannot write to .*file \(No space left on device\); make room"
-    ):
+    with pytest.raises(OSError, match=r"cannot write to .*file \(No space left on device\); make room"):
         write_file(tmp_path / "file", b"one")
     assert list(tmp_path.iterdir()) == []
 
@@ -120,7 +118,7 @@ def test_message_the_disk_of_a_file_is_full(
 ):
     monkeypatch.setattr(FullFile, "left", left)
     monkeypatch.setattr(Path, "open", lambda self, *mode, **options: FullFile())
-    message = rf"cannot write to \S*{name} \(No space left on device\); make room to another file"
+    message = rf"cannot write to \S*{name} \(No space left on device\); make room, or write to another file"
     with pytest.raises(OSError, match=message), open_lines(tmp_path / name) as write:
         write("a line")
 
