@@ -1,6 +1,8 @@
 """The command line: download a corpus, train a model, evaluate it, and translate with it.
 
-Each command is a file in `commands`; this file runs them and reports errors.
+Each command has two files in `commands`: its options and its help, `NAME_options`, and what it does, which
+is imported only when it runs. This file runs the commands and reports errors. Nothing that `--help`,
+`--version`, or a mistyped option needs imports PyTorch.
 """
 
 import argparse

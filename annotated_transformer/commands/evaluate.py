@@ -31,7 +31,7 @@ from annotated_transformer.evaluation.metrics import Score, chrf, ter
 from annotated_transformer.text.corpus import corpus_folder
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.moses import check_language
-from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, split_names
+from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, split_files, split_names
 
 TOGETHER = 4  # batches of texts sorted by length and translated per update of the progress bar
 
@@ -47,10 +47,8 @@ def evaluate_command(options: argparse.Namespace) -> None:
     if options.hypotheses is not None or options.references is not None:
         _evaluate_files(options)
         return
-    if options.output is not None:
-        check_output_file("--output", options.output)
-    known = known_languages(options)
-    languages = take_languages(options, known)
+    languages = take_languages(options, known_languages(options))
+    _check_output(options)
     measures = _measures(options, languages.target)
     pairs, search = _read_split(options), search_options(options)
     texts, references = map(list, zip(*pairs, strict=True))
@@ -58,6 +56,18 @@ def evaluate_command(options: argparse.Namespace) -> None:
     if options.output is not None:
         write_lines(options.output, hypotheses)
     _print_scores(measures, hypotheses, references)
+
+
+def _check_output(options: argparse.Namespace) -> None:
+    """Refuse an `--output` that cannot be written, or that would replace a file of the corpus."""
+    if options.output is None:
+        return
+    check_output_file("--output", options.output)
+    files = [file for place in own_files(options).values() for file in place.files]
+    if not files and options.corpus in (None, "files"):
+        files = split_files(corpus_folder("files", options.data), options.source, options.target)
+    if options.output.exists() and any(options.output.samefile(file) for file in files):
+        raise ValueError(f"--output {options.output} would replace a file of the corpus; give another name")
 
 
 def _translate(options: argparse.Namespace, texts: list[str], search: SearchOptions) -> list[str]:

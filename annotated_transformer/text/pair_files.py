@@ -38,6 +38,11 @@ class TwoFiles:
             raise ValueError(list_problems((problem for problem, _ in problems), _join_ways(ways)))
         return list(zip(src, tgt, strict=True))
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are read."""
+        return self.source, self.target
+
     def reversed(self) -> "TwoFiles":
         """Return the same files with source and target exchanged."""
         return TwoFiles(self.target, self.source)
@@ -115,6 +120,11 @@ class Table:
         if not pairs:
             raise ValueError(f"{self.file} has only a line with the names of columns; give pairs below it")
         return pairs
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The file that is read."""
+        return (self.file,)
 
     def reversed(self) -> "Table":
         """Return the same table with source and target exchanged."""

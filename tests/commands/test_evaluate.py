@@ -402,6 +402,18 @@ def test_law_own_files_are_evaluated_under_any_name(
             "--protocol multi30k takes one reference, not 2; give one file",
         ),
         (
+            ["--data", ".", "--output", "./test.de"],
+            "--output test.de would replace a file of the corpus; giv",
+        ),
+        (
+            ["--test-source", "found.txt", "--test-target", "same.txt", "--output", "same.txt"],
+            "--output same.txt would replace a file of the corpus; give another name",
+        ),
+        (
+            ["--test-tsv", "same.txt", "--output", "same.txt"],
+            "--output same.txt would replace a file of the corpus; give another name",
+        ),
+        (
             ["--data", ".", "--output", "no/out"],
             "--output no/out cannot be written: there is no folder no; make it, or give another",
         ),
