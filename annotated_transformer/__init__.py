@@ -17,9 +17,10 @@ axis           what it counts
 =============  ==========================================================
 """
 
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
+
+from annotated_transformer.exports import lazy
 
 if TYPE_CHECKING:  # imported on first use: most users need only part of it
     from annotated_transformer.checkpointing.checkpoint import load, save
@@ -41,7 +42,6 @@ EXPORTS = {  # by module
     "training.config": "TrainingConfig",
     "training.trainer": "train",
 }
-MODULES = {name: module for module, names in EXPORTS.items() for name in names.split()}
 
 __all__ = [
     "BASE",
@@ -64,14 +64,9 @@ try:
 except PackageNotFoundError:  # imported from a checkout that is not installed
     __version__ = "unknown"
 
-
-def __getattr__(name: str) -> object:
-    """Import a name of the public API on first use."""
-    if name not in MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; it has {', '.join(__all__)}")
-    return getattr(import_module(f"{__name__}.{MODULES[name]}"), name)
+__getattr__, _names = lazy(__name__, EXPORTS)
 
 
 def __dir__() -> list[str]:
     """List the public API, for completion in an editor."""
-    return sorted([*__all__, "__version__"])
+    return sorted([*_names(), "__version__"])

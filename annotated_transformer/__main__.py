@@ -1,6 +1,8 @@
 """The command line: download a corpus, train a model, evaluate it, and translate with it.
 
-Each command is a file in `commands`; this file runs them and reports errors.
+Each command has two files in `commands`: its options and its help, `NAME_options`, and what it does, which
+is imported only when it runs. This file runs the commands and reports errors. Nothing that `--help`,
+`--version`, or a mistyped option needs imports PyTorch.
 """
 
 import argparse
@@ -9,22 +11,18 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any, NamedTuple, TextIO
 
-try:
-    import torch  # takes a second or more
-except KeyboardInterrupt:
-    sys.exit(130)
-
 from annotated_transformer import __version__
-from annotated_transformer.commands.curves import add_curves_options, curves_command
-from annotated_transformer.commands.download import add_download_options, download_command
-from annotated_transformer.commands.evaluate import add_evaluate_options, evaluate_command
+from annotated_transformer.commands.curves_options import add_curves_options
+from annotated_transformer.commands.download_options import add_download_options
+from annotated_transformer.commands.evaluate_options import add_evaluate_options
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
-from annotated_transformer.commands.train import add_train_options, train_command
-from annotated_transformer.commands.translate import add_translate_options, translate_command
+from annotated_transformer.commands.train_options import add_train_options
+from annotated_transformer.commands.translate_options import add_translate_options
 
 MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 # Translation takes many small steps, in which threads wait for each other. On two cores that other
@@ -33,19 +31,41 @@ MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 ONE_THREAD = ("translate", "evaluate")
 
 
-class Command(NamedTuple):
-    """The functions that add the options of a command and run it; the docstring of `run` is its help."""
+EXAMPLES = """\
+examples:
+  annotated-transformer translate "The weather is nice today."
+  annotated-transformer train --corpus toy --minutes 5 --out my_model
+  annotated-transformer evaluate --corpus toy --model my_model
+  annotated-transformer train --help"""
 
+
+class Command(NamedTuple):
+    """What a command does in one line, and the functions that add its options and run it."""
+
+    summary: str
     add_options: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], None]
 
 
+def _run_later(name: str) -> Callable[[argparse.Namespace], None]:
+    """Return a function that imports a command, with PyTorch, and runs it: `--help` needs neither."""
+
+    def run(options: argparse.Namespace) -> None:
+        module = import_module(f"annotated_transformer.commands.{name}")
+        getattr(module, f"{name}_command")(options)
+
+    return run
+
+
 COMMANDS = {
-    "translate": Command(add_translate_options, translate_command),
-    "download": Command(add_download_options, download_command),
-    "train": Command(add_train_options, train_command),
-    "evaluate": Command(add_evaluate_options, evaluate_command),
-    "curves": Command(add_curves_options, curves_command),
+    name: Command(summary, add_options, _run_later(name))
+    for name, summary, add_options in (
+        ("translate", "translate texts, the lines of a file, or standard input", add_translate_options),
+        ("download", "download a public corpus, and print its terms of use", add_download_options),
+        ("train", "train a tokenizer and a model, and save both", add_train_options),
+        ("evaluate", "compute BLEU and other metrics of a model or a file", add_evaluate_options),
+        ("curves", "plot the metrics of a training run", add_curves_options),
+    )
 }
 
 
@@ -92,16 +112,19 @@ def _message(error: Exception | str) -> object:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    on_cpu = "can't allocate memory" in str(error)  # PyTorch has no exception class for it
-    return on_cpu or isinstance(error, (MemoryError, torch.OutOfMemoryError))
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):  # PyTorch's, on the CPU
+        return True
+    import torch  # the command that raised the error has imported it
+
+    return isinstance(error, torch.OutOfMemoryError)
 
 
 def _run(options: argparse.Namespace) -> None:
-    if options.threads is not None:
-        _set_threads(options.threads)
-    elif options.command in ONE_THREAD and "OMP_NUM_THREADS" not in os.environ:
-        _set_threads(1)
     with handle_signals(raise_signal):
+        if options.threads is not None:
+            _set_threads(options.threads)
+        elif options.command in ONE_THREAD and "OMP_NUM_THREADS" not in os.environ:
+            _set_threads(1)
         options.run(options)
 
 
@@ -141,6 +164,8 @@ def _set_threads(threads: int) -> None:
             f"--threads {threads} is more than {MOST_THREADS}; give at most as many as this machine has "
             f"CPU cores, {os.cpu_count()}"
         )
+    import torch  # takes seconds, and a wrong number takes none
+
     torch.set_num_threads(threads)
 
 
@@ -152,13 +177,25 @@ class _Parser(argparse.ArgumentParser):
             super()._print_message(message, file)
 
 
+class _Formatter(argparse.HelpFormatter):
+    """A formatter that keeps the lines of examples."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
 def _parser(arguments: list[str]) -> argparse.ArgumentParser:
     """Return a parser of all commands, with the options of those that `arguments` name."""
-    parser = _Parser(prog="annotated-transformer", description=__doc__.partition("\n")[0])
+    parser = _Parser(
+        prog="annotated-transformer",
+        description=__doc__.partition("\n")[0],
+        epilog=EXAMPLES,
+        formatter_class=_Formatter,
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    commands = parser.add_subparsers(required=True)
-    for name, (add_options, run) in COMMANDS.items():
-        command = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+    commands = parser.add_subparsers(required=True, title="commands", metavar="COMMAND")
+    for name, (summary, add_options, run) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, formatter_class=_Formatter)
         command.set_defaults(run=run, command=name)
         # Stepping through a command shows no options of the others; building these would take only 0.6 ms.
         if name in arguments:

@@ -68,7 +68,7 @@ def ship(model: Path, corpus: Corpus, training: dict[str, Any], *, source: str, 
     _refuse_another(model, training)
     folder = checkpoint.PRETRAINED / name
     trained, tokenizer = checkpoint.load(model)
-    checkpoint.save(folder, trained, tokenizer, stored=torch.float16)
+    checkpoint.save(folder, trained, tokenizer, stored=torch.float16, languages=(source, target))
     results = {
         "source": source,
         "target": target,

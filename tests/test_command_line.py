@@ -38,6 +38,7 @@ PAIRS = [
 PROGRAM = [sys.executable, "-m", "annotated_transformer"]
 TRAIN = ["train", "--steps", "60", "--batch-tokens", "211", "--warmup-steps", "30", "--vocab-size", "300"]
 TRAIN += ["--num-layers", "1", "--d-model", "32", "--d-ff", "64", "--max-lr", "0.01", "--threads", "1"]
+LOG = r"device: (cpu|cuda:0 \(.+\))\n"
 SMALL = ["--d-model", "12", "--d-ff", "14", "--num-heads", "3"]
 
 
@@ -65,7 +66,8 @@ def same_model(one: Path, other: Path) -> bool:
 
 
 def test_law_training_logs_its_metrics(trained: tuple[Path, str]):
-    head, few, terms, *lines, last = trained[1].splitlines()
+    device, head, few, terms, *lines, last = trained[1].splitlines()
+    assert re.fullmatch(LOG, f"{device}\n")
     assert head.startswith("files: train 198, test 18, val 3 pairs; left out: ")
     assert few.startswith("There are only 198 pairs to train on. ")
     assert terms == "Terms: your own."
@@ -88,7 +90,8 @@ def test_law_a_trained_model_translates_arguments_and_lines(
     command = [*PROGRAM, "translate", "--model", str(trained[0])]
     text = "".join(f"{text}\n" for text in texts)
     from_lines = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
-    assert (from_lines.returncode, from_lines.stdout, from_lines.stderr) == (0, said, "")
+    assert (from_lines.returncode, from_lines.stdout) == (0, said)
+    assert re.fullmatch(LOG, from_lines.stderr)
     assert len(said.splitlines()) == 3
     assert set(said.splitlines()) <= {text for _, text in PAIRS}  # in this language, if not always right
 
@@ -193,8 +196,9 @@ def test_law_closing_the_output_early_is_not_an_error(trained: tuple[Path, str],
     ):
         assert process.stdout.readline().endswith(b"\n")
         process.stdout.close()
-        err = process.stderr.read()
-    assert (process.returncode, err) == (0, b"")
+        err = process.stderr.read().decode()
+    assert process.returncode == 0
+    assert re.fullmatch(LOG, err)
 
 
 @pytest.mark.parametrize(
@@ -212,8 +216,9 @@ def test_law_closing_the_output_at_once_is_not_an_error(
         [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=environment
     ) as process:
         process.stdout.close()
-        err = process.stderr.read()
-    assert (process.returncode, err) == (0, b"")
+        err = process.stderr.read().decode()
+    assert process.returncode == 0
+    assert re.fullmatch(LOG if arguments[0] == "evaluate" else "", err)
 
 
 @pytest.mark.parametrize(("arguments", "status"), [(["train", "--help"], 0), (["no"], 2)])
@@ -414,9 +419,55 @@ def test_law_an_interruption_while_pytorch_is_imported_shows_no_traceback(tmp_pa
     (tmp_path / "torch.py").write_text("raise KeyboardInterrupt")
     paths = os.pathsep.join(map(str, [tmp_path, Path(__file__).parents[1]]))
     environment = {**os.environ, "PYTHONPATH": paths}
-    command = [*PROGRAM, "--version"]
+    command = [*PROGRAM, "translate", "A text."]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+WITHOUT_PYTORCH = """
+import sys
+sys.modules["torch"] = None  # an import of it fails
+from annotated_transformer.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in command_line.COMMANDS)], ids=str)
+def test_law_help_and_mistakes_need_no_pytorch(command: list[str]):
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        program = [sys.executable, "-c", WITHOUT_PYTORCH, *command, *arguments]
+        return subprocess.run(program, capture_output=True, text=True, check=False)
+
+    if not command:
+        done = run("--version")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("annotated-transformer ")
+    done = run("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: {' '.join(['annotated-transformer', *command])} ")
+    done = run("--mistyped", "--threads", "2")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: " in done.stderr
+
+
+@pytest.mark.parametrize("command", command_line.COMMANDS)
+def test_law_the_help_has_groups_and_examples_that_the_command_accepts(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    with pytest.raises(SystemExit, match="0"):
+        command_line.main([command, "--help"])
+    text, _, examples = capsys.readouterr().out.replace("\\\n", "").rpartition("\nexample")
+    assert command not in ("translate", "train", "evaluate") or "\ncorpus:\n" in text or "\ntexts:\n" in text
+    lines = [shlex.split(line) for line in examples.splitlines()[1:]]
+    assert lines
+    ran: list[argparse.Namespace] = []
+    run = command_line.COMMANDS[command]._replace(run=ran.append)
+    monkeypatch.setitem(command_line.COMMANDS, command, run)
+    for program, *arguments in lines:
+        assert program == "annotated-transformer"
+        assert arguments[0] == command
+        assert command_line.main(arguments) == 0
+    assert len(ran) == len(lines)
 
 
 @pytest.mark.message

@@ -16,7 +16,15 @@ EPOCHS = "epochs"
 NAME = re.compile("[0-9]{5,}")
 
 
-def save_epoch(folder: Path, epoch: int, model: Transformer, tokenizer: Tokenizer, *, keep: int) -> None:
+def save_epoch(
+    folder: Path,
+    epoch: int,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    *,
+    keep: int,
+    languages: tuple[str, str] | None = None,
+) -> None:
     """Save the model of an epoch below `folder`; delete all but those of the last `keep` epochs.
 
     If an epoch is trained again after a kill, its checkpoint is replaced.
@@ -27,7 +35,7 @@ def save_epoch(folder: Path, epoch: int, model: Transformer, tokenizer: Tokenize
     """
     if keep < 1:
         raise ValueError(f"keep={keep} would delete the checkpoint just saved; keep 1 or more")
-    checkpoint.save(folder / EPOCHS / f"{epoch:05}", model, tokenizer)
+    checkpoint.save(folder / EPOCHS / f"{epoch:05}", model, tokenizer, languages=languages)
     for path in epoch_checkpoints(folder):
         if not epoch - keep < int(path.name) <= epoch:
             _remove(path)

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.checkpointing.files import (
     digest_tensors,
+    read_metadata,
     read_tensors,
     refuse_special_file,
     to_safetensors,
@@ -27,6 +28,7 @@ from annotated_transformer.checkpointing.files import (
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.plain import differences, plain_name, shared_weights, unwrap
 from annotated_transformer.model.transformer import Transformer
+from annotated_transformer.text.sentence_pairs import Languages, refuse_one_language
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 
 CONFIG, TOKENIZER, WEIGHTS = FILES = ("config.json", "tokenizer.json", "model.safetensors")
@@ -42,13 +44,16 @@ def save(
     tokenizer: Tokenizer,
     *,
     stored: torch.dtype | None = None,
+    languages: tuple[str, str] | None = None,
     run: str | None = None,
 ) -> None:
     """Write the model to `folder`, and replace an older one.
 
     On disk, the weights are rounded to the type `stored`, if given; `load` restores the model's own
     type. In torch.float16, each takes 2 bytes, and is off by at most 1 part in 2048, or by 3e-8 if it is
-    below 6e-5. `run` marks the model as written by a training run, which may then overwrite it.
+    below 6e-5. `languages` are the codes of the source and the target language, such as `("en", "de")`,
+    which `read_languages` returns. `run` marks the model as written by a training run, which may then
+    overwrite it.
 
     All files are complete on disk before the first old one is replaced. Each is replaced atomically,
     the weights last. So a full disk leaves the older model. A kill leaves the older or the newer model,
@@ -59,8 +64,8 @@ def save(
         TypeError: If the model is not a `Transformer`, or one that `torch.compile` wrapped, or `folder` is
             not a path.
         ValueError: If a part of the model was changed in a way that the config does not describe, if its
-            weights are of several types, if model and tokenizer do not belong together, or if `stored` is
-            not a floating-point type or cannot hold a weight.
+            weights are of several types, if model and tokenizer do not belong together, if `stored` is
+            not a floating-point type or cannot hold a weight, or if both languages are the same.
         OSError: If the files cannot be written.
     """
     folder = _path(folder)
@@ -68,6 +73,8 @@ def save(
     check_tokenizer(model.config, tokenizer)
     if stored is not None and str(stored) not in DTYPES:
         raise ValueError(f"weights cannot be stored in {stored}; choose from {', '.join(DTYPES)}")
+    if languages is not None:
+        refuse_one_language(*languages)
     state = {plain_name(name): tensor for name, tensor in model.state_dict().items()}
     dtype = next(model.parameters()).dtype
     tensors = {name: tensor.to(stored).cpu().contiguous() for name, tensor in state.items()}
@@ -79,6 +86,7 @@ def save(
     }
     metadata = {"format": "pt", "format_version": FORMAT_VERSION, "dtype": str(dtype)}
     metadata |= {} if run is None else {"run": run}
+    metadata |= {} if languages is None else dict(zip(Languages._fields, languages, strict=True))
     metadata[WEIGHTS] = digest_tensors(tensors)
     metadata |= {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
     write_together(folder, contents | {WEIGHTS: to_safetensors(tensors, metadata)})
@@ -118,6 +126,26 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     _refuse_other_shapes(folder, model, tensors)
     model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
     return model.to(_read_dtype(folder / WEIGHTS, metadata, model)).eval(), tokenizer
+
+
+def read_languages(folder: str | Path) -> Languages | None:
+    """Return the languages that the model in `folder` translates between, or None if they are not known.
+
+    `save` stores them if it is given them; the models of this package are named after theirs.
+
+    Raises:
+        TypeError: If `folder` is not a path.
+        FileNotFoundError: If the folder or one of its files is missing.
+        ValueError: If the file with the weights is damaged.
+    """
+    folder = _path(folder)
+    _refuse_missing(folder)
+    metadata = read_metadata(folder / WEIGHTS, way_out="save or copy the model again")
+    if set(Languages._fields) <= metadata.keys():
+        return Languages(metadata["source"], metadata["target"])
+    source, _, target = folder.resolve().name.partition("-")
+    is_ours = folder.resolve().parent == PRETRAINED.resolve()
+    return Languages(source, target) if is_ours and target else None
 
 
 def pretrained_names() -> list[str]:

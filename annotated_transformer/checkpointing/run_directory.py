@@ -58,6 +58,7 @@ class RunDirectory:
             such as a fingerprint of the corpus.
         seconds: Longest time between two saves; the state is also saved after each epoch.
         log: Called with a message, for example if the run resumes.
+        languages: The languages of source and target, which are stored with each model.
         writes: Whether this process writes files; in a process group only rank 0 does.
         progress: Progress of the last state that was saved or loaded.
     """
@@ -81,6 +82,7 @@ class RunDirectory:
             )
         self.folder, self.identity, self.seconds = Path(folder), identity or {}, seconds
         self.log = log
+        self.languages: tuple[str, str] | None = None
         self.progress, self.writes = Progress(), not dist.is_initialized() or dist.get_rank() == 0
         self._lines: list[str] = []
 
@@ -159,16 +161,19 @@ class RunDirectory:
     ) -> None:
         """Save an epoch's model, keep the last `keep` of them, and save the mean of the last `average`."""
         if self.writes:
-            save_epoch(self.folder, epoch, model, tokenizer, keep=keep)
+            save_epoch(self.folder, epoch, model, tokenizer, keep=keep, languages=self.languages)
             if average > 1:
                 self.save_mean(average)
             else:
-                checkpoint.save(self.folder, model, tokenizer, run=self.run_id)
+                self._save_as_result(model, tokenizer)
 
     def save_mean(self, average: int) -> None:
         """Save the mean of the models of the last `average` epochs as the model of this training run."""
         if self.writes:
-            checkpoint.save(self.folder, *average_last_epochs(self.folder, last=average), run=self.run_id)
+            self._save_as_result(*average_last_epochs(self.folder, last=average))
+
+    def _save_as_result(self, model: Transformer, tokenizer: Tokenizer) -> None:
+        checkpoint.save(self.folder, model, tokenizer, languages=self.languages, run=self.run_id)
 
     def report(self, metrics: Mapping[str, object]) -> None:
         """Add a line to `metrics.jsonl`, atomically."""

@@ -4,21 +4,8 @@ import argparse
 from html import escape
 from io import BytesIO
 
-from annotated_transformer.commands.options import path
-from annotated_transformer.commands.output import check_output_file, log, name_target, print_line
+from annotated_transformer.commands.output import check_output_file, log, print_line, write_file
 from annotated_transformer.plotting.palette import PAPER
-
-
-def add_curves_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `curves`."""
-    command.add_argument("folder", type=path, help="folder of a training run, finished or not")
-    command.add_argument(
-        "--to",
-        type=path,
-        required=True,
-        metavar="FILE",
-        help="image to write, .svg, .png or .pdf (without an extension: an SVG image)",
-    )
 
 
 def curves_command(options: argparse.Namespace) -> None:
@@ -55,6 +42,5 @@ def curves_command(options: argparse.Namespace) -> None:
             f"Matplotlib cannot write .{ending} here ({error}); choose .svg, .png or .pdf, or install what "
             f"is missing"
         ) from error
-    with name_target(f"to {options.to}"):
-        options.to.write_bytes(image.getvalue())
+    write_file(options.to, image.getvalue())
     print_line(words)

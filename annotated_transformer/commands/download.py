@@ -2,18 +2,9 @@
 
 import argparse
 
-from annotated_transformer.commands.options import path
 from annotated_transformer.commands.output import print_line
 from annotated_transformer.text.download import download
 from annotated_transformer.text.published_corpora import SOURCES
-
-
-def add_download_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `download`."""
-    command.add_argument("corpus", choices=SOURCES, help="name of the corpus")
-    command.add_argument(
-        "--to", type=path, required=True, metavar="FOLDER", help="folder to download the corpus to"
-    )
 
 
 def download_command(options: argparse.Namespace) -> None:

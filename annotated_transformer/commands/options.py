@@ -1,15 +1,10 @@
-"""Options that commands share, and what they describe: the corpus, the device and the model."""
+"""Options that commands share, and their names in error messages. Nothing here imports PyTorch."""
 
 import argparse
-import os
 from dataclasses import fields
 from pathlib import Path
 
-import torch
-
-from annotated_transformer.checkpointing.checkpoint import pretrained_names
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.messages import Message, in_python
 from annotated_transformer.text.corpus import DATA_VARIABLE, READERS, VALIDATION
 from annotated_transformer.training.config import TrainingConfig
@@ -66,53 +61,86 @@ def name_options(message: object, options: argparse.Namespace) -> str:
     return message.named(in_options) if isinstance(message, Message) else str(message)
 
 
-def add_corpus_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `load_corpus`."""
-    command.add_argument(
+def describe(command: argparse.ArgumentParser, text: str, *examples: str) -> None:
+    """Set what the help of a command says before its options, and the examples after them."""
+    command.description = text
+    lines = [f"  annotated-transformer {command.prog.rpartition(' ')[2]} {example}" for example in examples]
+    command.epilog = "\n".join(["example:" if len(lines) == 1 else "examples:", *lines])
+
+
+def add_corpus_options(
+    command: argparse.ArgumentParser,
+    *,
+    splits: tuple[str, ...] = ("train", "valid"),
+    languages: tuple[str, str] = ("en", "de"),
+) -> None:
+    """Add the options of a corpus: one with a name, or your own files for these `splits`.
+
+    `languages` describes the defaults of the two languages in the help.
+    """
+    corpus = command.add_argument_group("corpus")
+    corpus.add_argument(
         "--corpus",
         choices=READERS,
-        default="files",
         help="files: your own sentences; toy: sentences of a toy language, made on the fly; multi30k: "
-        "captions of photos; tatoeba: short everyday sentences (default: %(default)s)",
+        "captions of photos; tatoeba: short everyday sentences (default: files)",
     )
-    command.add_argument(
+    corpus.add_argument(
         "--data",
         type=path,
+        metavar="FOLDER",
         help=f"folder of the corpus, or its parent (default: the environment variable {DATA_VARIABLE}); "
         "for files, it contains SPLIT.LANGUAGE or SPLIT.LANGUAGE.gz, such as train.en; if train is the only "
         "split, val and test are split off, about 5%% of the pairs each; if there are others, the validation "
         f"loss is that of {' or '.join(VALIDATION)}",
     )
-    command.add_argument("--source", default="en", help="language to translate from (default: %(default)s)")
-    command.add_argument("--target", default="de", help="language to translate into (default: %(default)s)")
+    for option, use, default in zip(("source", "target"), ("from", "into"), languages, strict=True):
+        corpus.add_argument(
+            f"--{option}",
+            metavar="LANGUAGE",
+            help=f"code of the language to translate {use} (default: {default})",
+        )
+    own = command.add_argument_group(
+        "your own files, under any names",
+        "They replace --corpus and --data. Each may be compressed by gzip. Line i of a target file is the "
+        "translation of line i of the source file; a TSV file has both, with a tab between its columns.",
+    )
+    for split in splits:
+        for side in ("source", "target", "tsv"):
+            kind = "TSV file" if side == "tsv" else f"{side} file"
+            own.add_argument(
+                f"--{split}-{side}",
+                type=path,
+                metavar="FILE",
+                help=f"{kind} of the split {split} (default: none)",
+            )
+    own.add_argument(
+        "--columns",
+        type=columns,
+        metavar="SOURCE,TARGET",
+        help="columns of the TSV files, as numbers that count from 1, or as names in their first line "
+        "(default: 1,2)",
+    )
 
 
-def take_device(name: str | None) -> torch.device:
-    """Return the device `name` and make it current; the default is CUDA if available, otherwise the CPU.
-
-    Under torchrun, each process of a machine uses its own CUDA device.
+def columns(text: str) -> tuple[int | str, int | str]:
+    """Return two columns of a table, each a number or a name.
 
     Raises:
-        ValueError: If there is no such device, or not one for each process. Every process raises it, because
-            one that did not would wait for the others.
+        argparse.ArgumentTypeError: If there are not two.
     """
-    there = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if name == "cpu" or (name is None and there == 0):
-        return torch.device("cpu")
-    if there == 0:
-        raise ValueError(
-            f"--device cuda, but PyTorch {torch.__version__} finds no CUDA device; "
-            f"give --device cpu, or install the CUDA build of PyTorch and the driver"
-        )
-    rank = int(os.environ.get("LOCAL_RANK", "0"))
-    processes = max(rank + 1, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
-    if processes > there:
-        raise ValueError(
-            f"{processes} processes of this machine need a CUDA device each, and PyTorch finds {there}; "
-            f"give torchrun --nproc-per-node={there}, or --device cpu"
-        )
-    torch.cuda.set_device(rank)
-    return torch.device("cuda", rank)
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not two columns; give two, such as 1,2 or en,de")
+    first, second = (int(name) if name.isdecimal() else name for name in names)
+    return first, second
+
+
+def add_device_option(group: "argparse._ArgumentGroup", use: str) -> None:
+    """Add the option for the device, which is for `use`."""
+    group.add_argument(
+        "--device", choices=DEVICES, help=f"device to {use} on (default: cuda if available, otherwise cpu)"
+    )
 
 
 def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None:
@@ -120,26 +148,17 @@ def add_model_options(command: argparse.ArgumentParser, *, default: str) -> None
 
     `default` describes the default in the help.
     """
-    names = ", ".join(pretrained_names())
-    choice = command.add_mutually_exclusive_group()
+    group = command.add_argument_group("model")
+    choice = group.add_mutually_exclusive_group()
     choice.add_argument(
-        "--model", type=path, help="folder of a model that train wrote (default: the one of --pretrained)"
+        "--model",
+        type=path,
+        metavar="FOLDER",
+        help="folder of a model that train wrote (default: the one of --pretrained)",
     )
-    choice.add_argument("--pretrained", help=f"name of a model in this package: {names} (default: {default})")
-    command.add_argument(
-        "--device",
-        choices=DEVICES,
-        default="cpu",
-        help="device to translate on (default: %(default)s, even if cuda is available)",
+    choice.add_argument(
+        "--pretrained",
+        metavar="NAME",
+        help=f"name of a model in this package: de-en or en-de (default: {default})",
     )
-
-
-def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
-    """Return a translator on its device, with the model that the options name or the package's `default`."""
-    device = take_device(options.device)
-    if options.model is not None:
-        translator = Translator.from_folder(options.model)
-    else:
-        translator = Translator.from_pretrained(default if options.pretrained is None else options.pretrained)
-    translator.model.to(device)
-    return translator
+    add_device_option(group, "translate")

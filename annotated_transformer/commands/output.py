@@ -1,7 +1,9 @@
 """Writing to stdout and stderr, which a reader may close early: `translate … | head -1`."""
 
+import gzip
 import os
 import sys
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -59,7 +61,7 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
         yield print_line
         return
     replaced = not file.is_file()
-    gzip = zlib.compressobj(wbits=31) if file.suffix == ".gz" else None  # 31: with gzip's header
+    packer = zlib.compressobj(wbits=31) if file.suffix == ".gz" else None  # 31: with gzip's header
     with name_target(f"to {file}"):
         lines = file.open("ab")
 
@@ -70,20 +72,55 @@ def open_lines(file: Path | None) -> Iterator[Callable[[str], None]]:
             if not replaced:
                 lines.truncate(0)
                 replaced = True
-            lines.write(gzip.compress(data) + gzip.flush(zlib.Z_SYNC_FLUSH) if gzip else data)
+            lines.write(packer.compress(data) + packer.flush(zlib.Z_SYNC_FLUSH) if packer else data)
             lines.flush()
 
     try:
         yield write
     finally:
         try:
-            if gzip and replaced:
+            if packer and replaced:
                 with name_target(f"to {file}"):
-                    lines.write(gzip.flush())
+                    lines.write(packer.flush())
                     lines.flush()
         finally:
             with suppress(OSError):  # the error was raised when the line was written
                 lines.close()
+
+
+def write_lines(file: Path, lines: list[str]) -> None:
+    """Replace a file by these lines, compressed by gzip if its name ends in .gz: see `write_file`."""
+    data = "".join(f"{line}\n" for line in lines).encode()
+    write_file(file, gzip.compress(data, mtime=0) if file.suffix == ".gz" else data)
+
+
+def write_file(file: Path, data: bytes) -> None:
+    """Replace a file atomically: after an error or a kill, the older one is still there.
+
+    Raises:
+        OSError: If it cannot be written.
+    """
+    with name_target(f"to {file}"):
+        if file.is_char_device():  # such as /dev/null
+            file.write_bytes(data)
+            return
+        place = file.resolve()  # a link stays one
+        draft = place.with_name(f"{place.name}.tmp")
+        try:
+            with draft.open("wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            draft.replace(place)
+        finally:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+
+
+def one_line(text: str) -> str:
+    """Escape control characters, which could control the terminal or break the line."""
+    control = {c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp")}
+    return text.translate({ord(c): c.encode("unicode_escape").decode() for c in control})
 
 
 def check_input_file(option: str, file: Path) -> None:

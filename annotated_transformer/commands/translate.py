@@ -3,22 +3,26 @@
 import argparse
 import os
 import sys
-import unicodedata
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from tqdm import tqdm
 
 from annotated_transformer.checkpointing.checkpoint import EN_DE
-from annotated_transformer.commands.decoding_options import (
-    add_sampling_options,
-    add_search_options,
-    check_sampling_options,
-    sampler,
-    search_options,
+from annotated_transformer.commands.decoding import check_sampling_options, sampler, search_options
+from annotated_transformer.commands.loading import (
+    describe_device,
+    known_languages,
+    load_translator,
 )
-from annotated_transformer.commands.options import add_model_options, load_translator, path
-from annotated_transformer.commands.output import ask, check_input_file, check_output_file, log, open_lines
+from annotated_transformer.commands.output import (
+    ask,
+    check_input_file,
+    check_output_file,
+    log,
+    one_line,
+    open_lines,
+)
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from annotated_transformer.text.lines import decode_lines, list_problems, read_bytes
 from annotated_transformer.text.sentence_splitting import split_sentences
@@ -38,56 +42,6 @@ class _Sentences(NamedTuple):
     problems: dict[int, str]
 
 
-def add_translate_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `translate`."""
-    add_model_options(command, default=EN_DE)
-    command.add_argument(
-        "texts",
-        nargs="*",
-        metavar="text",
-        help="text to translate (default: each line of the standard input)",
-    )
-    command.add_argument(
-        "--input",
-        type=path,
-        metavar="FILE",
-        help="file with one text per line, plain or compressed by gzip (default: the standard input)",
-    )
-    command.add_argument(
-        "--output",
-        type=path,
-        metavar="FILE",
-        help="file to write the translations to, line by line, compressed by gzip if its name ends in .gz; "
-        "an older one is replaced (default: the standard output)",
-    )
-    command.add_argument(
-        "--skip-bad",
-        action="store_true",
-        help="print a blank line for each text that cannot be translated, and translate the others "
-        "(default: report all of them, and translate nothing)",
-    )
-    command.add_argument(
-        "--no-split",
-        action="store_true",
-        help="translate each text as a whole (default: sentence by sentence, except with --nbest)",
-    )
-    command.add_argument(
-        "--source",
-        metavar="LANGUAGE",
-        help="code of the texts' language, such as de, whose abbreviations do not end a sentence; an unknown "
-        "code counts as en (default: that in the name of the model in this package; with --model, en)",
-    )
-    add_search_options(command)
-    command.add_argument(
-        "--nbest",
-        type=int,
-        metavar="N",
-        help="print the N best translations of each text, at most --beam, each after its log-probability "
-        "divided by the length penalty, and a tab (default: only the best, without it)",
-    )
-    add_sampling_options(command)
-
-
 def translate_command(options: argparse.Namespace) -> None:
     """Translate each text, or each line of a file or of the standard input, and print one line for each.
 
@@ -102,9 +56,11 @@ def translate_command(options: argparse.Namespace) -> None:
     if not texts and not interactive:
         raise ValueError('nothing to translate; give a text, such as "A man is sleeping.", or lines on stdin')
     search = search_options(options)
+    known_languages(options, default=EN_DE)  # it refuses another --source
     translator = load_translator(options, default=EN_DE)
     translate = _translate(options, translator)
     if interactive:
+        log(describe_device(translator.device))
         with open_lines(options.output) as write:
             _translate_interactively(lambda text: _split(options, translator, [text]), translate, write)
         return
@@ -115,6 +71,7 @@ def translate_command(options: argparse.Namespace) -> None:
         raise ValueError(list_problems(problems, "or give --skip-bad to leave such lines blank"))
     for problem in problems:
         log(f"skipped: {problem}")
+    log(describe_device(translator.device))
     together, blank = TOGETHER * max(search["batch_size"], 1), [""] * (options.nbest or 1)
     with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
         for lines in _translations(translate, sentences.of_texts, together):
@@ -160,8 +117,7 @@ def _split(options: argparse.Namespace, translator: Translator, texts: list[str]
 
     A line break that does not end a sentence becomes a space.
     """
-    name = EN_DE if options.pretrained is None else options.pretrained
-    language = options.source or ("en" if options.model is not None else name.partition("-")[0])
+    language = options.source or ("en" if translator.languages is None else translator.languages.source)
     whole = options.no_split or options.nbest is not None
     split = ([text] if whole else split_sentences(text, language) for text in texts)
     of_texts = [[" ".join(sentence.splitlines()) for sentence in sentences] for sentences in split]
@@ -183,13 +139,13 @@ def _translate(options: argparse.Namespace, translator: Translator) -> Translate
     search = search_options(options)
     if options.sample:
         sample = sampler(options, translator)
-        return lambda texts: [[_one_line(text)] for text in sample(texts)]
+        return lambda texts: [[one_line(text)] for text in sample(texts)]
     if options.nbest is None:
-        return lambda texts: [[_one_line(text)] for text in translator.translate(texts, **search)]
+        return lambda texts: [[one_line(text)] for text in translator.translate(texts, **search)]
 
     def lines(ranked: list[RankedTranslation]) -> list[str]:
         hypotheses = [
-            f"{hypothesis.penalized_log_prob:.4f}\t{_one_line(hypothesis.text)}" for hypothesis in ranked
+            f"{hypothesis.penalized_log_prob:.4f}\t{one_line(hypothesis.text)}" for hypothesis in ranked
         ]
         return hypotheses + [""] * (options.nbest - len(hypotheses))
 
@@ -234,9 +190,3 @@ def _progress_bar(options: argparse.Namespace, texts: int) -> "tqdm[None]":
     shown = sys.stderr is not None and sys.stderr.isatty()
     mixed = options.output is None and sys.stdout is not None and sys.stdout.isatty()
     return tqdm(total=texts, unit=" texts", disable=mixed or not shown)
-
-
-def _one_line(text: str) -> str:
-    """Escape control characters, which could control the terminal or break the line."""
-    control = {c for c in text if unicodedata.category(c) in ("Cc", "Zl", "Zp")}
-    return text.translate({ord(c): c.encode("unicode_escape").decode() for c in control})

@@ -11,7 +11,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.checkpointing.checkpoint import EN_DE, check_tokenizer, load, pretrained_folder
+from annotated_transformer.checkpointing.checkpoint import (
+    EN_DE,
+    check_tokenizer,
+    load,
+    pretrained_folder,
+    read_languages,
+)
 from annotated_transformer.decoding.beam import beam_search, check_nbest
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
@@ -26,6 +32,7 @@ from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
+from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.text.tokenizer import EOS_ID, Tokenizer, check_texts
 
 LINE_BREAK = re.compile(r"[\r\n]")
@@ -92,6 +99,9 @@ class Translator:
 
     If the tokenizer cleans texts, decorations such as emoji are not translated, but put back around the
     translation: see `set_aside`. Models that were trained on cleaned sentences have never seen any.
+
+    `languages` are the codes of the languages to translate from and into, such as `("en", "de")`; the
+    attribute is None if they are not known, for example because an early version saved the model.
     """
 
     def __init__(
@@ -102,6 +112,7 @@ class Translator:
         device: torch.device | str | None = None,
         fast: bool | None = None,
         decoder: MakeDecoder | None = None,
+        languages: tuple[str, str] | None = None,
     ) -> None:
         """Check that the two belong together, and move the model to `device`.
 
@@ -113,6 +124,7 @@ class Translator:
                 rather than `KeyValueCache` (default: on a CPU, unless a module is changed or has hooks; not
                 on CUDA, where it is not faster).
             decoder: What computes the steps of decoding, instead of one of these two.
+            languages: The codes of the languages to translate from and into.
 
         Raises:
             TypeError: If they are not a `Transformer` and a `Tokenizer`.
@@ -132,13 +144,14 @@ class Translator:
         self.tokenizer = tokenizer
         self.fast = fast
         self.decoder = decoder
+        self.languages = None if languages is None else Languages(*languages)
 
     @classmethod
     def from_folder(
         cls, folder: str | Path, *, device: torch.device | str = "cpu", fast: bool | None = None
     ) -> "Translator":
         """Load a model that `train` or `save` wrote; `device` and `fast` are those of `Translator`."""
-        return cls(*load(folder), device=device, fast=fast)
+        return cls(*load(folder), device=device, fast=fast, languages=read_languages(folder))
 
     @classmethod
     def from_pretrained(
@@ -151,7 +164,12 @@ class Translator:
         Raises:
             ValueError: If there is no model of that name, or no such device.
         """
-        return cls(*load(pretrained_folder(name)), device=device, fast=fast)
+        return cls.from_folder(pretrained_folder(name), device=device, fast=fast)
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the model."""
+        return next(self.model.parameters()).device
 
     def translate(
         self,
@@ -325,10 +343,9 @@ class Translator:
             raise ValueError(Message(message, batch_size=batch_size))
         sources = self._encode(texts)
         order = sorted(range(len(texts)), key=lambda i: len(sources.ids[i]))
-        device = next(self.model.parameters()).device
         for start in range(0, len(order), batch_size):
             rows = order[start : start + batch_size]
-            src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(device)
+            src = pad([sources.ids[i] for i in rows], pad_id=self.model.config.pad_id).to(self.device)
             yield rows, src, [sources.around[i] for i in rows]
 
     def _encode(self, texts: list[str]) -> Sources:

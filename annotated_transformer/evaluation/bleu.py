@@ -33,25 +33,20 @@ class BleuScore:
     signature: str
 
 
-def sacrebleu(
-    hypotheses: list[str],
-    references: list[str],
-    *,
-    tokenizer: str,
-) -> BleuScore:
+def sacrebleu(hypotheses: list[str], *references: list[str], tokenizer: str) -> BleuScore:
     """Return the BLEU of plain, cased text, split by one of sacreBLEU's tokenizers.
 
     Report this value: the tokenization does not depend on the system. `tokenizer_for`
-    returns the tokenizer of a language.
+    returns the tokenizer of a language. Several lists of references give each hypothesis several.
 
     Raises:
         ValueError: If there are no hypotheses, if the number of references differs, or
             if sacreBLEU has no such tokenizer or needs missing packages for it.
     """
-    check_lines(hypotheses, references)
+    check_lines(hypotheses, *references)
     metric = bleu_metric(tokenizer)
-    score = metric.corpus_score(hypotheses, [references])
-    _warn_if_whole(tokenizer, score.ref_len, references)
+    score = metric.corpus_score(hypotheses, references)
+    warn_if_whole(tokenizer, score.ref_len, references[0])
     return BleuScore(score.score, str(metric.get_signature()))
 
 
@@ -125,32 +120,35 @@ def multi30k_bleu_of_prepared(
         f"multi-bleu.perl, by sacrebleu {version('sacrebleu')}"
     )
     score = metric.corpus_score(hypotheses, [prepared])
-    _warn_if_whole("Moses", score.ref_len, references)
+    warn_if_whole("Moses", score.ref_len, references)
     return BleuScore(score.score, signature)
 
 
-def check_lines(hypotheses: list[str], references: list[str]) -> None:
+def check_lines(hypotheses: list[str], *references: list[str]) -> None:
     """Refuse lists of different lengths, and empty ones.
 
     Raises:
-        ValueError: If there are no hypotheses, or if the number of references differs.
+        ValueError: If there are no hypotheses, or no or another number of references.
     """
-    if len(hypotheses) != len(references):
-        raise ValueError(
-            f"{len(hypotheses)} hypotheses but {len(references)} references; give one "
-            f"reference for each hypothesis"
-        )
+    if not references:
+        raise ValueError("there are no references; give at least one list of them")
+    for one in references:
+        if len(hypotheses) != len(one):
+            raise ValueError(
+                f"{len(hypotheses)} hypotheses but {len(one)} references; give one "
+                f"reference for each hypothesis"
+            )
     if not hypotheses:
         raise ValueError("there are no hypotheses; give at least one, with its reference")
 
 
-def _warn_if_whole(tokenizer: str, tokens: int, references: list[str]) -> None:
+def warn_if_whole(tokenizer: str, tokens: int, references: list[str]) -> None:
     """Warn if the tokenizer left most sentences whole, so that BLEU is 0 or depends on a few words."""
     words = sum(map(count_words, references))
     if 0 < 2 * tokens <= words:
         warnings.warn(
             f"split by {tokenizer}, the references have only {tokens} tokens for about {words} words; for a "
-            f"language without spaces between words, compute sacreBLEU with the tokenizer zh (Chinese), "
-            f"ja-mecab (Japanese), or char",
+            f"language without spaces between words, compute chrF, or sacreBLEU with the tokenizer zh "
+            f"(Chinese), ja-mecab (Japanese), or char",
             stacklevel=3,
         )

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -9,20 +10,20 @@ from typing import NamedTuple
 from annotated_transformer.messages import Message
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.lines import list_problems, read_lines
+from annotated_transformer.text.pair_files import PairFiles, TwoFiles
 from annotated_transformer.text.published_corpora import SOURCES, refuse_other_files
 from annotated_transformer.text.sentence_pairs import (
+    Languages,
     SentencePair,
     Splits,
     find_file,
     keep_usable,
-    read_pairs,
     refuse_one_language,
     split_by_sentence,
     split_files,
     split_names,
     split_paths,
 )
-from annotated_transformer.text.toy.pairs import toy_pairs
 
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 TOY_PAIRS = 20_000
@@ -45,7 +46,8 @@ class Corpus:
             through it, too: give the model a `Tokenizer.cleaning`.
         note: How `load_corpus` made the splits of your own files, or why it could not; `""` if the
             files are the splits.
-        files: The source and the target file of each split, if the pairs are lines of files.
+        files: Where the pairs of each split are, if they are lines of files.
+        languages: The language to translate from and the one to translate into, if they are known.
     """
 
     name: str
@@ -54,7 +56,8 @@ class Corpus:
     terms: str
     cleaned: bool = False
     note: str = ""
-    files: tuple[tuple[Path, Path], ...] = ()
+    files: tuple[PairFiles, ...] = ()
+    languages: Languages | None = None
 
     @property
     def validation(self) -> str | None:
@@ -80,19 +83,16 @@ class Corpus:
 
     def reversed(self) -> "Corpus":
         """Return the same pairs with source and target exchanged."""
-        splits = {
-            split: [(target, source) for source, target in pairs] for split, pairs in self.splits.items()
-        }
-        files = tuple((target, source) for source, target in self.files)
-        return dataclasses.replace(self, splits=splits, files=files)
+        splits = {split: _swap(pairs) for split, pairs in self.splits.items()}
+        files = tuple(place.reversed() for place in self.files)
+        languages = None if self.languages is None else Languages(*self.languages[::-1])
+        return dataclasses.replace(self, splits=splits, files=files, languages=languages)
 
     def locate(self, pair: SentencePair) -> str:
         """Return the files and the line of a pair, or, if it is not in files, the beginning of its source."""
-        for source, target in self.files:
-            lines = zip(read_lines(source), read_lines(target), strict=False)
-            for number, (src, tgt) in enumerate(lines, start=1):
-                if (src.strip(), tgt.strip()) == pair:
-                    return f"{source} and {target.name}, line {number}"
+        for place in self.files:
+            if found := place.locate(pair):
+                return found
         return f"the pair {pair[0][:40]!r}…"
 
 
@@ -138,9 +138,34 @@ def load_corpus(
         name=name,
         terms=TERMS[name],
         cleaned=name == "tatoeba",
+        languages=Languages(first, second),
         **READERS[name](place, first, second)._asdict(),
     )
     return corpus if source == first else corpus.reversed()
+
+
+def load_files(files: Mapping[str, PairFiles], *, languages: Languages | None = None) -> Corpus:
+    """Return a corpus of your own files, whatever their names.
+
+    It is what `load_corpus("files", …)` returns, if such files have the names that it expects.
+
+    Args:
+        files: `TwoFiles` or a `Table` for each split. The split `train` is required; the names of the
+            validation split are those of `load_corpus`.
+        languages: The languages of source and target, if they are known; a model that is trained on the
+            corpus stores them.
+
+    Raises:
+        ValueError: If there is no split `train`, or a file has the wrong content.
+        FileNotFoundError: If a file is missing.
+    """
+    if "train" not in files:
+        there = ", ".join(files) or "none"
+        raise ValueError(f"there is no split train among the files (the splits are {there}); give its files")
+    if languages is not None:
+        refuse_one_language(*languages)
+    reading = _read_own(files, swapped=_is_swapped(files["train"]))
+    return Corpus(name="files", terms=TERMS["files"], languages=languages, **reading._asdict())
 
 
 def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
@@ -166,10 +191,12 @@ class _Reading(NamedTuple):
     splits: Splits
     skipped: dict[str, int]
     note: str = ""
-    files: tuple[tuple[Path, Path], ...] = ()
+    files: tuple[PairFiles, ...] = ()
 
 
 def _toy(folder: Path, source: str, target: str) -> _Reading:
+    from annotated_transformer.text.toy.pairs import toy_pairs  # it imports PyTorch, which takes seconds
+
     pairs, skipped = keep_usable([(pair.source, pair.target) for pair in toy_pairs(TOY_PAIRS)])
     return _Reading(split_by_sentence(pairs, share=0.05), skipped)
 
@@ -193,23 +220,43 @@ def _tatoeba(folder: Path, source: str, target: str) -> _Reading:
 
 
 def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
-    names = list(dict.fromkeys(["train", *split_names(folder, source, target)]))
-    splits = {name: read_pairs(folder, name, source=source, target=target) for name in names}
+    return _read(_find_files(folder, source, target))
+
+
+def _find_files(folder: Path, source: str, target: str) -> dict[str, PairFiles]:
+    names = dict.fromkeys(["train", *split_names(folder, source, target)])
+    return {name: TwoFiles(*split_paths(folder, name, source, target)) for name in names}
+
+
+def _read(files: Mapping[str, PairFiles]) -> _Reading:
+    splits = {name: place.read() for name, place in files.items()}
     splits["train"], skipped = keep_usable(splits["train"])
-    files = tuple(split_paths(folder, name, source, target) for name in names)
-    return _Reading(splits, skipped, files=files)
+    return _Reading(splits, skipped, files=tuple(files.values()))
 
 
 def _own_files(folder: Path, source: str, target: str) -> _Reading:
-    """Read the user's files, and split them if `train` is their only split."""
-    if split_names(folder, source, target) != ["train"]:
-        reading = _parallel_files(folder, source, target)
+    return _read_own(_find_files(folder, source, target), swapped=source > target)
+
+
+def _is_swapped(place: PairFiles) -> bool:
+    """Return which of two directions this is, so that the splits of both are the same."""
+    if isinstance(place, TwoFiles):
+        first, second = ((path.name, str(path.resolve())) for path in (place.source, place.target))
+        return first > second
+    return str(place.columns[0]) > str(place.columns[1])
+
+
+def _read_own(files: Mapping[str, PairFiles], *, swapped: bool) -> _Reading:
+    """Read the user's files, and split them if `train` is their only split.
+
+    The splits of the two directions are the same, because one of them is `swapped` before.
+    """
+    reading = _read(files)
+    if list(files) != ["train"]:
         found = [name for name in VALIDATION if name in reading.splits]
         note = f"The validation loss is that of {found[0]}." if found else NO_VALIDATION
         return reading._replace(note="" if found == ["val"] else note)
-    one, other = sorted((source, target))  # the splits of both directions are the same
-    reading = _parallel_files(folder, one, other)
-    pairs = reading.splits["train"]
+    pairs = _swap(reading.splits["train"]) if swapped else reading.splits["train"]
     try:
         splits = split_by_sentence(pairs, share=min(OWN_SHARE, OWN_PAIRS / max(len(pairs), 1)))
         note = (
@@ -219,11 +266,13 @@ def _own_files(folder: Path, source: str, target: str) -> _Reading:
     except ValueError:  # an empty split
         splits = {"train": pairs}
         note = "There are only train files, with too few different sentences to split off val and test."
-    files = reading.files
-    if one != source:
-        splits = {split: [(tgt, src) for src, tgt in pairs] for split, pairs in splits.items()}
-        files = tuple((target_file, source_file) for source_file, target_file in files)
-    return _Reading(splits, reading.skipped, note, files)
+    if swapped:
+        splits = {split: _swap(pairs) for split, pairs in splits.items()}
+    return reading._replace(splits=splits, note=note)
+
+
+def _swap(pairs: list[SentencePair]) -> list[SentencePair]:
+    return [(target, source) for source, target in pairs]
 
 
 READERS = {

@@ -6,13 +6,21 @@ Splits do not overlap: the model is tested on sentences that it was not trained 
 import hashlib
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 from annotated_transformer.messages import Message
-from annotated_transformer.text.lines import CONVERT, list_problems, read_lines_and_problems
+from annotated_transformer.text.pair_files import TwoFiles
 from annotated_transformer.text.words import count_words, normalized_words
 
 SentencePair = tuple[str, str]
 Splits = dict[str, list[SentencePair]]
+
+
+class Languages(NamedTuple):
+    """The codes of the languages of a corpus or a model, such as "en" and "de"."""
+
+    source: str
+    target: str
 
 
 def read_pairs(
@@ -28,16 +36,7 @@ def read_pairs(
             two files have different numbers of lines. The message lists the bad lines of both.
     """
     refuse_one_language(source, target)
-    paths = split_paths(Path(folder), split, source, target)
-    (src, bad_src), (tgt, bad_tgt) = (_read_sentences(path) for path in paths)
-    problems = [*bad_src, *bad_tgt]
-    ways = dict.fromkeys(way for _, way in problems) or ["align the two files"]
-    if len(src) != len(tgt):
-        unequal = f"{paths[0]} has {len(src)} lines and {paths[1].name} has {len(tgt)}"
-        problems.append((f"{unequal}; line i of one must translate line i of the other", ""))
-    if problems:
-        raise ValueError(list_problems((problem for problem, _ in problems), ", and ".join(ways)))
-    return list(zip(src, tgt, strict=True))
+    return TwoFiles(*split_paths(Path(folder), split, source, target)).read()
 
 
 def split_names(folder: str | Path, source: str, target: str) -> list[str]:
@@ -65,23 +64,6 @@ def split_files(folder: Path, *languages: str) -> list[Path]:
     endings = tuple(f".{language}" for language in languages)
     shown = (path for path in folder.glob("*") if not path.name.startswith((".", "~$")))
     return sorted(path for path in shown if path.name.removesuffix(".gz").endswith(endings))
-
-
-def _read_sentences(path: Path) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the sentences of a file, and a description of each bad line with the way out."""
-    lines, undecoded = read_lines_and_problems(path)
-    tabs = sum("\t" in line.strip() for line in lines)
-    if 2 * tabs > len(lines):
-        raise ValueError(
-            f"{path} has tabs in {tabs} of {len(lines)} lines, as tables have between columns; give a file "
-            f"with the sentences of one language only"
-        )
-    sentences = [line.strip() for line in lines]
-    problems = {number: (problem, CONVERT) for number, problem in undecoded.items()}
-    for number, sentence in enumerate(sentences, start=1):
-        if not sentence:
-            problems[number] = f"{path}, line {number} is empty", "remove empty lines from both files"
-    return sentences, [problems[number] for number in sorted(problems)]
 
 
 def find_file(folder: Path, *names: str, way_out: str = "") -> Path:

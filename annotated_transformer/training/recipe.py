@@ -100,6 +100,7 @@ def train_from_recipe(
     """
     refuse_seed(seed)
     run_directory = RunDirectory(folder, seconds=save_seconds, log=log)
+    run_directory.languages = corpus.languages
     refuse_foreign_model(Path(folder))  # before the tokenizer is trained, which takes time
     model, tokenizer = _start_model(recipe, corpus, seed, start)
     run_directory.identity = _identity(recipe, corpus, tokenizer, None if start is None else model)

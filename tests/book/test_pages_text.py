@@ -13,6 +13,7 @@ import yaml
 
 from annotated_transformer.__main__ import COMMANDS
 from annotated_transformer.book.results import RESULTS
+from annotated_transformer.text import corpus
 from annotated_transformer.text.corpus import READERS, load_corpus
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,7 +123,7 @@ def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
     for language, word in (("en", "house"), ("de", "Haus")):
         (tmp_path / f"train.{language}").write_text(f"{word}\n{word} 2\n", encoding="utf-8")
     assert "If there are only `train` files, they are split like `toy`." in GUIDE
-    assert "split_by_sentence(" in inspect.getsource(READERS["files"])
+    assert "split_by_sentence(" in inspect.getsource(corpus._read_own)
     assert set(load_corpus("files", folder=tmp_path).splits) == {"train"}  # too few pairs to split
     assert set(READERS) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
 

@@ -56,6 +56,27 @@ def test_law_loading_restores_the_saved_model_and_tokenizer(
     torch.testing.assert_close(loaded(src, tgt), model.eval()(src, tgt))  # including buffers and dtypes
 
 
+def test_law_the_languages_of_a_model_are_stored_with_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    assert checkpoint.read_languages(folder) is None  # saved without languages, as by early versions
+    checkpoint.save(tmp_path / "en-fr", make_model(), make_tokenizer(), languages=("pt-BR", "zh"))
+    assert checkpoint.read_languages(tmp_path / "en-fr") == ("pt-BR", "zh")
+    assert checkpoint.read_languages(tmp_path / "en-fr").source == "pt-BR"
+    assert same(checkpoint.load(tmp_path / "en-fr")[0], make_model())
+    change_metadata(tmp_path / "en-fr" / "model.safetensors", source=None)
+    assert checkpoint.read_languages(tmp_path / "en-fr") is None
+    monkeypatch.setattr(checkpoint, "PRETRAINED", tmp_path)  # models of the package are named after theirs
+    assert checkpoint.read_languages(tmp_path / "en-fr") == ("en", "fr")
+
+
+@pytest.mark.message
+def test_message_one_language_twice(tmp_path: Path):
+    with pytest.raises(ValueError, match="source and target are both 'en', so there is nothing to translate"):
+        checkpoint.save(tmp_path / "m", make_model(), make_tokenizer(), languages=("en", "en"))
+    assert not (tmp_path / "m").exists()
+
+
 def test_law_a_model_is_saved_as_the_same_bytes_in_every_folder(tmp_path: Path):
     for i in range(9):
         checkpoint.save(tmp_path / str(i), make_model(), make_tokenizer())

@@ -11,7 +11,15 @@ from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
+DEVICE = "device: cpu\n"  # what the log says before it translates
 TEXTS = ["A man is sleeping in the park.", "Two dogs.", "A child"]
+
+
+@pytest.fixture(autouse=True)
+def _without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the commands on the CPU, in this process and in others, also where CUDA is available."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
 
 @pytest.fixture(scope="module")

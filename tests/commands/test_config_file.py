@@ -13,11 +13,11 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.commands.config_file import (
     DEFAULT_SHAPE,
-    add_config_option,
     model_config,
     start_folder,
     training_config,
 )
+from annotated_transformer.commands.train_options import add_config_option
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training.config import TrainingConfig
 

@@ -1,6 +1,7 @@
 """The command `curves` writes an image with a description, under the given name."""
 
 import errno
+import os
 import re
 import sys
 from pathlib import Path
@@ -128,11 +129,14 @@ def test_message_the_disk_is_full(
     def full(*values: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
     to = training / f"curves.{ending}"
+    to.write_text("older")
+    monkeypatch.setattr(os, "fsync", full)
     assert command_line.main(["curves", str(training), "--to", str(to)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"error: cannot write to {to} (No space left on device); make room, or write to")
+    assert [path.name for path in training.glob("curves*")] == [to.name]
+    assert to.read_text() == "older"
 
 
 @pytest.mark.message

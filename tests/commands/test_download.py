@@ -63,14 +63,32 @@ def test_message_the_terms_are_printed_before_an_error(
     served: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     (served / "deu-eng.zip").write_bytes(b"another")
-    assert command_line.main(["download", "tatoeba", "--to", str(tmp_path)]) == 2
+    to = tmp_path / "new" / "data"
+    assert command_line.main(["download", "tatoeba", "--to", str(to)]) == 2
     out, err = capsys.readouterr()
     assert out == f"{SOURCES['tatoeba'].terms}\n"
-    assert err.startswith(f"error: {tmp_path / 'tatoeba' / 'deu-eng.zip.part'} has the SHA-256 ")
+    assert err.startswith(f"error: {to / 'tatoeba' / 'deu-eng.zip.part'} has the SHA-256 ")
     assert err.count("\n") == 1
     (served / "deu-eng.zip").unlink()
-    assert command_line.main(["download", "tatoeba", "--to", str(tmp_path)]) == 2
-    assert "/deu-eng.zip answers 404 (File not found); try later" in capsys.readouterr().err
+    for place in (to, tmp_path):
+        assert command_line.main(["download", "tatoeba", "--to", str(place)]) == 2
+        assert "/deu-eng.zip answers 404 (File not found); try later" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["served"]  # and no empty folder
+
+
+@pytest.mark.usefixtures("served")
+def test_law_what_was_downloaded_before_an_error_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def lost(response: object, url: str, timeout: float) -> Iterator[bytes]:
+        yield b"the first bytes"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("annotated_transformer.text.download._blocks", lost)
+    assert command_line.main(["download", "tatoeba", "--to", str(tmp_path / "data")]) == 130
+    part = tmp_path / "data" / "tatoeba" / "deu-eng.zip.part"
+    assert part.read_bytes() == b"the first bytes"
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 @pytest.mark.message

@@ -8,8 +8,11 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.evaluation import bleu
+from annotated_transformer.evaluation.metrics import chrf, ter
 from annotated_transformer.text import corpus as corpora
 from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.lines import read_lines
+from tests.commands.conftest import DEVICE
 
 SAID = ["Ein Mann schläft im Park.", "Zwei Hunde spielen mit dem Ball.", "Ein Kind sitzt auf der Bank."]
 MEANT = [
@@ -126,16 +129,19 @@ def test_law_bleu_is_tokenized_as_the_target_language_needs(
     )
 
 
-@pytest.mark.usefixtures("pretrained", "asked")
-def test_law_moses_uses_the_rules_of_the_target_language(data: Path, capsys: pytest.CaptureFixture[str]):
+@pytest.mark.usefixtures("asked")
+def test_law_moses_uses_the_rules_of_the_target_language(
+    folder: Path, data: Path, capsys: pytest.CaptureFixture[str]
+):
     protocol = ["--protocol", "multi30k", "--source", "de", "--target", "en"]
-    arguments = ["--data", str(data), "--split", "test", "--pretrained", "en-de", *protocol]
+    model = ["--model", str(folder)]  # which stores no languages
+    arguments = ["--data", str(data), "--split", "test", *model, *protocol]
     assert command_line.main(["evaluate", *arguments]) == 0
     assert "Moses-tokenized (en, " in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_a_corpus_has_its_own_splits(
+    folder: Path,
     asked: list[tuple[list[str], dict]],
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -146,12 +152,12 @@ def test_law_a_corpus_has_its_own_splits(
     (tmp_path / "tatoeba" / "deu.txt").write_text(lines, encoding="utf-8")
     monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(tmp_path))
     arguments = ["--corpus", "tatoeba", "--split", "val", "--source", "de", "--target", "en"]
-    assert command_line.main(["evaluate", *arguments, "--pretrained", "en-de"]) == 0
+    assert command_line.main(["evaluate", *arguments, "--model", str(folder)]) == 0
     expected = load_corpus("tatoeba", folder=tmp_path, source="de", target="en")
     assert [text for texts, _ in asked for text in texts] == [text for text, _ in expected.splits["val"]]
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 2
-    assert err == f"{expected.summary()}\n"
+    assert err == f"{expected.summary()}\n{DEVICE}"
 
 
 @pytest.mark.message
@@ -184,7 +190,8 @@ def test_message_a_user_error_is_one_sentence(
     [
         ([], "en-de"),
         (["--source", "de", "--target", "en"], "de-en"),
-        (["--source", "de", "--target", "en", "--pretrained", "en-de"], "en-de"),
+        (["--source", "de", "--target", "en", "--pretrained", "de-en"], "de-en"),
+        (["--pretrained", "de-en"], "de-en"),
     ],
 )
 def test_law_the_default_model_matches_the_languages(
@@ -257,7 +264,7 @@ def test_law_evaluation_splits_train_files_as_training_does(
         arguments = ["--data", str(tmp_path), "--split", split, "--model", str(folder)]
         assert command_line.main(["evaluate", *arguments]) == 0
         assert asked.pop()[0] == [source for source, _ in corpus.splits[split]]
-        assert capsys.readouterr().err == f"{corpus.summary()}\n"
+        assert capsys.readouterr().err == f"{corpus.summary()}\n{DEVICE}"
 
 
 @pytest.mark.message
@@ -272,3 +279,160 @@ def test_message_all_texts_that_cannot_be_translated_are_reported_before_transla
     assert control.startswith("pair 3 of test has the control character U+0001, character 4 of 'Two")
     assert control.endswith("; remove it; or remove these pairs")
     assert asked == []
+
+
+# Metrics, and files of translations.
+
+
+@pytest.fixture
+def files(data: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Write translations, and return the options that evaluate them."""
+    monkeypatch.chdir(data)
+    for name, lines in {"found.txt": SAID, "same.txt": SAID, "two.txt": SAID[:2]}.items():
+        Path(name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return ["--hypotheses", "found.txt", "--references", "test.de"]
+
+
+EXPECTED = {
+    "bleu": bleu.sacrebleu_13a(SAID, MEANT),
+    "chrf": chrf(SAID, MEANT),
+    "chrf++": chrf(SAID, MEANT, word_order=2),
+    "ter": ter(SAID, MEANT, language="de"),
+}
+NAMES = {"bleu": "BLEU", "chrf": "chrF2", "chrf++": "chrF2++", "ter": "TER"}
+
+
+def printed(*metrics: str) -> str:
+    values = {name: getattr(score, "value", getattr(score, "bleu", None)) for name, score in EXPECTED.items()}
+    return "".join(f"{NAMES[name]} = {values[name]:.2f}\n{EXPECTED[name].signature}\n" for name in metrics)
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize("metrics", [("bleu",), ("ter", "chrf"), ("bleu", "chrf", "chrf++", "ter")])
+def test_law_each_metric_is_printed_in_the_given_order_for_a_model_and_for_files(
+    folder: Path, data: Path, files: list[str], metrics: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+):
+    option = ["--metric", " ,".join(metrics).upper()]
+    model = ["--model", str(folder), "--data", str(data), "--output", "new.txt"]
+    assert command_line.main(["evaluate", *option, *model]) == 0
+    assert capsys.readouterr() == (printed(*metrics), DEVICE)
+    assert Path("new.txt").read_text("utf-8") == Path("found.txt").read_text("utf-8")
+    assert command_line.main(["evaluate", *option, *files]) == 0
+    assert capsys.readouterr() == (printed(*metrics), "")
+
+
+def test_law_translations_that_are_written_stay_one_per_line(
+    folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    odd = ["Ein\nMann\u2028schläft.", "", "Kind\x1b[31m"]  # a model may generate any byte
+    monkeypatch.setattr(Translator, "translate", lambda self, texts, **search: odd)
+    out = str(data / "out.gz")
+    arguments = ["evaluate", "--data", str(data), "--output", out]
+    assert command_line.main([*arguments, "--model", str(folder)]) == 0
+    said = capsys.readouterr().out
+    assert read_lines(Path(out)) == ["Ein\\nMann\\u2028schläft.", "", "Kind\\x1b[31m"]
+    assert command_line.main(["evaluate", "--hypotheses", out, "--references", str(data / "test.de")]) == 0
+    assert capsys.readouterr().out == said
+
+
+def test_law_several_references_are_used_together(files: list[str], capsys: pytest.CaptureFixture[str]):
+    assert command_line.main(["evaluate", *files, "same.txt", "--metric", "bleu,ter"]) == 0
+    value, signature, ter_value, ter_signature = capsys.readouterr().out.splitlines()
+    assert (value, ter_value) == ("BLEU = 100.00", "TER = 0.00")
+    assert signature.startswith("nrefs:2|")
+    assert ter_signature.startswith("nrefs:2|")
+
+
+def test_law_the_target_language_tokenizes_files(files: list[str], capsys: pytest.CaptureFixture[str]):
+    for language, tokenizer in (("zh", "zh"), ("de", "13a")):
+        assert command_line.main(["evaluate", *files, "--target", language]) == 0
+        assert f"|tok:{tokenizer}|" in capsys.readouterr().out
+
+
+def test_law_own_files_are_evaluated_under_any_name(
+    folder: Path, files: list[str], asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
+):
+    own = ["--test-source", "test.en", "--test-target", "test.de"]
+    assert command_line.main(["evaluate", "--model", str(folder), *own]) == 0
+    assert asked.pop()[0] == ["A man.", "Two dogs.", "A child."]
+    assert capsys.readouterr().out == printed("bleu")
+    train = ["--train-source", "test.en", "--train-target", "test.de"]
+    assert command_line.main(["evaluate", "--model", str(folder), *train, "--split", "train"]) == 0
+    assert sorted(asked.pop()[0]) == ["A child.", "A man.", "Two dogs."]
+    assert "There are only train files" in capsys.readouterr().err
+    assert command_line.main(["evaluate", "--model", str(folder), *train]) == 2
+    assert capsys.readouterr().err == "error: files has no split 'test'; choose from train\n"
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--hypotheses", "found.txt"], "--hypotheses is given without --references; give both"),
+        (["--references", "test.de"], "--references is given without --hypotheses; give both"),
+        (
+            ["--hypotheses", "two.txt", "--references", "test.de"],
+            "two.txt has 2 lines and test.de has 3; line i of one must be a reference for line i of the o",
+        ),
+        (["{files}", "two.txt"], "found.txt has 3 lines and two.txt has 2; line i of one must be a refer"),
+        (["{files}", "nowhere"], "--references nowhere does not exist; give the name of a file"),
+        (["--hypotheses", ".", "--references", "test.de"], "--hypotheses . is not a regular file; give ano"),
+        (["{files}", "--model", "m"], "--model has no effect on --hypotheses, which are translated already"),
+        (
+            ["{files}", "--split", "test"],
+            "--split has no effect on --hypotheses, which are translated",
+        ),
+        (
+            ["{files}", "--beam", "2"],
+            "--beam has no effect on --hypotheses, which are translated",
+        ),
+        (["{files}", "--test-source", "a"], "--test-source has no effect on --hypotheses, which are transl"),
+        (["{files}", "--output", "o"], "--output has no effect on --hypotheses, which are translated alr"),
+        (
+            ["{files}", "--metric", "ter", "--bleu-tokenizer", "zh"],
+            "--bleu-tokenizer has an effect only on BLEU; add bleu to --metric, or leave it out",
+        ),
+        (
+            ["{files}", "--metric", "chrf,ter", "--protocol", "multi30k"],
+            "--protocol has an effect only on BLEU; add bleu to --metric, or leave it out",
+        ),
+        (
+            ["{files}", "same.txt", "--protocol", "multi30k"],
+            "--protocol multi30k takes one reference, not 2; give one file",
+        ),
+        (
+            ["--data", ".", "--output", "./test.de"],
+            "--output test.de would replace a file of the corpus; giv",
+        ),
+        (
+            ["--test-source", "found.txt", "--test-target", "same.txt", "--output", "same.txt"],
+            "--output same.txt would replace a file of the corpus; give another name",
+        ),
+        (
+            ["--test-tsv", "same.txt", "--output", "same.txt"],
+            "--output same.txt would replace a file of the corpus; give another name",
+        ),
+        (
+            ["--data", ".", "--output", "no/out"],
+            "--output no/out cannot be written: there is no folder no; make it, or give another",
+        ),
+    ],
+)
+def test_message_files_and_options_that_do_not_fit(
+    files: list[str], arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+):
+    filled = [word for argument in arguments for word in (files if argument == "{files}" else [argument])]
+    assert command_line.main(["evaluate", *filled]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {sentence}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.message
+def test_message_an_unknown_metric(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(["evaluate", "--metric", "bleu,comet"])
+    said = "'comet' is not a metric; choose from bleu, chrf, chrf++, ter, separated by commas"
+    assert said in capsys.readouterr().err

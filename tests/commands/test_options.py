@@ -9,22 +9,20 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
+from annotated_transformer.checkpointing.checkpoint import EN_DE, pretrained_names
+from annotated_transformer.commands import decoding_options
 from annotated_transformer.commands.config_file import model_config, training_config
-from annotated_transformer.commands.curves import add_curves_options
-from annotated_transformer.commands.decoding_options import (
-    LENGTH_PENALTIES,
-    PROCESSORS,
-    sampler,
-    search_options,
-)
-from annotated_transformer.commands.download import add_download_options
-from annotated_transformer.commands.evaluate import add_evaluate_options
-from annotated_transformer.commands.options import name_options, path, take_device
-from annotated_transformer.commands.train import add_train_options
-from annotated_transformer.commands.translate import add_translate_options
+from annotated_transformer.commands.curves_options import add_curves_options
+from annotated_transformer.commands.decoding import LENGTH_PENALTIES, PROCESSORS, sampler, search_options
+from annotated_transformer.commands.download_options import add_download_options
+from annotated_transformer.commands.evaluate_options import add_evaluate_options
+from annotated_transformer.commands.options import name_options, path
+from annotated_transformer.commands.train_options import add_train_options
+from annotated_transformer.commands.translate_options import add_translate_options
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.messages import Message, argument, join
+from tests.commands.conftest import DEVICE
 
 OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, source="en", data="x", bf16=True)
 
@@ -90,7 +88,7 @@ def test_message_a_folder_keeps_its_name(
     (Path(name) / "train.en").write_bytes(b"A max_lr=3.\n\n")
     (Path(name) / "train.de").write_bytes(b"A.\n\n")
     assert command_line.main(train) == 2
-    assert f"error: {name}/train.de, line 2 is empty\n{name}/train.en, line 2 is" in capsys.readouterr().err
+    assert f"error: {name}/train.en, line 2 is empty\n{name}/train.de, line 2 is" in capsys.readouterr().err
 
 
 @pytest.mark.message
@@ -147,10 +145,17 @@ def test_law_the_training_defaults_in_the_help_are_those_in_use():
         assert stated[name] == str(getattr(training, name))
 
 
+def test_law_the_choices_are_those_that_exist():
+    assert tuple(LENGTH_PENALTIES) == decoding_options.LENGTH_PENALTIES
+    for command in ("evaluate", "translate"):
+        (pretrained,) = (one for one in parser_of(command)._actions if one.dest == "pretrained")
+        assert f"in this package: {' or '.join(pretrained_names())} (" in pretrained.help
+    assert stated_defaults("translate")["pretrained"] == EN_DE
+
+
 @pytest.mark.parametrize("command", ["evaluate", "translate"])
 def test_law_the_length_penalty_in_the_help_is_the_one_in_use(command: str):
-    required = {"evaluate": ["--split", "test"], "translate": []}[command]
-    options = parser_of(command).parse_args([*required, "--beam", "2"])
+    options = parser_of(command).parse_args(["--beam", "2"])
     stated = stated_defaults(command)
     kind = LENGTH_PENALTIES[stated["length_penalty"]]
     assert search_options(options)["length_penalty"] == kind(float(stated["alpha"]))
@@ -163,8 +168,8 @@ def test_law_the_length_penalty_in_the_help_is_the_one_in_use(command: str):
 @pytest.mark.usefixtures("unchecked")  # of types: the translator is a mock
 def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
     asked = {}
-    model = SimpleNamespace(parameters=lambda: iter([torch.zeros(1)]))
-    translator = SimpleNamespace(model=model, sample=lambda texts, **options: asked.update(options))
+    cpu = torch.device("cpu")
+    translator = SimpleNamespace(device=cpu, sample=lambda texts, **options: asked.update(options))
     options = parser_of("translate").parse_args(["--sample"])
     sampler(options, translator)(["a text"])
     stated = stated_defaults("translate")
@@ -172,63 +177,6 @@ def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
     logits = torch.tensor([[0.5, -1.0, 3.0]])
     for name in ("temperature", "top_p"):
         assert torch.equal(PROCESSORS[name](float(stated[name]))(logits), logits)
-
-
-@pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Mock three CUDA devices, and record which are set."""
-    taken: list[int] = []
-    for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)
-    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
-    return taken
-
-
-def test_law_the_cpu_is_the_default_without_cuda(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)  # as some drivers report
-    assert take_device(None) == take_device("cpu") == torch.device("cpu")
-
-
-@pytest.mark.parametrize("name", [None, "cuda"])
-@pytest.mark.parametrize(("rank", "device"), [(None, 0), ("0", 0), ("2", 2)])
-def test_law_each_process_uses_its_own_device(
-    taken: list[int], monkeypatch: pytest.MonkeyPatch, name: str | None, rank: str | None, device: int
-):
-    if rank is not None:
-        monkeypatch.setenv("LOCAL_RANK", rank)
-        monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
-    assert take_device(name) == torch.device("cuda", device)
-    assert taken == [device]
-
-
-def test_law_the_cpu_can_be_chosen(taken: list[int]):
-    assert take_device("cpu") == torch.device("cpu")
-    assert taken == []
-
-
-@pytest.mark.message
-def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ValueError, match=r"--device cuda, but PyTorch \d.* finds no CUDA device; give"):
-        take_device("cuda")
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    "given", [{"RANK": "0", "WORLD_SIZE": "4"}, {"RANK": "3", "WORLD_SIZE": "4"}, {"RANK": "3"}]
-)
-def test_message_every_process_refuses_more_processes_than_devices(
-    taken: list[int], monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
-):
-    for name, value in given.items():
-        monkeypatch.setenv(f"LOCAL_{name}", value)
-    words = "4 processes of this machine need a CUDA device each, and PyTorch finds 3; give torchrun --nproc-"
-    with pytest.raises(ValueError, match=words):
-        take_device(None)
-    assert taken == []
 
 
 @pytest.mark.usefixtures("pretrained")
@@ -242,7 +190,7 @@ def test_law_samples_depend_on_the_seed(capsys: pytest.CaptureFixture[str]):
     ):
         assert command_line.main(["translate", "--sample", *options, "Two dogs.", "A child"]) == 0
         out, err = capsys.readouterr()
-        assert err == ""
+        assert err == DEVICE
         said.append(out)
     assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
     assert said[0] == said[1] != said[2] != said[3] == capsys.readouterr().out
@@ -255,9 +203,9 @@ def test_law_samples_without_a_seed_are_new_and_can_be_drawn_again(capsys: pytes
     for _ in range(3):
         assert command_line.main(["translate", "--sample", "Two dogs.", "A child"]) == 0
         out, err = capsys.readouterr()
-        seed = re.fullmatch(r"these samples are drawn with --seed (\d+)\n", err)[1]
+        seed = re.fullmatch(rf"these samples are drawn with --seed (\d+)\n{DEVICE}", err)[1]
         assert command_line.main(["translate", "--sample", "--seed", seed, "Two dogs.", "A child"]) == 0
-        assert capsys.readouterr() == (out, "")
+        assert capsys.readouterr() == (out, DEVICE)
         drawn[seed] = out
     assert len(drawn) == len({*drawn.values()}) == 3
 

@@ -17,6 +17,8 @@ from annotated_transformer.commands.output import (
     log,
     open_lines,
     print_line,
+    write_file,
+    write_lines,
 )
 from annotated_transformer.text.lines import read_lines
 
@@ -49,6 +51,38 @@ def test_message_the_standard_output_is_closed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stdout", None)  # as after `>&-`
     with pytest.raises(OSError, match="the standard output is closed; open it, or give --output FILE"):
         print_line("a line")
+
+
+def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file, link = tmp_path / "file", tmp_path / "link"
+    link.symlink_to(file)
+    for lines in (["one", "", "Straße"], ["shorter"]):
+        write_lines(link, lines)
+        assert link.is_symlink()
+        assert file.read_text("utf-8") == "".join(f"{line}\n" for line in lines)
+    write_lines(tmp_path / "file.gz", ["one", "two"])
+    assert read_lines(tmp_path / "file.gz") == ["one", "two"]
+    write_file(Path(os.devnull), b"one")
+
+    def interrupt(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_file(file, b"another")
+    assert file.read_text() == "shorter\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "file.gz", "link"]
+
+
+@pytest.mark.message
+def test_message_a_file_for_which_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match=r"cannot write to .*file \(No space left on device\); make room"):
+        write_file(tmp_path / "file", b"one")
+    assert list(tmp_path.iterdir()) == []
 
 
 class Full(io.StringIO):

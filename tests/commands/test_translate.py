@@ -17,13 +17,15 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.commands import options as shared
+from annotated_transformer.checkpointing import checkpoint
+from annotated_transformer.commands import loading as shared
 from annotated_transformer.commands import output
 from annotated_transformer.commands import translate as module
 from annotated_transformer.commands.signals import SIGNALS
 from annotated_transformer.commands.translate import PROMPT
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
+from tests.commands.conftest import DEVICE
 
 TOGETHER = 128  # lines translated before the first of them is printed
 
@@ -41,7 +43,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     def run(*arguments: str) -> str:
         assert command_line.main(["translate", *arguments]) == 0
         out, err = capsys.readouterr()
-        assert err == ""
+        assert err == DEVICE
         return out
 
     return run
@@ -131,8 +133,8 @@ def test_message_a_user_error_is_one_sentence(
     out, err = capsys.readouterr()
     assert out == ""
     assert sentence in err
-    assert err.startswith("error: ")
-    assert err.count("\n") == 1
+    assert err.removeprefix(DEVICE).startswith("error: ")
+    assert err.removeprefix(DEVICE).count("\n") == 1
 
 
 @pytest.mark.usefixtures("pretrained")
@@ -159,7 +161,8 @@ def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(
         assert command_line.main(["translate", "--skip-bad"]) == 0
     out, err = capsys.readouterr()
     assert out == f"{two}\n\n\n{child}\n\n"
-    second, fifth = err.splitlines()
+    second, fifth, device = err.splitlines(keepends=True)
+    assert device == DEVICE
     assert second.startswith("skipped: the standard input, line 2 ('AAA")
     assert fifth.startswith("skipped: the standard input, line 5 is not UTF-8 (byte 3 is 0xf6)")
 
@@ -250,7 +253,7 @@ def test_law_translations_before_a_signal_are_printed(
     before = [signal.getsignal(number) for number in SIGNALS]
     with sys.stdin:
         assert command_line.main(["translate"]) == 130
-    assert capsys.readouterr() == ("dog\n" * TOGETHER, "interrupted\n")
+    assert capsys.readouterr() == ("dog\n" * TOGETHER, f"{DEVICE}interrupted\n")
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
 
@@ -274,7 +277,7 @@ def test_law_arguments_and_files_are_utf_8_in_every_locale(
     command = [sys.executable, "-c", program, tmp_path / "out", "translate", "--model", folder, "Zwölf"]
     ascii_ = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(command, env={**os.environ, **ascii_}, capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr.decode()) == (0, DEVICE * 2)
     assert done.stdout.decode("ascii") == said.encode("ascii", "backslashreplace").decode()
     assert not said.isascii()
     assert (tmp_path / "out").read_text("utf-8") == said
@@ -401,8 +404,8 @@ def test_message_options_that_do_not_fit(
     assert command_line.main(["translate", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"error: {sentence}")
-    assert err.count("\n") == 1
+    assert err.removeprefix(DEVICE).startswith(f"error: {sentence}")
+    assert err.removeprefix(DEVICE).count("\n") == 1
     assert lines.read_text() == "Two dogs.\n\nA child\n"
 
 
@@ -454,7 +457,8 @@ def test_law_in_a_terminal_each_sentence_is_translated_at_once(
         out, err = capsys.readouterr()
         assert ((tmp_path / "out").read_text() if to else out) == f"{two}\n{child}\n"
         assert err.count(PROMPT) == 6
-        assert err.startswith(f"Type a sentence and press Enter to translate it. Ctrl-D ends.\n{PROMPT}")
+        asked = "Type a sentence and press Enter to translate it. Ctrl-D ends."
+        assert err.startswith(f"{DEVICE}{asked}\n{PROMPT}")
         assert "the text ('AAAA" in err
         assert "the text is not UTF-8 (byte 3 is 0xf6)" in err
         assert err.endswith(f"{PROMPT}\n")
@@ -488,11 +492,13 @@ def test_law_a_progress_bar_never_shares_the_terminal_with_translations(
             assert command_line.main(["translate", "--input", str(lines), *options]) == 0
         written = streams["stderr"].text() if "stderr" in streams else capsys.readouterr().err
         assert ("3/3" in written and " texts/s" in written) == shown
-        assert shown or written == ""
+        assert shown or written == DEVICE
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_the_model_is_on_the_given_device(say: Callable[..., str], monkeypatch: pytest.MonkeyPatch):
+def test_law_the_model_is_on_the_given_device(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     asked, found = [], []
 
     def take(name: str | None) -> torch.device:
@@ -505,9 +511,10 @@ def test_law_the_model_is_on_the_given_device(say: Callable[..., str], monkeypat
 
     monkeypatch.setattr(shared, "take_device", take)
     monkeypatch.setattr(Translator, "translate", translate)
-    say("A child")
-    say("A child", "--device", "cuda")
-    assert asked == ["cpu", "cuda"]
+    for device in ([], ["--device", "cuda"]):
+        assert command_line.main(["translate", "A child", *device]) == 0
+        assert capsys.readouterr() == ("A child\n", "device: meta\n")
+    assert asked == [None, "cuda"]
     assert found == [torch.device("meta")] * 2
 
 
@@ -539,7 +546,7 @@ def test_law_a_sentence_that_is_too_long_affects_only_its_text(
     out, err = capsys.readouterr()
     assert out == f"{two}\n{two}"
     assert err.startswith("skipped: argument 2 ('AAAA")
-    assert err.count("\n") == 1
+    assert err.splitlines(keepends=True)[1:] == [DEVICE]
     assert say("Two\r\ndogs.\n\nTwo\u2028dogs.\n") == f"{two.strip()} {two}"  # only one break ends a sentence
     together = "Two dogs. " * 20  # which would be too long as one sentence
     assert say(together) == " ".join([two.strip()] * 20) + "\n"
@@ -551,7 +558,8 @@ def test_law_a_sentence_that_is_too_long_affects_only_its_text(
         ([], "en"),
         (["--pretrained", "de-en"], "de"),
         (["--model", "folder", "--source", "fr"], "fr"),
-        (["--pretrained", "de-en", "--source", "cs"], "cs"),
+        (["--pretrained", "de-en", "--source", "de"], "de"),
+        (["--model", "folder"], "en"),  # it stores no languages
     ],
 )
 def test_law_sentences_are_split_by_the_rules_of_the_source_language(
@@ -564,7 +572,10 @@ def test_law_sentences_are_split_by_the_rules_of_the_source_language(
         return [text]
 
     monkeypatch.setattr(module, "split_sentences", split)
-    monkeypatch.setattr(Translator, "from_pretrained", lambda name: Translator.from_folder(folder))
+    parts = checkpoint.load(folder)
+    monkeypatch.setattr(
+        Translator, "from_pretrained", lambda name: Translator(*parts, languages=name.split("-"))
+    )
     given = [str(folder) if option == "folder" else option for option in options]
     assert command_line.main(["translate", *given, "Two dogs."]) == 0
     assert asked == [language]

@@ -97,6 +97,11 @@ def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(
 def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path: Path):
     checkpoint.save(tmp_path, translator.model, translator.tokenizer)
     assert Translator.from_folder(tmp_path).translate(TEXTS) == translator.translate(TEXTS)
+    assert Translator.from_folder(tmp_path).languages is translator.languages is None
+    checkpoint.save(tmp_path, translator.model, translator.tokenizer, languages=("en", "es"))
+    assert Translator.from_folder(tmp_path).languages == ("en", "es")
+    assert Translator(*checkpoint.load(tmp_path), languages=("de", "fr")).languages.target == "fr"
+    assert Translator.from_pretrained("de-en").languages == ("de", "en")
 
 
 @pytest.mark.usefixtures("unchecked")

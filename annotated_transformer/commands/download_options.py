@@ -1,0 +1,17 @@
+"""The options of `download`, and its help."""
+
+import argparse
+
+from annotated_transformer.commands.options import describe, path
+from annotated_transformer.text.published_corpora import SOURCES
+
+
+def add_download_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `download`."""
+    describe(
+        command, "Download a public corpus to a folder, and print its terms of use.", "multi30k --to data"
+    )
+    command.add_argument("corpus", choices=SOURCES, help="name of the corpus")
+    command.add_argument(
+        "--to", type=path, required=True, metavar="FOLDER", help="folder to download the corpus to"
+    )
