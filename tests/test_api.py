@@ -123,11 +123,12 @@ except ModuleNotFoundError as error:
 
 
 def test_law_each_public_name_exists_and_is_listed():
-    assert set(annotated_transformer.__all__) == set(annotated_transformer.MODULES)
+    modules = names_of(annotated_transformer.EXPORTS)
+    assert set(annotated_transformer.__all__) == set(modules)
     assert dir(annotated_transformer) == sorted([*annotated_transformer.__all__, "__version__"])
     for name in annotated_transformer.__all__:
         found = getattr(annotated_transformer, name)
-        module = f"annotated_transformer.{annotated_transformer.MODULES[name]}"
+        module = f"annotated_transformer.{modules[name]}"
         assert getattr(found, "__module__", module) in (module, "annotated_transformer.config")
 
 
@@ -158,7 +159,8 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
     )
     found = subprocess.check_output([sys.executable, "-c", program], text=True).split()
     assert found == [
-        f"annotated_transformer{part}" for part in ("", ".model", ".model.attention", ".model.checks")
+        f"annotated_transformer{part}"
+        for part in ("", ".exports", ".model", ".model.attention", ".model.checks")
     ]
 
 
