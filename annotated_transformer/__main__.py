@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from typing import Any, NamedTuple, TextIO
 
 from annotated_transformer import __version__
@@ -47,25 +46,51 @@ class Command(NamedTuple):
     run: Callable[[argparse.Namespace], None]
 
 
-def _run_later(name: str) -> Callable[[argparse.Namespace], None]:
-    """Return a function that imports a command, with PyTorch, and runs it: `--help` needs neither."""
+# `--help` needs neither the commands nor PyTorch, so a command is imported when it runs.
 
-    def run(options: argparse.Namespace) -> None:
-        module = import_module(f"annotated_transformer.commands.{name}")
-        getattr(module, f"{name}_command")(options)
 
-    return run
+def _translate(options: argparse.Namespace) -> None:
+    from annotated_transformer.commands.translate import translate_command
+
+    translate_command(options)
+
+
+def _download(options: argparse.Namespace) -> None:
+    from annotated_transformer.commands.download import download_command
+
+    download_command(options)
+
+
+def _train(options: argparse.Namespace) -> None:
+    from annotated_transformer.commands.train import train_command
+
+    train_command(options)
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from annotated_transformer.commands.evaluate import evaluate_command
+
+    evaluate_command(options)
+
+
+def _curves(options: argparse.Namespace) -> None:
+    from annotated_transformer.commands.curves import curves_command
+
+    curves_command(options)
 
 
 COMMANDS = {
-    name: Command(summary, add_options, _run_later(name))
-    for name, summary, add_options in (
-        ("translate", "translate texts, the lines of a file, or standard input", add_translate_options),
-        ("download", "download a public corpus, and print its terms of use", add_download_options),
-        ("train", "train a tokenizer and a model, and save both", add_train_options),
-        ("evaluate", "compute BLEU and other metrics of a model or a file", add_evaluate_options),
-        ("curves", "plot the metrics of a training run", add_curves_options),
-    )
+    "translate": Command(
+        "translate texts, the lines of a file, or standard input", add_translate_options, _translate
+    ),
+    "download": Command(
+        "download a public corpus, and print its terms of use", add_download_options, _download
+    ),
+    "train": Command("train a tokenizer and a model, and save both", add_train_options, _train),
+    "evaluate": Command(
+        "compute BLEU and other metrics of a model or a file", add_evaluate_options, _evaluate
+    ),
+    "curves": Command("plot the metrics of a training run", add_curves_options, _curves),
 }
 
 
