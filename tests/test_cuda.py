@@ -65,12 +65,12 @@ def test_oracle_loss_and_gradients_are_those_of_the_cpu(make_model, copy_pairs, 
     torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.parametrize("fast", [None, True])
 @pytest.mark.parametrize("beam_size", [1, 4])
-def test_oracle_the_translations_are_those_of_the_cpu(beam_size: int):
-    translator = Translator.from_pretrained("en-de")
-    expected = translator.translate(SENTENCES, beam_size=beam_size)
-    translator.model.cuda()
-    assert translator.translate(SENTENCES, beam_size=beam_size) == expected
+def test_oracle_the_translations_are_those_of_the_cpu(beam_size: int, fast: bool | None):
+    expected = Translator.from_pretrained("en-de").translate(SENTENCES, beam_size=beam_size)
+    there = Translator.from_pretrained("en-de", device="cuda", fast=fast)
+    assert there.translate(SENTENCES, beam_size=beam_size) == expected
 
 
 @pytest.mark.parametrize("kind", SETTINGS)

@@ -1,0 +1,69 @@
+"""The guide teaches what a reader can use: the code that its page shows needs no helper of the book."""
+
+import ast
+from pathlib import Path
+
+import jupytext
+
+GUIDE = Path(__file__).parents[2] / "chapters" / "src" / "train_and_translate.md"
+HELPERS = "annotated_transformer.book"
+NOT_SHOWN = {"remove-input", "remove-cell", "hide-cell"}  # folded code (hide-input) is shown on a click
+ENGINE = {"training", "decoding", "evaluation", "plotting", "text.toy.spanish"}
+
+
+def cells(source: str) -> list[tuple[bool, ast.Module]]:
+    """Return each cell of code, and whether a page shows it."""
+    code = [cell for cell in jupytext.reads(source, fmt="md:myst").cells if cell.cell_type == "code"]
+    return [(not NOT_SHOWN & set(cell.metadata.get("tags", [])), ast.parse(cell.source)) for cell in code]
+
+
+def imported(tree: ast.Module) -> dict[str, str]:
+    """Return the names that a cell imports, with their modules."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.asname or alias.name: node.module or "" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.asname or alias.name: alias.name for alias in node.names}
+    return found
+
+
+def complaints(source: str) -> list[str]:
+    """Return what the shown code takes from the book, by import or from a cell that is not shown."""
+    helpers: set[str] = set()
+    wrong = []
+    for shown, tree in cells(source):
+        own = imported(tree)
+        if not shown:
+            helpers |= {name for name, module in own.items() if module.startswith(HELPERS)}
+            continue
+        wrong += [f"imports {module}" for module in own.values() if module.startswith(HELPERS)]
+        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        wrong += [f"uses {name}" for name in sorted(used & helpers - set(own))]
+    return wrong
+
+
+def test_law_the_shown_code_needs_nothing_from_the_books_helpers():
+    source = GUIDE.read_text(encoding="utf-8")
+    assert complaints(source) == []
+    assert any(complaints(source.replace(f"[{tag}]", "[hide-input]")) for tag in NOT_SHOWN)
+
+
+def test_law_the_shown_code_imports_from_the_documented_packages():
+    shown = [tree for visible, tree in cells(GUIDE.read_text(encoding="utf-8")) if visible]
+    modules = {module for tree in shown for module in imported(tree).values()}
+    ours = {
+        module.removeprefix("annotated_transformer").removeprefix(".")
+        for module in modules
+        if module.startswith("annotated_transformer")
+    }
+    assert ours == {"", *ENGINE}
+
+
+def test_law_a_helper_in_shown_code_is_detected():
+    cell = "```{code-cell} ipython3\n:tags: [%s]\n%s\n```\n\n"
+    hidden = cell % ("remove-input", "from annotated_transformer.book import claim, say")
+    assert complaints(hidden + cell % ("hide-input", "claim(1)")) == ["uses claim"]
+    assert complaints(hidden + cell % ("remove-input", "claim(1)")) == []
+    found = complaints(cell % ("hide-input", "from annotated_transformer.book.cells import claim\nclaim(1)"))
+    assert found == ["imports annotated_transformer.book.cells"]
