@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib
 from cycler import cycler
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from annotated_transformer.plotting.palette import INK, KEY, OUTPUT, PAPER, QUERY, VALUE
 
@@ -75,14 +76,15 @@ def svg(fig: Figure) -> str:
     return svg_text(fig, lambda text: re.sub(r'<g id="at-[^"]*"', "<g", text), paper=PAPER.lower())
 
 
-def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str) -> str:
+def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str, area: Bbox | None = None) -> str:
     """Return `fig` as SVG on a paper of that color, after a `change` of its groups and colors.
 
-    Only the groups with a name that begins with "at-" keep it until then.
+    Only the groups with a name that begins with "at-" keep it until then. The `area`, in inches, is the figure's
+    unless it is given.
     """
     file = io.StringIO()
     with matplotlib.rc_context(HOUSE_STYLE):
-        fig.savefig(file, format="svg", transparent=True)
+        fig.savefig(file, format="svg", transparent=True, bbox_inches=area)
     text = file.getvalue()
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r'<g id="(?!at-)[^"]*"', "<g", text)  # nothing refers to these groups

@@ -1,6 +1,7 @@
 """The drawings of the chapter on cross-attention."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 from jaxtyping import Bool, Float
@@ -167,7 +168,7 @@ def draw_map(
 def draw_shift(shares: Mapping[str, Sequence[float]]) -> Figure:
     """Draw, per layer, how often the highest weight is on the source of the next word, or of the last."""
     fig, ax = new_figure(height=3.2)
-    for (name, values), (color, style, mark) in zip(shares.items(), LOOKS, strict=False):
+    for (name, values), (color, style, mark) in zip(shares.items(), cycle(LOOKS), strict=False):
         layers = range(1, len(values) + 1)
         ax.plot(layers, [round(v, 2) for v in values], color=color, linestyle=style, marker=mark, label=name)
     ax.set(xlabel="decoder layer", ylabel="share of words", ylim=(-0.03, 1))

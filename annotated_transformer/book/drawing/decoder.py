@@ -1,6 +1,7 @@
 """The drawings of the chapter on the decoder."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import torch
 from matplotlib.axes import Axes
@@ -159,7 +160,7 @@ def draw_inputs_and_labels(targets: Sequence[Sequence[str]]) -> Figure:
 def draw_recovery(lines: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """Draw for each name several runs of a probability over the number of tokens since the replaced one."""
     fig, ax = new_figure(height=3.3)
-    for (name, runs), (color, style, mark) in zip(lines.items(), LOOKS, strict=False):
+    for (name, runs), (color, style, mark) in zip(lines.items(), cycle(LOOKS), strict=False):
         for number, values in enumerate(runs):
             shown = [round(value, 2) for value in values]
             label = name if number == 0 else None

@@ -80,8 +80,8 @@ def draw_outputs(
     panels: Mapping[str, Sequence[tuple[float, float]]], *, beams: Sequence[int], words: tuple[str, str]
 ) -> Figure:
     """Draw, for each beam size, the shares of two kinds of outputs as a bar, one panel for each setting."""
-    fig, axes = new_figure(len(panels), 1, height=1.75 * len(panels))
-    for ax, (title, pairs) in zip(axes, panels.items(), strict=True):
+    fig, _ = new_figure(len(panels), 1, height=1.75 * len(panels))
+    for ax, (title, pairs) in zip(fig.axes, panels.items(), strict=True):
         for place, pair in enumerate(pairs):
             first, second = (round(100 * share) for share in pair)
             looks = ((first, 0, VALUE, ""), (second, first, QUERY, "///"))
@@ -91,7 +91,7 @@ def draw_outputs(
         ax.set_title(title, loc="left")
         ax.set(ylim=(0, 100), yticks=[0, 50, 100], ylabel="percent")
         ax.set_xticks(range(len(beams)), [str(beam) for beam in beams])
-    axes[-1].set_xlabel("beam size")
+    ax.set_xlabel("beam size")
     keys = [
         Rectangle((0, 0), 1, 1, facecolor=to_rgba(color, 0.55), edgecolor=INK, hatch=hatch)
         for color, hatch in ((VALUE, ""), (QUERY, "///"))
@@ -104,7 +104,9 @@ def draw_processed(panels: Mapping[str, Mapping[str, float]]) -> Figure:
     """Draw one distribution after each of several changes, above an outline of the first one."""
     fig, axes = new_figure((len(panels) + 1) // 2, 2, height=2.2 * ((len(panels) + 1) // 2))
     unchanged = next(iter(panels.values()))
-    for number, (ax, (title, shares)) in enumerate(zip(axes.flat, panels.items(), strict=True)):
+    for ax in axes.flat[len(panels) :]:
+        ax.set_axis_off()
+    for number, (ax, (title, shares)) in enumerate(zip(axes.flat, panels.items(), strict=False)):
         for place, word in enumerate(unchanged):
             before, share = round(unchanged[word], 3), round(shares[word], 3)
             ax.barh(place, before, facecolor="none", edgecolor=MUTED, ls="--", height=0.75)

@@ -1,7 +1,7 @@
 """The drawings of the chapter on the encoder."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -46,7 +46,8 @@ def draw_contributions(
 ) -> Figure:
     """Draw what each word of some reviews adds to a prediction, and the sum, in one panel for each head."""
     rows = sum(map(len, heads.values()))
-    pitch, cell = 3.9, 1.95
+    longest = max(len(values) for reviews in heads.values() for values in reviews.values())
+    pitch, cell = 3.9, min(1.95, 7.8 / max(longest - 1, 1))
     fig, ax = new_canvas(14.0, pitch * rows + 1.1 * len(heads))
     y = pitch * rows + 1.1 * len(heads)
     for title, reviews in heads.items():
@@ -272,10 +273,10 @@ def draw_results(
 
 def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: Sequence[str]) -> Figure:
     """Draw how well a linear map finds each label at each depth, in one panel for each stack."""
-    fig, axes = new_figure(len(panels), 1, height=2.7 * len(panels))
-    for ax, (title, lines) in zip(axes, panels.items(), strict=True):
+    fig, _ = new_figure(len(panels), 1, height=2.7 * len(panels))
+    for ax, (title, lines) in zip(fig.axes, panels.items(), strict=True):
         ends = _spread([values[-1] for values in lines.values()], apart=0.13)
-        for (name, values), (color, style, mark), end in zip(lines.items(), LOOKS, ends, strict=False):
+        for (name, values), (color, style, mark), end in zip(lines.items(), cycle(LOOKS), ends, strict=False):
             shown = [round(value, 2) for value in values]
             ax.plot(range(len(values)), shown, color=color, linestyle=style, marker=mark, clip_on=False)
             ax.text(len(values) - 0.85, end, name, ha="left", va="center")
@@ -284,7 +285,7 @@ def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: 
         ax.set_xticks(range(len(labels)), labels)
         ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
         ax.spines["bottom"].set_bounds(0, len(labels) - 1)
-    axes[-1].set_xlabel("layers passed", loc="left")
+    ax.set_xlabel("layers passed", loc="left")
     return fig
 
 

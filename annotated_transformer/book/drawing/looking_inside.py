@@ -1,6 +1,7 @@
 """The drawings of the chapter on looking inside a trained model."""
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
 from jaxtyping import Float
@@ -33,8 +34,8 @@ def draw_stripes(
 
     `below` has a line of text for each map.
     """
-    fig, axes = new_figure(1, len(maps), height=3.15)
-    for ax, (title, weights), text in zip(axes, maps.items(), below, strict=True):
+    fig, _ = new_figure(1, len(maps), height=3.15)
+    for ax, (title, weights), text in zip(fig.axes, maps.items(), below, strict=True):
         draw_attention(ax, weights, list(symbols), list(symbols))
         for query in range(period, len(symbols)):
             edge = Rectangle((query - period + 1, query), 1, 1, fill=False, edgecolor=SECOND, linewidth=1.4)
@@ -85,7 +86,7 @@ def draw_wall(
 def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw a mark for each head: the entropy of its map, and the BLEU that is lost without it."""
     fig, ax = new_figure(height=3.6)
-    for (kind, name), (color, _, mark) in zip(KIND_NAMES.items(), LOOKS, strict=False):
+    for (kind, name), (color, _, mark) in zip(KIND_NAMES.items(), cycle(LOOKS), strict=False):
         own = [row for row in rows if row["kind"] == kind]
         across, up = ([round(row[part], 2) for row in own] for part in ("entropy", "lost"))
         ax.plot(across, up, color=color, marker=mark, ls="", label=name, alpha=0.8, clip_on=False)
@@ -98,7 +99,7 @@ def draw_maps_and_losses(rows: Sequence[Mapping[str, Any]]) -> Figure:
 def draw_pruning(counts: Sequence[int], orders: Mapping[str, Sequence[Sequence[float]]]) -> Figure:
     """Draw BLEU against the number of heads switched off; of several runs, the middle one and the range."""
     fig, ax = new_figure(height=3.4)
-    for (name, runs), (color, style, mark) in zip(orders.items(), LOOKS, strict=False):
+    for (name, runs), (color, style, mark) in zip(orders.items(), cycle(LOOKS), strict=False):
         columns = [sorted(values) for values in zip(*runs, strict=True)]
         middle = [round(values[len(values) // 2], 1) for values in columns]
         if len(runs) > 1:
@@ -115,8 +116,8 @@ def draw_restored(
     panels: Mapping[str, Float[Tensor, "depths tokens"]], words: Sequence[Sequence[str]]
 ) -> Figure:
     """Draw the fraction that each patch restores, for each pair of sentences: depths down, tokens across."""
-    fig, axes = new_figure(len(panels), 1, height=2.75 * len(panels))
-    for ax, (title, shares), names in zip(axes, panels.items(), words, strict=True):
+    fig, _ = new_figure(len(panels), 1, height=2.75 * len(panels))
+    for ax, (title, shares), names in zip(fig.axes, panels.items(), words, strict=True):
         for depth, values in enumerate(shares.tolist()):
             for token, share in enumerate(values):
                 shown = round(share, 1) + 0.0  # without a negative zero

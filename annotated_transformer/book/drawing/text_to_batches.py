@@ -61,14 +61,14 @@ def draw_tokens_per_word(
 
 def draw_padding(panels: Mapping[str, Sequence[Sequence[int]]]) -> Figure:
     """Draw batches of sentences as stripes, hatched where there is padding; a panel has a list of batches."""
-    fig, axes = new_figure(1, len(panels), height=5.2)
-    for ax, (title, batches) in zip(axes, panels.items(), strict=True):
+    fig, _ = new_figure(1, len(panels), height=5.2)
+    for ax, (title, batches) in zip(fig.axes, panels.items(), strict=True):
         _draw_batches(ax, batches)
         ax.set_title(title)
         ax.set_axis_off()
     widest = max(max(batch) for batches in panels.values() for batch in batches)
     tallest = max(_height(batches) for batches in panels.values())
-    for ax in axes:
+    for ax in fig.axes:
         ax.set(xlim=(-0.3, widest + 0.3), ylim=(-tallest, 0.5))
     return fig
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -20,7 +21,8 @@ def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float) -> Figu
 
     `guess` is the loss of a prediction by frequencies.
     """
-    fig, axes = new_figure(1, len(panels), height=3.1)
+    fig, _ = new_figure(1, len(panels), height=3.1)
+    axes = fig.axes
     for ax, (title, settings) in zip(axes, panels.items(), strict=True):
         _draw_seeds(ax, settings, guess)
         ax.set(title=title, xlabel="updates")
@@ -33,7 +35,7 @@ def draw_runs(panels: Mapping[str, Mapping[str, Runs]], *, guess: float) -> Figu
 
 
 def _draw_seeds(ax: Axes, settings: Mapping[str, Runs], guess: float) -> None:
-    for (name, runs), (color, style, _) in zip(settings.items(), LOOKS, strict=False):
+    for (name, runs), (color, style, _) in zip(settings.items(), cycle(LOOKS), strict=False):
         for number, run in enumerate(runs):
             places = [EVERY * (place + 1) for place in range(len(run))]
             label = name if number == 0 else None
@@ -78,7 +80,7 @@ def draw_rates(schedules: Mapping[str, tuple[int, int]], *, last: int = 20_000) 
     """Draw the learning rate of each schedule, given by d_model and the warm-up, with a mark at its peak."""
     fig, ax = new_figure(height=3.2)
     steps = range(1, last + 1, last // 200)
-    for (name, (d_model, warmup)), (color, style, _) in zip(schedules.items(), LOOKS, strict=False):
+    for (name, (d_model, warmup)), (color, style, _) in zip(schedules.items(), cycle(LOOKS), strict=False):
         rates = [1e4 * learning_rate(step, d_model=d_model, warmup_steps=warmup) for step in steps]
         peak = 1e4 * learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
         ax.plot(list(steps), rates, color=color, ls=style, marker="", label=name)
@@ -93,14 +95,16 @@ def draw_sick_curves(curves: Mapping[str, tuple[Runs, Runs]], *, guess: float) -
     """Draw training and validation losses, a panel for each run's title, with a line for each seed."""
     rows = math.ceil(len(curves) / 2)
     fig, axes = new_figure(rows, 2, height=1.9 * rows + 0.4)
-    for ax, (title, (training, validation)) in zip(axes.flat, curves.items(), strict=True):
+    for ax in axes.flat[len(curves) :]:
+        ax.set_axis_off()
+    for ax, (title, (training, validation)) in zip(axes.flat, curves.items(), strict=False):
         clipped = [[min(value, 2 * TOP) for value in run] for run in validation]
         _draw_seeds(ax, {"training loss": training, "validation loss": clipped}, guess)
         ax.set(ylim=(0, TOP))
         if min(map(min, validation)) > TOP:
             ax.text(0.97, 0.97, f"validation above {TOP:g}", ha="right", va="top", transform=ax.transAxes)
         ax.set_title(title, fontweight="normal")
-    for ax in axes.flat[-2:]:
+    for ax in axes.flat[: len(curves)][-2:]:
         ax.set_xlabel("updates")
     fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return fig

@@ -247,8 +247,8 @@ def _draw_weights(fig: Figure, stop: RouteStop, height: float) -> None:
 
 def draw_budget(parts: Mapping[str, Mapping[str, int]]) -> Figure:
     """Draw for each model how its parameters divide among its parts, in percent."""
-    fig, axes = new_figure(len(parts), 1, height=2.6 * len(parts))
-    for ax, (title, counts) in zip(axes, parts.items(), strict=True):
+    fig, _ = new_figure(len(parts), 1, height=2.6 * len(parts))
+    for ax, (title, counts) in zip(fig.axes, parts.items(), strict=True):
         total = sum(counts.values())
         shares = [100 * count / total for count in counts.values()]
         ax.barh(range(len(counts)), shares, color=FIRST, edgecolor=INK, linewidth=0.6)

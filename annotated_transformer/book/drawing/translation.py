@@ -32,7 +32,7 @@ def draw_ngrams(hypothesis: str, reference: str, *, bleu: float) -> Figure:
     """
     words, wanted = hypothesis.split(), reference.split()
     fig, ax = new_canvas(10.6, 8.6)
-    step = 0.93
+    step = min(0.93, 7.5 / max(len(words) - 1, 1))
     counted = matches(words, wanted)
     for n, row in enumerate(counted, 1):
         y = 1.5 + 0.95 * n
