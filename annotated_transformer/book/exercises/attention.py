@@ -114,7 +114,9 @@ def _expect_attention(answer: Attention, what: str) -> None:
         }
         for dim, axis in ((-1, "keys"), (-2, "queries")):
             half = (scores / key.size(-2) ** 0.5).softmax(dim=dim) @ value
-            mistakes[f"the width is taken from the number of keys, and the softmax runs over the {axis}"] = half
+            mistakes[f"the width is taken from the number of keys, and the softmax runs over the {axis}"] = (
+                half
+            )
         expect_close(result, wanted, what=f"{what} for {sizes}", mistakes=mistakes)
     query, key, value = 1e3 * draw_normal(0, 3, 4), draw_normal(1, 5, 4), draw_normal(2, 5, 6)
     result = answer(query, key, value)
@@ -197,9 +199,7 @@ def check_temperature(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor])
     tied = answer(query, key[:, :1].expand(-1, 5, -1), value, 1e-5)
     mean = value.mean(dim=1, keepdim=True).expand(-1, 3, -1)
     first = {"the first of several equal keys gets all the weight": value[:, :1].expand(-1, 3, -1)}
-    expect_close(
-        tied, mean, what="at temperature 0.00001, the output for five equal keys", mistakes=first
-    )
+    expect_close(tied, mean, what="at temperature 0.00001, the output for five equal keys", mistakes=first)
     hot = answer(query, key, value, 1e7)
     cool = {
         f"the temperature is never above {high:g}": (query @ key.mT / math.sqrt(3) / high).softmax(-1) @ value

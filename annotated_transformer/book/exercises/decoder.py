@@ -73,7 +73,9 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
             "cross-attention takes its queries from x; they come from a": _layer(x, z, w, asks_x=True),
             "the residual connections are missing": _layer(x, z, w, keep=0.0),
             "the scores are not divided by √d_k": _layer(x, z, w, scale=1.0),
-            "the norms come before the sub-layers; they come after the sums": _layer(x, z, w, norm_first=True),
+            "the norms come before the sub-layers; they come after the sums": _layer(
+                x, z, w, norm_first=True
+            ),
             "cross-attention is missing": _layer(x, z, w, cross=False),
         }
         what = f"the output for {plural(n, 'target token')} and {plural(m, 'source token')}"
@@ -137,7 +139,8 @@ def check_write(answer: Callable[[Decode, int], Sequence[int]]) -> str:
         calls.clear()
         written = [int(token) for token in answer(decode, limit)]
         expect(bool(calls), "the decoder was not called.")
-        expect_equal(calls[0].tolist(), [[BOS]], what="the first input of the decoder")
+        padding = {"writing begins with padding instead of <s>": [[0]]}
+        expect_equal(calls[0].tolist(), [[BOS]], what="the first input of the decoder", mistakes=padding)
         mistakes = {
             "the first row of the logits is read; the last one belongs to the next word": right[:1] * limit,
             "the limit is passed by one word": [*wanted, EOS][: limit + 1],
@@ -234,7 +237,12 @@ def check_leak_test(answer: Callable[[Callable[[Tensor], Tensor], int, int], boo
         (honest, False, "a decoder that reads the past", own),
         (strict, False, "a decoder that reads the past without the last word", own),
         (next_word, True, "a decoder that reads the next word", "Change a later slot, and compare the rows."),
-        (last_word, True, "a decoder whose first row reads the last word", "Compare all rows before the change."),
+        (
+            last_word,
+            True,
+            "a decoder whose first row reads the last word",
+            "Compare all rows before the change.",
+        ),
         (batch_mean, True, "a decoder that subtracts the mean over all positions", "Compare exactly."),
     ):
         found = bool(answer(decode, n, vocab))

@@ -131,7 +131,9 @@ def check_mean_of_words(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     expect_close(result, wanted, what="the mean", tolerance=1e-9, mistakes=mistakes)
     result = answer(z.masked_fill(~is_word[..., None], math.nan), is_word)
     spread = isinstance(result, Tensor) and bool(result.isnan().any())
-    expect(not spread, "NaN in the padding reaches the mean: 0 · NaN is NaN, so a product does not remove it.")
+    expect(
+        not spread, "NaN in the padding reaches the mean: 0 · NaN is NaN, so a product does not remove it."
+    )
     expect_close(result, wanted, what="the mean with NaN in the padding", tolerance=1e-9)
     return "padding has no influence, whatever stands there."
 
@@ -139,7 +141,8 @@ def check_mean_of_words(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
 @judge
 def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> str:
     """Judge `answer(x, layers, mask)`, exercise ex-debug-encode."""
-    x, mask = torch.arange(6, dtype=torch.float64).view(1, 3, 2), torch.tensor([True, True, False])
+    x, mask = torch.arange(12.0).view(2, 3, 2).double(), torch.arange(3) < torch.tensor([[3], [2]])
+    mask = mask[:, None, None]
     seen: list[Tensor | None] = []
 
     def layer(factor: float) -> Layer:

@@ -1,4 +1,4 @@
-"""What the checks try: random inputs, the same each time, and attention with the mistakes that people make."""
+"""What the checks try: random inputs, the same each time, and attention with common mistakes."""
 
 import math
 

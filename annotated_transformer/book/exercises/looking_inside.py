@@ -69,7 +69,9 @@ def check_entropy(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
             [entropy[s][:, real[s]].mean(dim=1) for s in range(2)]
         ).mean(dim=0),
         "the mean over all heads is returned": wanted.mean(),
-        "the sum is divided by the number of all queries, padding included": wanted * real.sum() / real.numel(),
+        "the sum is divided by the number of all queries, padding included": wanted
+        * real.sum()
+        / real.numel(),
     }
     what = "the mean entropy of each head"
     expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
@@ -106,7 +108,9 @@ def check_switch_off(answer: Callable[[MultiHeadAttention, Tensor, int, bool], T
             own = heads[:, head]
             rest = wanted - (own.mean(dim=(0, 1)).expand(2, 5, 4) if mean else 0 * own) @ matrices[head]
             mistakes = {
-                "columns of the output are replaced; the head's own output is meant, before W^O": columns.flatten(-2),
+                "columns of the output are replaced; the head itself, before W^O, is meant": columns.flatten(
+                    -2
+                ),
                 "the head is left as it was": attention(x, x, x),
             }
             if mean:
@@ -191,7 +195,9 @@ def check_other_map(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
         w, v = draw(keys).softmax(dim=0), draw(keys, d_v)
         found = expect_tensor(answer(w, v), what="the result").double()
         shape = tuple(found.shape)
-        expect(shape == (keys,), f"the result should have shape ({keys},), one weight for each key, not {shape}.")
+        expect(
+            shape == (keys,), f"the result should have shape ({keys},), one weight for each key, not {shape}."
+        )
         same = torch.allclose(found, w)
         expect(not same, "these are the given weights; find others with the same output.")
         least, total = found.min().item(), found.sum().item()

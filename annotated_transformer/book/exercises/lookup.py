@@ -1,6 +1,5 @@
 """Checks of the exercises of the chapter on queries, keys and values."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -81,6 +80,9 @@ def check_soft_lookup(answer: Lookup) -> str:
             "the width is not squared": raised[0].item(),
             "the 2 in the denominator is missing": raised[1].item(),
             "the exponentials are not divided by their sum": ((squares / (-2 * width**2)).exp().T @ v).item(),
+            "the largest exponential is made 1, but nothing is divided by their sum": (
+                (squares.min() - squares).div(2 * width**2).exp().T @ v
+            ).item(),
             "the distance is not squared": (((q - k).abs() / (-2 * width**2)).softmax(0).T @ v).item(),
         }
         expect_number(result, wanted, what=f"{what}, the answer", tolerance=1e-6, mistakes=mistakes)

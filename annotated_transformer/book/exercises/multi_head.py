@@ -280,7 +280,5 @@ def check_pointers(answer: Callable[[], MultiHeadAttention], draw_batch: Callabl
         layer.to_query.weight.data.mul_(100.0)
         loud = (layer(query, key, value)[..., -target.size(-1) :] - target).square().mean().item()
         hint = " With scores 100 times as large, both would be read." if loud < 0.01 else ""
-    expect(
-        max(errors) < 0.01, f"the mean squared error should be less than 0.01, but it is {told}.{hint}"
-    )
+    expect(max(errors) < 0.01, f"the mean squared error should be less than 0.01, but it is {told}.{hint}")
     return "two heads, each with a query of its own, bring back both items."

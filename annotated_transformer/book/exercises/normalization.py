@@ -9,7 +9,12 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
-from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_no_mistake, judge, plural
+from annotated_transformer.book.exercises.verdict import (
+    expect,
+    expect_close,
+    expect_no_mistake,
+    judge,
+)
 from annotated_transformer.model.normalization import LayerNorm
 
 Function = Callable[[Tensor], Tensor]
@@ -67,7 +72,9 @@ def check_add_and_norm(answer: Callable[[Tensor, Function, Tensor, Tensor, float
             * centered
             / (total.std(dim=-1, correction=0, keepdim=True) + eps)
             + bias,
-            "x is not added to the sub-layer's output": F.layer_norm(sublayer(x), shape[-1:], gain, bias, eps),
+            "x is not added to the sub-layer's output": F.layer_norm(
+                sublayer(x), shape[-1:], gain, bias, eps
+            ),
             "this is pre-norm: the norm comes before the sub-layer": x
             + sublayer(F.layer_norm(x, shape[-1:], gain, bias, eps)),
             "the gain and the bias are not used": F.layer_norm(total, shape[-1:], eps=eps),
@@ -162,11 +169,15 @@ def check_folded(answer: Callable[[LayerNorm, nn.Linear], tuple[Tensor, Tensor]]
             "β is not folded into the bias": F.linear(normed, folded, linear.bias),
             "γ is not folded into the weight": F.linear(normed, linear.weight, plain),
             "γ scales β, too": F.linear(normed, folded, linear.bias + folded @ norm.bias),
-            "the weight is scaled by the mean of γ": F.linear(normed, linear.weight * norm.gain.mean(), plain),
+            "the weight is scaled by the mean of γ": F.linear(
+                normed, linear.weight * norm.gain.mean(), plain
+            ),
         }
         if d_in == d_out:
             by_row = linear.weight * norm.gain[:, None]
-            mistakes["γ scales the rows of the weight; it belongs to the columns"] = F.linear(normed, by_row, plain)
+            mistakes["γ scales the rows of the weight; it belongs to the columns"] = F.linear(
+                normed, by_row, plain
+            )
         what = f"the output of the folded layer for {d_in} features in and {d_out} out"
         expect_close(F.linear(normed, weight, bias), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "the folded layer does the work of gain and bias."

@@ -94,7 +94,9 @@ def check_input(answer: Callable[..., Tensor]) -> str:
         }
         sizes = f"{plural(batch, 'sentence')} of {plural(tokens, 'token')}, from position {start} on,"
         result = answer(embedded, table, start)
-        expect_close(result, embedded * root + rows, what=f"the input for {sizes}", tolerance=1e-9, mistakes=mistakes)
+        expect_close(
+            result, embedded * root + rows, what=f"the input for {sizes}", tolerance=1e-9, mistakes=mistakes
+        )
     return "each word has its own position, whatever its sentence, and only the word is scaled."
 
 
@@ -123,7 +125,9 @@ def check_look_back(answer: Callable[[int, int], MultiHeadAttention]) -> str:
     for offset, d_model, first in ((1, 32, 0), (1, 32, 500), (3, 64, 40), (2, 48, 7), (0, 32, 9)):
         layer = answer(offset, d_model)
         kind = type(layer).__name__
-        expect(isinstance(layer, MultiHeadAttention), f"the result should be a MultiHeadAttention, not {kind}.")
+        expect(
+            isinstance(layer, MultiHeadAttention), f"the result should be a MultiHeadAttention, not {kind}."
+        )
         heads = layer.num_heads
         expect(heads == 1, f"the text asks for one head, whose weights are read here; the layer has {heads}.")
         positions = _by_loops(24, d_model, first)[None].to(layer.to_query.weight.dtype)

@@ -83,9 +83,7 @@ def check_average(answer: Function) -> str:
             "the exponentials are not divided by their sum": scores.exp() @ states,
         }
         what = f"the average for {plural(outputs, 'output')} of {plural(tokens, 'state')}"
-        expect_close(
-            answer(states, scores), torch.stack(rows), what=what, tolerance=1e-9, mistakes=mistakes
-        )
+        expect_close(answer(states, scores), torch.stack(rows), what=what, tolerance=1e-9, mistakes=mistakes)
     return "each output is a weighted average of all states, and the weights sum to 1."
 
 
@@ -132,9 +130,9 @@ def check_capacity(answer: Function) -> str:
     """Judge `answer(vocab, numbers, bits)`, the longest sentence in a state, exercise ex-capacity."""
     near = (32, 5, 53), (2**50 + 1, 1000, 64)  # with a rounded logarithm, these are off by one, up or down
     for vocab, numbers, bits in ((2, 1, 8), (10, 1, 53), (8, 4, 16), (37000, 512, 32), (3, 1, 1), *near):
-        length, wanted = answer(vocab, numbers, bits), 0
-        while vocab ** (wanted + 1) <= 2 ** (numbers * bits):
-            wanted += 1
+        length, wanted, sentences = answer(vocab, numbers, bits), 0, vocab
+        while sentences <= 2 ** (numbers * bits):
+            wanted, sentences = wanted + 1, sentences * vocab
         expect(isinstance(length, int), f"the length is a whole number, not {type(length).__name__}.")
         mistakes = {
             "logarithms are compared, which are rounded; compare integers": int(

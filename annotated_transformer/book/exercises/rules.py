@@ -11,7 +11,7 @@ PACKAGE = "annotated_transformer"
 
 
 def expect_without(answer: object, *forbidden: str) -> None:
-    """Stop the check if the reader's function, or one of the reader's that it calls, uses what is `forbidden`.
+    """Stop the check if the reader's function, or one that it calls, uses what is `forbidden`.
 
     A dotted name or a module's name forbids what comes from there, and its last part is also forbidden as an
     attribute: "torch.nn" covers `F.relu`, `nn.Linear` and `torch.nn`, "softmax" covers `scores.softmax(-1)`.
@@ -19,15 +19,14 @@ def expect_without(answer: object, *forbidden: str) -> None:
     for name, origin in _uses(inspect.unwrap(answer) if callable(answer) else answer, set()):
         for rule in forbidden:
             from_there = origin == rule or origin.startswith(f"{rule}.")
-            where = f" from {rule}" if from_there and name != rule else ""
-            expect(
-                not from_there and name != rule.rpartition(".")[2],
-                f"your answer uses {name or origin.rpartition('.')[2]}{where}, which this exercise rules out.",
-            )
+            where = f" from {rule}" if origin != rule and from_there else ""
+            used = (name or origin.rpartition(".")[2]) + where
+            allowed = not from_there and name != rule.rpartition(".")[2]
+            expect(allowed, f"your answer uses {used}, which this exercise rules out.")
 
 
 def _uses(function: object, seen: set[object]) -> Iterator[tuple[str, str]]:
-    """Yield what a function names and where that comes from, "" for an attribute, the function itself first."""
+    """Yield what a function names and where that comes from ("" for an attribute), itself first."""
     yield "", _origin(function)
     if not isinstance(function, FunctionType) or function in seen:
         return

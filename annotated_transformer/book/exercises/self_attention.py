@@ -124,7 +124,10 @@ def check_circle(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
     shape = tuple(weights.shape)
     expect(shape == (3, 3), f"the matrix of weights should have shape (3, 3), not {shape}.")
     same = torch.equal(w_query, w_key)
-    expect(not same, "with one matrix for both, the scores are symmetric: if rock reads scissors, scissors read rock.")
+    expect(
+        not same,
+        "with one matrix for both, the scores are symmetric: if rock reads scissors, scissors read rock.",
+    )
     turned = (weights[torch.arange(3), torch.arange(3) - 1] > 0.9).all()
     expect(not turned, "the circle runs the wrong way: each word reads the one that it loses to.")
     for row, name in enumerate(names):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import torch
 
-from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.rules import expect_without
 from annotated_transformer.book.exercises.verdict import (
     as_number,
     expect,
@@ -95,7 +95,8 @@ def check_learning(answer: Callable[[dict[str, int], int], Merges]) -> str:
         mistakes = {
             "each word counts once, however often it occurs": _learned(dict.fromkeys(counts, 1), 4),
             "pairs are counted once; count them again after each merge": sorted(
-                letters, key=lambda pair, letters=letters: (-letters[pair], pair)  # type: ignore[misc]
+                letters,
+                key=lambda pair, letters=letters: (-letters[pair], pair),  # type: ignore[misc]
             )[:4],
             "of equally frequent pairs, the last in alphabetical order is taken": _learned(counts, 4, -1),
         }
@@ -110,7 +111,7 @@ def check_learning(answer: Callable[[dict[str, int], int], Merges]) -> str:
 @judge
 def check_encoding(answer: Callable[[str, Merges], list[str]]) -> str:
     """Judge `answer(word, merges)`, exercise ex-encode, by replacing text in strings."""
-    expect_without(answer, PACKAGE)
+    expect_without(answer, "__main__.merge")
     cases = [(word, _learned(counts, 6)) for counts in COUNTS for word in [*counts, "slowest", "aaaaa", "x"]]
     cases += [("abc", [("b", "c"), ("a", "b")]), ("abab", [("a", "b"), ("ab", "ab")]), ("", [("a", "b")])]
     for word, merges in cases:
@@ -146,7 +147,11 @@ def check_split(answer: Callable[[SentencePairs, float, int], tuple[SentencePair
         for side, name in enumerate(("source", "target")):
             both = {pair[side] for pair in train} & {pair[side] for pair in test}
             far = all(text.startswith(("chain", "link")) for text in both)
-            why = "Some pairs hang together by a longer chain." if far else f"Pairs share a {name} sentence, too."
+            why = (
+                "Some pairs hang together by a longer chain."
+                if far
+                else f"Pairs share a {name} sentence, too."
+            )
             leaking = plural(len(both), f"{name} sentence")
             expect(not both, f"in both splits: {leaking}, such as {min(both, default='')!r}. {why}")
     expect(answer(list(pairs), 0.2, 0)[1] != test, "two seeds give the same split.")

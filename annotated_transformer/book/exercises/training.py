@@ -38,7 +38,9 @@ def check_schedule(answer: Sequence[int | float] | None) -> str:
         whole = number == int(number) and lowest <= number <= highest
         half = whole and math.isclose(learning_rate(int(number)), peak / 2, rel_tol=1e-9)
         clue = "It rises in a straight line." if name == "before" else "It falls with the root of the steps."
-        expect(lowest <= number <= highest, f"step {number:g} is not {name} the peak, which is at step {PEAK:,}.")
+        expect(
+            lowest <= number <= highest, f"step {number:g} is not {name} the peak, which is at step {PEAK:,}."
+        )
         expect(half, f"at step {number:g}, {name} the peak, the rate is not half of its peak. {clue}")
     wider = learning_rate(PEAK, d_model=2048) / peak
     told = f"the peak of a model four times as wide does not change by a factor of {given[2]:g}"
@@ -77,7 +79,7 @@ def check_smoothed_loss(answer: Callable[..., Tensor]) -> str:
             "the sentences are averaged one by one, so that labels of short ones count more": torch.stack(
                 [row[kept].mean() for row, kept in zip(losses, real, strict=True)]
             ).mean(),
-            "the smoothing is shared by the other classes only; the label gets its part, too": shared[real].mean(),
+            "the other classes share the smoothing; the label gets its part, too": shared[real].mean(),
             "the smoothing is not used": -of_label[real].mean(),
             "the smoothing is not divided by the number of classes": (
                 -(1 - smoothing) * of_label - smoothing * log_p.sum(dim=-1)
@@ -89,7 +91,7 @@ def check_smoothed_loss(answer: Callable[..., Tensor]) -> str:
     huge = answer(torch.tensor([[[0.0, 1e4, 0.0], [0.0, 0.0, 1e4]]]), torch.tensor([[2, 1]]), 0.1, 0)
     expect(
         bool(torch.as_tensor(huge).isfinite().all()),
-        "logits of 10,000 give a loss that is not finite: a probability is rounded to 0 before its logarithm.",
+        "logits of 10,000 give a loss that is not finite: a probability was rounded to 0.",
     )
     return "it agrees with explicit targets, ignores padding, and stays finite for large logits."
 

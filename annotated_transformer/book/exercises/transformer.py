@@ -65,7 +65,10 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
             states.append(layer(states[-1]))
 
         def logits(
-            read: Sequence[Tensor], tgt: Tensor = tgt, decoder: Sequence[Layer] = decoder, table: Tensor = table
+            read: Sequence[Tensor],
+            tgt: Tensor = tgt,
+            decoder: Sequence[Layer] = decoder,
+            table: Tensor = table,
         ) -> Tensor:
             y = embed(tgt, table)
             for layer, z in zip(decoder, read, strict=True):
@@ -128,7 +131,9 @@ def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
             end = "lowest" if size in (low - 1, low) and size < high else "highest"
             told = f"{size:,} tokens make {total:,} parameters, which"
             rounds = f"{told} {'rounds' if inside else 'does not round'} to {millions} million"
-            asked = f"so your {end} size is {'not the ' + end if inside else 'too ' + end.removesuffix('est')}."
+            asked = (
+                f"so your {end} size is {'not the ' + end if inside else 'too ' + end.removesuffix('est')}."
+            )
             expect(inside == fits, f"{rounds}, {asked}{hint if end == 'lowest' else ''}")
     return "the interval is a million parameters wide, so about a million / d tokens."
 

@@ -81,7 +81,9 @@ def _mistaken_bleu(hypotheses: list[str], references: list[str]) -> dict[str, fl
         "the brevity penalty is missing": _bleu(*both, brevity="none"),
         "the formula of the brevity penalty rewards longer hypotheses": _bleu(*both, brevity="always"),
         "lengths of n-grams without a match are left out": _bleu(*both, skip=True),
-        "a hypothesis of fewer than n tokens adds a negative number to the total": _bleu(*both, negative=True),
+        "a hypothesis of fewer than n tokens adds a negative number to the total": _bleu(
+            *both, negative=True
+        ),
         "BLEU is averaged over sentences; their counts should be added": sum(alone) / len(alone),
         "only words are counted": _bleu(*both, orders=1),
         "only words and pairs of words are counted": _bleu(*both, orders=2),
@@ -160,7 +162,9 @@ def check_chrf(answer: Callable[[str, str], float]) -> str:
     for name, (hypothesis, reference) in pairs.items():
         wanted = CHRF().corpus_score([hypothesis], [[reference]]).score
         mistakes = {
-            "β² is at the recall instead of the precision, in the denominator": _chrf(hypothesis, reference, 0.5),
+            "β² is at the recall instead of the precision, in the denominator": _chrf(
+                hypothesis, reference, 0.5
+            ),
             "spaces are counted": _chrf(hypothesis, reference, 2, spaces=True),
             "neither bug is repaired": _chrf(hypothesis, reference, 0.5, spaces=True),
             "precision and recall have the same weight": _chrf(hypothesis, reference, 1),
@@ -218,8 +222,11 @@ def check_wins(answer: Callable[..., float]) -> str:
         found = answer(first, second, references, picks, bleu)
         mistakes = {
             "a tie counts as a win": sum(theirs >= ours for ours, theirs in scores) / len(picks),
-            "this is the share of the first system": sum(ours > theirs for ours, theirs in scores) / len(picks),
-            "the share of the second system is subtracted from 1": sum(ours >= theirs for ours, theirs in scores)
+            "this is the share of the first system": sum(ours > theirs for ours, theirs in scores)
+            / len(picks),
+            "the share of the second system is subtracted from 1": sum(
+                ours >= theirs for ours, theirs in scores
+            )
             / len(picks),
         }
         drawn_sets = {tuple(references[at] for at in pick) for pick in picks}

@@ -1,4 +1,4 @@
-"""The feedback on a reader's answer to an exercise: a verdict and the next step, in the reader's own lines."""
+"""The feedback on a reader's answer to an exercise: a verdict, the next step, and the reader's own lines."""
 
 import functools
 import math
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
+from types import CodeType, MappingProxyType
 from typing import Any, ParamSpec
 
 import numpy as np
@@ -19,6 +19,7 @@ P = ParamSpec("P")
 Mistakes = Mapping[str, object]  # what went wrong, as a clause, and the result that it gives
 NONE: Mistakes = MappingProxyType({})
 UNTOUCHED = "your turn"  # what an exercise's cell raises before the reader has written anything
+EMPTY = "your answer is still empty; put it where NotImplementedError is raised."
 SHOWN_LINES = 6  # of the reader's part of a traceback
 _LIBRARIES = {
     str(Path(place).resolve())
@@ -155,17 +156,19 @@ def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
         try:
             return Verdict(True, check(*answers, **kwargs))
         except Unmet as unmet:
-            cause = unmet.__cause__
-            message = "\n".join([str(unmet), *(_readers_lines(cause) if cause else [])])
+            lines = _readers_lines(unmet.__cause__, check.__code__) if unmet.__cause__ else []
+            message = "\n".join([str(unmet), *lines])
         except Exception as error:
-            message = _stopped(error)
+            if isinstance(error, NotImplementedError) and str(error) == UNTOUCHED:
+                return Verdict(False, EMPTY)
+            message = _stopped(error, check.__code__)
         return Verdict(False, message, calls[-1] if calls else ())
 
     return verdict
 
 
 def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
-    """Return a function that notes the arguments of each call, or the answer itself if it is something else."""
+    """Return a function that notes the arguments of each call, or the answer itself if it is none."""
     if not callable(answer) or isinstance(answer, type | nn.Module):
         return answer
     function: Callable[..., object] = answer
@@ -178,20 +181,24 @@ def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
     return noting
 
 
-def _stopped(error: Exception) -> str:
+def _stopped(error: Exception, check: CodeType) -> str:
     """Return what a verdict says about an exception: its text, and the reader's lines that led to it."""
-    if isinstance(error, NotImplementedError) and str(error) == UNTOUCHED:
-        return "your answer is still empty; put it where NotImplementedError is raised."
     reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    if lines := _readers_lines(error):
+    if lines := _readers_lines(error, check):
         return "\n".join([f"your code stopped with {reason}", *lines])
     return f"the check could not use your answer: {reason}"
 
 
-def _readers_lines(error: BaseException) -> list[str]:
+def _readers_lines(error: BaseException, check: CodeType) -> list[str]:
     """Return the reader's part of a traceback, outermost call first, without our and the libraries' lines."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
-    lines = [f"  line {frame.lineno} of your answer, in {frame.name}: {frame.line}" for frame in frames]
+    walk = traceback.walk_tb(error.__traceback__)
+    calls = [(frame, line) for frame, line in walk if frame.f_code is not check]
+    frames = traceback.StackSummary.extract(iter(calls))
+    lines = [
+        f"  line {frame.lineno} of your answer, in {frame.name}: {frame.line}"
+        for frame in frames
+        if not _is_ours(frame.filename)
+    ]
     lines = list(dict.fromkeys(lines))  # recursion repeats a line
     if len(lines) > SHOWN_LINES:
         half = SHOWN_LINES // 2
