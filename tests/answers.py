@@ -7,10 +7,14 @@ A module `tests/book/exercises/test_….py` lists them at its top level: a check
         "softmax: without the exponential": (check_softmax, proportions),
         "pointers: too quiet": (check_pointers, lambda: pointers(loudness=1.0), draw_batch),
     }
-    WORDS = {"pointers: too quiet": "mean squared error is"}  # what a verdict must contain
+    WORDS = {  # what the verdicts must contain
+        "softmax: without the exponential": "without exponentials",
+        "pointers: too quiet": "With scores 100 times as large",
+    }
 
-Each entry of a prediction, a dictionary or a list, is changed in turn, and must be rejected.
-An answer that is empty, or that crashes for an unrelated reason, is not a plausible mistake and is reported.
+Each check has at least two right answers, written differently. Each entry of a prediction, a dictionary or a
+list, is changed in turn, and must be rejected. A verdict on a wrong answer names the mistake: it doesn't only
+say which number is wrong. An answer that is empty, or that crashes, is no plausible mistake and is reported.
 """
 
 import re
@@ -19,12 +23,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from torch import Tensor
+
 from annotated_transformer.book.exercises.verdict import Verdict
 
 Check = Callable[..., Verdict]
-NEEDED = 2  # plausible wrong answers for each check
+NEEDED = 2  # right answers and plausible wrong ones for each check
 UNANSWERED = re.compile(r"still empty|no prediction for|'\?' is not one of")
-NOT_PLAUSIBLE = re.compile("still empty|stopped with (NameError|AttributeError|SyntaxError)")
+NOT_PLAUSIBLE = re.compile("still empty|your code stopped with|could not use your answer")
+ONLY_A_NUMBER = re.compile(r"should be \S+( at \[[\d, ]*\])?, not \S+\.$")
+PLURALS = (
+    "weights|logits|states|outputs|inputs|labels|values|keys|queries|heads|tokens|words|scores|steps|pairs|"
+    "numbers|bits|maps|sentences|captions|attentions|units|parts|counts|ids"
+)
+UNGRAMMATICAL = re.compile(
+    rf"(^|[.:,] |if )the ({PLURALS})( \w+){{0,6}} (has|differs|is|was) "  # the logits with 7 tokens has
+    rf"|(?<![\w.,=−-])1 (\w+ )?({PLURALS})\b"  # 1 heads, 1 allowed keys
+    r"|\(s\)|\drd\b|\ba [aeio]\w|\ban [bcdfgjklmnpqrstvwyz]|,,|[^.]\.\.( |$)|\w  \w|\w [,.;:]( |$)"
+)
 
 
 def unanswered(*_: object) -> Any:
@@ -36,7 +52,7 @@ def empty(answer: object) -> object:
     """Return an answer as the exercise's cell has it before the reader's turn."""
     if isinstance(answer, dict):
         return dict.fromkeys(answer, "?" if all(isinstance(x, str) for x in answer.values()) else ...)
-    return None if isinstance(answer, list) else unanswered
+    return None if isinstance(answer, list | tuple | Tensor) else unanswered
 
 
 def slips(answer: Any) -> Iterator[Any]:
@@ -60,9 +76,12 @@ def faults(
 ) -> list[str]:
     """Report right answers that fail, and empty or wrong ones that pass or are rejected without a reason."""
     found, counted = [], Counter({check: 0 for check, *_ in right})
+    for check, count in Counter(check for check, *_ in right).items():
+        if count < NEEDED:
+            found.append(f"{check.__name__}: {count} right answer, written in one way")
     for check, *answers in right:
         verdict, blank = check(*answers), check(*map(empty, answers))
-        if not verdict.passed:
+        if not verdict.passed or UNGRAMMATICAL.search(verdict.message):
             found.append(f"{check.__name__}: the right answer: {verdict}")
         if blank.passed or not UNANSWERED.search(blank.message):
             found.append(f"{check.__name__}: an empty answer: {blank}")
@@ -70,9 +89,10 @@ def faults(
             taken = [other for other in slips(answers[0]) if check(other)]
             found += [f"{check.__name__}: takes {other}" for other in taken]
     for mistake, (check, *answers) in wrong.items():
-        verdict, said = check(*answers), words.get(mistake, "")
-        reason = len(verdict.message.split()) > 3 and not NOT_PLAUSIBLE.search(verdict.message)
-        if verdict.passed or not reason or said not in verdict.message:
+        verdict, said = check(*answers), words.get(mistake)
+        bad = (NOT_PLAUSIBLE, ONLY_A_NUMBER, UNGRAMMATICAL)
+        named = said is not None and said in verdict.message
+        if verdict.passed or not named or any(kind.search(verdict.message) for kind in bad):
             found.append(f"{mistake}: {verdict}")
         else:
             counted[check] += 1

@@ -7,11 +7,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import as_number, expect, expect_close, explained, judge
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 PREDICTIONS = ("unchanged", "sharper", "flatter", "other")
+CLUES = {
+    "add 5 to every score": "By what are all exponentials multiplied then?",
+    "double the query": "What happens to the differences between the scores?",
+    "halve every key": "What happens to the differences between the scores?",
+    "replace the values": "From what are the weights computed?",
+    "scale one key": "Which score is the largest afterwards?",
+}
 
 
 @judge
@@ -29,9 +37,10 @@ def check_predictions(answer: Mapping[str, str]) -> str:
     missing = [change for change in changed if change not in answer]
     expect(not missing, f"there is no prediction for {', '.join(map(repr, missing))}.")
     for change, after in changed.items():
-        guess = answer[change]
-        expect(guess in PREDICTIONS, f"{guess!r} is not one of {', '.join(PREDICTIONS)}.")
-        expect(guess == _change(before, after), f"{change!r} does not leave the weights {guess}: try it.")
+        guess = str(answer[change]).strip().lower()
+        expect(guess in PREDICTIONS, f"{answer[change]!r} is not one of {', '.join(PREDICTIONS)}.")
+        right = guess == _change(before, after)
+        expect(right, f"{change!r}: the answer is not {guess!r}. {CLUES[change]}")
     return "only differences between scores count; their size decides how sharp the weights are."
 
 
@@ -47,6 +56,7 @@ def _change(before: Tensor, after: Tensor) -> str:
 @judge
 def check_softmax(answer: Callable[[list[float]], list[float]]) -> str:
     """Check `answer(scores)`, a softmax in plain Python: exercise ex-softmax."""
+    expect_without(answer, "torch")
     ordinary = [0.0, 1.0, -2.0, 0.5], [3.0], [2.0, 2.0]
     for scores in (
         *ordinary,
@@ -55,24 +65,34 @@ def check_softmax(answer: Callable[[list[float]], list[float]]) -> str:
         [-1000.0, 5.0],
         [1000.0, 0.0, 0.0, 0.0],
     ):
-        result = answer(list(scores))
-        expect(isinstance(result, list), f"the result for {scores} is a {type(result).__name__}, not a list.")
-        wanted = torch.tensor(scores, dtype=torch.float64).softmax(0)
-        expect_close(torch.tensor(result), wanted, what=f"the result for {scores}")
+        what = f"the result for {scores}"
+        with (
+            explained(OverflowError, f"{what}: the exponential of a large score is too large for a float."),
+            explained(ZeroDivisionError, f"{what}: all exponentials are rounded to 0, and so is their sum."),
+        ):
+            result = answer(list(scores))
+        expect(isinstance(result, list), f"{what} should be a list, not {type(result).__name__}.")
+        given = torch.tensor(scores, dtype=torch.float64)
+        mistakes = {
+            "the scores are divided by their sum, without exponentials": given / given.sum(),
+            "the exponentials are not divided by their sum": given.exp(),
+        }
+        expect_close(torch.tensor(result), given.softmax(0), what=what, mistakes=mistakes)
     return "subtracting the largest score leaves each weight as it is, and no exponential overflows."
 
 
 @judge
 def check_attention(answer: Attention) -> str:
     """Check `answer(query, key, value)`, attention written from scratch: exercise ex-from-scratch."""
-    _expect_attention(answer, "attention")
+    expect_without(answer, "softmax", "scaled_dot_product_attention", "torch.nn", PACKAGE)
+    _expect_attention(answer, "the output")
     return "one weighted average for each query, in every batch, and finite for large scores."
 
 
 @judge
 def check_debugged(answer: Attention) -> str:
     """Check `answer(query, key, value)`, the repaired function: exercise ex-debug."""
-    _expect_attention(answer, "the repaired function")
+    _expect_attention(answer, "the output of the repaired function")
     return "the width is the last axis of the keys, and the softmax runs over the keys of each query."
 
 
@@ -87,11 +107,30 @@ def _expect_attention(answer: Attention, what: str) -> None:
         wanted = F.scaled_dot_product_attention(query, key, value)
         sizes = f"query {tuple(query.shape)}, key {tuple(key.shape)}, value {tuple(value.shape)}"
         result = answer(query.clone(), key.clone(), value.clone())
-        expect_close(result, wanted, what=f"{what} for {sizes}")
+        scores = query @ key.mT
+        mistakes = mistaken_attention(query, key, value) | {
+            "an axis was added that the inputs do not have": wanted[None],
+            "the scores are divided by √4, whatever the width": (scores / 2).softmax(dim=-1) @ value,
+        }
+        for dim, axis in ((-1, "keys"), (-2, "queries")):
+            half = (scores / key.size(-2) ** 0.5).softmax(dim=dim) @ value
+            mistakes[f"the width is taken from the number of keys, and the softmax runs over the {axis}"] = (
+                half
+            )
+        expect_close(result, wanted, what=f"{what} for {sizes}", mistakes=mistakes)
     query, key, value = 1e3 * draw_normal(0, 3, 4), draw_normal(1, 5, 4), draw_normal(2, 5, 6)
     result = answer(query, key, value)
-    expect(bool(torch.as_tensor(result).isfinite().all()), "scores in the thousands give NaN or infinity.")
-    expect_close(result, F.scaled_dot_product_attention(query, key, value), what=f"{what} for large scores")
+    expect(
+        bool(torch.as_tensor(result).isfinite().all()),
+        "scores in the thousands give NaN or infinity: subtract the largest score of each row first.",
+    )
+    wanted = F.scaled_dot_product_attention(query, key, value)
+    scores = query @ key.mT / 2
+    cut = {
+        f"scores beyond {limit} are cut off": scores.clamp(-limit, limit).softmax(dim=-1) @ value
+        for limit in (10, 20, 30, 50, 80, 88, 100, 500, 700)
+    }
+    expect_close(result, wanted, what=f"{what} for large scores", mistakes=cut)
 
 
 @judge
@@ -99,11 +138,12 @@ def check_scale(answer: Callable[[int, float, float], float]) -> str:
     """Check `answer(d_k, query_std, key_std)`, the factor that gives unit variance: exercise ex-scale."""
     for d_k, query_std, key_std in ((64, 1.0, 1.0), (64, 3.0, 1.0), (256, 0.5, 2.0), (16, 2.0, 5.0)):
         query, key = draw_normal(0, 20_000, d_k) * query_std, draw_normal(1, 20_000, d_k) * key_std
-        factor = float(answer(d_k, query_std, key_std))
         what = f"for d_k={d_k} and standard deviations {query_std:g} and {key_std:g}"
+        factor = as_number(answer(d_k, query_std, key_std), what=f"{what}, the factor")
         expect(math.isfinite(factor) and factor > 0, f"{what}, the factor is {factor}; it must be positive.")
         spread = ((query * key).sum(dim=-1) * factor).std().item()
-        expect(abs(spread - 1) < 0.03, f"{what}, your scores have a standard deviation of {spread:.2f}.")
+        usual = " Your factor is that for unit variances." if math.isclose(factor, d_k**-0.5) else ""
+        expect(abs(spread - 1) < 0.03, f"{what}, the scores then deviate by {spread:.2f}, not 1.{usual}")
     return "the width and both standard deviations enter."
 
 
@@ -113,9 +153,14 @@ def check_gradient(answer: Callable[[Tensor], Tensor]) -> str:
     for scores in ([2.0, 0.0, 1.0], [0.0, 0.0], [30.0, 0.0, 0.0, 0.0], [0.3, -1.2, 0.8, 2.0, 0.1]):
         at = torch.tensor(scores, dtype=torch.float64)
         wanted = torch.autograd.functional.jacobian(lambda x: x.softmax(dim=0), at)
-        expect_close(
-            answer(at.softmax(dim=0)), torch.as_tensor(wanted), what=f"the matrix at scores {scores}"
-        )
+        right, w = torch.as_tensor(wanted), at.softmax(dim=0)
+        mistakes = {
+            "only the entries on the diagonal are filled": right.diagonal().diag(),
+            "the sign is reversed": -right,
+            "the diagonal lacks w_i": -torch.outer(w, w),
+            "only the diagonal of the matrix is returned": right.diagonal(),
+        }
+        expect_close(answer(w), right, what=f"the matrix at scores {scores}", mistakes=mistakes)
     return "raising one score takes weight from the other keys, and nothing moves where one weight is 1."
 
 
@@ -128,17 +173,40 @@ def check_temperature(answer: Callable[[Tensor, Tensor, Tensor, float], Tensor])
         scores = query @ key.mT / math.sqrt(width) / temperature
         wanted = torch.einsum("bqk,bkd->bqd", scores.softmax(dim=-1), value)
         result = answer(query, key, value, temperature)
-        expect_close(result, wanted, what=f"the output at temperature {temperature:g}")
+        plain = scores * temperature
+        mistakes = {
+            "the scores are multiplied by the temperature": (plain * temperature).softmax(dim=-1) @ value,
+            "the scores are divided by the temperature, but not by √d_k": (scores * math.sqrt(width)).softmax(
+                dim=-1
+            )
+            @ value,
+            "the temperature is not used": plain.softmax(dim=-1) @ value,
+            "queries and keys are both divided by the temperature": (scores / temperature).softmax(-1)
+            @ value,
+            "the weights are divided by the temperature after the softmax": plain.softmax(dim=-1)
+            @ value
+            / temperature,
+        }
+        expect_close(result, wanted, what=f"the output at temperature {temperature:g}", mistakes=mistakes)
     cold = answer(query, key, value, 1e-5)
     best = (query @ key.mT).argmax(dim=-1, keepdim=True).expand(-1, -1, 6)
-    expect_close(
-        cold, value.gather(1, best), what="the output at temperature 0.00001, the value of the best key,"
-    )
+    what = "at temperature 0.00001 the output, which is the value of the best key,"
+    warm = {
+        f"the temperature is never below {low:g}": (query @ key.mT / math.sqrt(3) / low).softmax(-1) @ value
+        for low in (1e-4, 1e-3, 1e-2, 0.1, 1.0)
+    }
+    expect_close(cold, value.gather(1, best), what=what, mistakes=warm)
     tied = answer(query, key[:, :1].expand(-1, 5, -1), value, 1e-5)
     mean = value.mean(dim=1, keepdim=True).expand(-1, 3, -1)
-    expect_close(tied, mean, what="the output at temperature 0.00001 with five equal keys")
+    first = {"the first of several equal keys gets all the weight": value[:, :1].expand(-1, 3, -1)}
+    expect_close(tied, mean, what="at temperature 0.00001, the output for five equal keys", mistakes=first)
     hot = answer(query, key, value, 1e7)
-    expect_close(hot, mean, what="the output at temperature 10,000,000, the mean of the values,")
+    cool = {
+        f"the temperature is never above {high:g}": (query @ key.mT / math.sqrt(3) / high).softmax(-1) @ value
+        for high in (1, 10, 100, 1000, 10_000)
+    }
+    what = "at temperature 10,000,000 the output, which is the mean of the values,"
+    expect_close(hot, mean, what=what, mistakes=cool)
     for wrong in (0.0, -1.0):
         try:
             answer(query, key, value, wrong)

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -18,6 +18,12 @@ SHAPES = {
     "keys": (2, 8, 7, 64),
     "mask": (2, 1, 1, 7),
     "output": (2, 4, 512),
+}
+CLUES = {
+    "weights": "There is a row for each query, which is a target token, and a column for each source token.",
+    "keys": "Keys come from the source.",
+    "mask": "The mask hides source tokens, whichever token asks.",
+    "output": "There is one output for each query, which is a target token.",
 }
 Read = Callable[..., Tensor]
 
@@ -42,7 +48,7 @@ def check_rectangle(answer: Mapping[str, Any]) -> str:
         )
         expect(
             isinstance(shape, Sequence) and tuple(shape) == right,
-            f"the shape of {name} is not {shape}. Which axis counts target tokens, and which source tokens?",
+            f"{name!r}: the shape is not {shape}. {CLUES[name]}",
         )
     return "four rows, one for each target token, and seven columns, one for each source token."
 
@@ -50,15 +56,22 @@ def check_rectangle(answer: Mapping[str, Any]) -> str:
 @judge
 def check_cross_attention(answer: Read) -> str:
     """Judge `answer(x, z, w_query, w_key, w_value, is_word)`, exercise ex-cross-attention."""
-    for n, m in ((3, 5), (5, 3), (4, 4), (1, 6)):
+    for n, m in ((4, 4), (3, 5), (5, 3), (1, 6)):
         x, z = draw_normal(n, 2, n, 8), draw_normal(m + 10, 2, m, 8)
         matrices = (*draw_normal(1, 2, 8, 4), draw_normal(2, 8, 6))
         is_word = torch.arange(m) < torch.tensor([[m], [max(1, m - 2)]])
         query, key, value = x @ matrices[0], z @ matrices[1], z @ matrices[2]
         wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=is_word[:, None])
         result = answer(x, z, *matrices, is_word)
-        what = f"the output for {n} target and {m} source tokens"
-        expect_close(result, wanted, what=what, tolerance=1e-9)
+        mistakes = mistaken_attention(query, key, value, is_word[:, None])
+        if n == m:
+            back = z @ matrices[0], x @ matrices[1], x @ matrices[2]
+            swapped = F.scaled_dot_product_attention(*back, attn_mask=is_word[:, None])
+            mistakes["x and z are swapped: the target asks, and the source is read"] = swapped
+            rows = (query @ key.mT / 2).masked_fill(~is_word[..., None], -torch.inf).softmax(dim=-1) @ value
+            mistakes["the mask hides queries; it should hide keys"] = rows
+        what = f"the output for {plural(n, 'target token')} and {plural(m, 'source token')}"
+        expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with PyTorch for more, fewer and as many target as source tokens."
 
 
@@ -66,14 +79,25 @@ def check_cross_attention(answer: Read) -> str:
 def check_read_source(answer: Read) -> str:
     """Judge `answer(attend, x, memory, src, tgt)`, exercise ex-debug-source; 0 is padding."""
     attend = _layer()
-    for n, m in ((3, 5), (4, 4)):
+    for n, m in ((4, 4), (3, 5)):
         x, memory = draw_normal(n, 2, n, 12), draw_normal(m + 20, 2, m, 12)
         src = (torch.arange(m) < torch.tensor([[m], [m - 2]])).long() * 7
         tgt = (torch.arange(n) < torch.tensor([[n - 1], [n]])).long() * 7
-        wanted = attend(x, memory, memory, padding_mask(src, 0))
+        hides = padding_mask(src, 0)
+        wanted = attend(x, memory, memory, hides)
         result = answer(attend, x, memory, src, tgt)
-        what = f"the output for {n} target and {m} source tokens"
-        expect_close(result, wanted, what=what, tolerance=1e-9)
+        mistakes = {"the padding of the source is not hidden": attend(x, memory, memory)}
+        if n == m:
+            other = padding_mask(tgt, 0)
+            mistakes |= {
+                "the mask is that of the target; the keys are the source's": attend(x, memory, memory, other),
+                "the source asks, and the target is read": attend(memory, x, x, hides),
+                "neither bug is repaired": attend(memory, x, x, other),
+                "the values are those of the target": attend(x, memory, x, hides),
+                "the keys are those of the target": attend(x, x, memory, hides),
+            }
+        what = f"the output for {plural(n, 'target token')} and {plural(m, 'source token')}"
+        expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "the target asks, the source answers, and the source's padding stays hidden."
 
 
@@ -93,9 +117,10 @@ def check_prepared(prepare: Callable[..., Any], step: Read) -> str:
     result = torch.cat([step(attend, x[:, t : t + 1], prepared, mask) for t in range(4)], dim=1)
     for hook in hooks:
         hook.remove()
-    expect_close(result, wanted, what="the output, step by step,", tolerance=1e-9)
+    mistakes = {"the mask is not used": attend(x, memory, memory)}
+    expect_close(result, wanted, what="the output, step by step,", tolerance=1e-9, mistakes=mistakes)
     expect(
-        sum(rows) == 14,
+        sum(rows) <= 14,
         f"over four steps, {sum(rows)} rows passed to_key and to_value; 7 source tokens need 14 in all.",
     )
     return "each source token is projected once for the keys and once for the values."
@@ -113,12 +138,19 @@ def check_multiplications(answer: Callable[[int, int, int, bool], int]) -> str:
                 for t in range(n):
                     pair = prepared or attend.project_memory(memory, memory)
                     attend.attend(attend.project_query(x[:, t : t + 1]), *pair)
-            right, count = counter.get_total_flops() // 2, answer(n, m, d_model, once)  # 2 flops each
-            expect(
-                count == right,
-                f"for n={n}, m={m}, d_model={d_model}, once={once} the layer multiplies {right:,} times, "
-                f"not {count:,}.",
-            )
+            right, square = counter.get_total_flops() // 2, d_model**2  # 2 flops each
+            keys = 2 * m * square
+            mistakes = {
+                "keys and values are always computed once": right - (0 if once else (n - 1) * keys),
+                "keys and values are always computed anew": right + ((n - 1) * keys if once else 0),
+                "the projection of the queries is missing, or W^O": right - n * square,
+                "the products inside the heads are missing": right - 2 * n * m * d_model,
+                "only one of the products inside the heads is counted": right - n * m * d_model,
+                "`once` is reversed": right + (n - 1) * keys * (1 if once else -1),
+            }
+            what = f"the count for n={n}, m={m}, d_model={d_model}, once={once}"
+            count = answer(n, m, d_model, once)
+            expect_number(count, right, what=what, tolerance=0.0, mistakes=mistakes)
     return "the formula agrees with a count of the multiplications."
 
 
@@ -139,5 +171,14 @@ def check_two_sources(answer: Read) -> str:
     mixed = (raised[0] @ v1 + raised[1] @ v2) / total
     wanted = attend.to_output(mixed.transpose(1, 2).flatten(2))
     result = answer(attend, x, first, second, *masks)
-    expect_close(result, wanted, what="the output", tolerance=1e-9)
+    one, two = attend(x, first, first, masks[0]), attend(x, second, second, masks[1])
+    both = torch.cat([first, second], dim=1)
+    mistakes = {
+        "two attentions are added; with one softmax, the weights on both sources sum to 1": one + two,
+        "two attentions are averaged, so that each source always gets half of the weight": (one + two) / 2,
+        "the masks are not used": attend(x, both, both),
+        "the second source is not read": one,
+        "the second source is read with what the first one returned": attend(one, second, second, masks[1]),
+    }
+    expect_close(result, wanted, what="the output", tolerance=1e-9, mistakes=mistakes)
     return "one softmax divides the attention among both sources."

@@ -3,9 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.verdict import (
+    expect,
+    expect_close,
+    expect_equal,
+    expect_no_mistake,
+    expect_number,
+    expect_shape,
+    expect_tensor,
+    judge,
+    plural,
+)
 
 Decode = Callable[[Tensor], Tensor]
 BOS, EOS = 1, 2
@@ -13,6 +24,11 @@ SHIFTED = {
     "inputs": [[1, 7, 8, 9], [1, 5, 2, 0]],
     "labels": [[7, 8, 9, 2], [5, 2, 0, 0]],
     "counted": 6,
+}
+CLUES = {
+    "inputs": "They begin with <s>, and each slot's input is the label of the slot before.",
+    "labels": "Each slot's label is the next token, and </s> is one, too.",
+    "counted": "Labels that are padding do not count.",
 }
 
 
@@ -22,9 +38,8 @@ def check_shifted(answer: Mapping[str, object]) -> str:
     for name, wanted in SHIFTED.items():
         prediction = answer.get(name, ...)
         expect(prediction is not ..., f"{name!r} is still empty.")
-        expect(
-            prediction == wanted, f"{name!r} is not {prediction}. Write each slot's input below its label."
-        )
+        rows = torch.as_tensor(prediction).tolist()
+        expect(rows == wanted, f"{name!r} is not {prediction}. {CLUES[name]}")
     return "each label is the input of the next slot, and padding is not counted."
 
 
@@ -53,9 +68,50 @@ def check_decoder_layer(answer: Callable[[Tensor, Tensor, Mapping[str, Tensor]],
             x, z = (torch.randn(size, width, generator=rng, dtype=torch.float64) for size in (n, m))
             hidden = torch.ones(n, n, dtype=torch.bool).triu(1)
             wanted = oracle(x[None], z[None], tgt_mask=hidden)[0]
-        what = f"the output for {n} target and {m} source tokens"
-        expect_close(answer(x, z, w), wanted, what=what, tolerance=1e-9)
+        mistakes = {
+            "self-attention is not masked": _layer(x, z, w, masked=False),
+            "cross-attention takes its queries from x; they come from a": _layer(x, z, w, asks_x=True),
+            "the residual connections are missing": _layer(x, z, w, keep=0.0),
+            "the scores are not divided by √d_k": _layer(x, z, w, scale=1.0),
+            "the norms come before the sub-layers; they come after the sums": _layer(
+                x, z, w, norm_first=True
+            ),
+            "cross-attention is missing": _layer(x, z, w, cross=False),
+        }
+        what = f"the output for {plural(n, 'target token')} and {plural(m, 'source token')}"
+        expect_close(answer(x, z, w), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with PyTorch's decoder layer."
+
+
+def _layer(
+    x: Tensor,
+    z: Tensor,
+    w: Mapping[str, Tensor],
+    *,
+    masked: bool = True,
+    asks_x: bool = False,
+    keep: float = 1.0,
+    scale: float | None = None,
+    norm_first: bool = False,
+    cross: bool = True,
+) -> Tensor:
+    """Return the output of a decoder layer with a mistake."""
+    first, last = ((lambda y: y), _norm) if not norm_first else (_norm, (lambda y: y))
+
+    def attend(kind: str, asking: Tensor, read: Tensor, causal: bool) -> Tensor:
+        query, key, value = (
+            y @ w[f"{kind}_{part}"] for y, part in ((asking, "query"), (read, "key"), (read, "value"))
+        )
+        output = F.scaled_dot_product_attention(query, key, value, is_causal=causal, scale=scale)
+        return output @ w[f"{kind}_output"]
+
+    a = last(keep * x + attend("self", first(x), first(x), masked))
+    b = last(keep * a + attend("cross", x if asks_x else first(a), z, False)) if cross else a
+    return last(keep * b + (first(b) @ w["expand"]).relu() @ w["contract"])
+
+
+def _norm(y: Tensor) -> Tensor:
+    return F.layer_norm(y, y.shape[-1:])
 
 
 def _table(calls: list[Tensor]) -> Decode:
@@ -83,11 +139,17 @@ def check_write(answer: Callable[[Decode, int], Sequence[int]]) -> str:
         calls.clear()
         written = [int(token) for token in answer(decode, limit)]
         expect(bool(calls), "the decoder was not called.")
-        expect(
-            calls[0].tolist() == [[BOS]], f"the first input is {calls[0].tolist()}, it should be [[{BOS}]]."
-        )
-        expect(written == right, f"with limit {limit} you wrote {written}, it should be {right}.")
-        expect(len(calls) == len(right), f"the decoder ran {len(calls)} times for {len(right)} words.")
+        padding = {"writing begins with padding instead of <s>": [[0]]}
+        expect_equal(calls[0].tolist(), [[BOS]], what="the first input of the decoder", mistakes=padding)
+        mistakes = {
+            "the first row of the logits is read; the last one belongs to the next word": right[:1] * limit,
+            "the limit is passed by one word": [*wanted, EOS][: limit + 1],
+            "</s> is left out": [token for token in right if token != EOS],
+            "<s> is returned as well": [BOS, *right],
+        }
+        expect_equal(written, right, what=f"with limit {limit}, the ids", mistakes=mistakes)
+        extra = f"the decoder ran {plural(len(calls), 'time')} for {plural(len(right), 'word')}"
+        expect(len(calls) == len(right), f"{extra}; after the last word, no more step is needed.")
     return "each step reads all words so far, and writing ends with </s> or at the limit."
 
 
@@ -100,22 +162,33 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
         [[1, 5, 2, 0], [1, 5, 6, 2], [1, 2, 0, 0], [1, 9, 9, 2]],
     ):
         batch = torch.tensor(tgt)
-        inputs, labels = answer(batch)
-        n = batch.size(1) - 1
-        expect(
-            tuple(inputs.shape) == (len(tgt), n), f"for {tgt} the inputs have shape {tuple(inputs.shape)}."
-        )
-        expect(
-            tuple(labels.shape) == (len(tgt), n), f"for {tgt} the labels have shape {tuple(labels.shape)}."
-        )
-        expect(bool((inputs[:, 0] == BOS).all()), "the first input is not <s> in each row.")
-        ends = (labels == EOS).sum(dim=1).tolist()
-        expect(
-            ends == [1] * len(tgt),
-            f"for {tgt} the labels of the rows hold {ends} times </s>; each needs one.",
-        )
-        expect(torch.equal(inputs[:, 1:], labels[:, :-1]), "a label is not the input of the next slot.")
-        expect(torch.equal(labels, batch[:, 1:]), f"for {tgt} the labels are {labels.tolist()}.")
+        inputs, labels = (expect_tensor(part, what="each of the two results") for part in answer(batch))
+        wanted, right = batch[:, :-1], batch[:, 1:]
+        where = f"for {tgt}, the matrix of"
+        cut = {"it is cut twice, at both ends": batch[:, :-2]}
+        shifted = {
+            "it is that of the labels": right,
+            "it begins with padding instead of <s>": wanted.masked_fill(wanted == BOS, 0),
+            "a token is left out, so that an input is no longer the label before it": torch.cat(
+                [batch[:, :1], batch[:, 2:]], dim=1
+            ),
+        }
+        unended = wanted.masked_fill(wanted == EOS, 0)
+        late = torch.cat([unended[:, 1:], torch.full_like(batch[:, :1], EOS)], dim=1)
+        lost = {
+            "it is cut twice, so that the longest rows lose their </s>": batch[:, 1:-1],
+            "</s> is removed from the shorter rows": torch.cat([unended[:, 1:], right[:, -1:]], dim=1),
+            "</s> comes after the padding": late,
+            "it is that of the inputs": wanted,
+        }
+        if not torch.equal(labels, right):
+            expect_no_mistake(labels, lost, what=f"{where} labels")
+        if not torch.equal(inputs, wanted):
+            expect_no_mistake(inputs, cut | shifted, what=f"{where} inputs")
+        expect_shape(inputs, wanted, what=f"{where} inputs")
+        expect_shape(labels, right, what=f"{where} labels")
+        expect_equal(inputs.tolist(), wanted.tolist(), what=f"{where} inputs")
+        expect_equal(labels.tolist(), right.tolist(), what=f"{where} labels")
     return "one slot between input and label, and each </s> is a label."
 
 
@@ -126,9 +199,14 @@ def check_allowed(answer: Callable[[int, bool], int]) -> str:
         for whole in (True, False):
             lengths = [n] if whole else range(1, n + 1)
             right = sum(i >= j for length in lengths for i in range(length) for j in range(length))
-            count = answer(n, whole)
-            how = "in one pass" if whole else "step by step"
-            expect(count == right, f"for n={n} {how} there are {right:,} pairs, not {count:,}.")
+            mistakes = {
+                "the mask is not used: a query may not look at later keys": sum(i * i for i in lengths),
+                "each pass is taken to have all n slots": n * n * (n + 1) // 2,
+                "a slot may not look at itself; the causal mask allows it": right - sum(lengths),
+                "all passes together are counted as one": n * (n + 1) // 2,
+            }
+            what = f"the number of pairs for n={n}, {'in one pass' if whole else 'step by step'},"
+            expect_number(answer(n, whole), right, what=what, tolerance=0.0, mistakes=mistakes)
     return "one pass needs about n/3 times fewer."
 
 
@@ -154,13 +232,20 @@ def check_leak_test(answer: Callable[[Callable[[Tensor], Tensor], int, int], boo
     def batch_mean(ids: Tensor) -> Tensor:
         return honest(ids) - honest(ids).mean(dim=1, keepdim=True)
 
-    for decode, leaks, name in (
-        (honest, False, "a decoder that reads the past"),
-        (strict, False, "a decoder that reads the past without the last word"),
-        (next_word, True, "a decoder that reads the next word"),
-        (last_word, True, "a decoder whose first row reads the last word"),
-        (batch_mean, True, "a decoder that subtracts the mean over all positions"),
+    own = "A row may depend on its own slot."
+    for decode, leaks, name, hint in (
+        (honest, False, "a decoder that reads the past", own),
+        (strict, False, "a decoder that reads the past without the last word", own),
+        (next_word, True, "a decoder that reads the next word", "Change a later slot, and compare the rows."),
+        (
+            last_word,
+            True,
+            "a decoder whose first row reads the last word",
+            "Compare all rows before the change.",
+        ),
+        (batch_mean, True, "a decoder that subtracts the mean over all positions", "Compare exactly."),
     ):
         found = bool(answer(decode, n, vocab))
-        expect(found == leaks, f"{name} {'leaks' if leaks else 'does not leak'}, but you found {found}.")
+        told = f"{name} {'leaks' if leaks else 'does not leak'}, but you found {found}."
+        expect(found == leaks, f"{told} {hint}")
     return "it finds leaks from the next and from far words, and accuses neither honest decoder."

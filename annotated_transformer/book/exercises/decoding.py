@@ -2,13 +2,23 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 import torch
 from torch import Tensor
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import (
+    Mistakes,
+    as_number,
+    expect,
+    expect_close,
+    expect_no_mistake,
+    expect_number,
+    judge,
+)
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
@@ -20,6 +30,12 @@ Found = tuple[Prefix, float]
 Past = tuple[Tensor, Tensor] | None
 END, LIMIT, SYMBOLS = 2, 5, (3, 4, 5)
 TREES = (*range(8), 18, 49)  # in the last two, it matters that a finished hypothesis takes a place
+CLUES = {
+    "greedy": "It takes the most likely word at each step.",
+    "a beam of 2": "It keeps the two most likely first words, and multiplies.",
+    "exhaustive": "Multiply the shares along each path.",
+    "exhaustive, mean per token": "Divide the logarithm by the number of tokens, with the end as one.",
+}
 TREE = {
     "": {"Go": 0.4, "Come": 0.35, "No": 0.25},
     "Go": {"on": 0.5, "away": 0.3, "up": 0.2},
@@ -31,7 +47,7 @@ TREE = {
 def check_search_texts(answer: Sequence[str] | None) -> str:
     """Judge which texts four searches are predicted to return, exercise ex-predict-search."""
     expect(answer is not None, "your answer is still empty; put the four texts in its place.")
-    predicted = [str(text).strip() for text in answer or ()]
+    predicted = [str(text).strip() for text in (() if answer is None else answer)]
     expect(
         len(predicted) == 4, "give four texts: greedy, beam of 2, exhaustive, and exhaustive with the mean."
     )
@@ -49,7 +65,7 @@ def check_search_texts(answer: Sequence[str] | None) -> str:
         "exhaustive, mean per token": max(mean, key=mean.__getitem__),
     }
     for got, (name, text) in zip(predicted, wanted.items(), strict=True):
-        expect(got == text, f"{name}: not {got!r}; multiply along the paths that this search follows.")
+        expect(got == text, f"{name}: not {got!r}. {CLUES[name]}")
     return "all four texts are right."
 
 
@@ -116,39 +132,88 @@ def exhaustive(following: Next, prefix: Prefix = (), log_prob: float = 0.0) -> F
     )
 
 
-def _expect_found(result: object, wanted: Found, what: str) -> None:
-    expect(
-        isinstance(result, tuple) and len(result) == 2, f"{what}: return the tokens and the log-probability."
-    )
-    tokens, log_prob = tuple(cast(Found, result)[0]), float(cast(Found, result)[1])
-    expect(
-        tokens == wanted[0],
-        f"{what}: you found {tokens} with log-probability {log_prob:.3f}; it should be {wanted[0]} "
-        f"with {wanted[1]:.3f}.",
-    )
-    expect(
-        abs(log_prob - wanted[1]) < 1e-5,
-        f"{what}: the tokens are right, but their log-probability is {wanted[1]:.3f}, not {log_prob:.3f}.",
-    )
+def _expect_found(result: object, wanted: Found, what: str, mistakes: Callable[[], Mistakes]) -> None:
+    pair = isinstance(result, Sequence) and len(result) == 2
+    expect(pair, f"{what}: the result should be the tokens and their log-probability.")
+    given, number = cast(tuple[Sequence[int], object], result)
+    tokens = tuple(map(int, given))
+    log_prob = as_number(number, what=f"{what}: the log-probability")
+    if tokens != wanted[0]:
+        expect_no_mistake(tokens, mistakes(), what=f"{what}: your tokens {tokens}")
+        expect(False, f"{what}: the tokens should be {wanted[0]} ({wanted[1]:.3f}), not {tokens}.")
+    sums = {
+        "the log-probability is divided by the number of tokens": wanted[1] / len(tokens),
+        "this is the probability, not its logarithm": math.exp(wanted[1]),
+        "the sign is reversed": -wanted[1],
+    }
+    expect_number(log_prob, wanted[1], what=f"{what}: the log-probability", tolerance=1e-5, mistakes=sums)
+
+
+def _beams(tree: Next) -> dict[str, Prefix]:
+    return {f"this is what a beam of {size} finds": package_beam(tree, size)[0] for size in (1, 2, 3, 5)}
+
+
+def _naive_beam(
+    following: Next, size: int, *, shrink: bool = True, add: bool = True, first: bool = False
+) -> Prefix:
+    """Return what a beam search with a mistake finds."""
+    live: dict[Prefix, float] = {(): 0.0}
+    finished: dict[Prefix, float] = {}
+    while live:
+        grown = {
+            (*prefix, token): more + (log_prob if add else 0.0)
+            for prefix, log_prob in live.items()
+            for token, more in following(prefix).items()
+        }
+        places = size - (len(finished) if shrink else 0)
+        kept = sorted(grown, key=grown.__getitem__, reverse=True)[:places]
+        ends = [prefix for prefix in kept if prefix[-1] == END or len(prefix) == LIMIT]
+        finished |= {prefix: grown[prefix] for prefix in ends}
+        live = {prefix: grown[prefix] for prefix in kept if prefix not in finished}
+        if first and finished:
+            break
+    return max(finished, key=finished.__getitem__)
+
+
+def _mistaken_beam(following: Next, size: int) -> dict[str, Prefix]:
+    return {
+        "your beam kept searching with its full size after a hypothesis was finished": _naive_beam(
+            following, size, shrink=False
+        ),
+        "only the last step counts; log-probabilities should be added": _naive_beam(
+            following, size, add=False
+        ),
+        "the search ended when the first hypothesis was finished": _naive_beam(following, size, first=True),
+        "the beam keeps one prefix, whatever its size": _naive_beam(following, 1),
+        "this is the most likely of all texts, which a beam of this size does not find": exhaustive(
+            following
+        )[0],
+    }
 
 
 @judge
 def check_beam(answer: Callable[[Next, int, int, int], Found]) -> str:
     """Judge `answer(following, end, size, limit)`, exercise ex-beam, by the package's search."""
+    expect_without(answer, PACKAGE)
     for seed in TREES:
         following = random_tree(seed)
         for size in (1, 2, 3, 5):
             found = answer(following, END, size, LIMIT)
-            _expect_found(found, package_beam(following, size), f"tree {seed}, beam of {size}")
+            what = f"with following=checks.random_tree({seed}), end={END}, size={size}, limit={LIMIT}"
+            _expect_found(
+                found, package_beam(following, size), what, partial(_mistaken_beam, following, size)
+            )
         found = answer(following, END, 4**LIMIT, LIMIT)
-        _expect_found(found, exhaustive(following), f"tree {seed}, a beam that drops nothing")
+        what = f"with following=checks.random_tree({seed}), end={END}, size={4**LIMIT}, limit={LIMIT}"
+        _expect_found(found, exhaustive(following), what, partial(_mistaken_beam, following, 4**LIMIT))
     return "it agrees with the package, and with exhaustive search where the beam is wide enough."
 
 
 @judge
 def check_top_p(answer: Callable[[Tensor, float], Tensor]) -> str:
     """Judge `answer(logits, p)`, exercise ex-top-p, by adding up one token after the other."""
-    for seed, p in enumerate((0.1, 0.5, 0.9, 1.0)):
+    expect_without(answer, PACKAGE)
+    for seed, p in enumerate((0.5, 0.1, 0.9, 1.0)):
         logits = 2 * draw_normal(seed, 3, 7)
         wanted = torch.full_like(logits, -math.inf)
         for row, shares in enumerate(logits.softmax(dim=-1).tolist()):
@@ -160,16 +225,47 @@ def check_top_p(answer: Callable[[Tensor, float], Tensor]) -> str:
         result = answer(logits.clone(), p)
         expect(
             isinstance(result, Tensor) and result.shape == logits.shape,
-            "return a tensor shaped like `logits`.",
+            "the result should be a tensor shaped like `logits`.",
+        )
+        low = bool((result[~wanted.isfinite()] < -1e3).all()) and not bool(result.isinf().any())
+        expect(
+            not low or p == 1.0, "the other tokens should be −∞; a large negative number can still be drawn."
         )
         kept, right = result.isfinite(), wanted.isfinite()
-        expect(
-            bool((kept == right).all()),
-            f"for p = {p:g}, you keep {kept.sum(dim=1).tolist()} tokens of the three rows, or not the right "
-            f"ones; it should be {right.sum(dim=1).tolist()}.",
-        )
-        expect_close(result[kept], logits[kept], what="the logits of the kept tokens", tolerance=1e-9)
+        _expect_kept(kept, right, logits, p)
+        probabilities = logits.log_softmax(dim=-1)
+        mistakes = {
+            "these are log-probabilities; the logits should stay as they are": probabilities[kept],
+            "these are probabilities; the logits should stay as they are": probabilities.exp()[kept],
+            "the logits are sorted; bring them back to their places": logits.sort(descending=True)[0][kept],
+        }
+        what = f"for p = {p:g}, the list of the kept tokens' logits"
+        expect_close(result[kept], logits[kept], what=what, tolerance=1e-9, mistakes=mistakes)
     return "it keeps the fewest tokens that sum to p, in each row."
+
+
+def _expect_kept(kept: Tensor, right: Tensor, logits: Tensor, p: float) -> None:
+    """Stop the check unless the right tokens are kept, and say what may have led to others."""
+    shares = logits.softmax(dim=-1)
+    falling = shares.sort(dim=-1, descending=True).values
+    mistakes = {
+        "the token with which the sum reaches p is dropped; it is needed": right
+        & (shares > shares.masked_fill(~right, 2.0).amin(dim=-1, keepdim=True)),
+        "the tokens are chosen in sorted order and not brought back to their places": falling.cumsum(dim=-1)
+        - falling
+        < p,
+        "each token is judged alone; the probabilities should be added, from the largest on": shares >= 1 - p,
+        "the least likely tokens are kept": shares.argsort(dim=-1).argsort(dim=-1)
+        < right.sum(dim=-1, keepdim=True),
+        "nothing is removed": torch.ones_like(right),
+    }
+    if not torch.equal(kept, right):
+        what = f"for p = {p:g}, the choice of tokens"
+        expect_no_mistake(kept, mistakes, what=what)
+        counts, wanted = kept.sum(dim=1).tolist(), right.sum(dim=1).tolist()
+        told = f"in the three rows, you keep {counts} tokens, and {wanted} are right"
+        expect(counts == wanted, f"{what} should be different: {told}.")
+        expect(False, f"{what} should be different: their numbers are right, but not the tokens.")
 
 
 @judge
@@ -179,11 +275,25 @@ def check_cached_step(answer: Callable[[Tensor, Past, Tensor, Tensor, Tensor], t
     scores = (x @ w_q) @ (x @ w_k).T / math.sqrt(4)
     hidden = torch.ones(6, 6, dtype=torch.bool).triu(1)
     wanted = scores.masked_fill(hidden, -math.inf).softmax(dim=-1) @ (x @ w_v)
+    query, key, value = x @ w_q, x @ w_k, x @ w_v
     past: Past = None
     for position in range(6):
         output, past = answer(x[position : position + 1], past, w_q, w_k, w_v)
+        known, own = slice(0, position + 1), query[position : position + 1]
+        scores = own @ key[known].T
+        before = slice(0, max(1, position))
+        mistakes = {
+            "the softmax runs over the queries, of which there is one": value[known].sum(dim=0, keepdim=True),
+            "the new key comes after the attention, so the token does not attend to itself": (
+                own @ key[before].T / 2
+            ).softmax(dim=-1)
+            @ value[before],
+            "neither bug is repaired": value[before].sum(dim=0, keepdim=True),
+            "the scores are not divided by √d_k": scores.softmax(dim=-1) @ value[known],
+            "nothing is kept from the earlier tokens": value[position : position + 1],
+        }
         what = f"the output of token {position + 1}"
-        expect_close(output, wanted[position : position + 1], what=what, tolerance=1e-9)
+        expect_close(output, wanted[position : position + 1], what=what, tolerance=1e-9, mistakes=mistakes)
     return "all six outputs agree with one causal pass."
 
 
@@ -200,11 +310,17 @@ def check_alpha(answer: Callable[[float, int, float, int], float]) -> str:
                 torch.tensor(short).double()
             )
             low, high = (low, alpha) if wins else (alpha, high)
-        found = float(answer(log_p_short, short, log_p_long, long))
-        expect(
-            abs(found - high) < 1e-6,
-            f"for {case} your answer is {found:.4f}, but the longer one begins to win at {high:.4f}.",
-        )
+        quotient, lengths = math.log(log_p_long / log_p_short), (5 + long) / (5 + short)
+        mistakes = {
+            "the lengths are compared without GNMT's 5 + length": quotient / math.log(long / short),
+            "log-probabilities are subtracted; the penalty divides them": (log_p_short - log_p_long)
+            / math.log(lengths),
+            "the sign is reversed": -high,
+            "the quotient is not turned into a logarithm": log_p_long / log_p_short / math.log(lengths),
+        }
+        what = f"the turning point for {case}"
+        found = answer(log_p_short, short, log_p_long, long)
+        expect_number(found, high, what=what, tolerance=1e-6, mistakes=mistakes)
     return "it agrees with a search for the turning point."
 
 
@@ -221,12 +337,14 @@ def check_exact(answer: Callable[[Next, int, int], Found]) -> str:
             return tree(tuple(prefix))
 
         wanted = exhaustive(tree)
-        _expect_found(answer(following, END, LIMIT), wanted, f"tree {seed}")
+        what = f"with following=checks.random_tree({seed}), end={END}, limit={LIMIT}"
+        _expect_found(answer(following, END, LIMIT), wanted, what, partial(_beams, tree))
         for prefix in continued:
             log_prob = sum(tree(prefix[:place])[token] for place, token in enumerate(prefix))
+            why = "Stop when the most likely of all prefixes is finished."
             expect(
                 log_prob > wanted[1] - 1e-9,
-                f"tree {seed}: you continued {prefix}, whose log-probability {log_prob:.3f} is already below "
-                f"that of the result, {wanted[1]:.3f}.",
+                f"{what}: the result is right, but you continued {prefix}, whose log-probability "
+                f"{log_prob:.3f} is already below that of the result, {wanted[1]:.3f}. {why}",
             )
     return "it finds the most likely text, and continues no prefix that is less likely."

@@ -9,11 +9,25 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.rules import expect_without
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_close,
+    expect_no_mistake,
+    judge,
+    plural,
+)
 from annotated_transformer.model.embeddings import TokenEmbedding
 
 SOURCE, TARGET, LABELS, VOCAB = (4, 7, 4, 2), (1, 5, 7), (5, 7, 2), 10
 MATRICES = ("source", "target", "output", "shared")
+CLUES = {
+    "source": "A row that is read twice is still one row.",
+    "target": "Which tokens are read from it?",
+    "output": "Which logits does the softmax divide by their sum?",
+    "shared": "It is read, and it also gives the logits.",
+}
 
 
 def _moved_rows() -> dict[str, int]:
@@ -38,8 +52,7 @@ def check_gradient_rows(answer: Mapping[str, Any]) -> str:
         )
         expect(
             prediction == right[name],
-            f"{prediction} is not the number of rows with a gradient in the {name} matrix. "
-            "Which tokens are read from it, and which get their logits from it?",
+            f"{prediction} is not the number of rows with a gradient in the {name} matrix. {CLUES[name]}",
         )
     return (
         "a lookup gives a gradient to each distinct token that was read, the softmax to the whole vocabulary."
@@ -51,22 +64,36 @@ def check_embed_and_logits(
     embed: Callable[[Tensor, Tensor], Tensor], logits: Callable[[Tensor, Tensor], Tensor]
 ) -> str:
     """Judge `embed(ids, table)` and `logits(hidden, table)`, exercise ex-embed-and-logits."""
+    expect_without(embed, "torch.nn")
+    expect_without(logits, "torch.nn")
     for vocab, d_model in ((7, 4), (5, 9)):
         table, hidden = draw_normal(1, vocab, d_model), draw_normal(2, 2, 3, d_model)
         ids = torch.tensor([[0, vocab - 1, 2], [2, 2, 1]])
         one_hot = F.one_hot(ids, vocab).double()
-        what = f"with {vocab} tokens and d_model={d_model}"
-        expect_close(
-            embed(ids, table), one_hot @ table * d_model**0.5, what=f"the embedding {what}", tolerance=1e-9
-        )
+        with_sizes = f"with {plural(vocab, 'token')} and d_model={d_model}"
+        rows, root = one_hot @ table, d_model**0.5
+        mistakes = {
+            "the factor √d_model is missing": rows,
+            "the rows are divided by √d_model instead of multiplied": rows / root,
+            "the factor is d_model instead of its root": rows * d_model,
+        }
+        what = f"the embedding {with_sizes}"
+        expect_close(embed(ids, table), rows * root, what=what, tolerance=1e-9, mistakes=mistakes)
         wanted = torch.stack([(hidden * row).sum(dim=-1) for row in table], dim=-1)
-        expect_close(logits(hidden, table), wanted, what=f"the logits {what}", tolerance=1e-9)
+        mistakes = {
+            "the factor √d_model is used here, too; it belongs to the embeddings only": wanted * root,
+            "the logits are divided by √d_model": wanted / root,
+            "the softmax was applied already": wanted.softmax(dim=-1),
+        }
+        what = f"the tensor of logits {with_sizes}"
+        expect_close(logits(hidden, table), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "embeddings are rows times the root of the width, logits are dot products with the rows."
 
 
 @judge
 def check_lookup_gradient(answer: Callable[[Tensor, Tensor, int], Tensor]) -> str:
     """Judge `answer(ids, gradient, vocab)`, exercise ex-lookup-gradient, by automatic differentiation."""
+    expect_without(answer, "autograd", "backward")
     for case, ids in {
         "all tokens different": [3, 0, 5],
         "a token read twice": [2, 4, 2],
@@ -75,7 +102,16 @@ def check_lookup_gradient(answer: Callable[[Tensor, Tensor, int], Tensor]) -> st
         gradient, table = draw_normal(len(case), 3, 4), draw_normal(0, 7, 4).requires_grad_()
         (wanted,) = torch.autograd.grad(table[torch.tensor(ids)], table, gradient)
         result = answer(torch.tensor(ids), gradient.clone(), 7)
-        expect_close(result, wanted, what=f"the gradient, {case},", tolerance=1e-9)
+        last, mean = torch.zeros_like(wanted), wanted.clone()
+        for token, row in zip(ids, gradient, strict=True):
+            last[token] = row
+            mean[token] = wanted[token] / ids.count(token)
+        mistakes = {
+            "only one of several updates of a row is kept": last,
+            "the updates of a row are averaged; they should be added": mean,
+            "these are the gradients of the rows that were read, not of the whole matrix": gradient,
+        }
+        expect_close(result, wanted, what=f"the gradient, {case},", tolerance=1e-9, mistakes=mistakes)
     return "it agrees with automatic differentiation, also where a token is read more than once."
 
 
@@ -87,20 +123,20 @@ def check_tie(answer: Callable[[nn.Embedding, nn.Linear], object]) -> str:
         embedding.weight.copy_(draw_normal(1, 7, 4))
         output.weight.copy_(draw_normal(2, 7, 4))
     answer(embedding, output)
-    expect_close(
-        embedding.weight.detach(),
-        draw_normal(1, 7, 4),
-        what="the embedding's matrix after tie",
-        tolerance=0.0,
-    )
+    mistakes = {"the output's matrix is kept instead of the embedding's": draw_normal(2, 7, 4)}
+    what = "after tie, the embedding's matrix"
+    expect_close(embedding.weight, draw_normal(1, 7, 4), what=what, tolerance=0.0, mistakes=mistakes)
     tied = nn.ModuleList([embedding, output])
     count = sum(parameter.numel() for parameter in tied.parameters())
     optimizer = torch.optim.Adam(tied.parameters(), lr=0.1)
     output(embedding(torch.tensor([1, 2]))).square().sum().backward()
     optimizer.step()
     gap = (embedding.weight - output.weight).abs().max().item()
-    expect(gap == 0, f"after one update, the two matrices differ by {gap:.2f}.")
-    expect(count == 28, f"the two modules have {count} parameters; one matrix of 7 × 4 has 28.")
+    expect(gap == 0, f"after one update, the two matrices differ by {gap:.2f}: one is a copy of the other.")
+    expect(
+        count == 28,
+        f"the two modules share memory, but they have {count} parameters; one matrix of 7 × 4 has 28.",
+    )
     return "one parameter, two uses: they agree after an update as well."
 
 
@@ -113,12 +149,20 @@ def check_rms_ratio(answer: Callable[[float, int, bool], float]) -> str:
         for factor in (True, False):
             words = std * draw_normal(2, 2000, d_model) * (math.sqrt(d_model) if factor else 1)
             right = (words.square().mean() / positions.square().mean()).sqrt().item()
-            ratio = answer(std, d_model, factor)
-            expect(
-                abs(ratio / right - 1) < 0.02,
-                f"for std={std:g}, d_model={d_model}, factor={factor}, random draws give {right:.2f}, "
-                f"your formula gives {ratio:.2f}.",
-            )
+            what = f"for std={std:g}, d_model={d_model}, factor={factor}, the ratio"
+            ratio = as_number(answer(std, d_model, factor), what=what)
+            root = math.sqrt(d_model) if factor else 1.0
+            mistakes = {
+                "the RMS of a position is taken to be 1": std * root,
+                "the word is divided by √d_model instead of multiplied": std / root * math.sqrt(2),
+                "the factor is d_model instead of its root": std * root**2 * math.sqrt(2),
+                "the factor is always used": std * math.sqrt(2 * d_model),
+                "the mean square of a position, ½, is not turned into a root": 2 * std * root,
+                "this is the ratio of the mean squares": 2 * (std * root) ** 2,
+            }
+            if abs(ratio / right - 1) >= 0.02:
+                expect_no_mistake(ratio, mistakes, what=what)
+                expect(False, f"{what} is about {right:.2f} in random draws, not {ratio:.2f}.")
     return "the formula agrees with randomly drawn words and positions."
 
 
@@ -131,16 +175,25 @@ def check_grow(answer: Callable[[TokenEmbedding, int], TokenEmbedding]) -> str:
     before, hidden = old.weight.detach().clone(), draw_normal(2, 3, 4)
     logits = (hidden @ before.T).detach()
     grown = answer(old, 2)
-    expect(isinstance(grown, TokenEmbedding), f"return a TokenEmbedding, not {type(grown).__name__}.")
+    kind = type(grown).__name__
+    expect(isinstance(grown, TokenEmbedding), f"the result should be a TokenEmbedding, not {kind}.")
     expect(torch.equal(old.weight, before), "the old matrix has changed; leave it as it was.")
     shape = tuple(grown.weight.shape)
-    expect(shape == (9, 4), f"the new matrix has shape {shape}; 7 + 2 tokens of width 4 need (9, 4).")
+    expect(shape == (9, 4), f"for 7 + 2 tokens of width 4, the matrix should have shape (9, 4), not {shape}.")
     expect(
         isinstance(grown.weight, nn.Parameter) and grown.weight.requires_grad and grown.weight.is_leaf,
         "the new matrix is not a parameter that can be trained.",
     )
     wanted = torch.cat([logits, logits.mean(dim=1, keepdim=True).expand(-1, 2)], dim=1)
-    expect_close(grown.logits(hidden).detach(), wanted, what="the logits of all nine tokens", tolerance=1e-9)
+    mistakes = {
+        "the new rows are zeros": torch.cat([logits, torch.zeros_like(logits[:, :2])], dim=1),
+        "the new rows come first": wanted.roll(2, dims=1),
+        "the new rows are the sum of the old ones, not their mean": torch.cat(
+            [logits, logits.sum(dim=1, keepdim=True).expand(-1, 2)], dim=1
+        ),
+    }
+    what = "the tensor of logits for all nine tokens"
+    expect_close(grown.logits(hidden), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     with torch.no_grad():
         grown.weight.add_(1)
     expect(torch.equal(old.weight, before), "an update of the new matrix changes the old one.")

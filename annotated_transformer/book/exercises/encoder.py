@@ -1,12 +1,15 @@
 """Checks of the exercises of the chapter on the encoder (sections 3 and 3.1 of the paper)."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
 from annotated_transformer.config import BASE, TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 
@@ -16,23 +19,30 @@ STACKS = {
     "the layer with a causal mask": (False, False, True, True),
     "the feed-forward network": (False, False, True, False),
 }
+CLUES = {
+    "the layer without a mask": "Which words attend to word 2 there?",
+    "the layer with a causal mask": "Which words may attend to word 2 there?",
+    "the feed-forward network": "Does a word there depend on any other?",
+}
 
 
 @judge
 def check_change(answer: Sequence[Sequence[bool]] | None) -> str:
     """Judge which positions are predicted to change, exercise ex-predict-change."""
     expect(answer is not None, "your answer is still empty; put three rows of four in its place.")
-    rows = [tuple(map(bool, row)) for row in answer or ()]
+    rows = [tuple(map(bool, row)) for row in (() if answer is None else answer)]
     expect([len(row) for row in rows] == [4] * 3, "give three rows of four, one for each stack.")
     for (name, wanted), row in zip(STACKS.items(), rows, strict=True):
         for place, (got, right) in enumerate(zip(row, wanted, strict=True)):
-            expect(got == right, f"for {name}, position {place} is wrong. May it attend to word 2?")
+            verb = "changes" if right else "does not change"
+            expect(got == right, f"for {name}, position {place} {verb}. {CLUES[name]}")
     return "words exchange information in attention, as far as the mask allows."
 
 
 @judge
 def check_encoder_layer(answer: Callable[[Tensor, Mapping[str, Tensor], int], Tensor]) -> str:
     """Judge `answer(x, w, heads)`, exercise ex-encoder-layer, by PyTorch's layer."""
+    expect_without(answer, PACKAGE, "nn", "torch.nn.modules", "scaled_dot_product_attention")
     rng = torch.Generator().manual_seed(0)
     for tokens, width, inner, heads in ((5, 12, 7, 3), (3, 8, 20, 1), (1, 4, 4, 2)):
         oracle = nn.TransformerEncoderLayer(width, heads, inner, dropout=0.0, batch_first=True).double()
@@ -50,9 +60,58 @@ def check_encoder_layer(answer: Callable[[Tensor, Mapping[str, Tensor], int], Te
             oracle.linear2.weight.copy_(w["contract"].T)
             x = torch.randn(tokens, width, generator=rng, dtype=torch.float64)
             wanted = oracle(x[None])[0]
-        what = f"the output for {tokens} tokens of width {width} and {heads} head(s)"
-        expect_close(answer(x, w, heads), wanted, what=what, tolerance=1e-9)
+        mistakes = {
+            "the norms come before the sub-layers; post-norm has them after the sums": _layer(
+                x, w, heads, norm_first=True
+            ),
+            "the residual connections are missing": _layer(x, w, heads, keep=0.0),
+            "the scores are not divided by √d_k": _layer(x, w, heads, scale=1.0),
+            "the scores are divided by √d_model; the width of one head is d_k": _layer(
+                x, w, heads, scale=width**-0.5
+            ),
+            "the ReLU is missing": _layer(x, w, heads, relu=False),
+            "the heads are cut by one `view`, without swapping axes": _layer(x, w, heads, swapped=False),
+        }
+        what = f"the output for {plural(tokens, 'token')} of width {width} and {plural(heads, 'head')}"
+        expect_close(answer(x, w, heads), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with PyTorch's encoder layer."
+
+
+def _layer(
+    x: Tensor,
+    w: Mapping[str, Tensor],
+    heads: int,
+    *,
+    norm_first: bool = False,
+    keep: float = 1.0,
+    scale: float | None = None,
+    relu: bool = True,
+    swapped: bool = True,
+) -> Tensor:
+    """Return the output of an encoder layer with a mistake."""
+    n, width = x.shape
+
+    def norm(y: Tensor) -> Tensor:
+        return F.layer_norm(y, (width,))
+
+    def attend(y: Tensor) -> Tensor:
+        parts = [y @ w[name] for name in ("query", "key", "value")]
+        if not swapped:
+            read = F.scaled_dot_product_attention(*(part.reshape(heads, n, -1) for part in parts))
+            return read.transpose(0, 1).flatten(1) @ w["output"]
+        cut = [part.unflatten(1, (heads, -1)).transpose(0, 1) for part in parts]
+        read = F.scaled_dot_product_attention(*cut, scale=scale)
+        return read.transpose(0, 1).flatten(1) @ w["output"]
+
+    def network(y: Tensor) -> Tensor:
+        inner = y @ w["expand"]
+        return (inner.relu() if relu else inner) @ w["contract"]
+
+    if norm_first:
+        y = x + attend(norm(x))
+        return y + network(norm(y))
+    y = norm(keep * x + attend(x))
+    return norm(keep * y + network(y))
 
 
 @judge
@@ -62,16 +121,28 @@ def check_mean_of_words(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     lengths = (5, 2, 1)
     is_word = torch.arange(5) < torch.tensor(lengths)[:, None]
     wanted = torch.stack([z[i, :length].mean(dim=0) for i, length in enumerate(lengths)])
-    expect_close(answer(z, is_word), wanted, what="the mean", tolerance=1e-9)
-    corrupted = z.masked_fill(~is_word[..., None], float("nan"))
-    expect_close(answer(corrupted, is_word), wanted, what="the mean with NaN in the padding", tolerance=1e-9)
+    kept = z.masked_fill(~is_word[..., None], 0.0)
+    mistakes = {
+        "padding is averaged, too": z.mean(dim=1),
+        "the sum is divided by the number of all tokens, padding included": kept.mean(dim=1),
+        "the sum is not divided": kept.sum(dim=1),
+    }
+    result = answer(z.clone(), is_word)
+    expect_close(result, wanted, what="the mean", tolerance=1e-9, mistakes=mistakes)
+    result = answer(z.masked_fill(~is_word[..., None], math.nan), is_word)
+    spread = isinstance(result, Tensor) and bool(result.isnan().any())
+    expect(
+        not spread, "NaN in the padding reaches the mean: 0 · NaN is NaN, so a product does not remove it."
+    )
+    expect_close(result, wanted, what="the mean with NaN in the padding", tolerance=1e-9)
     return "padding has no influence, whatever stands there."
 
 
 @judge
 def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> str:
     """Judge `answer(x, layers, mask)`, exercise ex-debug-encode."""
-    x, mask = torch.arange(6, dtype=torch.float64).view(1, 3, 2), torch.tensor([True, True, False])
+    x, mask = torch.arange(12.0).view(2, 3, 2).double(), torch.arange(3) < torch.tensor([[3], [2]])
+    mask = mask[:, None, None]
     seen: list[Tensor | None] = []
 
     def layer(factor: float) -> Layer:
@@ -82,15 +153,23 @@ def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> 
         return apply
 
     result = answer(x, [layer(2.0), layer(3.0), layer(5.0)], mask)
-    expect_close(result, 5 * (3 * (2 * x + 1) + 1) + 1, what="the output of three layers", tolerance=1e-9)
+    mistakes = {
+        "each layer reads the embeddings, so that only the last one counts": 5 * x + 1,
+        "the layers are called in reverse": 2 * (3 * (5 * x + 1) + 1) + 1,
+        "only the first layer is called": 2 * x + 1,
+    }
+    wanted = 5 * (3 * (2 * x + 1) + 1) + 1
+    expect_close(result, wanted, what="the output of three layers", tolerance=1e-9, mistakes=mistakes)
     expect(len(seen) == 3, f"three layers were called {len(seen)} times; call each once.")
-    expect(all(given is mask for given in seen), "a layer did not get the mask.")
+    given = all(isinstance(one, Tensor) and torch.equal(one, mask) for one in seen)
+    expect(given, "a layer did not get the mask.")
     return "each layer reads the one below, and each gets the mask."
 
 
 @judge
 def check_count(answer: Callable[[int, int, int, int, int, int], int]) -> str:
     """Judge `answer(N, d_model, d_ff, h, d_k, d_v)`, exercise ex-count-weights, by counting."""
+    expect_without(answer, PACKAGE, "torch")
     small = {"vocab_size": 5, "max_length": 3, "num_layers": 2, "d_model": 6, "num_heads": 3}
     shapes = (TransformerConfig(**small, d_ff=7, d_k=5, d_v=4), TransformerConfig(**small, d_ff=11), BASE)  # type: ignore[arg-type]
     for c in shapes:
@@ -99,9 +178,20 @@ def check_count(answer: Callable[[int, int, int, int, int, int], int]) -> str:
         wanted = sum(parameter.numel() for parameter in encoder.parameters())
         split = c.d_model // c.num_heads
         sizes = c.num_layers, c.d_model, c.d_ff, c.num_heads, c.d_k or split, c.d_v or split
-        count = answer(*sizes)
+        n, d_model, d_ff, h, d_k, d_v = sizes
+        mistakes = {
+            "the biases of the feed-forward network are missing": wanted - n * (d_ff + d_model),
+            "half of the norms' parameters are missing: two norms, each with a gain and a bias": wanted
+            - n * 2 * d_model,
+            "the norms are missing": wanted - n * 4 * d_model,
+            "N is not used": wanted // n,
+            "the attention projections are given biases": wanted + n * (2 * h * d_k + h * d_v + d_model),
+            "W^O is missing": wanted - n * h * d_v * d_model,
+            "one head is counted": wanted - n * (h - 1) * 2 * d_model * (d_k + d_v),
+        }
         names = "N={}, d_model={}, d_ff={}, h={}, d_k={}, d_v={}".format(*sizes)
-        expect(count == wanted, f"for {names} your answer is {count:,}, but there are {wanted:,}.")
+        what = f"the count for {names}"
+        expect_number(answer(*sizes), wanted, what=what, tolerance=0.0, mistakes=mistakes)
     return "it agrees with three models, one of them the paper's."
 
 
@@ -115,9 +205,26 @@ def check_best_accuracy(answer: Callable[[Sequence[Sequence[str]], Sequence[obje
         ("a, b", ["x", "x"], 1.0),
     )
     for texts, labels, wanted in cases:
-        accuracy = answer([text.split() for text in texts.split(", ")], labels)
-        expect(
-            abs(accuracy - wanted) < 1e-9,
-            f"for the texts {texts} with labels {labels} your answer is {accuracy:.4f}, not {wanted:.4f}.",
-        )
+        words = [text.split() for text in texts.split(", ")]
+        mistakes = {
+            "how often a word occurs is lost, as in a set": _by_groups(words, labels, lambda text: {*text}),
+            "the order of the words is used": _by_groups(words, labels, lambda text: text),
+            "all texts get the same label": _by_groups(words, labels, lambda _: 0),
+        }
+        what = f"the accuracy for the texts {texts} with the labels {labels}"
+        expect_number(answer(words, labels), wanted, what=what, mistakes=mistakes)
     return "no classifier of bags does better, and one does as well."
+
+
+def _by_groups(
+    texts: Sequence[Sequence[str]], labels: Sequence[object], seen: Callable[[Sequence[str]], object]
+) -> float:
+    """Return the best accuracy of a classifier that knows `seen(text)`."""
+    groups: list[tuple[object, list[object]]] = []
+    for text, label in zip(texts, labels, strict=True):
+        known = [group for view, group in groups if view == seen(text)]
+        if known:
+            known[0].append(label)
+        else:
+            groups.append((seen(text), [label]))
+    return sum(max(map(group.count, group)) for _, group in groups) / len(texts)

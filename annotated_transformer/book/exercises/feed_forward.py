@@ -6,7 +6,16 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import (
+    expect,
+    expect_close,
+    expect_no_mistake,
+    expect_number,
+    expect_shape,
+    judge,
+    plural,
+)
 
 Draw = Callable[..., Tensor]
 Convolutions = Callable[[Tensor, nn.Conv1d, nn.Conv1d], Tensor]
@@ -27,7 +36,7 @@ def _draw(seed: int) -> Draw:
 def check_identities(answer: Sequence[bool] | None) -> str:
     """Judge which identities are predicted to hold, exercise ex-predict-identities."""
     expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
-    predictions = [bool(entry) for entry in answer or ()]
+    predictions = [bool(entry) for entry in (() if answer is None else answer)]
     expect(len(predictions) == len(IDENTITIES), "give four answers, one for each identity.")
     draw, turned = _draw(0), torch.arange(5).flip(0)
     w1, w2, x, y = draw(4, 9), draw(9, 4), draw(5, 4), draw(5, 4)
@@ -49,6 +58,7 @@ def check_identities(answer: Sequence[bool] | None) -> str:
 @judge
 def check_feed_forward(answer: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(x, w1, b1, w2, b2)`, exercise ex-feed-forward, by the sum over single units."""
+    expect_without(answer, PACKAGE, "torch.nn")
     draw = _draw(0)
     for shape, d_ff in (((3,), 5), ((4, 3), 7), ((2, 5, 4), 1)):
         width = shape[-1]
@@ -57,8 +67,17 @@ def check_feed_forward(answer: Callable[[Tensor, Tensor, Tensor, Tensor, Tensor]
         for i in range(d_ff):
             strength = ((x * w1[:, i]).sum(dim=-1, keepdim=True) + b1[i]).clamp(min=0)
             wanted += strength * w2[i]
-        result = answer(x, w1, b1, w2, b2)
-        expect_close(result, wanted, what=f"the output for x of shape {shape}", tolerance=1e-9)
+        result, inner = answer(x, w1, b1, w2, b2), x @ w1 + b1
+        mistakes = {
+            "the ReLU is missing": inner @ w2 + b2,
+            "the ReLU comes last; it belongs between the two maps": (inner @ w2 + b2).relu(),
+            "ReLU comes before the first bias is added": ((x @ w1).relu() + b1) @ w2 + b2,
+            "the second bias is missing": inner.relu() @ w2,
+            "the first bias is missing": (x @ w1).relu() @ w2 + b2,
+            "x is added; the residual connection is not part of the network": x + wanted,
+        }
+        what = f"the output for x of shape {shape}"
+        expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it is the sum of its units, for any leading axes."
 
 
@@ -76,14 +95,19 @@ def check_convolutions(answer: Convolutions) -> str:
             wanted, moved = (x @ w1.T + b1).relu() @ w2.T + b2, x.clone()
             moved[:, -1] += 1
             result, then = answer(x, expand, contract), answer(moved, expand, contract)
-            right = tuple(result.shape) == shape
-            expect(
-                right, f"for x of shape {shape} the output has shape {tuple(result.shape)}, not that of x."
-            )
+            inner = x @ w1.T + b1
+            mistakes = {
+                "the axes are not swapped back": wanted.transpose(1, 2),
+                "the ReLU is missing": inner @ w2.T + b2,
+                "the ReLU comes last; it belongs between the two maps": (inner @ w2.T + b2).relu(),
+            }
+            what = f"the output for x of shape {shape}"
+            expect_no_mistake(result, mistakes, what=what)
+            expect_shape(result, wanted, what=what)
             apart = torch.allclose(result[:, :-1], then[:, :-1])
-            expect(apart, "another word of the sentence changed, and the first word's output with it.")
+            expect(apart, "the last word of the sentence changed, and the output of another word with it.")
             expect(bool((result < 0).any()), "no output is negative; where does the ReLU belong?")
-            expect_close(result, wanted, what=f"the output for x of shape {shape}", tolerance=1e-9)
+            expect_close(result, wanted, what=what, tolerance=1e-9)
     return "each word is by itself, and it agrees with the matrix products."
 
 
@@ -93,12 +117,15 @@ def check_width(answer: Callable[[float, int], float]) -> str:
     for d_model, d_ff, attentions in ((512, 2048, 1), (512, 2048, 2), (6, 9, 3), (5, 5, 1)):
         weights = attentions * 4 * d_model**2 + 2 * d_model * d_ff
         share = 2 * d_model * d_ff / weights
-        ratio = answer(share, attentions)
-        expect(
-            abs(ratio - d_ff / d_model) < 1e-9,
-            f"for a share of {share:.4f} with {attentions} attention(s) your answer is {ratio:.4f}, but a "
-            f"layer with d_model={d_model} and d_ff={d_ff} has this share.",
-        )
+        odds = share / (1 - share)
+        mistakes = {
+            "the number of attentions is not used": 2 * odds,
+            "one of the network's two matrices is left out": 4 * attentions * odds,
+            "two of an attention's four matrices are left out": attentions * odds,
+            "the share is not divided by what is left for attention": 2 * attentions * share,
+        }
+        what = f"for a share of {share:.4f} with {plural(attentions, 'attention')}, the ratio"
+        expect_number(answer(share, attentions), d_ff / d_model, what=what, mistakes=mistakes)
     return "it agrees with four layers whose weights we counted."
 
 
@@ -108,14 +135,19 @@ def check_maximum(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
     w1, w2 = (torch.as_tensor(w, dtype=torch.float64) for w in answer())
     right = w1.dim() == w2.dim() == 2 and w1.size(0) == w2.size(1) == 2 and w1.size(1) == w2.size(0)
     shapes = f"{tuple(w1.shape)} and {tuple(w2.shape)}"
-    expect(right, f"the weights have shapes {shapes}, they should have (2, d_ff) and (d_ff, 2).")
+    turned = tuple(w1.T.shape) == tuple(w2.shape) and w2.size(0) == 2 != w2.size(1)
+    expect(not turned, f"the weights, {shapes}, are transposed; they should be (2, d_ff) and (d_ff, 2).")
+    expect(right, f"the weights should have the shapes (2, d_ff) and (d_ff, 2), not {shapes}.")
     for pair in ((2.0, 1.0), (1.0, 2.0), (-1.0, -3.0), (-3.0, -1.0), (2.0, -1.0), (-1.0, 2.0), (-2.0, 0.0)):
         for output in ((torch.tensor(pair, dtype=torch.float64) @ w1).relu() @ w2).tolist():
-            expect(
-                abs(output - max(pair)) < 1e-9,
-                f"for x = ({pair[0]:g}, {pair[1]:g}) an output is {output:.4f}, it should be {max(pair):g}.",
-            )
-    return f"it is the maximum, with {w1.size(1)} hidden units."
+            mistakes = {
+                "a ReLU alone gives back the second number, which may be negative": max(pair[0] - pair[1], 0)
+                + max(pair[1], 0),
+                "this is the smaller of the two": min(pair),
+            }
+            what = f"for x = ({pair[0]:g}, {pair[1]:g}), each output"
+            expect_number(output, max(pair), what=what, mistakes=mistakes)
+    return f"it is the maximum, with {plural(w1.size(1), 'hidden unit')}."
 
 
 @judge
@@ -130,6 +162,18 @@ def check_largest_value(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tenso
             x = x - x.mean(dim=1, keepdim=True)
             x = x * (math.sqrt(width) / x.norm(dim=1, keepdim=True))
         reached = torch.stack([(gain * x[i] + bias) @ w1[:, i] + b1[i] for i in range(d_ff)])
-        values = answer(w1, b1, gain, bias)
-        expect_close(values, reached, what=f"the largest values for d_model = {width}", tolerance=1e-4)
+        scaled, rest = gain[:, None] * w1, bias @ w1 + b1
+        root, centered = math.sqrt(width), scaled - scaled.mean(dim=0)
+        plain = w1 - w1.mean(dim=0)
+        mistakes = {
+            "the mean of γ ⊙ k is not subtracted": scaled.norm(dim=0) * root + rest,
+            "the gain is not used": plain.norm(dim=0) * root + rest,
+            "the mean is subtracted before the gain is multiplied": (gain[:, None] * plain).norm(dim=0) * root
+            + rest,
+            "the length of x̂ is taken to be 1, not √d_model": centered.norm(dim=0) + rest,
+            "β is not used": centered.norm(dim=0) * root + b1,
+            "the unit's own bias is missing": centered.norm(dim=0) * root + bias @ w1,
+        }
+        what = f"the tensor of largest values for d_model={width}"
+        expect_close(answer(w1, b1, gain, bias), reached, what=what, tolerance=1e-4, mistakes=mistakes)
     return "we looked for the largest values step by step, and found the same."

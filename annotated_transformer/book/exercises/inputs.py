@@ -1,4 +1,6 @@
-"""Random inputs of the checks, the same each time."""
+"""What the checks try: random inputs, the same each time, and attention with common mistakes."""
+
+import math
 
 import torch
 from torch import Tensor
@@ -7,3 +9,33 @@ from torch import Tensor
 def draw_normal(seed: int, *shape: int) -> Tensor:
     """Return a tensor of normally distributed numbers."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def mistaken_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> dict[str, Tensor]:
+    """Return the outputs of attention after the commonest mistakes; `mask` is True where a query may look."""
+    scores, root = query @ key.mT, math.sqrt(query.size(-1))
+
+    def read(scores: Tensor, dim: int = -1) -> Tensor:
+        hidden = scores if mask is None else scores.masked_fill(~mask, -math.inf)
+        return hidden.softmax(dim=dim) @ value
+
+    found = {
+        "the scores are not divided by √d_k": read(scores),
+        "the scores are divided by d_k instead of √d_k": read(scores / root**2),
+        "the scores are multiplied by √d_k instead of divided": read(scores * root),
+        "the softmax runs over the queries instead of the keys": read(scores / root, dim=-2),
+        "the softmax is missing": scores / root @ value,
+        "the exponentials are not divided by their sum": (scores / root).exp() @ value,
+    }
+    if mask is not None:
+        weights = (scores / root).softmax(dim=-1)
+        found["the mask is not used"] = weights @ value
+        found["the mask is applied after the softmax, so the weights no longer sum to 1"] = (
+            weights * mask @ value
+        )
+        found["the mask is inverted: it is True where a query may look"] = (scores / root).masked_fill(
+            mask, -math.inf
+        ).softmax(dim=-1) @ value
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_tensor, judge, plural
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -27,7 +27,7 @@ def _draw(seed: int) -> Callable[..., Tensor]:
 def check_map(answer: Sequence[bool] | None) -> str:
     """Judge which statements about a map are predicted to hold, exercise ex-predict-map."""
     expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
-    predictions = [bool(entry) for entry in answer or ()]
+    predictions = [bool(entry) for entry in (() if answer is None else answer)]
     expect(len(predictions) == len(STATEMENTS), "give four answers, one for each statement.")
     draw = _draw(0)
     query, key, value, other, shift = draw(1, 4), draw(12, 4), draw(12, 4), draw(12, 4), draw(4)
@@ -59,7 +59,22 @@ def check_entropy(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     result = answer(weights, real)
     found = expect_tensor(result, what="the result")
     expect(not bool(found.isnan().any()), "a row that attends to one token gives NaN; 0 · ln 0 counts as 0.")
-    expect_close(result, wanted, what="the mean entropy of each head", tolerance=1e-9)
+    entropy = torch.special.entr(weights).sum(dim=-1)
+    mistakes = {
+        "padding is averaged, too": entropy.mean(dim=(0, 2)),
+        "the logarithm has the base 2; the book's entropy is in nats": wanted / math.log(2),
+        "the sign is reversed": -wanted,
+        "the entropies are added, not averaged": wanted * real.sum(),
+        "each sentence is averaged first; then queries of short ones count more": torch.stack(
+            [entropy[s][:, real[s]].mean(dim=1) for s in range(2)]
+        ).mean(dim=0),
+        "the mean over all heads is returned": wanted.mean(),
+        "the sum is divided by the number of all queries, padding included": wanted
+        * real.sum()
+        / real.numel(),
+    }
+    what = "the mean entropy of each head"
+    expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it is the sum over all real queries, and zeros do no harm."
 
 
@@ -84,13 +99,29 @@ def check_switch_off(answer: Callable[[MultiHeadAttention, Tensor, int, bool], T
             wanted = sum((o @ m for o, m in zip(outputs, matrices, strict=True)), torch.zeros_like(x))
             kind = "its mean" if mean else "zeros"
             result = answer(attention, x, head, mean)
+            same = all(torch.equal(kept[name], weight) for name, weight in attention.state_dict().items())
+            expect(same, "the weights are not the same as before the call; leave them as they were.")
             hooked = any(m._forward_hooks or m._forward_pre_hooks for m in attention.modules())
             expect(not hooked, "a hook is still registered after the call; remove it.")
-            expect_close(
-                result, wanted, what=f"the output with head {head} replaced by {kind}", tolerance=1e-9
-            )
-    same = all(torch.equal(kept[name], weight) for name, weight in attention.state_dict().items())
-    expect(same, "the weights are not the same as before the call.")
+            columns = attention(x, x, x).unflatten(-1, (3, -1)).clone()
+            columns[..., head, :] = 0
+            own = heads[:, head]
+            rest = wanted - (own.mean(dim=(0, 1)).expand(2, 5, 4) if mean else 0 * own) @ matrices[head]
+            mistakes = {
+                "columns of the output are replaced; the head itself, before W^O, is meant": columns.flatten(
+                    -2
+                ),
+                "the head is left as it was": attention(x, x, x),
+            }
+            if mean:
+                each = own.mean(dim=1, keepdim=True).expand(2, 5, 4)
+                mistakes |= {
+                    "the mean is taken over each sentence; it should be over the batch, too": rest
+                    + each @ matrices[head],
+                    "zeros are put in place of the mean": rest,
+                }
+            what = f"the output with head {head} replaced by {kind}"
+            expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "each head can be replaced, by zeros or its mean, and the module is as it was."
 
 
@@ -103,13 +134,18 @@ def check_word_split(answer: Callable[[Tensor, torch.Generator], Tensor]) -> str
         held_out = answer(words, torch.Generator().manual_seed(seed))
         found = expect_tensor(held_out, what="the result")
         right = tuple(found.shape) == (300,) and found.dtype == torch.bool
-        expect(right, "return one True or False for each sample.")
+        expect(right, "the result should hold one True or False for each sample.")
         both = set(words[found].tolist()) & set(words[~found].tolist())
-        expect(not both, f"{len(both)} of 100 words have samples on both sides of the split.")
+        told = f"on both sides of the split, there are samples of {plural(len(both), 'word')} out of 100"
+        expect(not both, f"{told}: draw once for each word, not for each sample.")
         shares.append(found.double().mean().item())
     low, high = min(shares), max(shares)
-    expect(0.1 < low and high < 0.6, f"the held-out share is {low:.2f} to {high:.2f}; draw about a third.")
-    expect(low < high, "the split does not depend on the generator.")
+    swapped = " These are the samples for training." if 0.5 < low and high < 0.9 else ""
+    expect(
+        0.1 < low and high < 0.6,
+        f"the held-out share should be about a third, but it is {low:.2f} to {high:.2f}.{swapped}",
+    )
+    expect(low < high, "the split does not depend on the generator, so it is the same each time.")
     return "no word is on both sides."
 
 
@@ -130,7 +166,24 @@ def check_rollout(answer: Callable[[list[Tensor]], Tensor]) -> str:
                         below[key] += share / 2 * weights[token, key].item()
                 reached = below
             wanted[start] = torch.tensor([reached[key] for key in range(tokens)], dtype=torch.float64)
-        expect_close(answer(maps), wanted, what=f"the rollout of {layers} maps", tolerance=1e-6)
+        eye = torch.eye(tokens, dtype=torch.float64)
+        halves = [(weights + eye) / 2 for weights in maps]
+
+        def product(matrices: list[Tensor], start: Tensor = eye) -> Tensor:
+            total = start
+            for matrix in matrices:
+                total = matrix @ total
+            return total
+
+        mistakes = {
+            "the residual connections are left out": product(maps),
+            "the maps are multiplied from the last layer to the first": product(halves[::-1]),
+            "A + I is not divided by 2": product([2 * half for half in halves]),
+            "the product is transposed": product(halves).T,
+            "only the last map is used": halves[-1],
+        }
+        what = f"the rollout of {plural(layers, 'map')}"
+        expect_close(answer(maps), wanted, what=what, tolerance=1e-6, mistakes=mistakes)
     return "it agrees with the sum over all paths."
 
 
@@ -141,10 +194,17 @@ def check_other_map(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
     for keys, d_v in ((7, 4), (12, 3), (6, 4)):
         w, v = draw(keys).softmax(dim=0), draw(keys, d_v)
         found = expect_tensor(answer(w, v), what="the result").double()
-        expect(tuple(found.shape) == (keys,), f"return {keys} weights, not a tensor of {tuple(found.shape)}.")
-        expect(found.min().item() >= -1e-9, f"a weight is {found.min():.4f}; none may be negative.")
-        expect(abs(found.sum().item() - 1) < 1e-6, f"the weights sum to {found.sum():.4f}, not to 1.")
+        shape = tuple(found.shape)
+        expect(
+            shape == (keys,), f"the result should have shape ({keys},), one weight for each key, not {shape}."
+        )
+        same = torch.allclose(found, w)
+        expect(not same, "these are the given weights; find others with the same output.")
+        least, total = found.min().item(), found.sum().item()
+        expect(least >= -1e-6, f"a weight is {least:.4f}; none may be negative, so take a shorter step.")
+        column = "The direction should also be orthogonal to a column of ones."
+        expect(abs(total - 1) < 1e-6, f"the weights sum to {total:.4f}, not to 1. {column}")
         gap = (found @ v - w @ v).abs().max().item()
         expect(gap < 1e-6, f"the output changes by {gap:.4f}; it should stay the same.")
-        expect(found.min().item() < 1e-6, f"the smallest weight is {found.min():.4f}; go on until one is 0.")
+        expect(least < 1e-6, f"the smallest weight is {least:.4f}; go on in this direction until one is 0.")
     return "a different map, and the same output."

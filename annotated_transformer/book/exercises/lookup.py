@@ -1,6 +1,5 @@
 """Checks of the exercises of the chapter on queries, keys and values."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +7,14 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.verdict import (
+    expect,
+    expect_close,
+    expect_number,
+    explained,
+    judge,
+    plural,
+)
 from annotated_transformer.model.attention import AdditiveAttention
 from annotated_transformer.model.lookup import Captioner, LearnedLookup, gaussian_average
 from annotated_transformer.text.toy.scenes import (
@@ -64,15 +70,22 @@ def check_soft_lookup(answer: Lookup) -> str:
         q, k, v = (torch.tensor(row, dtype=torch.float64)[:, None] for row in ([query], keys, values))
         wanted = gaussian_average(q, k, v, width=width).item()
         what = f"for query {query:g}, keys {keys} and width {width:g}"
-        try:
+        with explained(
+            ZeroDivisionError, f"{what}, all exponentials round to 0 and so does their sum; see the hint."
+        ):
             result = answer(query, list(keys), list(values), width)
-        except ZeroDivisionError:
-            expect(False, f"{what}, all exponentials round to 0 and so does their sum; see the hint.")
-        expect(
-            isinstance(result, int | float), f"{what}, the answer is {type(result).__name__}, not a number."
-        )
-        close = math.isfinite(result) and abs(result - wanted) < 1e-6
-        expect(close, f"{what}, the answer is {wanted:.4f}, not {result:.4f}.")
+        squares = (q - k).square()
+        raised = [(squares / -d).softmax(dim=0).T @ v for d in (2 * width, width**2)]
+        mistakes = {
+            "the width is not squared": raised[0].item(),
+            "the 2 in the denominator is missing": raised[1].item(),
+            "the exponentials are not divided by their sum": ((squares / (-2 * width**2)).exp().T @ v).item(),
+            "the largest exponential is made 1, but nothing is divided by their sum": (
+                (squares.min() - squares).div(2 * width**2).exp().T @ v
+            ).item(),
+            "the distance is not squared": (((q - k).abs() / (-2 * width**2)).softmax(0).T @ v).item(),
+        }
+        expect_number(result, wanted, what=f"{what}, the answer", tolerance=1e-6, mistakes=mistakes)
     return "it agrees with the package, even for a query that is far from all keys."
 
 
@@ -87,8 +100,16 @@ def check_additive(answer: Lookup) -> str:
         reference.to_score.weight.copy_(w_score[None])
         query, key, value = draw_normal(4, 2, n, 7), draw_normal(5, 2, m, 2), draw_normal(6, 2, m, 4)
         result = answer(query, key, value, w_query, w_key, w_score)
-        what = f"the output for {n} queries and {m} keys"
-        expect_close(result, reference(query, key, value), what=what, tolerance=1e-9)
+        pairs = (query @ w_query)[:, :, None] + (key @ w_key)[:, None]
+        scores = pairs.tanh() @ w_score
+        mistakes = {
+            "tanh is missing": (pairs @ w_score).softmax(dim=-1) @ value,
+            "the scores are divided by a root; additive scores are not": (scores / 11**0.5).softmax(-1)
+            @ value,
+            "the softmax runs over the queries instead of the keys": scores.softmax(dim=-2) @ value,
+        }
+        what = f"the output for {plural(n, 'query', 'queries')} and {plural(m, 'key')}"
+        expect_close(result, reference(query, key, value), what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with the package for queries of width 7 and keys of width 2."
 
 
@@ -105,7 +126,11 @@ def check_writer(answer: Lookup) -> str:
         result = answer(captioner, cells, start, length)
         what = f"the caption of {length} words after start {start}"
         expect(isinstance(result, Tensor), f"{what} should be a tensor of ids, not {type(result).__name__}.")
-        expect_close(result.double(), wanted.double(), what=what, tolerance=0.0)
+        wide = tuple(result.shape) == (6, 13 * length)  # one number for each of the 13 logits
+        expect(not wide, f"in {what}, argmax runs over the queries; the words are on the last axis.")
+        first = captioner(torch.full((len(cells), 1), start), cells).argmax(dim=-1)
+        mistakes = {"no word becomes the next query": first.expand(-1, length).double()}
+        expect_close(result.double(), wanted.double(), what=what, tolerance=0.0, mistakes=mistakes)
     return "each word becomes the next query."
 
 
@@ -118,14 +143,22 @@ def check_extended(answer: Lookup) -> str:
         made = answer(query, key, width)
         pair = isinstance(made, Sequence) and len(made) == 2
         expect(pair, "return two tensors: the longer queries and the longer keys.")
-        longer_query, longer_key = made
+        longer_query, longer_key = map(torch.as_tensor, made)
         shapes = tuple(longer_query.shape), tuple(longer_key.shape)
         expect(
             shapes == ((3, 5), (5, 5)), f"with one more feature, (3, 4) and (5, 4) do not become {shapes}."
         )
         weights = (longer_query @ longer_key.T).softmax(dim=-1)
         wanted = gaussian_average(query, key, value, width=width)
-        expect_close(weights, wanted, what=f"the matrix of weights for width {width:g}", tolerance=1e-9)
+        scores, norms = query @ key.T, key.square().sum(dim=-1)
+        mistakes = {
+            "half of the keys' squared length is enough": (scores - norms).div(width**2).softmax(dim=-1),
+            "the width is not squared": (scores - norms / 2).div(width).softmax(dim=-1),
+            "the width is not used": (scores - norms / 2).softmax(dim=-1),
+            "the additional feature is not used": scores.div(width**2).softmax(dim=-1),
+        }
+        what = f"the matrix of weights for width {width:g}"
+        expect_close(weights, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "one more feature makes dot products give the weights of the Gaussian kernel."
 
 
@@ -157,9 +190,12 @@ def check_matrices(answer: Lookup) -> str:
     wrong = (captions != wanted).any(dim=1).nonzero().flatten().tolist()
     if wrong:
         one = wrong[0]
+        lookup.to_query.weight.mul_(100.0)
+        sharp = torch.equal(captioner.write(cells, start=START, length=3), wanted)
+        hint = " With scores 100 times as large, all would be right." if sharp else ""
         expect(
             False,
-            f"{len(wrong)} of 300 captions are wrong, such as {caption_text(captions[one])!r} "
-            f"instead of {caption_text(wanted[one])!r}.",
+            f"{plural(len(wrong), 'caption')} of 300 should be different, such as "
+            f"{caption_text(captions[one])!r} instead of {caption_text(wanted[one])!r}.{hint}",
         )
     return "300 captions are right, and nothing was trained."

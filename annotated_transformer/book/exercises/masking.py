@@ -7,12 +7,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from annotated_transformer.book.exercises.inputs import mistaken_attention
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
 from annotated_transformer.book.exercises.verdict import (
+    NONE,
+    Mistakes,
+    as_number,
     expect,
     expect_close,
+    expect_no_mistake,
     expect_shape,
     expect_tensor,
     judge,
+    plural,
 )
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -40,10 +47,13 @@ def influence(layer: Layer, x: Tensor) -> Tensor:
     return jacobian.abs().sum(dim=(0, 2, 3, 5))  # from (1, n, features, 1, n, features)
 
 
-def expect_mask(result: object, wanted: Tensor, *, what: str) -> None:
-    """Stop the check unless `result` is the boolean mask `wanted`; name one pair where they differ."""
+def expect_mask(result: object, wanted: Tensor, *, what: str, mistakes: Mistakes = NONE) -> None:
+    """Stop the check unless `result` is the boolean mask `wanted`; name the mistake, or one pair."""
     mask = expect_tensor(result, what=what)
-    expect(mask.dtype == torch.bool, f"{what} has dtype {mask.dtype}, it should be torch.bool.")
+    expect(mask.dtype == torch.bool, f"{what} should have the dtype torch.bool, not {mask.dtype}.")
+    if not torch.equal(mask, wanted):
+        inverted = {"it is inverted: True should mean that a query may look": ~wanted}
+        expect_no_mistake(mask, {**mistakes, **inverted}, what=what)
     expect_shape(mask, wanted, what=what)
     if not torch.equal(mask, wanted):
         *batch, query, key = (mask != wanted).nonzero()[0].tolist()
@@ -57,9 +67,8 @@ def check_weights(answer: Sequence[Sequence[float | int]] | None) -> str:
     """Judge the predicted 4 × 4 weights, exercise ex-predict-weights."""
     expect(answer is not None, "your answer is still empty; put four rows of four weights in its place.")
     weights = torch.as_tensor(answer, dtype=torch.float64)
-    expect(
-        weights.shape == (4, 4), f"your weights have shape {tuple(weights.shape)}, they should have (4, 4)."
-    )
+    shape = tuple(weights.shape)
+    expect(shape == (4, 4), f"your weights should have shape (4, 4), not {shape}.")
     for query in range(4):
         readable = list(range(min(query + 1, 3)))  # key 3 is padding
         for key in range(4):
@@ -79,13 +88,24 @@ def check_local_mask(answer: Callable[[int, int], Tensor]) -> str:
     for tokens, window in ((7, 3), (5, 1), (4, 11)):
         query, key = torch.arange(tokens)[:, None], torch.arange(tokens)
         wanted = (key <= query) & (key > query - window)
-        expect_mask(answer(tokens, window), wanted, what=f"the mask for {tokens} tokens, window {window}")
+        distance = query - key
+        mistakes = {
+            "the window is one too long: a query's own position belongs to it": (distance >= 0)
+            & (distance <= window),
+            "the window is one too short": (distance >= 0) & (distance < window - 1),
+            "the window also reaches into the future": distance.abs() < window,
+            "the window is not used": distance >= 0,
+            "the mask is not causal": distance < window,
+        }
+        what = f"the mask for {plural(tokens, 'token')} and a window of {window}"
+        expect_mask(answer(tokens, window), wanted, what=what, mistakes=mistakes)
     return "each query reads itself and the window - 1 positions before it, and no later one."
 
 
 @judge
 def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> str:
     """Judge `answer(query, key, value, mask)`, exercise ex-masked-attention."""
+    expect_without(answer, PACKAGE, "scaled_dot_product_attention")
     rng = torch.Generator().manual_seed(0)
     query, key, value = (
         torch.randn(2, 3, n, d, generator=rng, dtype=torch.float64) for n, d in ((5, 4), (7, 4), (7, 6))
@@ -94,30 +114,41 @@ def check_masked_attention(answer: Callable[[Tensor, Tensor, Tensor, Tensor], Te
     mask[..., 2] = True  # every query may attend to some key
     wanted = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     result = answer(query, key, value, mask)
-    expect_close(result, wanted, what="the output for ordinary inputs", tolerance=1e-9)
+    first = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:1])
+    mistakes = mistaken_attention(query, key, value, mask) | {
+        "the mask of the first sentence is used for all": first
+    }
+    expect_close(result, wanted, what="the output for ordinary inputs", tolerance=1e-9, mistakes=mistakes)
     square = mask[0, 0]
     for inputs in ((query, key, value), (query[0], key[0], value[0])):
         wanted = F.scaled_dot_product_attention(*inputs, attn_mask=square)
         result = answer(*inputs, square)
-        axes = inputs[0].ndim
-        expect_close(result, wanted, what=f"the output for {axes} axes and a mask of two", tolerance=1e-9)
+        what = f"the output for {inputs[0].ndim} axes and a mask of two"
+        mistakes = mistaken_attention(*inputs, square)
+        expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
 
     low_query, low_key, two = torch.tensor([[-4e9]]), torch.tensor([[1.0], [1.0]]), torch.tensor([[1.0], [2]])
     low = answer(low_query, low_key, two, torch.tensor([[True, False]]))
-    expect_close(low, torch.tensor([[1.0]]), what="the output where the allowed score is -4e9")
+    number = "hidden scores are set to a number that is larger than this score"
+    mistakes = {
+        f"{number}, so the hidden key is read": torch.tensor([[2.0]]),
+        f"{number}, so no weight is left for the allowed key": torch.tensor([[0.0]]),
+    }
+    what = "the output where the allowed score is -4e9"
+    expect_close(low, torch.tensor([[1.0]]), what=what, mistakes=mistakes)
 
     mask[:, :, 3] = False
     for leaf in (query, key, value):
         leaf.requires_grad_()
     blind = answer(query, key, value, mask)
-    expect(not blind.isnan().any(), "a query that may read no key gives NaN.")
+    expect(not blind.isnan().any(), "a query that may read no key gives NaN; it should give zeros.")
     expect_close(blind[..., 3, :], torch.zeros(2, 3, 6), what="the output of a query that may read no key")
     gradients = torch.autograd.grad(blind[..., :3, :].sum(), (query, key, value))
     for name, gradient in zip(("queries", "keys", "values"), gradients, strict=True):
         expect(
             bool(gradient.isfinite().all()),
-            f"one query may read no key, and the gradient of the {name} is NaN, although the loss ignores "
-            "that query.",
+            f"the gradient of the {name} is NaN, although the loss ignores the query that may read no key. "
+            "Make its softmax harmless; to repair what comes out of it is too late for the gradient.",
         )
     return "it agrees with PyTorch's kernel, also for very low scores and for a query with no keys."
 
@@ -133,7 +164,20 @@ def check_decoder_mask(answer: Callable[[Tensor, int], Tensor]) -> str:
         size = len(ids[0])
         wanted = [[[[j <= i and row[j] != pad_id for j in range(size)] for i in range(size)]] for row in ids]
         mask = answer(torch.tensor(ids), pad_id)
-        expect_mask(mask, torch.tensor(wanted), what=f"the mask for ids={ids}, pad_id={pad_id}")
+        real = (torch.tensor(ids) != pad_id)[:, None, None]
+        past, ahead = (torch.ones(size, size, dtype=torch.bool).tril(d) for d in (0, 1))
+        zero = (torch.tensor(ids) != 0)[:, None, None]
+        mistakes = {
+            "a pair needs only one of the two masks; it needs both": real | past,
+            "each query may still read the key after its own": real & ahead,
+            "neither bug is repaired": real | ahead,
+            "padding is not hidden": past.expand(len(ids), 1, size, size),
+            "later keys are not hidden": real.expand(len(ids), 1, size, size),
+            "the rows of padding are hidden instead of its columns": real.mT & past,
+            "0 is taken for padding, whatever `pad_id` is": zero & past,
+        }
+        what = f"the mask for ids={ids}, pad_id={pad_id}"
+        expect_mask(mask, torch.tensor(wanted), what=what, mistakes=mistakes)
     return "both bugs are gone: no later key, and no padding."
 
 
@@ -141,14 +185,24 @@ def check_decoder_mask(answer: Callable[[Tensor, int], Tensor]) -> str:
 def check_low_enough(answer: Callable[[int, int, float, float], float]) -> str:
     """Judge `answer(allowed, hidden, score, share)`, exercise ex-low-enough."""
     for allowed, hidden, score, share in ((1, 9, 0.0, 0.01), (5, 1, 3.0, 0.5), (2, 6, -20.0, 1e-6)):
-        number = float(answer(allowed, hidden, score, share))
+        keys = f"{plural(allowed, 'allowed key')} of score {score:g} and {plural(hidden, 'hidden key')}"
+        number = as_number(answer(allowed, hidden, score, share), what=f"the number for {keys}")
         scores = torch.tensor([score] * allowed + [number] * hidden, dtype=torch.float64)
         leaked = F.softmax(scores, dim=0)[allowed:].sum().item()
-        expect(
-            math.isclose(leaked, share, rel_tol=1e-6),
-            f"with {allowed} allowed keys of score {score:g} and {hidden} hidden ones, your number "
-            f"{number:.4g} leaks a share of {leaked:.3g}, and {share:g} was wanted.",
-        )
+        if not math.isclose(leaked, share, rel_tol=1e-4):
+            odds = share / (1 - share)
+            mistakes = {
+                "the allowed keys' own score is not used": math.log(allowed / hidden * odds),
+                "the allowed keys keep a share of 1; what leaks is missing there": score
+                + math.log(allowed / hidden * share),
+                "the number of hidden keys is not used": score + math.log(allowed * odds),
+                "the number of allowed keys is not used": score + math.log(odds / hidden),
+            }
+            expect_no_mistake(number, mistakes, what=f"the number for {keys}")
+            expect(
+                False,
+                f"with {keys}, your number {number:.4g} leaks a share of {leaked:.3g}, not {share:g}.",
+            )
     return "a softmax over such scores leaks exactly the share that you wanted."
 
 
@@ -161,7 +215,13 @@ def check_packed_mask(answer: Callable[[Tensor], Tensor]) -> str:
         size, what = len(numbers), f"the mask for sentence={numbers}"
         wanted = [[j <= i and numbers[j] == numbers[i] for j in range(size)] for i in range(size)]
         mask = answer(torch.tensor(numbers))
-        expect_mask(mask, torch.tensor(wanted), what=what)
+        whole = torch.tensor(wanted) | torch.ones(size, size, dtype=torch.bool).tril()
+        same = torch.tensor(numbers)[:, None] == torch.tensor(numbers)
+        mistakes = {
+            "later positions of the own sentence may be read": same,
+            "earlier sentences may be read": whole,
+        }
+        expect_mask(mask, torch.tensor(wanted), what=what, mistakes=mistakes)
         x = torch.randn(1, size, 8, dtype=torch.float64)
         alone = []
         for number in dict.fromkeys(numbers):
@@ -179,7 +239,8 @@ def check_reads(answer: Callable[[Layer, Tensor], Tensor]) -> str:
     for name, reach, look in _layers(tokens):
         layer = _Mixer(reach, look, rng)
         x = torch.randn(tokens, 3, generator=rng, dtype=torch.float64)
-        expect_mask(answer(layer, x), reach, what=f"what you found for a layer that reads {name}")
+        what = f"your matrix (the layer reads {name})"
+        expect_mask(answer(layer, x), reach, what=what, mistakes=_missed(layer, x, reach))
     return "each influence was found, and none that does not exist."
 
 
@@ -195,6 +256,25 @@ def _layers(tokens: int) -> Iterator[tuple[str, Tensor, Layer]]:
     yield "its past, with a leak from the last position to the first", causal | corner, torch.clone
     yield "the signs of its past, so that its derivatives are 0", causal, torch.sign
     yield "its past, but only inputs beyond 10,000", causal, lambda x: x.where(x.abs() > 1e4, 0.0)
+
+
+def _missed(layer: Layer, x: Tensor, reach: Tensor) -> dict[str, Tensor]:
+    """Return what is found by looking at derivatives, at sums of features, or at small inputs only."""
+    jacobian: Tensor = torch.autograd.functional.jacobian(layer, x)
+    summed: Tensor = torch.autograd.functional.jacobian(lambda x: layer(x).sum(dim=-1), x)
+    small = torch.zeros_like(reach)
+    for key in range(len(x)):
+        changed = x.clone()
+        changed[key] *= -1
+        small[:, key] = (layer(changed) != layer(x)).any(dim=-1)
+    corner = reach.clone()
+    corner[0, -1] = False
+    return {
+        "the inputs never become large": small,
+        "you look at derivatives, which are 0 where the layer is flat": jacobian.abs().sum(dim=(1, 3)) > 0,
+        "the outputs are summed over their features, where influences cancel": summed.abs().sum(dim=-1) > 0,
+        "the influence of the last position on the first is missed": corner,
+    }
 
 
 class _Mixer(nn.Module):

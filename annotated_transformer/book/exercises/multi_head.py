@@ -8,11 +8,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import Unmet, expect, expect_close, judge
+from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import (
+    Unmet,
+    expect,
+    expect_close,
+    expect_no_mistake,
+    judge,
+    plural,
+)
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 Batch = tuple[Tensor, Tensor, Tensor, Tensor]
+CLUES = {
+    "queries": "The axis of the heads comes before that of the queries.",
+    "weights": "Each head has its own weights, with a row for each query and a column for each key.",
+    "heads": "Each head returns one vector of width d_v for each query.",
+    "concat": "The heads lie side by side, so their widths add up.",
+    "output": "The output is as wide as the model.",
+    "parameters": "The matrices need not be square: how wide are all queries, keys, and values together?",
+}
 MultiHead = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, int], Tensor]
 
 
@@ -49,7 +65,7 @@ def check_shapes(answer: object) -> str:
         guess = answer.get(name)
         expect(guess is not None and guess is not ..., f"there is no prediction for {name!r} yet.")
         guess = tuple(guess) if isinstance(guess, list | torch.Size) else guess
-        expect(guess == seen[name], f"{name!r} is not {guess}: look at the table of shapes again.")
+        expect(guess == seen[name], f"{name!r}: the answer is not {guess}. {CLUES[name]}")
     return "heads come before queries, weights are queries × keys, and the output is as wide as the model."
 
 
@@ -66,10 +82,11 @@ def check_split_heads(answer: Callable[[Tensor, int], Tensor]) -> str:
             mixed = _same(result, projected.view(batch, heads, tokens, width))
             expect(not mixed, f"in {what}, a head mixes the columns of several heads; cut the columns first.")
             strided = _same(result, projected.view(batch, tokens, width, heads).permute(0, 3, 1, 2))
-            expect(not strided, f"in {what}, a head takes every {heads}rd column; its columns are adjacent.")
+            expect(not strided, f"in {what}, a head's columns lie {heads} apart; they should be adjacent.")
             swapped = result.shape == wanted.transpose(1, 2).shape
             expect(not swapped, f"{what} has the axes (batch, tokens, heads, d_k); heads come before tokens.")
-        expect_close(result, wanted, what=what, tolerance=0.0)
+        mistakes = {"only the first sentence is returned": wanted[:1]}
+        expect_close(result, wanted, what=what, tolerance=0.0, mistakes=mistakes)
     return "each head has its own columns of every token."
 
 
@@ -87,6 +104,7 @@ def check_repaired(answer: MultiHead) -> str:
 @judge
 def check_multi_head(answer: MultiHead) -> str:
     """Check multi-head attention written from scratch: exercise ex-heads-from-scratch."""
+    expect_without(answer, PACKAGE, "MultiheadAttention", "multi_head_attention_forward")
     _expect_multi_head(answer, "your function")
     return "it agrees with PyTorch's layer, and for free widths with a loop over the heads."
 
@@ -107,7 +125,9 @@ def _expect_multi_head(answer: MultiHead, name: str) -> None:
             wanted = _by_kernel(query, key, value, matrices, heads)
         inputs = [x.clone() for x in (query, key, value, *matrices)]
         result = answer(*inputs, heads)  # type: ignore[call-arg, arg-type]
-        what = f"{name}, for {heads} heads with d_k={d_k} and d_v={d_v}, 4 queries and 7 keys:"
+        what = f"{name}, for {plural(heads, 'head')} with d_k={d_k} and d_v={d_v}, 4 queries and 7 keys:"
+        mistakes = _mistaken_multi_head(query, key, value, matrices, heads)
+        expect_no_mistake(result, mistakes, what=f"{what} the output")
         if isinstance(result, Tensor) and result.shape == wanted.shape:
             alone = answer(*[x[:1] if x.ndim == 3 else x for x in inputs], heads)  # type: ignore[call-arg, arg-type]
             expect(torch.allclose(alone, result[:1]), f"{what} one sentence depends on the other.")
@@ -116,6 +136,36 @@ def _expect_multi_head(answer: MultiHead, name: str) -> None:
             kept = torch.allclose(moved[:, :-1], result[:, :-1])
             expect(kept, f"{what} a change of the last query changes the output of another one.")
         expect_close(result, wanted, what=f"{what} the output", tolerance=1e-8)
+
+
+def _mistaken_multi_head(
+    query: Tensor, key: Tensor, value: Tensor, matrices: list[Tensor], heads: int
+) -> dict[str, object]:
+    """Return the outputs after the commonest mistakes, where they differ from the right one."""
+    if heads == 1:
+        return {}
+    projected = [x @ matrix for x, matrix in zip((query, key, value), matrices, strict=False)]
+    cut = [x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in projected]
+    mixed = [x.reshape(len(x), heads, x.size(1), -1) for x in projected]
+    read = F.scaled_dot_product_attention(*mixed)
+    found: dict[str, object] = {
+        "both bugs are left: heads are cut by one `view`, and joined without swapping the axes back": (
+            read.reshape(len(query), query.size(1), -1) @ matrices[3]
+        ),
+        "each head mixes the columns of several heads: cut the columns, then swap the axes": (
+            read.transpose(1, 2).flatten(2) @ matrices[3]
+        ),
+        "the axes are not swapped back before the heads are joined": (
+            F.scaled_dot_product_attention(*cut).reshape(len(query), query.size(1), -1) @ matrices[3]
+        ),
+    }
+    for mistake, output in mistaken_attention(*cut).items():
+        found[mistake] = output.transpose(1, 2).flatten(2) @ matrices[3]
+    wide = F.scaled_dot_product_attention(*cut, scale=query.size(-1) ** -0.5)
+    found["the scores are divided by √d_model; the width of one head is d_k"] = (
+        wide.transpose(1, 2).flatten(2) @ matrices[3]
+    )
+    return found
 
 
 def _by_pytorch(query: Tensor, key: Tensor, value: Tensor, matrices: list[Tensor], heads: int) -> Tensor:
@@ -146,9 +196,16 @@ def check_one_head_errors(answer: Callable[[Tensor], Tensor]) -> str:
         rest = contents - mixture @ torch.linalg.lstsq(mixture, contents).solution
         rounded = [round(number, 2) for number in numbers]
         wanted = rest.square().mean(dim=0)
-        expect_close(
-            answer(weights.clone()), wanted, what=f"the result for weights {rounded}", tolerance=1e-9
-        )
+        both = weights.square() + (1 - weights).square()
+        mistakes = {
+            "the error is taken to be one minus the weight": 1 - weights,
+            "the formula is that for two items": (1 - weights).square() / both,
+            "the mean of the errors is returned": wanted.mean(),
+            "the squares of the weights are not divided by their sum": 1 - weights.square(),
+            "these are the shares that are recovered, not the errors": 1 - wanted,
+        }
+        what = f"the result for weights {rounded}"
+        expect_close(answer(weights.clone()), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "with p items the errors sum to p − 1, however the weight is divided."
 
 
@@ -172,7 +229,20 @@ def check_contributions(answer: Callable[[MultiHeadAttention, Tensor], Tensor]) 
                 expect(
                     not shared, f"{what} has the bias of the output map in each term; it belongs to no head."
                 )
-        expect_close(result, wanted, what=what, tolerance=1e-8)
+        read = before.attention(before.project_query(x), *before.project_memory(x, x)).detach()
+        alike = before(x, x, x).detach() / 3
+        mistakes: dict[str, object] = {
+            "the output is divided evenly among the heads": torch.stack([alike] * 3),
+            "these are the heads themselves; each still has to pass through its part of W^O": read.transpose(
+                0, 1
+            ),
+        }
+        if bias:
+            bare = MultiHeadAttention(6, 3, d_k=5, d_v=2).double().requires_grad_(False)
+            bare.load_state_dict({n: p for n, p in before.state_dict().items() if "bias" not in n})
+            silent = torch.stack([_only_head(bare, head, x) for head in range(3)])
+            mistakes["the biases of queries, keys, and values are left out; they belong to a head"] = silent
+        expect_close(result, wanted, what=what, tolerance=1e-8, mistakes=mistakes)
     return "each head adds a term of its own; with the bias of the output map they sum to the output."
 
 
@@ -205,5 +275,10 @@ def check_pointers(answer: Callable[[], MultiHeadAttention], draw_batch: Callabl
     errors = [rest[start:end].mean().item() for start, end in pairwise(bounds)]
     places = zip(("first", "second"), errors, strict=True)
     told = " and ".join(f"{error:.2f} for the {place} item named" for place, error in places)
-    expect(max(errors) < 0.01, f"the mean squared error is {told}; a clean read-out leaves less than 0.01.")
+    hint = ""
+    if max(errors) >= 0.01:
+        layer.to_query.weight.data.mul_(100.0)
+        loud = (layer(query, key, value)[..., -target.size(-1) :] - target).square().mean().item()
+        hint = " With scores 100 times as large, both would be read." if loud < 0.01 else ""
+    expect(max(errors) < 0.01, f"the mean squared error should be less than 0.01, but it is {told}.{hint}")
     return "two heads, each with a query of its own, bring back both items."

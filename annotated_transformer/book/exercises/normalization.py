@@ -8,7 +8,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import (
+    expect,
+    expect_close,
+    expect_no_mistake,
+    judge,
+)
 from annotated_transformer.model.normalization import LayerNorm
 
 Function = Callable[[Tensor], Tensor]
@@ -20,12 +26,17 @@ def check_scales(answer: Sequence[Sequence[float | int]] | None) -> str:
     """Judge the predictions for three tokens, exercise ex-predict-scale."""
     expect(answer is not None, "your answer is still empty; put three rows of four numbers in its place.")
     predictions = torch.as_tensor(np.asarray(answer, dtype=float))
-    expect(
-        predictions.shape == (3, 4),
-        f"your answer has shape {tuple(predictions.shape)}, it should have (3, 4).",
-    )
+    shape = tuple(predictions.shape)
+    expect(shape == (3, 4), f"your answer should have shape (3, 4), not {shape}.")
     wanted = F.layer_norm(torch.tensor(list(TOKENS.values()), dtype=torch.float64), (4,))
     for name, got, right in zip(TOKENS, predictions, wanted, strict=True):
+        mistakes = {
+            "nothing is divided by the deviation, so that a factor of 10 stays": 10 * right,
+            "the sign is lost; the deviation is positive, so a factor of −1 stays": -right,
+            "the variance is divided by 3 instead of 4": right * 0.75**0.5,
+        }
+        if (got - right).abs().max() > 0.01:
+            expect_no_mistake(got, mistakes, what=f"the row for {name}", tolerance=0.11)
         place = int((got - right).abs().argmax())
         expect(
             bool((got - right).abs().max() <= 0.01),
@@ -38,6 +49,7 @@ def check_scales(answer: Sequence[Sequence[float | int]] | None) -> str:
 @judge
 def check_add_and_norm(answer: Callable[[Tensor, Function, Tensor, Tensor, float], Tensor]) -> str:
     """Judge `answer(x, sublayer, gain, bias, eps)`, exercise ex-add-and-norm."""
+    expect_without(answer, PACKAGE, "layer_norm", "LayerNorm")
     rng = torch.Generator().manual_seed(0)
     cases: list[tuple[tuple[int, ...], float, Function]] = [
         ((2, 3, 5), 1e-5, torch.sin),
@@ -49,8 +61,26 @@ def check_add_and_norm(answer: Callable[[Tensor, Function, Tensor, Tensor, float
         x = torch.randn(*shape, generator=rng, dtype=torch.float64)
         gain, bias = torch.randn(2, shape[-1], generator=rng, dtype=torch.float64)
         wanted = F.layer_norm(x + sublayer(x), shape[-1:], gain, bias, eps)
-        result = answer(x, sublayer, gain, bias, eps)
-        expect_close(result, wanted, what=f"the output for shape {shape}, eps={eps:g}", tolerance=1e-9)
+        result, total = answer(x, sublayer, gain, bias, eps), x + sublayer(x)
+        centered = total - total.mean(dim=-1, keepdim=True)
+        mistakes = {
+            "the variance is divided by d − 1 instead of d": gain
+            * centered
+            / (total.var(dim=-1, keepdim=True) + eps).sqrt()
+            + bias,
+            "ε is added to the root instead of the variance": gain
+            * centered
+            / (total.std(dim=-1, correction=0, keepdim=True) + eps)
+            + bias,
+            "x is not added to the sub-layer's output": F.layer_norm(
+                sublayer(x), shape[-1:], gain, bias, eps
+            ),
+            "this is pre-norm: the norm comes before the sub-layer": x
+            + sublayer(F.layer_norm(x, shape[-1:], gain, bias, eps)),
+            "the gain and the bias are not used": F.layer_norm(total, shape[-1:], eps=eps),
+        }
+        what = f"the output for shape {shape}, eps={eps:g},"
+        expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     ones, zeros = torch.ones(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64)
     flat = answer(3 * ones[None], torch.zeros_like, ones, zeros, 1e-5)
     expect_close(flat, zeros[None], what="the output for a token with equal features")
@@ -62,13 +92,23 @@ def check_pre_norm(answer: Callable[[Tensor, Function, Function, Function], Tens
     """Judge `answer(x, sublayer, norm, dropout)`, exercise ex-debug-pre-norm."""
     x = draw_normal(0, 2, 3, 8)
     norm = LayerNorm(8).double()
+    stream = {"the stream itself is normalized; only the sub-layer's input should be": norm(x)}
     silent = answer(x, torch.zeros_like, norm, torch.clone)
-    expect_close(silent, x, what="the output when the sub-layer adds zeros (it should be x)")
+    expect_close(silent, x, what="the output when the sub-layer adds zeros", mistakes=stream)
+    lost = {"dropout is applied to the stream as well": torch.zeros_like(x)}
     dropped = answer(x, torch.sin, norm, torch.zeros_like)
-    expect_close(dropped, x, what="the output when dropout sets everything to 0 (it should be x)")
+    expect_close(dropped, x, what="the output when dropout sets everything to 0", mistakes=lost)
     wanted = x + norm(x).sin().square()
     result = answer(x, torch.sin, norm, torch.square)  # not linear, so that the order matters
-    expect_close(result, wanted, what="the output for an ordinary sub-layer", tolerance=1e-9)
+    mistakes = {
+        "the sub-layer's input is not normalized": x + x.sin().square(),
+        "dropout is not used": x + norm(x).sin(),
+        "the norm comes after the sub-layer": x + norm(x.sin()).square(),
+        "dropout comes before the sub-layer": x + norm(x).square().sin(),
+    }
+    expect_close(
+        result, wanted, what="the output for an ordinary sub-layer", tolerance=1e-9, mistakes=mistakes
+    )
     return "the stream passes unchanged, and dropout is applied to the sub-layer's output only."
 
 
@@ -79,8 +119,16 @@ def check_norm_derivative(answer: Function) -> str:
     for d, shift in ((4, 0.0), (7, 5.0), (2, 1.0)):
         x = 3 * torch.randn(d, generator=rng, dtype=torch.float64) + shift
         wanted = torch.autograd.functional.jacobian(lambda x, d=d: F.layer_norm(x, (d,), eps=0.0), x)
-        derivative = answer(x)
-        expect_close(derivative, wanted, what=f"the derivative for a token of {d} features", tolerance=1e-9)
+        deviation, eye = x.std(correction=0), torch.eye(d, dtype=torch.float64)
+        hat = (x - x.mean()) / deviation
+        mistakes = {
+            "the mean and the deviation are taken as constants; both depend on x": eye / deviation,
+            "the deviation is taken as a constant; it depends on x": (eye - 1 / d) / deviation,
+            "the mean is taken as a constant; it depends on x": (eye - hat.outer(hat) / d) / deviation,
+            "the division by σ is missing": eye - 1 / d - hat.outer(hat) / d,
+        }
+        what = f"the derivative for a token of {d} features"
+        expect_close(answer(x), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with automatic differentiation."
 
 
@@ -91,9 +139,16 @@ def check_last_token(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
         rng = torch.Generator().manual_seed(seed)
         sentence = 2 * torch.randn(tokens, 5, generator=rng, dtype=torch.float64) + 1
         outputs = F.batch_norm(sentence, None, None, training=True)
-        token = answer(sentence[:-1], outputs[:-1])
+        x, y = sentence[:-1], outputs[:-1]
+        token = answer(x.clone(), y.clone())
+        mean, last = sentence.mean(dim=0), sentence[-1]
+        mistakes = {
+            "this is the last token's output; its input is asked for": outputs[-1],
+            "this is the mean of all tokens; the last one remains after the others are subtracted": mean,
+            "the mean is multiplied by the number of given tokens, which is one too few": last - mean,
+        }
         what = f"the last token of a sentence of {tokens}"
-        expect_close(token, sentence[-1], what=what, tolerance=1e-6)
+        expect_close(token, last, what=what, tolerance=1e-6, mistakes=mistakes)
     return "the outputs of the earlier tokens gave the last one away."
 
 
@@ -108,7 +163,21 @@ def check_folded(answer: Callable[[LayerNorm, nn.Linear], tuple[Tensor, Tensor]]
         x = torch.randn(2, 7, d_in, generator=rng, dtype=torch.float64)
         wanted = linear(norm(x)).detach()
         weight, bias = answer(norm, linear)
-        what = f"the folded layer for {d_in} features in and {d_out} out"
-        result = F.linear(F.layer_norm(x, (d_in,)), weight, bias).detach()
-        expect_close(result, wanted, what=what, tolerance=1e-9)
+        normed = F.layer_norm(x, (d_in,))
+        folded, plain = linear.weight * norm.gain, linear.bias + linear.weight @ norm.bias
+        mistakes = {
+            "β is not folded into the bias": F.linear(normed, folded, linear.bias),
+            "γ is not folded into the weight": F.linear(normed, linear.weight, plain),
+            "γ scales β, too": F.linear(normed, folded, linear.bias + folded @ norm.bias),
+            "the weight is scaled by the mean of γ": F.linear(
+                normed, linear.weight * norm.gain.mean(), plain
+            ),
+        }
+        if d_in == d_out:
+            by_row = linear.weight * norm.gain[:, None]
+            mistakes["γ scales the rows of the weight; it belongs to the columns"] = F.linear(
+                normed, by_row, plain
+            )
+        what = f"the output of the folded layer for {d_in} features in and {d_out} out"
+        expect_close(F.linear(normed, weight, bias), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "the folded layer does the work of gain and bias."

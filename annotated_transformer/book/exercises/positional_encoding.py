@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import expect, expect_close, judge, plural
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -32,13 +33,19 @@ def _by_loops(length: int, d_model: int, first: int = 0) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64)
 
 
+def _interleaved(angles: Tensor) -> Tensor:
+    """Return sines in the even columns, and cosines in the odd ones."""
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
 @judge
 def check_origin(answer: Mapping[str, Any]) -> str:
     """Judge the predictions about a table of width 6, exercise ex-predict-origin."""
     for name, wanted in EXPECTED.items():
         prediction = answer.get(name, ...)
         expect(prediction is not ..., EMPTY)
-        right = np.array_equal(prediction, np.asarray(wanted))
+        shape = np.shape(prediction)
+        right = shape == np.shape(wanted) and np.allclose(prediction, wanted)  # type: ignore[arg-type]
         expect(right, f"{name!r} is not {prediction}; {HINTS[name]}")
     return "position 0 is a row of clocks that all stand at twelve."
 
@@ -46,22 +53,26 @@ def check_origin(answer: Mapping[str, Any]) -> str:
 @judge
 def check_sinusoids(answer: Callable[[int, int], Tensor]) -> str:
     """Judge `answer(length, d_model)`, exercise ex-sinusoids."""
+    expect_without(answer, PACKAGE)
     for length, d_model in ((3, 2), (7, 6), (101, 64)):
         table, wanted = answer(length, d_model), _by_loops(length, d_model)
-        what = f"the table of {length} positions, width {d_model},"
-        if (
-            isinstance(table, Tensor)
-            and table.shape == wanted.shape
-            and not torch.allclose(table.double(), wanted, rtol=0, atol=1e-4)
-        ):
-            place = (table.double() - wanted).abs() > 1e-4
-            row, column = place.nonzero()[0].tolist()
-            expect(
-                False,
-                f"{what} is {table[row, column]:.4f} at position {row}, feature {column} (both counted from "
-                f"0), and should be {wanted[row, column]:.4f}.",
-            )
-        expect_close(table, wanted, what=what, tolerance=1e-4)
+        sines, cosines = wanted[:, 0::2], wanted[:, 1::2]
+        place, index = torch.arange(length)[:, None], torch.arange(0, d_model, 2)
+        each = place / 10_000 ** (torch.arange(d_model) / d_model)  # one frequency for each feature
+        mistakes = {
+            "all sines come first, and all cosines after them": torch.cat([sines, cosines], dim=1),
+            "positions are columns; they should be rows": wanted.T,
+            "sines and cosines are swapped": torch.stack([cosines, sines], dim=-1).flatten(1),
+            "the exponent is i / d_model instead of 2i / d_model": _interleaved(
+                place / 10_000 ** (index / 2 / d_model)
+            ),
+            "positions begin with 1": _by_loops(length, d_model, first=1),
+            "each feature has a frequency of its own; pairs share one": torch.where(
+                torch.arange(d_model) % 2 == 0, each.sin(), each.cos()
+            ),
+        }
+        what = f"the table of {plural(length, 'position')}, width {d_model},"
+        expect_close(table, wanted, what=what, tolerance=1e-4, mistakes=mistakes)
     return "it is the paper's table, entry by entry."
 
 
@@ -72,22 +83,39 @@ def check_input(answer: Callable[..., Tensor]) -> str:
     table = _by_loops(13, 6)
     for batch, tokens, start in ((2, 5, 0), (5, 5, 0), (1, 1, 7), (3, 2, 4)):
         embedded = torch.randn(batch, tokens, 6, generator=rng, dtype=torch.float64)
-        wanted = embedded * math.sqrt(6) + table[start : start + tokens]
-        what = f"the input for {batch} sentences of {tokens} tokens that begin at position {start}"
-        expect_close(answer(embedded, table, start), wanted, what=what, tolerance=1e-9)
+        root, rows = math.sqrt(6), table[start : start + tokens]
+        by_sentence = table[start : start + batch, None]
+        mistakes = {
+            "the positions are scaled, too": (embedded + rows) * root,
+            "positions are counted along the batch, not along the tokens": embedded * root + by_sentence,
+            "neither bug is repaired": (embedded + by_sentence) * root,
+            "the embeddings are not scaled": embedded + rows,
+            "`start` is not used": embedded * root + table[:tokens],
+        }
+        sizes = f"{plural(batch, 'sentence')} of {plural(tokens, 'token')}, from position {start} on,"
+        result = answer(embedded, table, start)
+        expect_close(
+            result, embedded * root + rows, what=f"the input for {sizes}", tolerance=1e-9, mistakes=mistakes
+        )
     return "each word has its own position, whatever its sentence, and only the word is scaled."
 
 
 @judge
 def check_turn(answer: Callable[[int, int], Tensor]) -> str:
     """Judge `answer(offset, d_model)`, exercise ex-derive-turn."""
+    expect_without(answer, PACKAGE)
     for offset, d_model in ((1, 2), (3, 6), (-4, 6), (0, 10)):
         matrix = answer(offset, d_model)
-        square = isinstance(matrix, Tensor) and tuple(matrix.shape) == (d_model, d_model)
-        expect(square, f"for d_model={d_model} the answer should be a {d_model} × {d_model} tensor.")
+        shape = tuple(matrix.shape) if isinstance(matrix, Tensor) else type(matrix).__name__
+        right = f"for d_model={d_model}, the answer should be a {d_model} × {d_model} tensor"
+        one = shape == (2, 2) and d_model > 2
+        expect(not one, f"{right}, not one block of 2 × 2: each pair of features has a block of its own.")
+        expect(shape == (d_model, d_model), f"{right}, not {shape}.")
         before, after = _by_loops(40, d_model, first=5), _by_loops(40, d_model, first=5 + offset)
+        back = _by_loops(40, d_model, first=5 - offset)
+        mistakes = {"the offset has the wrong sign, or the matrix is transposed": back}
         what = f"position p turned by your matrix for offset {offset}, d_model={d_model},"
-        expect_close(before @ matrix.double().T, after, what=what, tolerance=1e-6)
+        expect_close(before @ matrix.double().T, after, what=what, tolerance=1e-6, mistakes=mistakes)
     return "one matrix per offset works for all positions that we tried, forward and back."
 
 
@@ -96,17 +124,25 @@ def check_look_back(answer: Callable[[int, int], MultiHeadAttention]) -> str:
     """Judge `answer(offset, d_model)`, a layer of one head, exercise ex-look-back."""
     for offset, d_model, first in ((1, 32, 0), (1, 32, 500), (3, 64, 40), (2, 48, 7), (0, 32, 9)):
         layer = answer(offset, d_model)
-        expect(isinstance(layer, MultiHeadAttention), f"{type(layer).__name__} is not a MultiHeadAttention.")
-        expect(layer.num_heads == 1, f"the layer has {layer.num_heads} heads; one is enough.")
+        kind = type(layer).__name__
+        expect(
+            isinstance(layer, MultiHeadAttention), f"the result should be a MultiHeadAttention, not {kind}."
+        )
+        heads = layer.num_heads
+        expect(heads == 1, f"the text asks for one head, whose weights are read here; the layer has {heads}.")
         positions = _by_loops(24, d_model, first)[None].to(layer.to_query.weight.dtype)
         with torch.no_grad():
             keys, _ = layer.project_memory(positions, positions)
             weights = attention_weights(layer.project_query(positions), keys)[0, 0]
-        least = weights.diagonal(-offset).min().item()
+        least, ahead = weights.diagonal(-offset).min().item(), weights.diagonal(offset).min().item()
+        best = weights.argmax(dim=-1)[offset:]
+        found = torch.equal(best, torch.arange(24 - offset))
+        hint = " Each position looks ahead instead of back." if ahead > 0.9 and offset else ""
+        hint = hint or " The largest weight is the right one; make it sharper." * found
         expect(
             least > 0.9,
-            f"with offset {offset}, some position gives the one {offset} before it a weight of only "
-            f"{least:.2f} (positions {first} to {first + 23}); it should be above 0.9.",
+            f"with offset {offset}, positions {first} to {first + 23}: each weight on the position {offset} "
+            f"before should be above 0.9, and one is {least:.2f}.{hint}",
         )
     return "each position attends to the one `offset` positions back, wherever the positions start."
 
@@ -125,7 +161,14 @@ def check_halves(answer: Callable[[nn.Linear], nn.Linear]) -> str:
         halves = torch.cat([interleaved[:, 0::2], interleaved[:, 1::2]], dim=1)
         wanted = (interleaved @ weight.T + layer.bias).detach()
         result = answer(layer)(halves)
-        what = f"the output of your layer for d_model={d_model}"
-        expect_close(result.detach(), wanted, what=what, tolerance=1e-9)
         expect(torch.equal(layer.weight, weight), "the layer that you were given was changed; copy it first.")
+        pairs = torch.arange(d_model).view(2, -1).T.flatten()
+        mistakes = {
+            "the columns are still in the old order": layer(halves).detach(),
+            "the columns are moved the other way, from halves to pairs": halves @ weight[:, pairs].T
+            + layer.bias.detach(),
+            "the bias is not copied": interleaved @ weight.T,
+        }
+        what = f"the output of your layer for d_model={d_model}"
+        expect_close(result, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "the new layer reads the other order and returns the same numbers."

@@ -8,7 +8,15 @@ import torch
 from torch import nn
 
 from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_close,
+    expect_no_mistake,
+    expect_number,
+    judge,
+    plural,
+)
 
 PREDICTIONS = {
     "weight 0.5, 10 words back": 0.5**10,
@@ -32,7 +40,7 @@ def check_gradient_predictions(answer: Mapping[str, Any]) -> str:
         prediction = answer.get(case)
         expect(isinstance(prediction, int | float), f"the answer for {case!r} is still empty; put a number.")
         close = abs(float(prediction or 0.0) - right) <= 0.05 * right  # 0.001 and 1000 are right, too
-        expect(close, f"for {case!r} the gradient is not {prediction}. {TRAPS[case]}")
+        expect(close, f"for {case!r} the gradient is not {prediction:g}. {TRAPS[case]}")
     return "a chain multiplies the gradient by the same weight at each step, an average does not."
 
 
@@ -46,8 +54,16 @@ def check_rnn(answer: Function) -> str:
             {"weight_ih_l0": w, "weight_hh_l0": u, "bias_ih_l0": b, "bias_hh_l0": torch.zeros_like(b)}
         )
         x = draw_normal(4, 2, tokens, 3)
-        states = answer(x, w, u, b)
-        expect_close(states, reference(x)[0], what=f"the states of {tokens} words", tolerance=1e-9)
+        states, wanted = answer(x, w, u, b), reference(x)[0]
+        mistakes = {
+            "only the last state is returned": wanted[:, -1],
+            "each word begins with a state of zeros": (x @ w.T + b).tanh(),
+            "the tokens are on the first axis; they belong on the second": wanted.transpose(0, 1),
+        }
+        reference.load_state_dict(reference.state_dict() | {"weight_hh_l0": u.T})
+        mistakes["u is transposed"] = reference(x)[0]
+        what = f"the tensor of states for {plural(tokens, 'word')}"
+        expect_close(states, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with nn.RNN for sentences of 1, 2 and 7 words."
 
 
@@ -61,8 +77,13 @@ def check_average(answer: Function) -> str:
             raised = [math.exp(score) for score in line]
             parts = [r / sum(raised) * state for r, state in zip(raised, states, strict=True)]
             rows.append(torch.stack(parts).sum(dim=0))
-        what = f"the averages for {outputs} outputs of {tokens} states"
-        expect_close(answer(states, scores), torch.stack(rows), what=what, tolerance=1e-9)
+        mistakes = {
+            "the weights of each state sum to 1, not those of each output": scores.softmax(dim=0) @ states,
+            "the scores are used as weights, without exponentials": scores @ states,
+            "the exponentials are not divided by their sum": scores.exp() @ states,
+        }
+        what = f"the average for {plural(outputs, 'output')} of {plural(tokens, 'state')}"
+        expect_close(answer(states, scores), torch.stack(rows), what=what, tolerance=1e-9, mistakes=mistakes)
     return "each output is a weighted average of all states, and the weights sum to 1."
 
 
@@ -74,9 +95,15 @@ def check_last_state(answer: Function) -> str:
         for seed, parameter in enumerate(rnn.parameters()):
             parameter.copy_(draw_normal(seed, *parameter.shape))
         x = draw_normal(9, 6, tokens, 3)
-        wanted = rnn(x)[0][:, -1]
+        output, (_, cell) = rnn(x)
+        mistakes = {
+            "these are the states of the last sentence; sentences are on the first axis": output[-1],
+            "these are the states after the first word": output[:, 0],
+            "these are the states of the cell, not the outputs": cell[0],
+            "all states are returned": output,
+        }
         what = f"the last state of 6 sentences with {tokens} words"
-        expect_close(answer(rnn, x), wanted, what=what, tolerance=1e-9)
+        expect_close(answer(rnn, x), output[:, -1], what=what, tolerance=1e-9, mistakes=mistakes)
     return "one state for each sentence, that after its last word."
 
 
@@ -84,13 +111,17 @@ def check_last_state(answer: Function) -> str:
 def check_half_life(answer: Function) -> str:
     """Judge `answer(distance)`, the weight that halves a gradient, exercise ex-derive-weight."""
     for distance in (1, 2, 10, 60):
-        weight = answer(distance)
-        expect(isinstance(weight, int | float), f"the weight is a number, not {type(weight).__name__}.")
-        left = float(weight) ** distance
-        expect(
-            0 < weight < 1 and abs(left - 0.5) < 1e-6,
-            f"your weight {weight:.4f} leaves a share of {left:.4f} after {distance} steps, not one half.",
-        )
+        what = f"the weight for a distance of {plural(distance, 'step')}"
+        weight = as_number(answer(distance), what=what)
+        if not (0 < weight < 1 and abs(weight**distance - 0.5) < 1e-6):
+            mistakes = {
+                "the losses of the steps are added; each step multiplies what is left": 1 - 0.5 / distance,
+                "1/e of the gradient is left instead of one half": math.exp(-1 / distance),
+                "the distance is not used": 0.5,
+            }
+            expect_no_mistake(weight, mistakes, what=what)
+            left = f"{weight:.4f} leaves a share of {weight**distance:.4f}"
+            expect(False, f"after {plural(distance, 'step')}, your weight {left}, not one half.")
     return "the weight approaches 1 as the distance grows."
 
 
@@ -99,13 +130,18 @@ def check_capacity(answer: Function) -> str:
     """Judge `answer(vocab, numbers, bits)`, the longest sentence in a state, exercise ex-capacity."""
     near = (32, 5, 53), (2**50 + 1, 1000, 64)  # with a rounded logarithm, these are off by one, up or down
     for vocab, numbers, bits in ((2, 1, 8), (10, 1, 53), (8, 4, 16), (37000, 512, 32), (3, 1, 1), *near):
-        length, wanted = answer(vocab, numbers, bits), 0
-        while vocab ** (wanted + 1) <= 2 ** (numbers * bits):
-            wanted += 1
+        length, wanted, sentences = answer(vocab, numbers, bits), 0, vocab
+        while sentences <= 2 ** (numbers * bits):
+            wanted, sentences = wanted + 1, sentences * vocab
         expect(isinstance(length, int), f"the length is a whole number, not {type(length).__name__}.")
-        expect(
-            length == wanted,
-            f"{numbers} numbers of {bits} bits hold {wanted} words of {vocab}, not {length}: compare the "
-            "number of sentences with the number of states.",
-        )
+        mistakes = {
+            "logarithms are compared, which are rounded; compare integers": int(
+                numbers * bits * math.log(2) / math.log(vocab)
+            ),
+            "the length is rounded up; for one more word there are too few states": wanted + 1,
+            "the vocabulary is not used": numbers * bits,
+        }
+        held = f"{plural(numbers, 'number')} of {plural(bits, 'bit')}"
+        what = f"the length of a sentence of {vocab:,} words that {held} can hold"
+        expect_number(length, wanted, what=what, tolerance=0.0, mistakes=mistakes)
     return "no code can do better: with one more word, there are more sentences than states."

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from annotated_transformer.book.exercises.inputs import draw_normal
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
+from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.self_attention import SelfAttention
 from annotated_transformer.text.toy.pronouns import IT, NOUNS, encode_pronouns, pronoun_sentences
@@ -19,6 +19,13 @@ SIZES: dict[str, int | tuple[int, ...]] = {
     "output": (2, 7, 32),
     "parameters": 81_920,
     "parameters for 14 words": 81_920,
+}
+CLUES = {
+    "query": "There is one query for each word, as wide as the query matrix.",
+    "weights": "Each word has a weight for each word of its own sentence.",
+    "output": "The outputs are as wide as the values.",
+    "parameters": "There are three matrices, and no biases.",
+    "parameters for 14 words": "Do the matrices depend on the sentence?",
 }
 Read = Callable[..., Tensor]
 
@@ -35,7 +42,7 @@ def check_sizes(answer: Mapping[str, Any]) -> str:
         prediction = tuple(prediction) if isinstance(prediction, Sequence) else prediction
         expect(
             prediction == right,
-            f"{name} is not {prediction}. Which sizes belong to the sentence, and which to the matrices?",
+            f"{name!r}: the answer is not {prediction}. {CLUES[name]}",
         )
     return "the weights grow with the sentence; the number of parameters does not."
 
@@ -48,8 +55,17 @@ def check_self_attention(answer: Read) -> str:
         matrices = draw_normal(1, 6, 4), draw_normal(2, 6, 4), draw_normal(3, 6, 3)
         query, key, value = (x @ matrix for matrix in matrices)
         wanted = F.scaled_dot_product_attention(query, key, value)
-        what = f"the output for {batch} sentences of {tokens} words"
-        expect_close(answer(x, *matrices), wanted, what=what, tolerance=1e-9)
+        mistakes = mistaken_attention(query, key, value) | {
+            "the keys are made with the matrix of the queries": F.scaled_dot_product_attention(
+                query, query, value
+            ),
+            "the queries are made with the matrix of the keys": F.scaled_dot_product_attention(
+                key, key, value
+            ),
+            "the values are the words' own vectors": F.scaled_dot_product_attention(query, key, x),
+        }
+        what = f"the output for {plural(batch, 'sentence')} of {plural(tokens, 'word')}"
+        expect_close(answer(x, *matrices), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "it agrees with PyTorch for one word, five and nine."
 
 
@@ -59,8 +75,19 @@ def check_two_sums(answer: Callable[[Tensor], Tensor]) -> str:
     for batch, tokens, width in ((2, 5, 3), (4, 3, 6), (1, 1, 2)):
         x = draw_normal(width, batch, tokens, width)
         wanted = F.scaled_dot_product_attention(x, x, x, scale=1.0)
-        what = f"the output for {batch} sentences of {tokens} words"
-        expect_close(answer(x), wanted, what=what, tolerance=1e-9)
+        scores = x @ x.mT
+        columns = scores.softmax(dim=1)
+        mistakes = {
+            "the weights that a word receives sum to 1, not those that it gives": columns @ x,
+            "each word's own vector is summed, not those of the words that it reads": x,
+            "neither bug is repaired": columns.sum(dim=-1, keepdim=True) * x,
+            "the scores are divided by a root; plain self-attention does not divide": (
+                scores / width**0.5
+            ).softmax(dim=-1)
+            @ x,
+        }
+        what = f"the output for {plural(batch, 'sentence')} of {plural(tokens, 'word')}"
+        expect_close(answer(x), wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "each word now averages the vectors of all words, with weights that sum to 1."
 
 
@@ -75,11 +102,16 @@ def check_weight_ratio(answer: Callable[..., Any]) -> str:
         )
         weights = attention_weights(x @ w_query, x @ w_key)
         right = (weights[2, 0] / weights[2, 1]).item()
-        ratio = float(answer(x[2], x[0], x[1], w_query, w_key))
-        expect(
-            abs(ratio - right) <= 1e-9 * right,
-            f"in a sentence of {tokens} words with d_k={d_k}, the ratio is {right:.4g}, not {ratio:.4g}.",
-        )
+        ratio = answer(x[2], x[0], x[1], w_query, w_key)
+        first, second = (x[2] @ w_query @ (other @ w_key) for other in x[:2])
+        mistakes = {
+            "this is the ratio of the scores, not that of the weights": (first / second).item(),
+            "the scores are not divided by √d_k": (first - second).exp().item(),
+            "`first` and `second` are swapped": 1 / right,
+            "this is the logarithm of the ratio": ((first - second) / d_k**0.5).item(),
+        }
+        what = f"the ratio in a sentence of {plural(tokens, 'word')} with d_k={d_k}"
+        expect_number(ratio, right, what=what, mistakes=mistakes)
     return "three vectors give the ratio, whatever else stands in the sentence."
 
 
@@ -89,13 +121,21 @@ def check_circle(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
     w_query, w_key = (torch.as_tensor(matrix, dtype=torch.float64) for matrix in answer())
     weights = attention_weights(w_query, w_key)  # the vectors of the words are the rows of the identity
     names = ("rock", "scissors", "paper")
-    expect(tuple(weights.shape) == (3, 3), f"the weights are {tuple(weights.shape)}, not (3, 3).")
+    shape = tuple(weights.shape)
+    expect(shape == (3, 3), f"the matrix of weights should have shape (3, 3), not {shape}.")
+    same = torch.equal(w_query, w_key)
+    expect(
+        not same,
+        "with one matrix for both, the scores are symmetric: if rock reads scissors, scissors read rock.",
+    )
+    turned = (weights[torch.arange(3), torch.arange(3) - 1] > 0.9).all()
+    expect(not turned, "the circle runs the wrong way: each word reads the one that it loses to.")
     for row, name in enumerate(names):
         beaten = (row + 1) % 3
         weight = weights[row, beaten].item()
         expect(
             weight > 0.9,
-            f"{name} gives {names[beaten]} a weight of {weight:.2f}; it should be more than 0.9.",
+            f"the weight that {name} gives to {names[beaten]} should be more than 0.9, not {weight:.2f}.",
         )
     return "rock reads scissors, scissors read paper, and paper reads rock."
 
@@ -106,7 +146,7 @@ def check_pronouns(answer: Callable[[], tuple[SelfAttention, SelfAttention]]) ->
     sentences = pronoun_sentences()
     x = encode_pronouns(sentences)
     layers = answer()
-    expect(len(layers) == 2, f"return two layers, not {len(layers)}.")
+    expect(len(layers) == 2, f"there should be two layers, not {len(layers)}.")
     with torch.no_grad():
         for layer in layers:
             x = x + layer(x)
@@ -114,7 +154,11 @@ def check_pronouns(answer: Callable[[], tuple[SelfAttention, SelfAttention]]) ->
     for sentence, row in zip(sentences, answers, strict=True):
         best = row.argmax().item()
         ahead = row[best] - row.sort().values[-2]
-        expect(ahead.item() > 0.1, f'in "{sentence}", no noun is clearly ahead in the vector of "it".')
+        expect(
+            ahead.item() > 0.1,
+            f'in "{sentence}", the vector of "it" should name one noun clearly; its largest feature is only '
+            f"{ahead.item():.2f} ahead. Are the values large enough?",
+        )
         expect(
             best == sentence.answer,
             f'in "{sentence}", the vector of "it" says {NOUNS[int(best)]}, not {NOUNS[sentence.answer]}.',

@@ -8,7 +8,15 @@ from itertools import pairwise
 
 import torch
 
-from annotated_transformer.book.exercises.verdict import expect, judge
+from annotated_transformer.book.exercises.rules import expect_without
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_equal,
+    expect_no_mistake,
+    judge,
+    plural,
+)
 
 Merges = list[tuple[str, str]]
 Batches = list[list[int]]
@@ -31,25 +39,37 @@ COUNTS = (
 def check_padding_count(answer: Sequence[int] | None) -> str:
     """Judge the predicted numbers of padded places, exercise ex-predict-padding."""
     expect(answer is not None, "your answer is still empty; put four numbers in its place.")
-    numbers = list(answer or ())
+    numbers = list(() if answer is None else answer)
     expect(len(numbers) == len(CUTS), "give four numbers, one for each way to cut.")
     for got, (name, batches) in zip(numbers, CUTS.items(), strict=True):
         wanted = sum(len(batch) * max(batch) - sum(batch) for batch in batches)
-        message = f"{name}: not {got}; a batch has as many columns as its longest sentence."
+        longest = sum(max(batch) for batch in batches)
+        clue = "that is what the longest sentences take; what do the others leave empty?"
+        if got != longest:
+            clue = "a batch has as many columns as its longest sentence."
+        message = f"{name}: not {got}; {clue}"
         expect(got == wanted, message)
     return "here, sorting helps only if the batches are cut where the lengths change."
 
 
-def _joined(word: str, merges: Merges) -> list[str]:
+def _longest_first(word: str, merges: Merges) -> list[str]:
+    pieces, parts = {left + right for left, right in merges}, list[str]()
+    while word:
+        size = max((n for n in range(1, len(word) + 1) if word[:n] in pieces), default=1)
+        parts, word = [*parts, word[:size]], word[size:]
+    return parts
+
+
+def _joined(word: str, merges: Merges, count: int = 0) -> list[str]:
     """Return the parts of a word after the merges, by replacing text."""
     text = f" {' '.join(word)} "
     for left, right in merges:
         pattern = rf"(?<= ){re.escape(left)} {re.escape(right)}(?= )"
-        text = re.sub(pattern, left + right, text)
+        text = re.sub(pattern, (left + right).replace("\\", r"\\"), text, count=count)
     return text.split()
 
 
-def _learned(counts: Mapping[str, int], number: int) -> Merges:
+def _learned(counts: Mapping[str, int], number: int, tie: int = 0) -> Merges:
     merges: Merges = []
     for _ in range(number):
         pairs = Counter[tuple[str, str]]()
@@ -58,7 +78,8 @@ def _learned(counts: Mapping[str, int], number: int) -> Merges:
                 pairs[pair] += count
         if not pairs:
             break
-        merges.append(sorted(pairs, key=lambda pair: (-pairs[pair], pair))[0])
+        most = max(pairs.values())
+        merges.append(sorted(pair for pair, count in pairs.items() if count == most)[tie])
     return merges
 
 
@@ -67,6 +88,20 @@ def check_learning(answer: Callable[[dict[str, int], int], Merges]) -> str:
     """Judge `answer(counts, number)`, exercise ex-learn-merges, by replacing text in strings."""
     for counts in COUNTS:
         result, wanted = [tuple(pair) for pair in answer(dict(counts), 4)], _learned(counts, 4)
+        letters = Counter[tuple[str, str]]()
+        for word, count in counts.items():
+            for pair in pairwise(word):
+                letters[pair] += count
+        mistakes = {
+            "each word counts once, however often it occurs": _learned(dict.fromkeys(counts, 1), 4),
+            "pairs are counted once; count them again after each merge": sorted(
+                letters,
+                key=lambda pair, letters=letters: (-letters[pair], pair),  # type: ignore[misc]
+            )[:4],
+            "of equally frequent pairs, the last in alphabetical order is taken": _learned(counts, 4, -1),
+        }
+        if result != wanted:
+            expect_no_mistake(result, mistakes, what=f"the list of merges for {counts}")
         for place, (got, want) in enumerate(zip(result, wanted, strict=False), start=1):
             expect(got == want, f"merge {place} of {counts} is {got}, it should be {want}.")
         expect(len(result) == len(wanted), f"{counts} should give {len(wanted)} merges, not {len(result)}.")
@@ -76,17 +111,25 @@ def check_learning(answer: Callable[[dict[str, int], int], Merges]) -> str:
 @judge
 def check_encoding(answer: Callable[[str, Merges], list[str]]) -> str:
     """Judge `answer(word, merges)`, exercise ex-encode, by replacing text in strings."""
+    expect_without(answer, "__main__.merge")
     cases = [(word, _learned(counts, 6)) for counts in COUNTS for word in [*counts, "slowest", "aaaaa", "x"]]
     cases += [("abc", [("b", "c"), ("a", "b")]), ("abab", [("a", "b"), ("ab", "ab")]), ("", [("a", "b")])]
     for word, merges in cases:
-        result, wanted = answer(word, list(merges)), _joined(word, merges)
-        expect(list(result) == wanted, f"{word!r} with {merges} gives {result}, it should give {wanted}.")
+        mistakes = {
+            "the longest piece is taken first; the order of the merges decides": _longest_first(word, merges),
+            "the merges are used from the last to the first": _joined(word, merges[::-1]),
+            "each merge is used at one place only": _joined(word, merges, count=1),
+        }
+        what = f"the list of pieces of {word!r} with {merges}"
+        result = list(answer(word, list(merges)))
+        expect_equal(result, _joined(word, merges), what=what, mistakes=mistakes)
     return "the pieces are those of the merges in the order in which they were learned."
 
 
 @judge
 def check_split(answer: Callable[[SentencePairs, float, int], tuple[SentencePairs, SentencePairs]]) -> str:
     """Judge `answer(pairs, share, seed)`, exercise ex-debug-split, on pairs that share a side with others."""
+    expect_without(answer, "split_by_sentence")
     pairs = [(f"en {n // 3}", f"de {n}") for n in range(600)]
     pairs += [(f"other {n}", f"de {3 * (n // 2) + 900}") for n in range(600)]
     pairs += [(f"chain {n}", f"link {n}") for n in range(240)]
@@ -94,15 +137,23 @@ def check_split(answer: Callable[[SentencePairs, float, int], tuple[SentencePair
     random.Random(0).shuffle(pairs)
     for seed in (0, 1):
         train, test = answer(list(pairs), 0.2, seed)
-        expect(sorted([*train, *test]) == sorted(pairs), "each pair must be in one of the splits, once.")
+        both_splits = [*map(tuple, train), *map(tuple, test)]
+        expect(sorted(both_splits) == sorted(pairs), "each pair must be in one of the splits, once.")
         size = len(test) / len(pairs)
-        expect(0.1 < size < 0.3, f"the test split has {size:.0%} of the pairs; 20 % were asked for.")
+        swapped = " Are the splits swapped? The training pairs come first." if 0.7 < size < 0.9 else ""
+        expect(
+            0.1 < size < 0.3, f"the test split should have about 20% of the pairs, not {size:.0%}.{swapped}"
+        )
         for side, name in enumerate(("source", "target")):
             both = {pair[side] for pair in train} & {pair[side] for pair in test}
-            expect(
-                not both,
-                f"{len(both)} {name} sentences are in both splits, such as {min(both, default='')!r}.",
+            far = all(text.startswith(("chain", "link")) for text in both)
+            why = (
+                "Some pairs hang together by a longer chain."
+                if far
+                else f"Pairs share a {name} sentence, too."
             )
+            leaking = plural(len(both), f"{name} sentence")
+            expect(not both, f"in both splits: {leaking}, such as {min(both, default='')!r}. {why}")
     expect(answer(list(pairs), 0.2, 0)[1] != test, "two seeds give the same split.")
     return "no sentence of either language is in both splits."
 
@@ -110,12 +161,22 @@ def check_split(answer: Callable[[SentencePairs, float, int], tuple[SentencePair
 @judge
 def check_share(answer: Callable[[int], float]) -> str:
     """Judge `answer(batch)`, exercise ex-expected-padding, by drawing lengths."""
-    for size in (1, 2, 5, 40):
+    for size in (1, 5, 2, 40):
         lengths = torch.rand(200_000 // size, size, generator=torch.Generator().manual_seed(0)).double()
         measured = 1 - float(lengths.mean() / lengths.amax(dim=1).mean())
-        got = float(answer(size))
-        message = f"for batches of {size} your share is {got:.3f}; random lengths give {measured:.3f}."
-        expect(abs(got - measured) < 0.01, message)
+        what = f"for batches of {size}, the share"
+        got = as_number(answer(size), what=what)
+        if abs(got - measured) >= 0.01:
+            mistakes = {
+                "the size of the batch is not used": 0.5,
+                "the mean length is compared with the sum of all lengths": 1 - 1 / size,
+                "the longest of several lengths is taken to be L": 0.5,
+                "the expected maximum is taken to be 1 − 2⁻ⁿ instead of n / (n + 1)": 0.5 - 0.5**size,
+                "this is the share that is not padding": (size + 1) / (2 * size),
+                "the padding is divided by the tokens, not by all places": (size - 1) / (size + 1),
+            }
+            expect_no_mistake(got, mistakes, what=what)
+            expect(False, f"{what} is about {measured:.3f} for random lengths, not {got:.3f}.")
     return "it agrees with random lengths for four sizes of batches."
 
 
@@ -135,18 +196,18 @@ def check_pools(answer: Callable[[list[int], int, int, torch.Generator], Batches
     for batches in found:
         rows = sorted(row for batch in batches for row in batch)
         expect(rows == list(range(len(lengths))), "each sentence must be in one batch, once.")
-        expect({len(batch) for batch in batches} == {8}, "a batch must have eight sentences here.")
+        sizes = {len(batch) for batch in batches}
+        expect(sizes == {8}, f"a batch must have eight sentences here, not {max(sizes)}; `pool` is larger.")
         means = [sum(lengths[row] for row in batch) / 8 for batch in batches]
         order = sum(left <= right for left, right in pairwise(means)) / (len(means) - 1)
         expect(0.3 < order < 0.7, "the batches come in order of length; shuffle them.")
     one, other = ({tuple(sorted(batch)) for batch in batches} for batches in found[2:])
     expect(len(one & other) < 12, "two seeds put the same sentences together; shuffle before you sort.")
     small, large = _wasted(lengths, found[0]), _wasted(lengths, found[2])
-    expect(
-        large < small / 2, f"pools of 96 waste {large:.0%}, pools of one batch {small:.0%}; sort each pool."
-    )
-    expect(
-        small > 0.3,
-        f"pools of one batch waste {small:.0%}, less than random batches do; sort within pools only.",
-    )
+    shares = f"pools of one batch waste {small:.0%}, and pools of twelve batches {large:.0%}"
+    if small <= 0.3:
+        why = "all sentences are sorted together" if small < 0.03 else "`pool` is used as a number of batches"
+        random_share = "the former should waste as much as random batches do"
+        expect(False, f"{shares}: {random_share}. It looks as if {why}.")
+    expect(large < small / 2, f"{shares}: the latter should waste much less. Sort each pool by length.")
     return f"pools of one batch waste {small:.0%}, pools of twelve batches {large:.0%}."

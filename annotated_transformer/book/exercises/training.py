@@ -8,7 +8,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_close,
+    expect_no_mistake,
+    expect_number,
+    judge,
+    plural,
+)
 from annotated_transformer.training.schedule import learning_rate
 
 Step = Callable[..., tuple[Tensor, Tensor, Tensor]]
@@ -20,7 +29,7 @@ PEAK = 4000
 def check_schedule(answer: Sequence[int | float] | None) -> str:
     """Judge four predictions about the schedule, exercise ex-predict-peak."""
     expect(answer is not None, "your answer is still empty; put four numbers in its place.")
-    given = [float(number) for number in answer or ()]
+    given = [float(number) for number in (() if answer is None else answer)]
     expect(len(given) == 4, "give four numbers, one for each question.")
     peak = learning_rate(PEAK)
     for number, (name, lowest, highest) in zip(
@@ -28,19 +37,26 @@ def check_schedule(answer: Sequence[int | float] | None) -> str:
     ):
         whole = number == int(number) and lowest <= number <= highest
         half = whole and math.isclose(learning_rate(int(number)), peak / 2, rel_tol=1e-9)
-        expect(half, f"at step {number:g}, {name} the peak, the rate is not half of its peak.")
+        clue = "It rises in a straight line." if name == "before" else "It falls with the root of the steps."
+        expect(
+            lowest <= number <= highest, f"step {number:g} is not {name} the peak, which is at step {PEAK:,}."
+        )
+        expect(half, f"at step {number:g}, {name} the peak, the rate is not half of its peak. {clue}")
     wider = learning_rate(PEAK, d_model=2048) / peak
-    expect(math.isclose(given[2], wider, rel_tol=1e-6), "how does the peak depend on d_model?")
+    told = f"the peak of a model four times as wide does not change by a factor of {given[2]:g}"
+    expect(math.isclose(given[2], wider, rel_tol=1e-6), f"{told}: how does the peak depend on d_model?")
     longer = learning_rate(4 * PEAK, warmup_steps=4 * PEAK) / peak
-    expect(math.isclose(given[3], longer, rel_tol=1e-6), "how does the peak depend on the warm-up?")
+    told = f"with a warm-up four times as long, the peak does not change by a factor of {given[3]:g}"
+    expect(math.isclose(given[3], longer, rel_tol=1e-6), f"{told}: how does it depend on the warm-up?")
     return "the schedule agrees with all four predictions."
 
 
 @judge
 def check_smoothed_loss(answer: Callable[..., Tensor]) -> str:
     """Judge `answer(logits, labels, smoothing, pad_id)`, exercise ex-smoothed-loss, by explicit targets."""
+    expect_without(answer, PACKAGE, "cross_entropy")
     rng = torch.Generator().manual_seed(0)
-    for smoothing in (0.0, 0.1, 0.7):
+    for smoothing in (0.1, 0.0, 0.7):
         logits = 3 * torch.randn(3, 5, 7, generator=rng, dtype=torch.float64)
         labels = torch.randint(1, 7, (3, 5), generator=rng)
         labels[0, 3:], labels[2, 1:] = 0, 0
@@ -51,9 +67,32 @@ def check_smoothed_loss(answer: Callable[..., Tensor]) -> str:
                 target[label] += 1 - smoothing
                 total, count = total - (target * row.log_softmax(0)).sum(), count + 1
         result = answer(logits, labels, smoothing, 0)
-        expect_close(result, total / count, what=f"the loss with smoothing={smoothing}", tolerance=1e-9)
-    huge = answer(torch.tensor([[0.0, 1e4, 0.0]]), torch.tensor([2]), 0.1, 0)
-    expect(bool(torch.as_tensor(huge).isfinite()), "logits of 10,000 give a loss that is not finite.")
+        log_p, real = logits.log_softmax(dim=-1), labels != 0
+        of_label = log_p.gather(-1, labels[..., None]).squeeze(-1)
+        losses = -(1 - smoothing) * of_label - smoothing * log_p.mean(dim=-1)
+        of_others = (log_p.sum(dim=-1) - of_label) / 6
+        shared = -(1 - smoothing) * of_label - smoothing * of_others
+        mistakes = {
+            "padding counts as a label": losses.mean(),
+            "padding adds no loss, but is counted in the mean": losses[real].sum() / losses.numel(),
+            "the losses are added; their mean over the labels is asked for": losses[real].sum(),
+            "the sentences are averaged one by one, so that labels of short ones count more": torch.stack(
+                [row[kept].mean() for row, kept in zip(losses, real, strict=True)]
+            ).mean(),
+            "the other classes share the smoothing; the label gets its part, too": shared[real].mean(),
+            "the smoothing is not used": -of_label[real].mean(),
+            "the smoothing is not divided by the number of classes": (
+                -(1 - smoothing) * of_label - smoothing * log_p.sum(dim=-1)
+            )[real].mean(),
+            "the sign is reversed": -losses[real].mean(),
+        }
+        what = f"the loss with smoothing={smoothing}"
+        expect_close(result, total / count, what=what, tolerance=1e-9, mistakes=mistakes)
+    huge = answer(torch.tensor([[[0.0, 1e4, 0.0], [0.0, 0.0, 1e4]]]), torch.tensor([[2, 1]]), 0.1, 0)
+    expect(
+        bool(torch.as_tensor(huge).isfinite().all()),
+        "logits of 10,000 give a loss that is not finite: a probability was rounded to 0.",
+    )
     return "it agrees with explicit targets, ignores padding, and stays finite for large logits."
 
 
@@ -70,9 +109,34 @@ def check_adam(answer: Step) -> str:
             g = torch.randn(5, generator=rng, dtype=torch.float64)
             theirs.grad = g.clone()
             optimizer.step()
+            mistakes = _mistaken_adam(w.clone(), g, m.clone(), v.clone(), step, betas, eps)
             w, m, v = answer(w, g, m, v, step, 0.1, betas, eps)
-            expect_close(w, theirs.detach(), what=f"the weights after step {step}", tolerance=1e-9)
+            what = f"after {plural(step, 'step')} with eps={eps:g}, the tensor of weights"
+            expect_close(w, theirs.detach(), what=what, tolerance=1e-9, mistakes=mistakes)
     return "seven steps with each of two settings agree with torch.optim.Adam."
+
+
+def _mistaken_adam(
+    w: Tensor, g: Tensor, m: Tensor, v: Tensor, step: int, betas: tuple[float, float], eps: float
+) -> dict[str, Tensor]:
+    """Return the weights after a step of Adam with a mistake."""
+    m = betas[0] * m + (1 - betas[0]) * g
+    v = betas[1] * v + (1 - betas[1]) * g**2
+    first, second = (1 - beta**step for beta in betas)
+    m_hat, v_hat = m / first, v / second
+    return {
+        "the means are not corrected for their start at 0": w - 0.1 * m / (v.sqrt() + eps),
+        "ε is inside the root; it belongs outside": w - 0.1 * m_hat / (v_hat + eps).sqrt(),
+        "the means are corrected as at the first step, whatever `step` is": (
+            w - 0.1 * m / (1 - betas[0]) / ((v / (1 - betas[1])).sqrt() + eps)
+        ),
+        "the root is missing in the denominator": w - 0.1 * m_hat / (v_hat + eps),
+        "the sign of the step is reversed": w + 0.1 * m_hat / (v_hat.sqrt() + eps),
+        "the gradient is used instead of its mean": w - 0.1 * g / (v_hat.sqrt() + eps),
+        "steps are counted from 0 in the correction": (
+            w - 0.1 * m / (1 - betas[0] ** (step + 1)) / ((v / (1 - betas[1] ** (step + 1))).sqrt() + eps)
+        ),
+    }
 
 
 class _Lookup(nn.Module):
@@ -94,6 +158,7 @@ def check_update(answer: Update) -> str:
     model, right = _Lookup(rng), _Lookup(rng)
     right.load_state_dict(model.state_dict())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    earlier = torch.zeros(6, 6, dtype=torch.float64)
     for number in (1, 2):
         src = torch.randint(3, 6, (2, 3), generator=rng)
         tgt = torch.tensor([[1, 3, 4, 5, 2], [1, 5, 2, 0, 0]])
@@ -101,16 +166,25 @@ def check_update(answer: Update) -> str:
         losses = F.cross_entropy(right(src, tgt[:, :-1]).transpose(1, 2), labels, reduction="none")
         wanted = losses[labels != 0].mean()
         (gradient,) = torch.autograd.grad(wanted, right.table)
+        before = right.table.detach().clone()
         result = answer(model, optimizer, src, tgt)
-        if number == 1:
-            unshifted = F.cross_entropy(right(src, tgt).flatten(0, 1), tgt.flatten(), ignore_index=0)
-            same = torch.allclose(torch.as_tensor(result).detach(), unshifted.detach())
-            expect(not same, "each position predicts its own input; where is the shift?")
-        expect_close(result, wanted.detach(), what=f"the loss of update {number}", tolerance=1e-9)
+        whole = F.cross_entropy(right(src, tgt).transpose(1, 2), tgt, reduction="none")
+        mistakes = {
+            "padding counts as a label": losses.mean(),
+            "each position predicts its own input, and padding counts: the shift is missing": whole.mean(),
+            "each position predicts its own input: the shift is missing": whole[tgt != 0].mean(),
+            "the losses are added instead of averaged": losses[labels != 0].sum(),
+        }
+        expect_close(result, wanted, what=f"the loss of update {number}", tolerance=1e-9, mistakes=mistakes)
         with torch.no_grad():
             right.table.sub_(0.5 * gradient)
-        what = f"the weights after update {number}" + " (whose gradients are these?)" * (number == 2)
-        expect_close(model.table.detach(), right.table.detach(), what=what, tolerance=1e-9)
+        slow = {
+            "no update was made": before,
+            "the gradients of the first update are added; clear them": right.table - 0.5 * earlier,
+        }
+        what = f"after update {number}, the tensor of weights"
+        expect_close(model.table, right.table, what=what, tolerance=1e-9, mistakes=slow)
+        earlier = gradient
     return "two updates have the right losses, and each uses its own gradient."
 
 
@@ -118,17 +192,34 @@ def check_update(answer: Update) -> str:
 def check_optimum(answer: Callable[[int, float], Sequence[float]]) -> str:
     """Judge `answer(classes, smoothing)`, exercise ex-smoothed-optimum, by the slope at the optimum."""
     for classes, smoothing in ((10, 0.1), (7, 0.5), (37_000, 0.1)):
-        probability, gap, lowest = (float(number) for number in answer(classes, smoothing))
+        where = f"for {classes:,} classes and ε = {smoothing}"
+        three = tuple(answer(classes, smoothing))
+        expect(len(three) == 3, "return three numbers: the probability, the lead, and the loss.")
+        probability, gap, lowest = (as_number(number, what=f"{where}, each of the three") for number in three)
         logits = torch.zeros(1, classes, dtype=torch.float64)
         logits[0, 3] = gap
         logits.requires_grad_()
-        where = f"for {classes} classes and ε = {smoothing}"
         loss = F.cross_entropy(logits, torch.tensor([3]), label_smoothing=smoothing)
         (slope,) = torch.autograd.grad(loss, logits)
-        expect(slope.abs().max().item() < 1e-9, f"{where}, the loss is not smallest at your lead {gap:.3f}.")
+        q, rest = 1 - smoothing + smoothing / classes, smoothing / classes
+        alone = smoothing / (classes - 1)
+        leads = {
+            "the label has no part in the smoothing; it gets ε / n, too": math.log((1 - smoothing) / alone),
+            "the label's target is taken to be 1 − ε; it is 1 − ε + ε / n": math.log((1 - smoothing) / rest),
+        }
+        if slope.abs().max().item() >= 1e-9:
+            expect_no_mistake(gap, leads, what=f"{where}, the lead")
+            expect(False, f"{where}, the loss is not smallest at your lead {gap:.3f}.")
         found = logits.softmax(-1)[0, 3].item()
-        expect(math.isclose(probability, found, rel_tol=1e-6), f"{where}, {found:.4f} is the probability.")
-        expect(math.isclose(lowest, loss.item(), rel_tol=1e-6), f"{where}, the loss is {loss.item():.4f}.")
+        shares = {"the label's own share ε / n is missing": 1 - smoothing, "this is one other class's": rest}
+        what = f"{where}, the probability"
+        expect_number(probability, found, what=what, tolerance=1e-6, mistakes=shares)
+        losses = {
+            "this is the perplexity": math.exp(loss.item()),
+            "only the label's part is counted": -q * math.log(q),
+            "one of the other classes is counted; there are n − 1": -q * math.log(q) - rest * math.log(rest),
+        }
+        expect_number(lowest, loss.item(), what=f"{where}, the loss", tolerance=1e-6, mistakes=losses)
     return "at your optimum, the gradient is 0, and the probability and the loss are right."
 
 
@@ -140,15 +231,31 @@ def check_accumulate(answer: Callable[..., Tensor]) -> str:
     src = torch.randint(3, 6, (4, 3), generator=rng)
     tgt = torch.tensor([[1, 3, 4, 5, 2], [1, 4, 4, 3, 2], [1, 5, 2, 0, 0], [1, 2, 0, 0, 0]])
     logits = model(src, tgt[:, :-1]).flatten(0, 1)
-    (wanted,) = torch.autograd.grad(
-        F.cross_entropy(logits, tgt[:, 1:].flatten(), ignore_index=0), model.table
-    )
+    whole = F.cross_entropy(logits, tgt[:, 1:].flatten(), ignore_index=0)
+    (wanted,) = torch.autograd.grad(whole, model.table, retain_graph=True)
+    each = F.cross_entropy(logits.unflatten(0, (4, 4)).transpose(1, 2), tgt[:, 1:], reduction="none")
+    each, counts = each * (tgt[:, 1:] != 0), (tgt[:, 1:] != 0).sum(dim=1)
     for cuts in ((2,), (1, 3), (1, 2, 3)):
         bounds = [0, *cuts, 4]
         parts = [(src[a:b], tgt[a:b]) for a, b in pairwise(bounds)]
         model.zero_grad()
         answer(model, parts)
         expect(model.table.grad is not None, "there is no gradient; call backward() for each part.")
+        means = [each[a:b].sum() / counts[a:b].sum() for a, b in pairwise(bounds)]
+        slips = {
+            "the means of the parts are averaged; parts with fewer labels then count as much as others": (
+                sum(means) / len(means)
+            ),
+            "the means of the parts are added": sum(means),
+            "the losses are added, without a division by the number of all labels": each.sum(),
+            "the losses are divided by the number of places, padding included": each.sum() / each.numel(),
+            "the losses are divided by the number of sentences": each.sum() / 4,
+            "only the last part has a gradient": each[bounds[-2] :].sum() / counts.sum(),
+        }
+        mistakes = {
+            slip: torch.autograd.grad(torch.as_tensor(loss), model.table, retain_graph=True)[0]
+            for slip, loss in slips.items()
+        }
         what = f"the gradient from {len(parts)} parts"
-        expect_close(model.table.grad, wanted, what=what, tolerance=1e-9)
+        expect_close(model.table.grad, wanted, what=what, tolerance=1e-9, mistakes=mistakes)
     return "the parts together have the gradient of the whole batch, however it is cut."

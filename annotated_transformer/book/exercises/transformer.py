@@ -5,7 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.book.exercises.verdict import expect, expect_close, judge
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_close,
+    expect_number,
+    judge,
+    plural,
+)
 
 Layer = Callable[..., Tensor]
 PREDICTED = {
@@ -13,6 +20,12 @@ PREDICTED = {
     "encoder weights": (8, 7, 7),
     "cross-attention weights": (8, 5, 7),
     "logits": (5, 37_000),
+}
+CLUES = {
+    "z": "There is one row for each source token.",
+    "encoder weights": "Each head has a row for each query and a column for each key.",
+    "cross-attention weights": "In each head, rows are queries, from the target, and columns are keys.",
+    "logits": "There is one row for each target token.",
 }
 
 
@@ -22,8 +35,8 @@ def check_pass_shapes(answer: Mapping[str, object]) -> str:
     for name, wanted in PREDICTED.items():
         prediction = answer.get(name, ...)
         expect(prediction is not ..., f"{name!r} is still empty.")
-        hint = "Rows are queries, columns are keys." if "weights" in name else "There is one row per token."
-        expect(prediction == wanted, f"{name!r} is not {prediction}. {hint}")
+        shape = tuple(prediction) if isinstance(prediction, Sequence) else prediction
+        expect(shape == wanted, f"{name!r}: the shape is not {prediction}. {CLUES[name]}")
     return "the two lengths meet in the weights of cross-attention."
 
 
@@ -47,15 +60,34 @@ def check_assembled(answer: Callable[..., Tensor]) -> str:
         encoder = [encoder_layer(turn) for turn in turns[:layers]]
         decoder = [decoder_layer(*turns[layers + 2 * i : layers + 2 * i + 2]) for i in range(layers)]
         src, tgt = (torch.randint(vocab, (size,), generator=rng) for size in (m, n))
-        z, y = embed(src), embed(tgt)
+        states = [embed(src)]
         for layer in encoder:
-            z = layer(z)
-        for layer in decoder:
-            y = layer(y, z)
+            states.append(layer(states[-1]))
+
+        def logits(
+            read: Sequence[Tensor],
+            tgt: Tensor = tgt,
+            decoder: Sequence[Layer] = decoder,
+            table: Tensor = table,
+        ) -> Tensor:
+            y = embed(tgt, table)
+            for layer, z in zip(decoder, read, strict=True):
+                y = layer(y, z)
+            return y @ table.T
+
+        right = logits([states[-1]] * layers)
+        mistakes = {
+            "each decoder layer reads the encoder layer beside it; all read the last one": logits(
+                states[1:]
+            ).softmax(dim=-1),
+            "the decoder reads the embeddings of the source": logits([states[0]] * layers).softmax(dim=-1),
+            "these are the logits; the softmax is missing": right,
+            "the softmax runs over the tokens instead of the vocabulary": right.softmax(dim=0),
+            "these are the logarithms of the probabilities": right.log_softmax(dim=-1),
+        }
         result = answer(src, tgt, embed, encoder, decoder, table)
-        expect_close(
-            result, (y @ table.T).softmax(dim=-1), what=f"the result for m={m}, n={n}", tolerance=1e-9
-        )
+        what = f"the result for {plural(m, 'source token')} and {plural(n, 'target token')}"
+        expect_close(result, right.softmax(dim=-1), what=what, tolerance=1e-9, mistakes=mistakes)
     return "the encoder is finished before the decoder begins, and each decoder layer reads z."
 
 
@@ -72,8 +104,17 @@ def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
         ("two equal layers", nn.ModuleList([nn.Linear(3, 3, bias=False) for _ in range(2)]), 18),
     )
     for name, model, right in cases:
-        count = answer(model)
-        expect(count == right, f"{name} has {right} parameters, not {count}.")
+        tensors = [tensor.numel() for tensor in model.state_dict().values()]
+        parameters = list(model.parameters())
+        each = sum(parameter.numel() for parameter in parameters)
+        shapes = {parameter.shape: parameter.numel() for parameter in parameters}
+        mistakes = {
+            "buffers count": each + sum(buffer.numel() for buffer in model.buffers()),
+            "a shared matrix counts once for each of its names": sum(tensors),
+            "matrices of equal shape count once": sum(shapes.values()),
+        }
+        what = f"the count for {name}"
+        expect_number(answer(model), right, what=what, tolerance=0.0, mistakes=mistakes)
     return "each parameter counts once, and buffers do not count."
 
 
@@ -81,15 +122,19 @@ def check_unique_count(answer: Callable[[nn.Module], int]) -> str:
 def check_interval(answer: Callable[[int, int, int], Sequence[int]]) -> str:
     """Judge `answer(rest, d, millions)`, exercise ex-derive-interval, also with ends that divide evenly."""
     for rest, d, millions in ((44_101_632, 512, 65), (7_357_440, 256, 28), (10, 3, 2), (10**6, 250, 2)):
-        low, high = answer(rest, d, millions)
+        low, high = (as_number(end, what="each end of the interval") for end in answer(rest, d, millions))
+        lowest = -(-(1_000_000 * millions - 500_000 - rest) // d)
+        hint = " A part of a token is not enough: round up." if low == lowest - 1 else ""
         for size, fits in ((low - 1, False), (low, True), (high, True), (high + 1, False)):
             total = rest + size * d
             inside = 1e6 * millions - 5e5 <= total < 1e6 * millions + 5e5
-            expect(
-                inside == fits,
-                f"{size:,} tokens make {total:,} parameters, which "
-                f"{'rounds' if inside else 'does not round'} to {millions} million.",
+            end = "lowest" if size in (low - 1, low) and size < high else "highest"
+            told = f"{size:,} tokens make {total:,} parameters, which"
+            rounds = f"{told} {'rounds' if inside else 'does not round'} to {millions} million"
+            asked = (
+                f"so your {end} size is {'not the ' + end if inside else 'too ' + end.removesuffix('est')}."
             )
+            expect(inside == fits, f"{rounds}, {asked}{hint if end == 'lowest' else ''}")
     return "the interval is a million parameters wide, so about a million / d tokens."
 
 
@@ -101,6 +146,15 @@ def check_decoder_only(answer: Callable[[int, int, int, int], int]) -> str:
             layer = nn.TransformerEncoderLayer(d, 1, 4 * d)
         per_layer = sum(parameter.numel() for parameter in layer.parameters())
         right = (vocab + positions) * d + layers * per_layer + 2 * d
+        mistakes = {
+            "the output has a matrix of its own; it is shared with the embedding": right + vocab * d,
+            "the biases of the linear maps are missing": right - layers * 9 * d,
+            "the final norm is missing": right - 2 * d,
+            "the norms of the layers are missing": right - layers * 4 * d,
+            "the positional embeddings are missing": right - positions * d,
+            "a layer also has cross-attention": right + layers * (4 * d * d + 4 * d),
+        }
+        what = f"the count for vocab={vocab}, positions={positions}, layers={layers}, d={d}"
         count = answer(vocab, positions, layers, d)
-        expect(count == right, f"for {(vocab, positions, layers, d)} it should be {right:,}, not {count:,}.")
+        expect_number(count, right, what=what, tolerance=0.0, mistakes=mistakes)
     return "with GPT-2's sizes it is 124,439,808."

@@ -1,12 +1,15 @@
 """Checks of the exercises of the chapter on translation (BLEU, section 6.1 of the paper)."""
 
+import math
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from annotated_transformer.book.exercises.verdict import expect, judge
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import expect, expect_number, judge, plural
 
 Bleu = Callable[[list[str], list[str]], float]
 WORDS = "der die das Hund Katze Mann sieht kennt heute nicht .".split()
@@ -35,18 +38,80 @@ def corpus_bleu(hypotheses: list[str], references: list[str]) -> float:
     return metric.corpus_score(hypotheses, [references]).score
 
 
-def _expect_sacrebleus(found: float, wanted: float, metric: str, name: str) -> None:
-    expect(
-        abs(found - wanted) < 1e-6,
-        f"for {name}, your {metric} is {found:.4f}, and sacreBLEU's is {wanted:.4f}.",
+def _grams(text: str, n: int) -> Counter[tuple[str, ...]]:
+    words = text.split()
+    return Counter(tuple(words[at : at + n]) for at in range(len(words) - n + 1))
+
+
+def _bleu(
+    hypotheses: list[str],
+    references: list[str],
+    *,
+    clip: bool = True,
+    brevity: str = "short",
+    orders: int = 4,
+    skip: bool = False,
+    negative: bool = False,
+) -> float:
+    """Return BLEU with a mistake: what people change, forget or misread."""
+    logs, used = 0.0, 0
+    for n in range(1, orders + 1):
+        hits = total = 0
+        for hypothesis, reference in zip(hypotheses, references, strict=True):
+            ours, theirs = _grams(hypothesis, n), _grams(reference, n)
+            hits += sum((ours & theirs).values()) if clip else sum(ours[g] for g in ours if g in theirs)
+            total += len(hypothesis.split()) - n + 1 if negative else sum(ours.values())
+        if hits and total > 0:
+            logs, used = logs + math.log(hits / total), used + 1
+        elif not skip:
+            return 0.0
+    ours_length, theirs_length = (
+        sum(len(text.split()) for text in texts) for texts in (hypotheses, references)
     )
+    penalty = 1 - theirs_length / ours_length
+    penalty = {"none": 0.0, "short": min(0.0, penalty), "always": penalty}[brevity]
+    return 100 * math.exp(logs / orders + penalty)
+
+
+def _mistaken_bleu(hypotheses: list[str], references: list[str]) -> dict[str, float]:
+    both = hypotheses, references
+    alone = [_bleu([h], [r]) for h, r in zip(hypotheses, references, strict=True)]
+    return {
+        "matches are not clipped to how often a word occurs in the reference": _bleu(*both, clip=False),
+        "the brevity penalty is missing": _bleu(*both, brevity="none"),
+        "the formula of the brevity penalty rewards longer hypotheses": _bleu(*both, brevity="always"),
+        "lengths of n-grams without a match are left out": _bleu(*both, skip=True),
+        "a hypothesis of fewer than n tokens adds a negative number to the total": _bleu(
+            *both, negative=True
+        ),
+        "BLEU is averaged over sentences; their counts should be added": sum(alone) / len(alone),
+        "only words are counted": _bleu(*both, orders=1),
+        "only words and pairs of words are counted": _bleu(*both, orders=2),
+        "n-grams of up to three words are counted; there should be four": _bleu(*both, orders=3),
+        "hypotheses and references are swapped": _bleu(references, hypotheses),
+        "BLEU is not multiplied by 100": _bleu(*both) / 100,
+    }
+
+
+def _chrf(hypothesis: str, reference: str, beta: float, *, spaces: bool = False) -> float:
+    """Return chrF with another β, or with the spaces counted."""
+    ours, theirs = (text if spaces else text.replace(" ", "") for text in (hypothesis, reference))
+    precisions, recalls = [], []
+    for n in range(1, 7):
+        a, b = (Counter(text[at : at + n] for at in range(len(text) - n + 1)) for text in (ours, theirs))
+        if a and b:
+            hits = sum((a & b).values())
+            precisions.append(hits / sum(a.values()))
+            recalls.append(hits / sum(b.values()))
+    p, r = (sum(values) / max(1, len(values)) for values in (precisions, recalls))
+    return 100 * (1 + beta**2) * p * r / (beta**2 * p + r) if p + r else 0.0
 
 
 @judge
 def check_statements(answer: Sequence[bool] | None) -> str:
     """Judge which statements on BLEU are predicted to hold, exercise ex-predict-bleu."""
     expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
-    given = [bool(entry) for entry in answer or ()]
+    given = [bool(entry) for entry in (() if answer is None else answer)]
     expect(len(given) == len(TRUE_OF_BLEU), "give four answers, one for each statement.")
     hypotheses, references = draw_texts(0)
     bleu = corpus_bleu(hypotheses, references)
@@ -68,7 +133,7 @@ def check_statements(answer: Sequence[bool] | None) -> str:
 @judge
 def check_bleu(answer: Bleu) -> str:
     """Judge `answer(hypotheses, references)`, exercise ex-bleu, by sacreBLEU."""
-    cases = {f"30 drawn sentences, seed {seed}": draw_texts(seed) for seed in range(3)}
+    cases = {f"the sentences of checks.draw_texts({seed})": draw_texts(seed) for seed in range(3)}
     cases["a hypothesis that repeats a word"] = (["der der der Hund sieht die Katze ."],
                                                  ["der Hund sieht die Katze heute ."])  # fmt: skip
     cases["a hypothesis that is too long"] = (["der Hund sieht die Katze heute nicht ."],
@@ -76,9 +141,11 @@ def check_bleu(answer: Bleu) -> str:
     cases["no common 4-gram"] = ["der Hund sieht die Katze"], ["der Hund kennt die Katze"]
     cases["a hypothesis of two words beside a longer one"] = (
         ["der Hund", "die Katze sieht den Mann ."], ["der Hund", "die Katze sieht den Hund ."])  # fmt: skip
+    expect_without(answer, PACKAGE, "sacrebleu")
     for name, (hypotheses, references) in cases.items():
-        found = float(answer(hypotheses, references))
-        _expect_sacrebleus(found, corpus_bleu(hypotheses, references), "BLEU", name)
+        found, wanted = answer(list(hypotheses), list(references)), corpus_bleu(hypotheses, references)
+        mistakes = _mistaken_bleu(hypotheses, references)
+        expect_number(found, wanted, what=f"BLEU for {name}", tolerance=1e-6, mistakes=mistakes)
     return "it agrees with sacreBLEU for seven corpora."
 
 
@@ -94,7 +161,17 @@ def check_chrf(answer: Callable[[str, str], float]) -> str:
     }
     for name, (hypothesis, reference) in pairs.items():
         wanted = CHRF().corpus_score([hypothesis], [[reference]]).score
-        _expect_sacrebleus(float(answer(hypothesis, reference)), wanted, "chrF", name)
+        mistakes = {
+            "β² is at the recall instead of the precision, in the denominator": _chrf(
+                hypothesis, reference, 0.5
+            ),
+            "spaces are counted": _chrf(hypothesis, reference, 2, spaces=True),
+            "neither bug is repaired": _chrf(hypothesis, reference, 0.5, spaces=True),
+            "precision and recall have the same weight": _chrf(hypothesis, reference, 1),
+        }
+        result = answer(hypothesis, reference)
+        what = f"chrF for {name}, {hypothesis!r} and {reference!r},"
+        expect_number(result, wanted, what=what, tolerance=1e-6, mistakes=mistakes)
     return "it agrees with sacreBLEU for five pairs."
 
 
@@ -105,8 +182,18 @@ def check_one_word(answer: Callable[[int, int], float]) -> str:
         reference = [f"w{number}" for number in range(tokens)]
         hypothesis = [*reference[:place], "x", *reference[place + 1 :]]
         wanted = corpus_bleu([" ".join(hypothesis)], [" ".join(reference)])
-        name = f"{tokens} tokens with a wrong one at place {place}"
-        _expect_sacrebleus(float(answer(tokens, place)), wanted, "BLEU", name)
+        inside, edge = 1.0, 1.0
+        for n in range(1, 5):
+            inside *= max(0, tokens - n + 1 - n) / (tokens - n + 1)
+            edge *= (tokens - n) / (tokens - n + 1)
+        mistakes = {
+            "the token is taken to be in n windows, as one far from the ends is": 100 * inside**0.25,
+            "the token is taken to be in one window, as one at the edge is": 100 * edge**0.25,
+            "BLEU is not multiplied by 100": wanted / 100,
+            "the fourth root is missing": 100 * (wanted / 100) ** 4,
+        }
+        what = f"BLEU for {tokens} tokens with a wrong one at place {place}"
+        expect_number(answer(tokens, place), wanted, what=what, tolerance=1e-6, mistakes=mistakes)
     return "it agrees with sacreBLEU for nine such sentences."
 
 
@@ -122,14 +209,32 @@ def check_wins(answer: Callable[..., float]) -> str:
         second[worse] = "Unsinn Unsinn"
         picks = [[rng.randrange(12) for _ in range(12)] for _ in range(40)]
         picks[0] = [next(at for at in range(12) if first[at] == second[at])] * 12  # neither is better
-        better = 0
+        scores = []
         for pick in picks:
             drawn = [[texts[at] for at in pick] for texts in (first, second, references)]
-            better += corpus_bleu(drawn[1], drawn[2]) > corpus_bleu(drawn[0], drawn[2])
-        found = float(answer(first, second, references, picks, corpus_bleu))
+            scores.append([corpus_bleu(texts, drawn[2]) for texts in drawn[:2]])
+        asked: list[tuple[str, ...]] = []
+
+        def bleu(hypotheses: list[str], references: list[str], asked: list[tuple[str, ...]] = asked) -> float:
+            asked.append(tuple(references))
+            return corpus_bleu(hypotheses, references)
+
+        found = answer(first, second, references, picks, bleu)
+        mistakes = {
+            "a tie counts as a win": sum(theirs >= ours for ours, theirs in scores) / len(picks),
+            "this is the share of the first system": sum(ours > theirs for ours, theirs in scores)
+            / len(picks),
+            "the share of the second system is subtracted from 1": sum(
+                ours >= theirs for ours, theirs in scores
+            )
+            / len(picks),
+        }
+        drawn_sets = {tuple(references[at] for at in pick) for pick in picks}
         expect(
-            abs(found - better / len(picks)) < 1e-9,
-            f"the second system is better in {better} of {len(picks)} drawn test sets, and your share is "
-            f"{found:.4f}.",
+            drawn_sets.issuperset(asked),
+            "a test set is scored that is not in `picks`; both systems should be scored on the same draws.",
         )
+        what = f"the share for {plural(len(picks), 'drawn test set')}"
+        wanted = sum(theirs > ours for ours, theirs in scores) / len(picks)
+        expect_number(found, wanted, what=what, mistakes=mistakes)
     return "it agrees for three pairs of systems."

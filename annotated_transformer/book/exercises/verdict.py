@@ -1,25 +1,49 @@
-"""The feedback on a reader's answer to an exercise: a verdict and the next step, never a traceback."""
+"""The feedback on a reader's answer to an exercise: a verdict, the next step, and the reader's own lines."""
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ParamSpec
+import math
+import sysconfig
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, MappingProxyType
+from typing import Any, ParamSpec
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 P = ParamSpec("P")
+Mistakes = Mapping[str, object]  # what went wrong, as a clause, and the result that it gives
+NONE: Mistakes = MappingProxyType({})
+UNTOUCHED = "your turn"  # what an exercise's cell raises before the reader has written anything
+EMPTY = "your answer is still empty; put it where NotImplementedError is raised."
+SHOWN_LINES = 6  # of the reader's part of a traceback
+_LIBRARIES = {
+    str(Path(place).resolve())
+    for place in (Path(__file__).parents[2], *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+}
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """The result of a check, shown as one sentence; true if the answer is right."""
+    """The result of a check, shown as text; true if the answer is right.
+
+    `arguments` are those of the last call of the reader's function, in case it wants to be repeated.
+    """
 
     passed: bool
     message: str
+    arguments: tuple[Any, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
-        return f"✓ {self.message}" if self.passed else f"✗ Not yet: {self.message}"
+        if self.passed:
+            return f"✓ {self.message}"
+        tensors = any(isinstance(argument, Tensor) for argument in self.arguments)
+        inputs = "\n  (The inputs of this call are in _.arguments.)" if tensors else ""
+        return f"✗ Not yet: {self.message}{inputs}"
 
     def __bool__(self) -> bool:
         return self.passed
@@ -27,6 +51,11 @@ class Verdict:
 
 class Unmet(Exception):
     """An expectation that the reader's answer does not meet; `judge` turns it into a verdict."""
+
+
+def plural(count: int, noun: str, nouns: str = "") -> str:
+    """Return "1 head" or "3 heads"; `nouns` is the plural if it is not formed with an s."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
 def expect(condition: bool, message: str) -> None:
@@ -44,15 +73,74 @@ def expect_tensor(result: object, *, what: str) -> Tensor:
 def expect_shape(result: Tensor, wanted: Tensor, *, what: str) -> None:
     """Stop the check unless `result` has the shape of `wanted`."""
     shape, right = tuple(result.shape), tuple(wanted.shape)
-    expect(shape == right, f"{what} has shape {shape}, it should have {right}.")
+    expect(shape == right, f"{what} should have shape {right}, not {shape}.")
 
 
-def expect_close(result: object, wanted: Tensor, *, what: str, tolerance: float = 1e-5) -> None:
-    """Stop the check unless `result` is a tensor of the shape and the numbers of `wanted`."""
-    tensor = expect_tensor(result, what=what)
-    expect_shape(tensor, wanted, what=what)
-    gap = (tensor.to(wanted.dtype) - wanted).abs().nan_to_num(nan=float("inf")).max().item()
-    expect(gap <= tolerance, f"{what} has the right shape, but differs by {gap:.4f} from what it should be.")
+def expect_close(
+    result: object, wanted: Tensor, *, what: str, tolerance: float = 1e-5, mistakes: Mistakes = NONE
+) -> None:
+    """Stop the check unless `result` is a tensor of the shape and the numbers of `wanted`.
+
+    A number may stand for a tensor without axes. `mistakes` are what the answer would be after the mistakes
+    that people make here; if it is one of these, the verdict names the mistake.
+    """
+    if wanted.ndim == 0 and isinstance(result, int | float):
+        result = torch.tensor(result, dtype=wanted.dtype)
+    tensor = expect_tensor(result, what=what).detach()
+    expected = wanted.detach()
+    if _agree(tensor, expected, tolerance):
+        return
+    expect_no_mistake(tensor, mistakes, what=what, tolerance=tolerance)
+    expect_shape(tensor, expected, what=what)
+    gaps = (tensor.to(expected.dtype) - expected).abs().nan_to_num(nan=math.inf)
+    place = tuple(int(index) for index in np.unravel_index(int(gaps.argmax()), gaps.shape))
+    where = f" at {list(place)}" if place else ""
+    got, right = _told(tensor[place].item(), expected[place].item())
+    close = gaps.max() <= 0.01 * expected.abs().max().clamp(min=1.0)
+    hint = " That is close: is something rounded, or is a small term in the wrong place?" if close else ""
+    raise Unmet(f"{what} should be {right}{where}, not {got}.{hint}")
+
+
+def expect_number(
+    result: object, wanted: float, *, what: str, tolerance: float = 1e-9, mistakes: Mistakes = NONE
+) -> None:
+    """Stop the check unless `result` is the number `wanted`, with a relative and absolute tolerance."""
+    number = as_number(result, what=what)
+    if not math.isclose(number, wanted, rel_tol=tolerance, abs_tol=tolerance):
+        expect_no_mistake(number, mistakes, what=what)
+        got, right = _told(number, wanted)
+        raise Unmet(f"{what} should be {right}, not {got}.")
+
+
+def as_number(result: object, *, what: str) -> float:
+    """Return a number of Python, NumPy, or PyTorch as one of Python, or stop the check."""
+    if isinstance(result, Tensor | np.generic) and result.ndim == 0:
+        result = result.item()
+    if not isinstance(result, int | float):
+        raise Unmet(f"{what} should be a number, not {type(result).__name__}.")
+    return result
+
+
+def expect_equal(result: object, wanted: object, *, what: str, mistakes: Mistakes = NONE) -> None:
+    """Stop the check unless `result` equals `wanted`, such as a list or a truth value."""
+    if not _same(result, wanted):
+        expect_no_mistake(result, mistakes, what=what)
+        raise Unmet(f"{what} should be {wanted!r}, not {result!r}.")
+
+
+def expect_no_mistake(result: object, mistakes: Mistakes, *, what: str, tolerance: float = 0.0) -> None:
+    """Stop the check if `result` is what one of the mistakes gives, and name that mistake."""
+    for mistake, given in mistakes.items():
+        expect(not _same(result, given, tolerance), f"{what} should be different. It looks as if {mistake}.")
+
+
+@contextmanager
+def explained(kind: type[Exception], message: str) -> Iterator[None]:
+    """Replace the text of an exception whose reason is known; the reader's lines are still shown."""
+    try:
+        yield
+    except kind as error:
+        raise Unmet(message) from error
 
 
 def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
@@ -63,14 +151,90 @@ def judge(check: Callable[P, str]) -> Callable[P, Verdict]:
 
     @functools.wraps(check)
     def verdict(*args: P.args, **kwargs: P.kwargs) -> Verdict:
+        calls: list[tuple[Any, ...]] = []
+        answers: Any = [_noted(answer, calls) for answer in args]
         try:
-            return Verdict(True, check(*args, **kwargs))
+            return Verdict(True, check(*answers, **kwargs))
         except Unmet as unmet:
-            return Verdict(False, str(unmet))
-        except NotImplementedError:
-            return Verdict(False, "your answer is still empty; put it where NotImplementedError is raised.")
+            lines = _readers_lines(unmet.__cause__, check.__code__) if unmet.__cause__ else []
+            message = "\n".join([str(unmet), *lines])
         except Exception as error:
-            reason = (str(error).splitlines() or [""])[0]
-            return Verdict(False, f"your code stopped with {type(error).__name__}: {reason}")
+            if isinstance(error, NotImplementedError) and str(error) == UNTOUCHED:
+                return Verdict(False, EMPTY)
+            message = _stopped(error, check.__code__)
+        return Verdict(False, message, calls[-1] if calls else ())
 
     return verdict
+
+
+def _noted(answer: object, calls: list[tuple[Any, ...]]) -> object:
+    """Return a function that notes the arguments of each call, or the answer itself if it is none."""
+    if not callable(answer) or isinstance(answer, type | nn.Module):
+        return answer
+    function: Callable[..., object] = answer
+
+    @functools.wraps(function)
+    def noting(*args: Any, **kwargs: Any) -> object:
+        calls.append(args)
+        return function(*args, **kwargs)
+
+    return noting
+
+
+def _stopped(error: Exception, check: CodeType) -> str:
+    """Return what a verdict says about an exception: its text, and the reader's lines that led to it."""
+    reason = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    if lines := _readers_lines(error, check):
+        return "\n".join([f"your code stopped with {reason}", *lines])
+    return f"the check could not use your answer: {reason}"
+
+
+def _readers_lines(error: BaseException, check: CodeType) -> list[str]:
+    """Return the reader's part of a traceback, outermost call first, without our and the libraries' lines."""
+    walk = traceback.walk_tb(error.__traceback__)
+    calls = [(frame, line) for frame, line in walk if frame.f_code is not check]
+    frames = traceback.StackSummary.extract(iter(calls))
+    lines = [
+        f"  line {frame.lineno} of your answer, in {frame.name}: {frame.line}"
+        for frame in frames
+        if not _is_ours(frame.filename)
+    ]
+    lines = list(dict.fromkeys(lines))  # recursion repeats a line
+    if len(lines) > SHOWN_LINES:
+        half = SHOWN_LINES // 2
+        lines = [*lines[:half], "  …", *lines[-half:]]
+    return lines
+
+
+def _is_ours(filename: str) -> bool:
+    """Return whether code is this package's, a library's, or generated by one."""
+    if filename.startswith(("<frozen", "<@", "<__array")):
+        return True
+    return any(str(parent) in _LIBRARIES for parent in Path(filename).resolve().parents)
+
+
+def _agree(result: Tensor, other: Tensor, tolerance: float, *, relative: float = 0.0) -> bool:
+    """Return whether two tensors have the same shape and nearly the same numbers, NaN being none."""
+    if result.shape != other.shape:
+        return False
+    return torch.allclose(result.double(), other.double(), rtol=relative, atol=tolerance)
+
+
+def _same(result: object, other: object, tolerance: float = 0.0) -> bool:
+    """Return whether two results of any kind are the same, up to rounding."""
+    if isinstance(result, Tensor) and isinstance(other, Tensor):
+        return _agree(result.detach(), other.detach(), max(tolerance, 1e-9), relative=1e-6)
+    if isinstance(result, int | float) and isinstance(other, int | float):
+        return math.isclose(result, other, rel_tol=1e-7, abs_tol=1e-12)
+    return type(result) is type(other) and bool(result == other)
+
+
+def _told(*numbers: float) -> list[str]:
+    """Return numbers with as many digits as it takes to tell them apart."""
+    if all(isinstance(number, int) for number in numbers):
+        return [f"{number:,}" for number in numbers]
+    for digits in (4, 9):
+        told = [f"{number:.{digits}f}".rstrip("0").rstrip(".") for number in numbers]
+        if len(set(told)) == len(numbers):
+            return told
+    return [repr(number) for number in numbers]

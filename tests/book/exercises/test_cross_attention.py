@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 
 from annotated_transformer.book.exercises.cross_attention import (
     SHAPES,
@@ -49,6 +50,23 @@ def added(attend, x, first, second, first_mask, second_mask, weight=1.0):
     return weight * (attend(x, first, first, first_mask) + attend(x, second, second, second_mask))
 
 
+def by_kernel(x, z, w_query, w_key, w_value, is_word):
+    hides = is_word[:, None].expand(-1, x.size(1), -1)
+    return F.scaled_dot_product_attention(x @ w_query, z @ w_key, z @ w_value, attn_mask=hides)
+
+
+def prepared_by_products(attend, memory):
+    """Multiply by the matrices, without calling the modules."""
+    projected = (memory @ linear.weight.T for linear in (attend.to_key, attend.to_value))
+    return tuple(x.unflatten(-1, (attend.num_heads, -1)).transpose(1, 2) for x in projected)
+
+
+def two_sources_projected(attend, x, first, second, first_mask, second_mask):
+    pairs = zip(attend.project_memory(first, first), attend.project_memory(second, second), strict=True)
+    key, value = (torch.cat(pair, dim=2) for pair in pairs)
+    return attend.attend(attend.project_query(x), key, value, torch.cat([first_mask, second_mask], dim=3))
+
+
 RIGHT = [
     (check_rectangle, dict(SHAPES)),
     (check_cross_attention, cross_attention),
@@ -56,6 +74,18 @@ RIGHT = [
     (check_prepared, prepare, step),
     (check_multiplications, multiplications),
     (check_two_sources, two_sources),
+    # the same, written differently
+    (check_rectangle, {name: [*shape] for name, shape in SHAPES.items()}),
+    (check_cross_attention, by_kernel),
+    (check_read_source, lambda attend, x, z, src, tgt: attend(x, z, z, (src != 0)[:, None, None])),
+    (
+        check_prepared,
+        lambda attend, z: attend.project_memory(z, z)[::-1],
+        lambda attend, x, pair, mask: attend.attend(attend.project_query(x), pair[1], pair[0], mask),
+    ),
+    (check_prepared, prepared_by_products, step),
+    (check_multiplications, lambda n, m, d, once: 2 * d * (n * (d + m) + (m * d if once else n * m * d))),
+    (check_two_sources, two_sources_projected),
 ]
 
 
@@ -96,7 +126,22 @@ WRONG = {
 
 
 WORDS = {
-    "prepare: projected at each step": "56 rows",
+    "shapes: square weights": "There is a row for each query, which is a target token",
+    "shapes: keys of the target": "the shape is not (2, 8, 4, 64)",
+    "shapes: the target's mask": "The mask hides source tokens, whichever token asks",
+    "shapes: as long as the source": "There is one output for each query, which is a target token",
+    "cross: no mask": "the mask is not used",
+    "cross: z and x change places": "x and z are swapped: the target asks, and the source is",
+    "debug: the target's padding": "the mask is that of the target",
+    "debug: the source asks": "neither bug is repaired",
+    "debug: no mask": "the padding of the source is not hidden",
+    "debug: values of the target": "the values are those of the target",
+    "prepare: projected at each step": "over four steps, 56 rows passed to_key and to_value;",
+    "prepare: no mask": "the mask is not used",
+    "cost: always once": "keys and values are always computed once",
+    "cost: no output matrix": "the projection of the queries is missing, or W^O",
+    "two: the sum of two attentions": "two attentions are added",
+    "two: their mean": "two attentions are averaged, so that each source always",
 }
 
 

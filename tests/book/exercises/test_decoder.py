@@ -74,6 +74,40 @@ def leak_test(decode, n, vocab, *, reach=None, low=1):
     return False
 
 
+def layer_by_kernel(x, z, w):
+    def read(kind, asking, source, causal):
+        query, key, value = (
+            asking @ w[f"{kind}_query"],
+            source @ w[f"{kind}_key"],
+            source @ w[f"{kind}_value"],
+        )
+        return F.scaled_dot_product_attention(query, key, value, is_causal=causal) @ w[f"{kind}_output"]
+
+    x = F.layer_norm(read("self", x, x, True) + x, x.shape[1:])
+    x = F.layer_norm(read("cross", x, z, False) + x, x.shape[1:])
+    return F.layer_norm((x @ w["expand"]).clamp(min=0) @ w["contract"] + x, x.shape[1:])
+
+
+def writer_of_tensors(decode, limit):
+    ids = torch.tensor([[1]])
+    for _ in range(limit):
+        ids = torch.cat([ids, decode(ids)[:, -1].argmax(dim=-1, keepdim=True)], dim=1)
+        if ids[0, -1] == 2:
+            break
+    return ids[0, 1:]
+
+
+def leak_by_each_slot(decode, n, vocab):
+    """Change one slot at a time to another token."""
+    ids = torch.arange(n)[None] % vocab
+    found = torch.tensor(False)
+    for place in range(1, n):
+        other = ids.clone()
+        other[0, place] = (other[0, place] + vocab // 2) % vocab
+        found = found | (decode(other)[0, :place] != decode(ids)[0, :place]).any()
+    return found
+
+
 RIGHT = [
     (check_shifted, SHIFTED),
     (check_decoder_layer, varied()),
@@ -81,6 +115,16 @@ RIGHT = [
     (check_inputs_and_labels, lambda tgt: (tgt[:, :-1], tgt[:, 1:])),
     (check_allowed, pair_count),
     (check_leak_test, leak_test),
+    # the same, written differently
+    (
+        check_shifted,
+        {"inputs": ((1, 7, 8, 9), (1, 5, 2, 0)), "labels": torch.tensor(SHIFTED["labels"]), "counted": 6.0},
+    ),
+    (check_decoder_layer, layer_by_kernel),
+    (check_write, writer_of_tensors),
+    (check_inputs_and_labels, lambda tgt: [tgt.narrow(1, 0, tgt.size(1) - 1), tgt.roll(-1, 1)[:, :-1]]),
+    (check_allowed, lambda n, whole: sum(i * (i + 1) / 2 for i in ([n] if whole else range(1, n + 1)))),
+    (check_leak_test, leak_by_each_slot),
 ]
 
 
@@ -135,5 +179,30 @@ WRONG = {
 }
 
 
+WORDS = {
+    "shift: the inputs keep their ends": "They begin with <s>, and each slot's input is the label",
+    "shift: no end among the labels": "Each slot's label is the next token, and </s> is one, too",
+    "shift: padding is counted": "Labels that are padding do not count",
+    "layer: no mask": "self-attention is not masked",
+    "layer: the source is asked by x": "cross-attention takes its queries from x",
+    "write: starts with padding": "writing begins with padding instead of <s>",
+    "write: the first row": "the first row of the logits is read",
+    "write: one too many": "the limit is passed by one word",
+    "write: the end is left out": "</s> is left out",
+    "write: one call more than words": "after the last word, no more step is needed",
+    "debug: cut twice": "it is cut twice, so that the longest rows lose their </s>",
+    "debug: not shifted": "it is that of the labels",
+    "debug: ends removed": "</s> is removed from the shorter rows",
+    "debug: the end moves behind the padding": "</s> comes after the padding",
+    "debug: two slots apart": "a token is left out, so that an input is no longer the",
+    "debug: starts with padding": "it begins with padding instead of <s>",
+    "pairs: the whole square": "the mask is not used: a query may not look at later keys",
+    "pairs: n passes of full length": "each pass is taken to have all n slots",
+    "leak: the next slot only": "a decoder whose first row reads the last word leaks, but",
+    "leak: the own slot, too": "a decoder that reads the past does not leak, but you",
+    "leak: never": "a decoder that reads the next word leaks, but you found",
+}
+
+
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG) == []
+    assert faults(RIGHT, WRONG, WORDS) == []

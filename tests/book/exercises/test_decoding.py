@@ -70,6 +70,51 @@ def exact(following, end, limit, *, finish=True):
     return best[1], -best[0]
 
 
+def beam_of_lists(following, end, size, limit):
+    """Keep finished hypotheses in the beam, where they are not continued."""
+    kept = [(0.0, ())]
+    while any(prefix[-1:] != (end,) and len(prefix) < limit for _, prefix in kept):
+        grown = []
+        for log_p, prefix in kept:
+            if prefix[-1:] == (end,) or len(prefix) == limit:
+                grown.append((math.inf, log_p, prefix))  # its place is for good
+            else:
+                for token, more in following(prefix).items():
+                    grown.append((log_p + more, log_p + more, (*prefix, token)))
+        kept = [(log_p, prefix) for _, log_p, prefix in sorted(grown, reverse=True)[:size]]
+    log_p, prefix = max(kept)
+    return [list(prefix), torch.tensor(log_p, dtype=torch.float64)]
+
+
+def top_p_by_rows(logits, p):
+    result = torch.full_like(logits, -math.inf)
+    for row, new in zip(logits, result, strict=True):
+        total = 0.0
+        for token in row.argsort(descending=True).tolist():
+            if total >= p:
+                break
+            new[token], total = row[token], total + row.softmax(0)[token].item()
+    return result
+
+
+def step_in_a_dictionary(x, past, w_q, w_k, w_v):
+    past = past or {"keys": [], "values": []}
+    past["keys"].append(x @ w_k)
+    past["values"].append(x @ w_v)
+    keys, values = torch.cat(past["keys"]), torch.cat(past["values"])
+    return torch.softmax(keys @ (x @ w_q)[0] * x.size(1) ** -0.5, dim=0)[None] @ values, past
+
+
+def exact_by_list(following, end, limit):
+    open_ends = {(): 0.0}
+    while True:
+        best = max(open_ends, key=open_ends.get)
+        log_p = open_ends.pop(best)
+        if best[-1:] == (end,) or len(best) == limit:
+            return [*best], log_p
+        open_ends |= {(*best, token): log_p + more for token, more in following(best).items()}
+
+
 RIGHT = [
     (check_search_texts, ["Go on", "Come in", "No", "Come in"]),
     (check_beam, beam),
@@ -77,6 +122,16 @@ RIGHT = [
     (check_cached_step, step),
     (check_alpha, alpha),
     (check_exact, exact),
+    # the same, written differently
+    (check_search_texts, ("Go on ", "Come in", "No", "Come in")),
+    (check_beam, beam_of_lists),
+    (check_top_p, top_p_by_rows),
+    (check_cached_step, step_in_a_dictionary),
+    (
+        check_alpha,
+        lambda p, short, q, long: (math.log(-q) - math.log(-p)) / (math.log(5 + long) - math.log(5 + short)),
+    ),
+    (check_exact, exact_by_list),
 ]
 
 
@@ -114,8 +169,26 @@ WRONG = {
 
 
 WORDS = {
-    "beam: the mean of each token": "the tokens are right",
-    "exact: continues everything": "is already below that of",
+    "texts: greedy everywhere": "It keeps the two most likely first words, and multiplies",
+    "texts: the beam keeps No": "It keeps the two most likely first words, and multiplies",
+    "texts: no penalty": "Divide the logarithm by the number of tokens, with the",
+    "texts: three": "greedy, beam of 2, exhaustive, and exhaustive with the mean",
+    "beam: finished hypotheses keep no place": "your beam kept searching with its full size after a",
+    "beam: only the last step counts": "only the last step counts",
+    "beam: the first that ends": "the search ended when the first hypothesis was finished",
+    "beam: the mean of each token": "the log-probability is divided by the number of tokens",
+    "beam: greedy": "the beam keeps one prefix, whatever its size",
+    "top-p: too few": "the token with which the sum reaches p is dropped",
+    "top-p: sorted order": "the tokens are chosen in sorted order and not brought",
+    "top-p: log-probabilities": "these are log-probabilities",
+    "top-p: each above p": "each token is judged alone",
+    "cache: without itself": "the new key comes after the attention, so the token does",
+    "cache: over the queries": "the softmax runs over the queries, of which there is one",
+    "cache: not scaled": "the scores are not divided by √d_k",
+    "alpha: plain length": "the lengths are compared without GNMT's 5 + length",
+    "alpha: of the difference": "log-probabilities are subtracted",
+    "exact: continues everything": "the result is right, but you continued (5,), whose",
+    "exact: a beam of four": "the result is right, but you continued (5,), whose",
 }
 
 

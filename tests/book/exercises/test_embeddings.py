@@ -84,6 +84,18 @@ def grow_in_shared_memory(embedding, extra):
     return grown
 
 
+def embed_by_product(ids, table):
+    return (ids[..., None] == torch.arange(len(table))).to(table.dtype) @ table * table.size(1) ** 0.5
+
+
+def grown_by_rows(embedding, extra):
+    grown = TokenEmbedding(embedding.weight.size(0) + extra, embedding.weight.size(1)).to(embedding.weight)
+    with torch.no_grad():
+        grown.weight[:-extra] = embedding.weight
+        grown.weight[-extra:] = embedding.weight.mean(dim=0)
+    return grown
+
+
 RIGHT = [
     (check_gradient_rows, ROWS),
     (check_embed_and_logits, embed, logits),
@@ -91,6 +103,20 @@ RIGHT = [
     (check_tie, tie),
     (check_rms_ratio, ratio),
     (check_grow, grown_with(mean_rows)),
+    # the same, written differently
+    (check_gradient_rows, {name: float(count) for name, count in ROWS.items()}),
+    (
+        check_embed_and_logits,
+        embed_by_product,
+        lambda hidden, table: torch.einsum("btd,vd->btv", hidden, table),
+    ),
+    (
+        check_lookup_gradient,
+        lambda ids, gradient, vocab: (torch.arange(vocab)[:, None] == ids).double() @ gradient,
+    ),
+    (check_tie, lambda embedding, output: output.register_parameter("weight", embedding.weight)),
+    (check_rms_ratio, lambda std, d, factor: torch.tensor(2 * std**2 * (d if factor else 1)).sqrt()),
+    (check_grow, grown_by_rows),
 ]
 
 
@@ -122,7 +148,20 @@ WRONG = {
 
 
 WORDS = {
-    "tie: shared memory, two parameters": "56 parameters",
+    "rows: a repeated token counts twice": "4 is not the number of rows with a gradient in the source",
+    "rows: only the labels": "3 is not the number of rows with a gradient in the output",
+    "rows: shared, only what occurs": "5 is not the number of rows with a gradient in the shared",
+    "embed: no factor": "the factor √d_model is missing",
+    "logits: the factor again": "the factor √d_model is used here, too",
+    "gradient: the last one wins": "only one of several updates of a row is kept",
+    "gradient: of the rows": "these are the gradients of the rows that were read, not",
+    "tie: a copy": "after one update, the two matrices differ by 0.20:",
+    "tie: shared memory, two parameters": "the two modules share memory, but they have 56 parameters;",
+    "tie: the wrong matrix is kept": "the output's matrix is kept instead of the embedding's",
+    "ratio: no positions": "the RMS of a position is taken to be 1",
+    "ratio: divided by the root": "the word is divided by √d_model instead of multiplied",
+    "grow: zeros": "the new rows are zeros",
+    "grow: frozen": "the new matrix is not a parameter that can be trained",
     "grow: in place": "the old matrix has changed",
     "grow: in shared memory": "an update of the new matrix changes the old one",
 }

@@ -2,7 +2,9 @@
 
 import math
 from collections import defaultdict
+from functools import reduce
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -85,6 +87,20 @@ def best_accuracy(texts, labels, *, bag=sorted):
     return sum(max(map(group.count, group)) for group in found.values()) / len(texts)
 
 
+def layer_by_heads(x: Tensor, w: dict[str, Tensor], heads: int) -> Tensor:
+    parts = [w[name].chunk(heads, dim=1) for name in ("query", "key", "value")]
+    read = []
+    for q, k, v in zip(*parts, strict=True):
+        scores = (x @ q) @ (x @ k).T * q.size(1) ** -0.5
+        read.append(torch.softmax(scores, dim=1) @ (x @ v))
+    y = F.layer_norm(torch.cat(read, dim=1) @ w["output"] + x, x.shape[1:])
+    return F.layer_norm(torch.relu(y @ w["expand"]) @ w["contract"] + y, x.shape[1:])
+
+
+def counted(text):
+    return sorted((word, text.count(word)) for word in {*text})
+
+
 RIGHT = [
     (check_change, [ALL, LATER, ONE]),
     (check_encoder_layer, varied()),
@@ -92,6 +108,16 @@ RIGHT = [
     (check_stack, stack),
     (check_count, count),
     (check_best_accuracy, best_accuracy),
+    # the same, written differently
+    (check_change, torch.tensor([ALL, LATER, ONE])),
+    (check_encoder_layer, layer_by_heads),
+    (
+        check_mean_of_words,
+        lambda z, is_word: torch.stack([row[keep].mean(0) for row, keep in zip(z, is_word, strict=True)]),
+    ),
+    (check_stack, lambda x, layers, mask: reduce(lambda y, layer: layer(y, mask=mask.clone()), layers, x)),
+    (check_count, lambda N, d, ff, h, k, v: N * (2 * d * (h * (k + v) + ff + 2) + ff + d)),
+    (check_best_accuracy, lambda texts, labels: best_accuracy(texts, labels, bag=counted)),
 ]
 
 
@@ -118,7 +144,21 @@ WRONG = {
 
 
 WORDS = {
-    "mean: by a product": "NaN in the padding",
+    "change: the mask lets earlier words see": "for the layer with a causal mask, position 0 does not",
+    "change: only the word itself": "for the layer without a mask, position 0 changes",
+    "change: the feed-forward network mixes": "for the feed-forward network, position 0 does not change",
+    "change: two rows": "give three rows of four, one for each stack",
+    "layer: pre-norm": "the norms come before the sub-layers",
+    "layer: no residual": "the residual connections are missing",
+    "mean: over the padding": "padding is averaged, too",
+    "mean: by a product": "0 · NaN is NaN, so a product does not remove it",
+    "stack: no mask": "a layer did not get the mask",
+    "stack: each reads x": "each layer reads the embeddings, so that only the last one",
+    "stack: one call more than layers": "three layers were called 4 times;",
+    "count: no biases": "the biases of the feed-forward network are missing",
+    "count: one norm": "half of the norms' parameters are missing: two norms",
+    "bag: a set of words": "how often a word occurs is lost, as in a set",
+    "bag: in order": "the order of the words is used",
 }
 
 

@@ -40,6 +40,21 @@ def largest(w1, b1, gain, bias, *, center=True, scale=True):
     return centered.norm(dim=0) * math.sqrt(len(w1)) + bias @ w1 + b1
 
 
+def by_matrices(x, expand, contract):
+    inner = x @ expand.weight.squeeze(-1).T + expand.bias
+    return inner.clamp(min=0) @ contract.weight[..., 0].T + contract.bias
+
+
+def largest_by_direction(w1, b1, gain, bias):
+    values = []
+    for column, own in zip(w1.T, b1, strict=True):
+        direction = gain * column
+        direction = direction - direction.mean()
+        x_hat = direction / direction.norm() * len(gain) ** 0.5
+        values.append((gain * x_hat + bias) @ column + own)
+    return torch.stack(values)
+
+
 RIGHT = [
     (check_identities, [True, False, False, True]),
     (check_feed_forward, network),
@@ -47,6 +62,13 @@ RIGHT = [
     (check_width, lambda share, a: 2 * a * share / (1 - share)),
     (check_maximum, weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0))),
     (check_largest_value, largest),
+    # the same, written differently
+    (check_identities, (1, 0, 0, 1)),
+    (check_feed_forward, lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2),
+    (check_convolutions, by_matrices),
+    (check_width, lambda share, a: torch.tensor(2 * a / (1 / share - 1), dtype=torch.float64)),
+    (check_maximum, weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0))),
+    (check_largest_value, largest_by_direction),
 ]
 
 
@@ -70,14 +92,32 @@ WRONG = {
     "ratio: one attention": (check_width, lambda share, a: 2 * share / (1 - share)),
     "ratio: one matrix": (check_width, lambda share, a: 4 * a * share / (1 - share)),
     "maximum: of positive numbers": (check_maximum, weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0))),
-    "maximum: transposed": (check_maximum, lambda: tuple(w.T for w in RIGHT[check_maximum]())),
+    "maximum: transposed": (
+        check_maximum,
+        lambda: [w.T for w in weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0))()],
+    ),
     "largest: not centered": (check_largest_value, lambda *w: largest(*w, center=False)),
     "largest: no gain": (check_largest_value, lambda *w: largest(*w, scale=False)),
 }
 
 
 WORDS = {
-    "convolutions: reshaped": "another word of the sentence",
+    "identities: odd": "your prediction for FFN(−X) = −FFN(X) is wrong:",
+    "identities: no factor": "what does ReLU do to a number that is three times as large?",
+    "identities: the words mix": "your prediction for the reversed sentence is wrong:",
+    "identities: three": "give four answers, one for each identity",
+    "network: no ReLU": "the ReLU is missing",
+    "network: ReLU at the end": "the ReLU comes last",
+    "convolutions: reshaped": "the last word of the sentence changed, and the output of",
+    "convolutions: ReLU at the end": "the ReLU comes last",
+    "convolutions: no ReLU": "the ReLU is missing",
+    "convolutions: not turned back": "the axes are not swapped back",
+    "ratio: one attention": "the number of attentions is not used",
+    "ratio: one matrix": "one of the network's two matrices is left out",
+    "maximum: of positive numbers": "a ReLU alone gives back the second number, which may be",
+    "maximum: transposed": "the weights, (3, 2) and (2, 3), are transposed;",
+    "largest: not centered": "the mean of γ ⊙ k is not subtracted",
+    "largest: no gain": "the gain is not used",
 }
 
 

@@ -73,6 +73,29 @@ def other_weights(w, v, *, ones=True, step=1.0):
     return w + step * (w[falling] / -direction[falling]).min() * direction
 
 
+def entropy_by_where(weights, real):
+    logs = torch.where(weights > 0, weights, 1.0).log()
+    entropy = -(weights * logs).sum(-1)
+    return (entropy * real[:, None]).sum(dim=(0, 2)) / real.sum()
+
+
+def without_head_by_hand(attention, x, head, mean):
+    query, (key, value) = attention.project_query(x), attention.project_memory(x, x)
+    heads = attention.attention(query, key, value).clone()
+    heads[:, head] = heads[:, head].mean(dim=(0, 1)) if mean else 0
+    return attention.to_output(heads.transpose(1, 2).flatten(2))
+
+
+def split_by_permutation(words, rng):
+    known = words.unique()
+    return torch.isin(words, known[torch.randperm(len(known), generator=rng)[: rng_size(known, rng)]])
+
+
+def rng_size(known, rng):
+    """Return about a third, a little more or less each time."""
+    return len(known) // 3 + int(torch.randint(3, (), generator=rng))
+
+
 RIGHT = [
     (check_map, [True, True, False, True]),
     (check_entropy, mean_entropy),
@@ -80,6 +103,18 @@ RIGHT = [
     (check_word_split, split),
     (check_rollout, rollout),
     (check_other_map, other_weights),
+    # the same, written differently
+    (check_map, torch.tensor([True, True, False, True])),
+    (check_entropy, entropy_by_where),
+    (check_switch_off, without_head_by_hand),
+    (check_word_split, split_by_permutation),
+    (
+        check_rollout,
+        lambda maps: torch.linalg.multi_dot(
+            [*reversed([(m + torch.eye(len(m))) / 2 for m in maps]), torch.eye(len(maps[0])).double()]
+        ),
+    ),
+    (check_other_map, lambda w, v: other_weights(w, v).clamp(min=0)),
 ]
 
 
@@ -109,9 +144,24 @@ WRONG = {
 
 
 WORDS = {
-    "switch off: a hook stays": "hook is still registered",
-    "split: by sample": "both sides of the split",
-    "entropy: zeros": "counts as 0",
+    "map: heads need only a map": "your prediction about two heads with the same map is wrong:",
+    "map: the output fixes the map": "your prediction about a different map with the same",
+    "map: three": "give four answers, one for each statement",
+    "entropy: zeros": "a row that attends to one token gives NaN;",
+    "entropy: padding": "padding is averaged, too",
+    "entropy: bits": "the logarithm has the base 2",
+    "switch off: a hook stays": "a hook is still registered after the call;",
+    "switch off: the weights": "the weights are not the same as before the call;",
+    "switch off: output features": "columns of the output are replaced",
+    "switch off: mean per sentence": "the mean is taken over each sentence",
+    "split: by sample": "on both sides of the split, there are samples of 64 words",
+    "split: the first words": "the split does not depend on the generator, so it is the",
+    "split: the other side": "the held-out share should be about a third, but it is",
+    "rollout: from the top": "the maps are multiplied from the last layer to the first",
+    "rollout: no residual": "the residual connections are left out",
+    "other map: sum": "The direction should also be orthogonal to a column of ones",
+    "other map: the same": "find others with the same output",
+    "other map: too far": "none may be negative, so take a shorter step",
 }
 
 

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 
 from annotated_transformer.book.exercises.lookup import (
@@ -75,6 +76,34 @@ def matrices(strength=60.0, *, by_word=False):
     return w_query, w_key, w_value
 
 
+def by_numpy(query, keys, values, width):
+    exponents = -((np.array(keys) - query) ** 2) / (2 * width**2)
+    raised = np.exp(exponents - exponents.max())
+    return np.dot(raised, values) / raised.sum()
+
+
+def additive_by_loops(query, key, value, w_query, w_key, w_score):
+    rows = []
+    for q in (query @ w_query).unbind(dim=1):
+        scores = torch.stack([torch.tanh(q + k) @ w_score for k in (key @ w_key).unbind(dim=1)], dim=1)
+        rows.append((scores.softmax(dim=1)[..., None] * value).sum(dim=1))
+    return torch.stack(rows, dim=1)
+
+
+def writer_into_a_tensor(captioner, cells, start, length):
+    said = torch.full((len(cells), length + 1), start)
+    for place in range(length):
+        said[:, place + 1] = captioner(said[:, place : place + 1], cells)[:, -1].argmax(dim=-1)
+    return said[:, 1:]
+
+
+def halves(query, key, width):
+    """Give the queries a constant, and the keys the other half of the distance."""
+    norms = key.square().sum(dim=-1, keepdim=True) / (2 * width**2)
+    yield query / width, -torch.ones(len(query), 1, dtype=query.dtype)
+    yield key / width, norms
+
+
 RIGHT = [
     (check_answers, dict(ANSWERS)),
     (check_soft_lookup, soft_lookup),
@@ -82,6 +111,16 @@ RIGHT = [
     (check_writer, writer),
     (check_extended, extended),
     (check_matrices, matrices),
+    # the same, written differently
+    (check_answers, {case: torch.tensor(number).item() for case, number in ANSWERS.items()}),
+    (check_soft_lookup, by_numpy),
+    (check_additive, additive_by_loops),
+    (check_writer, writer_into_a_tensor),
+    (
+        check_extended,
+        lambda q, k, width: [torch.cat([part, *rest], dim=-1) for part, *rest in halves(q, k, width)],
+    ),
+    (check_matrices, lambda: [matrix.double() for matrix in matrices(1000.0)]),
 ]
 
 
@@ -103,7 +142,19 @@ WRONG = {
 
 
 WORDS = {
-    "soft: underflow": "round to 0",
+    "answers: the mean of the neighbors": "Which key is closest, and how much weight is left for the",
+    "answers: a dictionary raises": "The query lies outside all keys, but one of them is closest",
+    "soft: not normalized": "for query 9, keys [8.0, 10.0, 12.0] and width 1, the answer",
+    "soft: underflow": "for query 500, keys [8.0, 10.0, 12.0] and width 1, all",
+    "soft: the width itself": "the width is not squared",
+    "additive: no tanh": "tanh is missing",
+    "additive: scaled": "the scores are divided by a root",
+    "writer: nothing is fed back": "no word becomes the next query",
+    "writer: argmax over the queries": "in the caption of 3 words after start 0, argmax runs over",
+    "extended: the whole square": "half of the keys' squared length is enough",
+    "extended: the width itself": "the width is not squared",
+    "matrices: too weak": "57 captions of 300 should be different, such as 'dog cat",
+    "matrices: keys are words": "300 captions of 300 should be different, such as 'lamp",
 }
 
 

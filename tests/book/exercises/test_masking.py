@@ -70,7 +70,7 @@ def reads_the_sum(layer, x: Tensor) -> Tensor:
 
 def reads_without_the_corner(layer, x: Tensor) -> Tensor:
     found = reads(layer, x)
-    found[0, -1] = found[0, 1]
+    found[0, -1] = False
     return found
 
 
@@ -128,6 +128,28 @@ def tril_of(ids: Tensor, diagonal: int) -> Tensor:
     return distance(ids.size(1)) >= -diagonal
 
 
+def in_place_attention(query, key, value, mask):
+    mask = mask.expand(*query.shape[:-1], key.size(-2))
+    scores = scores_of(query, key).masked_fill(~mask, -math.inf)
+    top = scores.amax(dim=-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).min).detach()
+    raised = torch.where(mask, (torch.where(mask, scores, top) - top).exp(), 0.0)
+    return raised / raised.sum(dim=-1, keepdim=True).clamp(min=1e-30) @ value
+
+
+def reads_by_noise(layer, x: Tensor) -> Tensor:
+    rng = torch.Generator().manual_seed(1)
+    found = []
+    for key in range(len(x)):
+        seen = torch.zeros(len(x), dtype=torch.bool)
+        for size in (1.0, 1e3, 1e8):
+            for _ in range(5):
+                changed = x.clone()
+                changed[key] = size * torch.randn(x.size(1), generator=rng, dtype=x.dtype)
+                seen |= ~torch.isclose(layer(changed), layer(x)).all(dim=-1)
+        found.append(seen)
+    return torch.stack(found, dim=1)
+
+
 RIGHT = [
     (check_weights, WEIGHTS),
     (check_local_mask, local),
@@ -136,6 +158,14 @@ RIGHT = [
     (check_low_enough, low_enough),
     (check_packed_mask, packed),
     (check_reads, reads),
+    # the same, written differently
+    (check_weights, torch.tensor(WEIGHTS)),
+    (check_local_mask, lambda n, w: torch.ones(n, n).tril().triu(1 - w).bool()),
+    (check_masked_attention, in_place_attention),
+    (check_decoder_mask, lambda ids, pad: (ids != pad)[:, None, None] * causal_mask(ids.size(1))),
+    (check_low_enough, lambda a, h, s, p: torch.tensor(s + math.log(a / h) + math.log(p) - math.log1p(-p))),
+    (check_packed_mask, lambda s: torch.stack([(s == number) for number in s]).tril()),
+    (check_reads, reads_by_noise),
 ]
 
 
@@ -176,10 +206,29 @@ WRONG = {
 
 
 WORDS = {
-    "local: shifted by one": "query 3 may not attend to key 0",
-    "debug: one bug left, or": "query 0 of sentence 0 may not attend to key 1",
-    "weights: padding may be read": "query 3 gives key 0",
+    "weights: padding may be read": "query 3 gives key 0 a weight other than your 0.25 (both",
+    "weights: three rows": "your weights should have shape (4, 4), not (3, 4)",
+    "local: shifted by one": "the window is one too long: a query's own position",
+    "local: inverted": "it is inverted: True should mean that a query may look",
+    "local: integers": "the mask for 7 tokens and a window of 3 should have the",
+    "attention: a large number": "hidden scores are set to a number that is larger than this",
+    "attention: NaN": "a query that may read no key gives NaN;",
+    "attention: zeros, but a gradient of NaN": "to repair what comes out of it is too late for the gradient",
     "attention: zeros, but a gradient of NaN at the queries": "the gradient of the queries is NaN",
+    "attention: masked after the softmax": "the mask is applied after the softmax, so the weights no",
+    "attention: wrong for three axes": "the mask is inverted: it is True where a query may look",
+    "attention: one mask for all sentences": "the mask of the first sentence is used for all",
+    "debug: one bug left, or": "a pair needs only one of the two masks",
+    "debug: pad_id is always 0": "0 is taken for padding, whatever `pad_id` is",
+    "debug: rows for columns": "the rows of padding are hidden instead of its columns",
+    "low: forgets the score": "the allowed keys' own score is not used",
+    "low: forgets what is left for the allowed": "the allowed keys keep a share of 1",
+    "packed: not causal": "later positions of the own sentence may be read",
+    "packed: as one sentence": "earlier sentences may be read",
+    "reads: features that cancel": "the outputs are summed over their features, where",
+    "reads: derivatives": "you look at derivatives, which are 0 where the layer is",
+    "reads: small inputs only": "the inputs never become large",
+    "reads: misses the corner": "the influence of the last position on the first is missed",
 }
 
 

@@ -13,7 +13,6 @@ from annotated_transformer.book.exercises.multi_head import (
     check_shapes,
     check_split_heads,
 )
-from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from tests.answers import faults
 
@@ -58,9 +57,15 @@ def mixed_sentences(query, *others):
     return from_scratch()(query, *others) + query.mean(dim=0)
 
 
-def equal_only(query, key, value, w_q, w_k, w_v, w_o, h):
-    q, k, v = (split_right(x @ w, h) for x, w in ((query, w_q), (key, w_k), (value, w_v)))
-    return (attention_weights(q, k) @ v).transpose(1, 2).reshape(query.shape) @ w_o
+def whole_width(query, key, value, w_q, w_k, w_v, w_o, h):
+    """Divide by the width of the model instead of that of a head."""
+    return from_scratch()(
+        query * (q_width(w_q, h) / query.size(-1)) ** 0.5, key, value, w_q, w_k, w_v, w_o, h
+    )
+
+
+def q_width(w_q, h):
+    return w_q.size(1) // h
 
 
 def one_head_errors(w):
@@ -117,6 +122,21 @@ def pointers(loudness=60.0, second=5):
     return layer
 
 
+def head_by_head(query, key, value, w_q, w_k, w_v, w_o, h):
+    output = 0
+    for q, k, v, o in zip(w_q.chunk(h, 1), w_k.chunk(h, 1), w_v.chunk(h, 1), w_o.chunk(h, 0), strict=True):
+        weights = ((query @ q) @ (key @ k).mT / q.size(1) ** 0.5).softmax(dim=-1)
+        output = output + weights @ (value @ v) @ o
+    return output
+
+
+def contributions_by_silence(layer, x):
+    """Leave one head at a time in the input of the output map."""
+    read = layer.attention(layer.project_query(x), *layer.project_memory(x, x))
+    kept = torch.eye(layer.num_heads, dtype=x.dtype)[:, None, :, None, None] * read
+    return kept.transpose(2, 3).flatten(3) @ layer.to_output.weight.T
+
+
 RIGHT = [
     (check_shapes, SHAPES | {"weights": [2, 3, 4, 7], "output": torch.Size([2, 4, 12])}),
     (check_split_heads, split_right),
@@ -125,6 +145,14 @@ RIGHT = [
     (check_one_head_errors, one_head_errors),
     (check_contributions, contributions_right),
     (check_pointers, pointers, draw_batch),
+    # the same, written differently
+    (check_shapes, {name: [*size] if isinstance(size, tuple) else size for name, size in SHAPES.items()}),
+    (check_split_heads, lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)),
+    (check_multi_head, head_by_head),
+    (check_repaired, head_by_head),
+    (check_one_head_errors, lambda w: (w.square().sum() - w**2) / (w @ w)),
+    (check_contributions, contributions_by_silence),
+    (check_pointers, lambda: pointers(loudness=90.0).double(), draw_batch),
 ]
 
 WRONG = {
@@ -136,7 +164,7 @@ WRONG = {
     "split: axes not swapped": (check_split_heads, lambda x, h: x.view(*x.shape[:2], h, -1)),
     "split: one sentence": (check_split_heads, lambda x, h: split_right(x, h)[:1]),
     "split: a thousandth off": (check_split_heads, lambda x, h: split_right(x, h) + 1e-3),
-    "from scratch: equal widths required": (check_multi_head, equal_only),
+    "from scratch: the root of the whole width": (check_multi_head, whole_width),
     "from scratch: joined at once": (check_multi_head, from_scratch(join=reshape_at_once)),
     "from scratch: sentences mixed": (check_multi_head, mixed_sentences),
     "from scratch: two queries only": (check_multi_head, lambda query, *_: query[:, :2]),
@@ -161,22 +189,32 @@ WRONG = {
 
 
 WORDS = {
-    "shapes: tokens before heads": "'queries' is not (2, 4, 3, 5)",
+    "shapes: tokens before heads": "The axis of the heads comes before that of the queries",
+    "shapes: square matrices": "how wide are all queries, keys, and values together?",
+    "shapes: a list": "the predictions should be a dictionary, not list",
     "split: the shape at once": "mixes the columns of several heads",
-    "split: every third column": "every 3rd column",
-    "split: axes not swapped": "heads come before tokens",
-    "split: one sentence": "shape (2, 5, 21) and 3 heads has shape",
-    "from scratch: joined at once": "a change of the last query changes the output of another one",
+    "split: every third column": "in the result for shape (2, 5, 21) and 3 heads, a head's",
+    "split: axes not swapped": "the result for shape (2, 5, 21) and 3 heads has the axes",
+    "split: one sentence": "only the first sentence is returned",
+    "split: a thousandth off": "is something rounded, or is a small term in the wrong",
+    "from scratch: the root of the whole width": "the scores are divided by √d_model",
+    "from scratch: joined at once": "the axes are not swapped back before the heads are joined",
     "from scratch: sentences mixed": "one sentence depends on the other",
-    "repaired: both bugs left": "for 3 heads with d_k=4",
-    "errors: one minus the weight": "[0.2, 0.8] has the right shape, but differs",
-    "errors: for two items": "[0.5, 0.3, 0.2] has the right shape, but differs",
-    "contributions: the output divided evenly": "without biases has the right shape, but differs",
+    "from scratch: two queries only": "your function, for 1 head with d_k=12 and d_v=12, 4",
+    "repaired: both bugs left": "both bugs are left: heads are cut by one `view`, and joined",
+    "repaired: only the first bug": "the axes are not swapped back before the heads are joined",
+    "errors: one minus the weight": "the error is taken to be one minus the weight",
+    "errors: for two items": "the formula is that for two items",
+    "errors: a millionth off": "is something rounded, or is a small term in the wrong",
+    "errors: their mean": "the mean of the errors is returned",
+    "contributions: the output divided evenly": "the output is divided evenly among the heads",
+    "contributions: the heads": "these are the heads themselves",
     "contributions: the last bias in each term": "with biases has the bias of the output map in each term",
-    "contributions: no bias anywhere": "with biases has the right shape, but differs",
+    "contributions: no bias anywhere": "the biases of queries, keys, and values are left out",
     "contributions: the layer is changed": "changed the layer's parameters",
+    "pointers: too quiet": "the mean squared error should be less than 0.01, but it",
     "pointers: both heads read the first item": "0.00 for the first item named and 2.",
-    "pointers: another module": "not Linear",
+    "pointers: another module": "return a MultiHeadAttention, not Linear",
 }
 
 

@@ -19,7 +19,9 @@ SCALES = [ROW, [-number for number in ROW], [0, 0, 0, 0]]
 
 
 def add_and_norm(x, sublayer, gain, bias, eps):
-    return F.layer_norm(x + sublayer(x), x.shape[-1:], gain, bias, eps)
+    y = x + sublayer(x)
+    centered = y - y.mean(-1, keepdim=True)
+    return centered * (centered.pow(2).mean(-1, keepdim=True) + eps).rsqrt() * gain + bias
 
 
 def varied(*, correction=0, dim=-1, outside=False):
@@ -64,12 +66,29 @@ def last_token(x: Tensor, y: Tensor) -> Tensor:
     return (len(x) + 1) * mean - x.sum(dim=0)
 
 
+def one_too_few(x: Tensor, y: Tensor) -> Tensor:
+    total = last_token(x, y) + x.sum(dim=0)
+    return total * len(x) / (len(x) + 1) - x.sum(dim=0)
+
+
 def only_the_mean(x: Tensor, y: Tensor) -> Tensor:
     return -y.sum(dim=0)  # makes the outputs sum to 0
 
 
 def folded(norm, linear):
     return linear.weight * norm.gain, linear.bias + linear.weight @ norm.bias
+
+
+def norm_formula(x: Tensor) -> Tensor:
+    deviation = x.var(correction=0).sqrt()
+    hat = (x - x.mean()) / deviation
+    return (torch.eye(len(x)).double() - (1 + hat[:, None] * hat) / len(x)) / deviation
+
+
+def last_token_by_line(x: Tensor, y: Tensor) -> Tensor:
+    """Fit a line through the points of each feature; where y is 0, x is the mean of all tokens."""
+    slope = ((x - x.mean(0)) * (y - y.mean(0))).sum(0) / (y - y.mean(0)).square().sum(0)
+    return (len(x) + 1) * (x.mean(0) - slope * y.mean(0)) - x.sum(0)
 
 
 RIGHT = [
@@ -79,6 +98,13 @@ RIGHT = [
     (check_norm_derivative, norm_derivative),
     (check_last_token, last_token),
     (check_folded, folded),
+    # the same, written differently
+    (check_scales, torch.tensor(SCALES)),
+    (check_add_and_norm, varied()),
+    (check_pre_norm, lambda x, sublayer, norm, dropout: dropout(sublayer(norm(x))).add_(x)),
+    (check_norm_derivative, norm_formula),
+    (check_last_token, last_token_by_line),
+    (check_folded, lambda norm, linear: [linear.weight @ norm.gain.diag(), linear(norm.bias)]),
 ]
 
 
@@ -92,7 +118,7 @@ WRONG = {
     "debug: no norm": (check_pre_norm, lambda x, f, norm, drop: x + drop(f(x))),
     "derivative: constant statistics": (check_norm_derivative, fixed_statistics),
     "derivative: constant deviation": (check_norm_derivative, fixed_deviation),
-    "last: one token too few": (check_last_token, lambda x, y: last_token(x, y) - last_token(x, y).mean()),
+    "last: one token too few": (check_last_token, one_too_few),
     "last: the sum of the outputs": (check_last_token, only_the_mean),
     "fold: the bias stays": (check_folded, lambda norm, linear: (linear.weight * norm.gain, linear.bias)),
     "fold: rows for columns": (
@@ -103,7 +129,19 @@ WRONG = {
 
 
 WORDS = {
-    "scales: the sign is lost": "for -x, feature 0",
+    "scales: ten times": "nothing is divided by the deviation, so that a factor of 10",
+    "scales: the sign is lost": "the sign is lost",
+    "scales: unbiased": "the variance is divided by 3 instead of 4",
+    "add: unbiased": "the variance is divided by d − 1 instead of d",
+    "add: eps outside the root": "ε is added to the root instead of the variance",
+    "debug: the stream is normalized": "the stream itself is normalized",
+    "debug: no norm": "the sub-layer's input is not normalized",
+    "derivative: constant statistics": "the mean and the deviation are taken as constants",
+    "derivative: constant deviation": "the deviation is taken as a constant",
+    "last: one token too few": "the mean is multiplied by the number of given tokens",
+    "last: the sum of the outputs": "this is the last token's output",
+    "fold: the bias stays": "β is not folded into the bias",
+    "fold: rows for columns": "the weight is scaled by the mean of γ",
 }
 
 

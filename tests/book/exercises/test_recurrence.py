@@ -32,6 +32,23 @@ def capacity(vocab, numbers, bits):
     return length
 
 
+def rnn_with_a_cell(x, w, u, b):
+    states = torch.empty(*x.shape[:2], len(b), dtype=x.dtype)
+    state = torch.zeros(len(x), len(b), dtype=x.dtype)
+    for place in range(x.size(1)):
+        state = states[:, place] = torch.tanh(
+            torch.cat([x[:, place], state], dim=1) @ torch.cat([w, u], dim=1).T + b
+        )
+    return states
+
+
+def by_division(vocab, numbers, bits):
+    length, left = 0, 2 ** (numbers * bits)
+    while left >= vocab:
+        left, length = left // vocab, length + 1
+    return length
+
+
 RIGHT = [
     (check_gradient_predictions, dict(PREDICTIONS)),
     (check_rnn, rnn),
@@ -39,6 +56,13 @@ RIGHT = [
     (check_last_state, lambda rnn, x: rnn(x)[0][:, -1]),
     (check_half_life, lambda distance: 0.5 ** (1 / distance)),
     (check_capacity, capacity),
+    # the same, written differently
+    (check_gradient_predictions, {**PREDICTIONS, "weight 2, 10 words back": 1000}),
+    (check_rnn, rnn_with_a_cell),
+    (check_average, lambda states, scores: torch.einsum("ot,td->od", scores.softmax(-1), states)),
+    (check_last_state, lambda rnn, x: rnn(x)[1][0][-1]),
+    (check_half_life, lambda distance: torch.tensor(0.5, dtype=torch.float64) ** (1 / distance)),
+    (check_capacity, by_division),
 ]
 
 
@@ -73,5 +97,22 @@ WRONG = {
 }
 
 
+WORDS = {
+    "predictions: one step less": "for 'weight 0.5, 10 words back' the gradient is not",
+    "predictions: vanishes": "Each step multiplies the gradient by the weight, and this",
+    "predictions: distance": "for 'average of 10 words, each' the gradient is not 1e-10",
+    "rnn: no memory": "each word begins with a state of zeros",
+    "rnn: last state": "only the last state is returned",
+    "average: over outputs": "the weights of each state sum to 1, not those of each",
+    "average: raw scores": "the scores are used as weights, without exponentials",
+    "state: last sentence": "these are the states of the last sentence",
+    "state: first word": "these are the states after the first word",
+    "weight: linear": "the losses of the steps are added",
+    "weight: other base": "1/e of the gradient is left instead of one half",
+    "capacity: rounded up": "the length is rounded up",
+    "capacity: natural logarithms": "logarithms are compared, which are rounded",
+}
+
+
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG) == []
+    assert faults(RIGHT, WRONG, WORDS) == []

@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 
 from annotated_transformer.book.exercises.self_attention import (
     SIZES,
@@ -65,6 +66,13 @@ RIGHT = [
     (check_weight_ratio, ratio),
     (check_circle, circle),
     (check_pronouns, two_layers),
+    # the same, written differently
+    (check_sizes, {name: [*size] if isinstance(size, tuple) else size for name, size in SIZES.items()}),
+    (check_self_attention, lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x @ v)),
+    (check_two_sums, lambda x: torch.softmax(x @ x.mT, dim=-1) @ x),
+    (check_weight_ratio, lambda a, b, c, q, k: torch.exp((a @ q) @ ((b - c) @ k) / k.size(1) ** 0.5)),
+    (check_circle, lambda: ([[0, 20, 0], [0, 0, 20], [20, 0, 0]], torch.eye(3))),
+    (check_pronouns, lambda: list(two_layers(loudness=3.0))),
 ]
 
 
@@ -90,10 +98,20 @@ WRONG = {
 
 
 WORDS = {
-    "layers: too quiet": "no noun is clearly ahead",
-    "layers: three layers": "return two layers, not 3",
-    "circle: one matrix": "rock gives scissors a weight of 0.00",
+    "sizes: weights of the batch": "Each word has a weight for each word of its own sentence",
+    "sizes: as wide as the model": "The outputs are as wide as the values",
+    "scratch: not scaled": "the scores are not divided by √d_k",
+    "scratch: one matrix for queries and keys": "the keys are made with the matrix of the queries",
+    "debug: columns sum to 1": "the weights that a word receives sum to 1, not those that",
+    "debug: sums its own vector": "each word's own vector is summed, not those of the words",
+    "ratio: of the scores": "this is the ratio of the scores, not that of the weights",
+    "ratio: not scaled": "the scores are not divided by √d_k",
+    "circle: one matrix": "with one matrix for both, the scores are symmetric:",
+    "circle: the other way round": "each word reads the one that it loses to",
     "layers: always the subject": '"fox chased hen because it was tasty"',
+    "layers: one layer": "there should be two layers, not 1",
+    "layers: three layers": "there should be two layers, not 3",
+    "layers: too quiet": "its largest feature is only 0.01 ahead",
 }
 
 

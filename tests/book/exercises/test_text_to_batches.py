@@ -106,6 +106,35 @@ def pooled(lengths, batch, pool, generator, *, mixed=True, sort=True, shuffled=T
     return [found[place] for place in order]
 
 
+def encode_in_place(word, merges):
+    parts = [*word]
+    for left, right in merges:
+        place = 0
+        while place < len(parts) - 1:
+            if parts[place] == left and parts[place + 1] == right:
+                parts[place : place + 2] = [left + right]
+            place += 1
+    return tuple(parts)
+
+
+def split_by_search(pairs, share, seed):
+    """Draw a group of pairs at a time, all that can be reached from one sentence."""
+    rng, todo, train, test = random.Random(seed), list(pairs), [], []
+    while todo:
+        source, target = todo[0]
+        sides, size = ({source}, {target}), 0
+        while size != sum(map(len, sides)):
+            size = sum(map(len, sides))
+            for pair in todo:
+                if pair[0] in sides[0] or pair[1] in sides[1]:
+                    sides[0].add(pair[0])
+                    sides[1].add(pair[1])
+        group = [pair for pair in todo if pair[0] in sides[0]]
+        todo = [pair for pair in todo if pair[0] not in sides[0]]
+        (test if rng.random() < share else train).extend(group)
+    return train, test
+
+
 RIGHT = [
     (check_padding_count, [22, 8, 8, 1]),
     (check_learning, learn),
@@ -113,6 +142,13 @@ RIGHT = [
     (check_split, split),
     (check_share, lambda batch: (batch - 1) / (2 * batch)),
     (check_pools, pooled),
+    # the same, written differently
+    (check_padding_count, torch.tensor([22, 8, 8, 1])),
+    (check_learning, lambda counts, number: [[*pair] for pair in learn(counts, number)]),
+    (check_encoding, encode_in_place),
+    (check_split, split_by_search),
+    (check_share, lambda batch: torch.tensor(0.5 - 0.5 / batch)),
+    (check_pools, lambda *given: [torch.tensor(rows) for rows in pooled(*given)]),
 ]
 
 
@@ -155,11 +191,28 @@ WRONG = {
 
 
 WORDS = {
-    "split: by source": "target sentences are in both splits",
-    "split: drops pairs": "each pair must be in one",
-    "split: one seed": "two seeds",
-    "pools: counted in batches": "sort within pools only",
+    "padding: sorting always helps": "a batch has as many columns as its longest sentence",
+    "padding: only the longest rows": "that is what the longest sentences take;",
+    "learning: each word counts once": "each word counts once, however often it occurs",
+    "learning: counted once": "pairs are counted once",
+    "encoding: longest piece first": "the longest piece is taken first",
+    "encoding: in reverse": "the merges are used from the last to the first",
+    "split: by source": "162 target sentences, such as 'de 1008'",
+    "split: by target": "157 source sentences, such as 'chain 10'",
+    "split: drops pairs": "each pair must be in one of the splits, once",
+    "split: one round": "Some pairs hang together by a longer chain",
+    "split: one seed": "two seeds give the same split",
+    "split: sides swapped": "The training pairs come first",
+    "share: half": "the size of the batch is not used",
+    "share: of the longest": "the mean length is compared with the sum of all lengths",
+    "share: halved by each sentence": "the expected maximum is taken to be 1 − 2⁻ⁿ instead of n",
+    "pools: not sorted": "the latter should waste much less",
+    "pools: all sorted": "all sentences are sorted together",
+    "pools: counted in batches": "`pool` is used as a number of batches",
+    "pools: each is a batch": "a batch must have eight sentences here, not 96;",
+    "pools: drawn with repetition": "each sentence must be in one batch, once",
     "pools: never shuffled": "put the same sentences together",
+    "pools: in order of length": "the batches come in order of length;",
 }
 
 

@@ -67,6 +67,39 @@ def accumulate(model, parts, *, weigh="labels"):
         (loss * factor).backward()
 
 
+def smoothed_targets(logits, labels, smoothing, pad_id):
+    classes = logits.shape[-1]
+    target = torch.full_like(logits, smoothing / classes)
+    target.scatter_add_(-1, labels.unsqueeze(-1), torch.full_like(target[..., :1], 1 - smoothing))
+    log_p = logits - torch.logsumexp(logits, -1, keepdim=True)
+    kept = labels.ne(pad_id)
+    return float(-(target * log_p).sum(-1).mul(kept).sum() / kept.sum())
+
+
+def adam_in_place(w, g, m, v, step, lr, betas, eps):
+    m.lerp_(g, 1 - betas[0])
+    v.mul_(betas[1]).addcmul_(g, g, value=1 - betas[1])
+    root = v.sqrt().div_((1 - betas[1] ** step) ** 0.5).add_(eps)
+    return w.addcdiv_(m, root, value=-lr / (1 - betas[0] ** step)), m, v
+
+
+def update_by_rows(model, optimizer, src, tgt):
+    model.zero_grad()
+    log_p = model(src, tgt[:, :-1]).log_softmax(dim=-1)
+    real = tgt[:, 1:] != 0
+    loss = -log_p.gather(2, tgt[:, 1:, None])[..., 0][real].sum() / real.sum()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def accumulate_sums(model, parts):
+    total = sum((tgt[:, 1:] != 0).sum() for _, tgt in parts)
+    for src, tgt in parts:
+        log_p = model(src, tgt[:, :-1]).log_softmax(dim=-1)
+        F.nll_loss(log_p.mT, tgt[:, 1:], ignore_index=0, reduction="sum").div(total).backward()
+
+
 RIGHT = [
     (check_schedule, [2000, 16_000, 0.5, 0.5]),
     (check_smoothed_loss, smoothed),
@@ -74,6 +107,13 @@ RIGHT = [
     (check_update, update),
     (check_optimum, optimum),
     (check_accumulate, accumulate),
+    # the same, written differently
+    (check_schedule, (2000.0, 16_000.0, 1 / 2, 1 / 2)),
+    (check_smoothed_loss, smoothed_targets),
+    (check_adam, adam_in_place),
+    (check_update, update_by_rows),
+    (check_optimum, lambda classes, e: torch.tensor(optimum(classes, e), dtype=torch.float64)),
+    (check_accumulate, accumulate_sums),
 ]
 
 
@@ -111,9 +151,26 @@ WRONG = {
 
 
 WORDS = {
-    "update: no shift": "where is the shift",
-    "update: not cleared": "whose gradients",
-    "loss: logarithm of 0": "not finite",
+    "schedule: falls linearly": "at step 8000, after the peak, the rate is not half of its",
+    "schedule: wider is faster": "the peak of a model four times as wide does not change by a",
+    "schedule: twice before the peak": "step 2000 is not after the peak, which is at step 4,000",
+    "schedule: a quarter": "with a warm-up four times as long, the peak does not",
+    "schedule: two numbers": "give four numbers, one for each question",
+    "loss: padding counts": "padding counts as a label",
+    "loss: no share for the label": "the other classes share the smoothing",
+    "loss: logarithm of 0": "logits of 10,000 give a loss that is not finite:",
+    "adam: not corrected": "the means are not corrected for their start at 0",
+    "adam: corrected as at the first step": "the means are corrected as at the first step, whatever",
+    "adam: ε inside the root": "ε is inside the root",
+    "update: not cleared": "the gradients of the first update are added",
+    "update: no shift": "each position predicts its own input: the shift is missing",
+    "update: padding counts": "padding counts as a label",
+    "optimum: no share for the label": "the label has no part in the smoothing",
+    "optimum: the smoothed target's ratio only": "the label's target is taken to be 1 − ε",
+    "optimum: the probability without the label's own share": "the label's own share ε / n is missing",
+    "optimum: the perplexity": "this is the perplexity",
+    "accumulate: mean of means": "the means of the parts are averaged",
+    "accumulate: sum of means": "the means of the parts are added",
 }
 
 

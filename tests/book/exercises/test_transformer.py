@@ -1,5 +1,9 @@
 """The checks of the exercises on the whole Transformer reject wrong answers."""
 
+from functools import reduce
+
+import torch
+
 from annotated_transformer.book.exercises.transformer import (
     PREDICTED,
     check_assembled,
@@ -41,12 +45,29 @@ def gpt(vocab, positions, layers, d, *, matrices=1, vectors=13):
     return (matrices * vocab + positions) * d + layers * (12 * d * d + vectors * d) + 2 * d
 
 
+def by_folding(src, tgt, embed, encoder, decoder, table):
+    z = reduce(lambda x, layer: layer(x), encoder, embed(src))
+    y = reduce(lambda y, layer: layer(y, z), decoder, embed(tgt))
+    return torch.softmax(torch.einsum("nd,vd->nv", y, table), dim=1)
+
+
+def by_search(rest, d, millions):
+    fits = [size for size in range(850_000) if (rest + size * d + 500_000) // 1_000_000 == millions]
+    return [fits[0], fits[-1]]
+
+
 RIGHT = [
     (check_pass_shapes, PREDICTED),
     (check_assembled, assembler()),
     (check_unique_count, count),
     (check_interval, interval),
     (check_decoder_only, gpt),
+    # the same, written differently
+    (check_pass_shapes, {name: [*shape] for name, shape in PREDICTED.items()}),
+    (check_assembled, by_folding),
+    (check_unique_count, lambda model: torch.tensor(sum(p.numel() for p in set(model.parameters())))),
+    (check_interval, by_search),
+    (check_decoder_only, lambda vocab, n, layers, d: d * (vocab + n + 2 + layers * (13 + 12 * d))),
 ]
 
 
@@ -83,5 +104,22 @@ WRONG = {
 }
 
 
+WORDS = {
+    "shapes: z has the target's rows": "There is one row for each source token",
+    "shapes: keys first": "In each head, rows are queries, from the target, and",
+    "assemble: layer by layer": "each decoder layer reads the encoder layer beside it",
+    "assemble: the embeddings are read": "the decoder reads the embeddings of the source",
+    "count: buffers": "buffers count",
+    "count: each name": "a shared matrix counts once for each of its names",
+    "interval: rounded down": "A part of a token is not enough:",
+    "interval: one too high below": "2,000 tokens make 1,500,000 parameters, which rounds to 2",
+    "interval: the lower end is -1": "A part of a token is not enough:",
+    "interval: the upper end is +1": "41,794 tokens make 65,500,160 parameters, which does not",
+    "interval: the upper end is -1": "41,793 tokens make 65,499,648 parameters, which rounds to",
+    "gpt: two matrices": "the output has a matrix of its own",
+    "gpt: no biases": "the biases of the linear maps are missing",
+}
+
+
 def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
-    assert faults(RIGHT, WRONG) == []
+    assert faults(RIGHT, WRONG, WORDS) == []

@@ -80,12 +80,63 @@ def wins(first, second, references, picks, bleu, *, paired=True, at_least=False)
     return better / len(picks)
 
 
+def bleu_by_lists(hypotheses, references):
+    product, lengths = 1.0, [0, 0]
+    for n in (1, 2, 3, 4):
+        hits = total = 0
+        for hypothesis, reference in zip(hypotheses, references, strict=True):
+            texts = [text.split(" ") for text in (hypothesis, reference)]
+            ours, left = ([tuple(words[i : i + n]) for i in range(len(words) - n + 1)] for words in texts)
+            total += len(ours)
+            lengths = [old + len(words) * (n == 1) for old, words in zip(lengths, texts, strict=True)]
+            for gram in ours:
+                if gram in left:
+                    left.remove(gram)
+                    hits += 1
+        product *= hits / total if total else 0.0
+    return 100 * product**0.25 * min(1.0, math.exp(1 - lengths[1] / lengths[0]))
+
+
+def letters_of(text):
+    letters = "".join(text.split())
+    return [Counter(letters[i : i + n] for i in range(len(letters) - n + 1)) for n in range(1, 7)]
+
+
+def chrf_by_means(hypothesis, reference):
+    both = [(a, b) for a, b in zip(letters_of(hypothesis), letters_of(reference), strict=True) if a and b]
+    p = sum((a & b).total() / a.total() for a, b in both) / len(both)
+    r = sum((a & b).total() / b.total() for a, b in both) / len(both)
+    return 500 * p * r / (4 * p + r) if p * r else 0
+
+
+def one_word_by_sets(tokens, place):
+    shares = []
+    for n in range(1, 5):
+        windows = [range(start, start + n) for start in range(tokens - n + 1)]
+        shares.append(sum(place not in window for window in windows) / len(windows))
+    return 100 * math.prod(shares) ** 0.25
+
+
+def wins_one_system_after_the_other(first, second, references, picks, bleu):
+    def scores(texts):
+        return [bleu([texts[i] for i in pick], [references[i] for i in pick]) for pick in picks]
+
+    pairs = list(zip(scores(first), scores(second), strict=True))
+    return sum(theirs > ours for ours, theirs in pairs) / len(pairs)
+
+
 RIGHT = [
     (check_statements, [True, False, False, False]),
     (check_bleu, bleu),
     (check_chrf, chrf),
     (check_one_word, one_word),
     (check_wins, wins),
+    # the same, written differently
+    (check_statements, (1, 0, 0, 0)),
+    (check_bleu, bleu_by_lists),
+    (check_chrf, chrf_by_means),
+    (check_one_word, one_word_by_sets),
+    (check_wins, wins_one_system_after_the_other),
 ]
 WRONG = {
     "statements: extra words are free": (check_statements, [True, True, False, False]),
@@ -106,8 +157,26 @@ WRONG = {
     "wins: ties count": (check_wins, lambda *a: wins(*a, at_least=True)),
     "wins: of the first": (check_wins, lambda f, s, *a: 1 - wins(f, s, *a)),
 }
+
+
 WORDS = {
-    "bleu: no brevity penalty": "seed 0",
+    "statements: extra words are free": "how many of the four precisions change, and does the",
+    "statements: symmetric": "which side does the brevity penalty look at, and which",
+    "bleu: not clipped": "matches are not clipped to how often a word occurs in the",
+    "bleu: no brevity penalty": "the brevity penalty is missing",
+    "bleu: longer is better": "the formula of the brevity penalty rewards longer",
+    "bleu: orders without a match are left out": "lengths of n-grams without a match are left out",
+    "bleu: short hypotheses count negatively": "a hypothesis of fewer than n tokens adds a negative",
+    "bleu: mean over sentences": "BLEU is averaged over sentences",
+    "bleu: up to bigrams": "only words and pairs of words are counted",
+    "chrf: precision and recall swapped": "β² is at the recall instead of the precision, in the",
+    "chrf: with spaces": "spaces are counted",
+    "chrf: F1": "precision and recall have the same weight",
+    "one word: always inside": "the token is taken to be in n windows, as one far from",
+    "one word: always at the edge": "the token is taken to be in one window, as one at the",
+    "wins: drawn separately": "both systems should be scored on the same draws",
+    "wins: ties count": "a tie counts as a win",
+    "wins: of the first": "the share of the second system is subtracted from 1",
 }
 
 

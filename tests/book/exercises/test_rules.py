@@ -1,0 +1,95 @@
+"""What an exercise rules out is found in the reader's function, and in those of the reader that it calls."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from annotated_transformer.book.exercises.rules import PACKAGE, expect_without
+from annotated_transformer.book.exercises.verdict import judge
+from annotated_transformer.model.attention import ScaledDotProductAttention, attention_weights
+
+attend = ScaledDotProductAttention()
+RULES = PACKAGE, "torch.nn", "softmax", "sacrebleu"
+
+
+@judge
+def check_rules(answer, *rules):
+    """Judge only what an answer uses."""
+    expect_without(answer, *rules)
+    return "nothing is used that is ruled out."
+
+
+def by_helper(x):
+    return helper(x)
+
+
+def helper(x):
+    return x.softmax(dim=-1)
+
+
+def recursive(x):
+    return recursive(x) if x else exponentials(x)
+
+
+def exponentials(x):
+    raised = torch.exp(x)
+    return raised / raised.sum()
+
+
+def softmax(x):
+    return exponentials(x)
+
+
+def by_own_softmax(x):
+    return softmax(x)
+
+
+def importing(x):
+    import sacrebleu
+
+    return sacrebleu
+
+
+def closing_over(function):
+    return lambda x: function(x)
+
+
+ALLOWED = [
+    exponentials,
+    by_own_softmax,
+    recursive,
+    closing_over(exponentials),
+    lambda x: [y.nn_ for y in x],
+    sum,
+]
+RULED_OUT = {
+    "uses softmax,": lambda x: x.softmax(dim=-1),
+    "uses F from torch.nn,": lambda x: F.relu(x),
+    "uses nn,": lambda x: nn.Linear,
+    "uses nn, which": lambda x: torch.nn.functional.relu(x),
+    "uses attend from annotated_transformer,": lambda x: attend(x, x, x),
+    "uses attention_weights from annotated_transformer,": lambda x: [attention_weights(y, y) for y in x],
+    "uses attention_weights from annotated_transformer, which": attention_weights,
+    "uses sacrebleu,": importing,
+    "uses softmax, which": by_helper,
+    "uses softmax, which this": closing_over(helper),
+}
+
+
+def test_law_a_name_of_the_readers_own_is_allowed():
+    for answer in ALLOWED:
+        assert check_rules(answer, *RULES), answer
+
+
+def test_law_what_is_ruled_out_is_named_wherever_it_stands():
+    for words, answer in RULED_OUT.items():
+        verdict = check_rules(answer, *RULES)
+        assert not verdict
+        assert verdict.message.startswith(f"your answer {words}"), verdict
+        assert check_rules(answer, "another")
+
+
+def test_law_a_function_of_the_notebook_can_be_ruled_out():
+    rule = f"{__name__}.helper"
+    assert check_rules(by_helper, rule).message == "your answer uses helper, which this exercise rules out."
+    assert check_rules(by_own_softmax, rule)
