@@ -20,6 +20,7 @@ from annotated_transformer import __version__
 from annotated_transformer.commands.curves import add_curves_options, curves_command
 from annotated_transformer.commands.download import add_download_options, download_command
 from annotated_transformer.commands.evaluate import add_evaluate_options, evaluate_command
+from annotated_transformer.commands.grade import add_grade_options, grade_command
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
@@ -30,7 +31,7 @@ MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 # Translation takes many small steps, in which threads wait for each other. On two cores that other
 # processes kept busy, greedy decoding took 2.7 times as long with two threads as with one for 128
 # sentences, and 36 times as long for one sentence.
-ONE_THREAD = ("translate", "evaluate")
+ONE_THREAD = ("translate", "evaluate", "grade")
 
 
 class Command(NamedTuple):
@@ -46,6 +47,7 @@ COMMANDS = {
     "train": Command(add_train_options, train_command),
     "evaluate": Command(add_evaluate_options, evaluate_command),
     "curves": Command(add_curves_options, curves_command),
+    "grade": Command(add_grade_options, grade_command),
 }
 
 

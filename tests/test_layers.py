@@ -62,6 +62,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("book", "book.*"), (*BELOW, *TRAINING, *DECODING, "book", "book.*")),
     "commands": TOGETHER,
     "commands.curves": (*TOGETHER, "book.drawing.*"),
+    "commands.grade": (*TOGETHER, "book.grading.*"),
     "commands.*": TOGETHER,
     "__main__": ("*",),
 }
