@@ -151,8 +151,9 @@ class Book:
                 return text if where == page else self.link(where, text, f"#{target}")
             case "ref" if target in self.sections:
                 where, title = self.sections[target]
-                shown = f"{chapter_number(page)}. {title}" if title == self.titles[page] else title
-                here = f"[{text or title}](#{shown.removeprefix('. ').replace(' ', '-')})"  # as JupyterLab has it
+                numbered = [chapter_number(page)] if title == self.titles[page] else []
+                anchor = ". ".join([*filter(None, numbered), title]).replace(" ", "-")  # as in JupyterLab
+                here = f"[{text or title}](#{anchor})"
                 return here if where == page else self.link(where, text or title, f"#{target}")
             case "ref" if target in self.exercises:
                 where, place = self.exercises[target]

@@ -68,8 +68,8 @@ def grade_notebook(notebook: Path, seconds: float) -> Iterator[Row]:
         from annotated_transformer.book.grading.notebook import read_exercises
     except ModuleNotFoundError as error:
         raise ValueError(
-            f"grading needs {error.name}, which is not installed; run pip install '.[notebooks]' in the folder "
-            f"of this book"
+            f"grading needs {error.name}, which is not installed; run pip install '.[notebooks]' in the "
+            f"folder of this book"
         ) from error
     name = str(notebook)
     try:

@@ -16,14 +16,14 @@ from typing import TypeVar
 Part = TypeVar("Part", ast.ExceptHandler, ast.match_case)
 
 MAGIC = re.compile(r"^(\s*)(?:%%.*|[%!].*|\?.*|.*\?)$", re.MULTILINE)  # a command for IPython, not Python
-CHANGING = set(
-    "add append clear discard extend insert load_state_dict pop popitem remove reverse setdefault sort step update"
-    .split()
+CHANGING = set(  # methods
+    "add append clear discard extend insert load_state_dict pop popitem remove reverse setdefault sort step "
+    "update".split()
 )
 READING = set(  # functions that change none of their arguments
-    "abs all any bool check claim dict enumerate explore float format frozenset getattr hasattr int isinstance "
-    "iter len list max min print range repr reversed round say set show_explorer show_figure show_slider "
-    "show_source sorted str sum tuple type zip".split()
+    "abs all any bool check claim dict enumerate explore float format frozenset getattr hasattr int "
+    "isinstance iter len list max min print range repr reversed round say set show_explorer show_figure "
+    "show_slider show_source sorted str sum tuple type zip".split()
 )
 
 
@@ -165,10 +165,10 @@ def _emptied(part: Part) -> Part:
 
 
 def _loaded(node: ast.stmt) -> tuple[set[str], set[str]]:
-    """Return the global names that a statement reads itself, and those that functions in it read when called."""
+    """Return the global names that a statement reads, and those that functions in it read when called."""
     table = symtable.symtable(ast.unparse(ast.fix_missing_locations(node)), "cell", "exec")
     now = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_referenced()}
-    now |= {name.id for target in _changed_in_place(node) for name in [target] if isinstance(name, ast.Name)}
+    now |= {target.id for target in _changed_in_place(node) if isinstance(target, ast.Name)}
     later = {
         symbol.get_name()
         for inner in _inside(table)

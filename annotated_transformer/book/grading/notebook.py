@@ -7,7 +7,7 @@ same id, a digest of the code as the reader finds it, and the call that checks t
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,12 +60,15 @@ def read_exercises(path: Path) -> list[Exercise]:
     ids = list(dict.fromkeys(str(each["id"]) for each in marks if isinstance(each, dict) and "id" in each))
     if not ids:
         raise ValueError(
-            "its exercises have no ids, so it was made by an older version of the book; put the answers into a "
-            "new copy of the chapter"
+            "its exercises have no ids, as in older copies; put the answers into a new copy of the chapter"
             if any(_source(cell).startswith("### Exercise ") for cell in cells)
             else "it has no exercises; give a copy of a chapter of this book"
         )
-    code = [(_source(cell), m) for cell, m in zip(cells, marks, strict=True) if cell["cell_type"] == "code"]
+    code = [
+        _Cell(_source(cell), each if isinstance(each, dict) else {})
+        for cell, each in zip(cells, marks, strict=True)
+        if cell["cell_type"] == "code"
+    ]
     return [_exercise(id, code) for id in ids]
 
 
@@ -83,7 +86,7 @@ def _read_cells(path: Path) -> list[dict[str, Any]]:
     except (ValueError, AttributeError, RecursionError) as error:
         raise ValueError("it is not a notebook; give a file that Jupyter has saved, *.ipynb") from error
     if not whole:
-        raise ValueError("it has no cells, as in the notebook format before 4; open and save it in JupyterLab")
+        raise ValueError("it has no cells, as in notebook formats before 4; save it with JupyterLab")
     if language not in ("python", None):
         raise ValueError(f"its language is {language}; give a notebook of Python")
     return list(cells)
@@ -98,34 +101,41 @@ def _source(cell: Mapping[str, Any]) -> str:
     return "".join(cell["source"])  # one string, or one for each line
 
 
-def _exercise(id: str, code: Sequence[tuple[str, Mapping[str, str]]]) -> Exercise:
-    """Return an exercise, given the code of all cells of its notebook, with their marks.
+class _Cell:
+    """The code of a cell, and its mark; both are read once for all exercises."""
 
-    Its code may be in several cells: readers split and copy them.
+    def __init__(self, source: str, mark: Mapping[str, Any]) -> None:
+        self.source, self.mark = source, mark
+        self.tree = parse_cell(source)
+        self.names = names_of(self.tree)
+
+
+def _exercise(id: str, code: Sequence[_Cell]) -> Exercise:
+    """Return an exercise, given all code of its notebook.
+
+    Its own code may be in several cells: readers split and copy them.
     """
-    own = [place for place, (_, mark) in enumerate(code) if mark.get("id") == id]
-    checks = [check for place in own if (check := code[place][1].get("check"))]
+    own = [place for place, cell in enumerate(code) if str(cell.mark.get("id")) == id]
+    checks = [check for place in own if (check := code[place].mark.get("check"))]
     if not checks:
         return Exercise(id)
-    check = checks[-1]
-    untouched = all(digest(source) == mark.get("starter") for source, mark in (code[place] for place in own))
-    trees = [parse_cell(source) for source, _ in code[: own[-1] + 1]]
-    names = [names_of(tree) for tree in trees]
-    needs = [names_of(parse_cell(check)).needs, *(names[place].needs for place in own)]
-    places = sorted({*needed_cells(names, set().union(*needs)), *own})
+    untouched = all(digest(code[place].source) == code[place].mark.get("starter") for place in own)
+    before = code[: own[-1] + 1]
+    check = str(checks[-1])
+    needs = [names_of(parse_cell(check)).needs, *(code[place].names.needs for place in own)]
+    needed = needed_cells([cell.names for cell in before], set().union(*needs))
     return Exercise(
         id,
         check,
         untouched,
-        preparation=preparation(trees),
-        cells=[without(check, code[place][0]) if place in own else code[place][0] for place in places],
+        preparation(cell.tree for cell in before),
+        [without(check, code[place].source) for place in sorted({*needed, *own})],
     )
 
 
 def without(check: str, source: str) -> str:
-    """Return the code of a cell without its last statement if that is the check, which would run twice."""
+    """Return the code of a cell without its last statement if this is the check, which runs at the end."""
     body = parse_cell(source).body
     if not body or ast.unparse(body[-1]) != check:
         return source
-    lines: Iterable[str] = source.splitlines(keepends=True)[: body[-1].lineno - 1]
-    return "".join(lines)
+    return "".join(source.splitlines(keepends=True)[: body[-1].lineno - 1])
