@@ -1,7 +1,8 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
-# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds, make changes), SHIFT (make
-# seeds), and for other environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
+# once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds, make changes),
+# SHIFT (make seeds), EDITION and LAB_ARGS (make lab), and for other environments VENV (the folder) and PINS
+# (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
 PIP_ARGS ?=
@@ -156,15 +157,17 @@ oldest:  ## run the tests with the oldest direct requirements that pyproject.tom
 newest:  ## run `make test` with the newest versions of everything, in .venv-newest
 	$(OTHER) PINS= test
 
-lab: $(READY)  ## open JupyterLab on a copy of the chapters, in _lab, where readers' changes are kept
-	@$(RUN) chapters/lab.py
-	$(VENV)/bin/jupyter trust _lab/*.ipynb
-	$(VENV)/bin/jupyter lab _lab/start.ipynb
+# JupyterLab refuses to run as root without being told; in a container, most users are.
+lab: $(READY)  ## open JupyterLab on your copies of the chapters: EDITION=student LAB_ARGS="--no-browser --port 9999"
+	@$(RUN) chapters/lab.py $(EDITION:%=--%)
+	$(VENV)/bin/jupyter trust _$(or $(EDITION),lab)/*.ipynb
+	$(VENV)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS) _$(or $(EDITION),lab)/start.ipynb
 
-student: $(READY)  ## write the notebooks without the solutions of the exercises, into _build/student
+student: $(READY)  ## copy the notebooks without solutions into _student, where your answers are kept
 	@$(RUN) chapters/lab.py --student
+	@echo 'Your copies are in _student; to work in them: make lab EDITION=student'
 
-clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, and _lab
+clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _lab, and _student
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache
 	find annotated_transformer benchmarks chapters tests -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -17,6 +17,7 @@ from annotated_transformer import __version__
 from annotated_transformer.commands.curves_options import add_curves_options
 from annotated_transformer.commands.download_options import add_download_options
 from annotated_transformer.commands.evaluate_options import add_evaluate_options
+from annotated_transformer.commands.grade_options import add_grade_options
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
@@ -27,7 +28,7 @@ MOST_THREADS = 1024  # PyTorch aborts the process if there are far more
 # Translation takes many small steps, in which threads wait for each other. On two cores that other
 # processes kept busy, greedy decoding took 2.7 times as long with two threads as with one for 128
 # sentences, and 36 times as long for one sentence.
-ONE_THREAD = ("translate", "evaluate")
+ONE_THREAD = ("translate", "evaluate", "grade")
 
 
 EXAMPLES = """\
@@ -79,6 +80,12 @@ def _curves(options: argparse.Namespace) -> None:
     curves_command(options)
 
 
+def _grade(options: argparse.Namespace) -> None:
+    from annotated_transformer.commands.grade import grade_command
+
+    grade_command(options)
+
+
 COMMANDS = {
     "translate": Command(
         "translate texts, the lines of a file, or standard input", add_translate_options, _translate
@@ -91,6 +98,7 @@ COMMANDS = {
         "compute BLEU and other metrics of a model or a file", add_evaluate_options, _evaluate
     ),
     "curves": Command("plot the metrics of a training run", add_curves_options, _curves),
+    "grade": Command("grade the exercises in readers' notebooks", add_grade_options, _grade),
 }
 
 

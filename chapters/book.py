@@ -17,7 +17,7 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 from pybtex.database import Entry, Person, parse_file
 
-from annotated_transformer.book.site.rendering.numbers import kind_and_stars, number
+from annotated_transformer.book.site.rendering.numbers import chapter_number, kind_and_stars, number
 
 SITES = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
 DIRECTIVE = re.compile(r"\{(?P<name>[\w-]+)\}\s*(?P<argument>.*)")
@@ -151,7 +151,9 @@ class Book:
                 return text if where == page else self.link(where, text, f"#{target}")
             case "ref" if target in self.sections:
                 where, title = self.sections[target]
-                here = f"[{text or title}](#{title.replace(' ', '-')})"  # as JupyterLab writes anchors
+                numbered = [chapter_number(page)] if title == self.titles[page] else []
+                anchor = ". ".join([*filter(None, numbered), title]).replace(" ", "-")  # as in JupyterLab
+                here = f"[{text or title}](#{anchor})"
                 return here if where == page else self.link(where, text or title, f"#{target}")
             case "ref" if target in self.exercises:
                 where, place = self.exercises[target]

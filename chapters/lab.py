@@ -1,11 +1,11 @@
-"""Copy the notebooks for readers to work in.
+"""Copy the notebooks for readers to work in, with a start page, keeping what a reader has changed there.
 
-python chapters/lab.py             into _lab, with a start page, keeping what a reader has changed there
-python chapters/lab.py --student   into _build/student, without the solutions of the exercises
+python chapters/lab.py             into _lab
+python chapters/lab.py --student   into _student, without the solutions of the exercises
 """
 
+import json
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -14,70 +14,85 @@ from build import text_of, write
 from imports import HERE, ROOT
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_notebook
+from staleness import PYTHON
 
 from annotated_transformer.book.site.notebooks import without_solutions
 
 START = "start.ipynb"
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 WELCOME = """# Start here
 
 Open a chapter, change a number, and run its cells (*Run → Run All Cells* runs the whole chapter). To see
-folded code, click the bar in its place; to see a solution, click the arrow beside its heading. These are
-copies, so nothing that you change here changes the book. To get a fresh copy of a chapter, delete yours and
-run `make lab` again.
+folded code, click the bar in its place{}. These are
+copies, so nothing that you change here changes the book. To get a fresh copy of a chapter, delete or rename
+yours and run `make {}` again.
 
-| Chapter | Running time |
+| Chapter | Running time on one core |
 | --- | --- |
 """
 
 
-def code(path: Path) -> list[tuple[str, str]]:
-    """Return the type and the source of each cell; opening and saving a notebook changes neither."""
-    return [(cell.cell_type, cell.source) for cell in nbformat.read(path, as_version=4).cells]
+def code(text: str) -> list[tuple[str, str]] | None:
+    """Return the type and the source of each cell, or None if the text is no notebook.
+
+    Opening and saving a notebook changes neither.
+    """
+    try:
+        return [(cell["cell_type"], "".join(cell["source"])) for cell in json.loads(text)["cells"]]
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
-def copy(new: Path, folder: Path) -> str:
+def copy(name: str, text: str, folder: Path) -> str:
     """Copy a notebook into a folder, unless the reader changed the copy that is there.
 
     Returns:
         What to tell the reader if a changed copy is kept and the notebook is newer, or else an empty string.
     """
-    mine, original = folder / new.name, folder / ".original" / new.name
-    if mine.exists() and not (original.exists() and code(mine) == code(original)):
-        renewed = not original.exists() or code(new) != code(original)
-        return f"kept your {mine.name}, which you changed; the newer chapter is {new}" if renewed else ""
-    shutil.copyfile(new, mine)
-    shutil.copyfile(new, original)
+    mine, original = folder / name, folder / ".original" / name
+    before = original.read_text("utf-8") if original.exists() else ""
+    if not mine.exists():
+        before = ""
+    elif (now := code(mine.read_text("utf-8", errors="replace"))) is None or now != code(before):
+        newer = code(text) != code(before)
+        return f"kept your {mine.name}, which you changed; rename it to get the newer one" if newer else ""
+    if text != before:
+        write(mine, text)
+        write(original, text)
     return ""
 
 
-def start_page(notebooks: list[Path]) -> NotebookNode:
+def start_page(chapters: dict[str, str], *, student: bool) -> NotebookNode:
     """Return a notebook that lists the others, with their running times."""
     rows = []
-    for path in notebooks:
-        text = "\n".join(source for kind, source in code(path) if kind == "markdown")
-        title = re.search(r"^# (.+)$", text, re.MULTILINE)
-        time = re.search(r"Running: ([^.]+)\.", text)
-        rows.append(f"| [{title[1] if title else path.stem}]({path.name}) | {time[1] if time else ''} |")
-    return new_notebook(cells=[new_markdown_cell(WELCOME + "\n".join(rows), id="start")])
+    for name, text in chapters.items():
+        words = "\n".join(source for kind, source in code(text) or () if kind == "markdown")
+        title = re.search(r"^# (.+)$", words, re.MULTILINE)
+        time = re.search(r"Running: (.+?) on one CPU core\.", words)
+        rows.append(f"| [{title[1] if title else name}]({name}) | {time[1] if time else ''} |")
+    welcome = WELCOME.format(
+        *("", "student") if student else ("; to see a solution, click the arrow beside its heading", "lab")
+    )
+    page = new_notebook(cells=[new_markdown_cell(welcome + "\n".join(rows), id="start")])
+    page.metadata = NotebookNode(kernelspec=KERNEL, language_info=PYTHON)  # otherwise JupyterLab asks
+    return page
 
 
 def main(arguments: list[str]) -> None:
     """Copy all notebooks."""
-    notebooks = sorted(HERE.glob("*.ipynb"))
     if arguments not in ([], ["--student"]):
         sys.exit(f"unknown arguments: {' '.join(arguments)}; give none, or --student")
-    folder = ROOT / ("_build/student" if arguments else "_lab")
-    if arguments:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in notebooks:
-            notebook = nbformat.from_dict(without_solutions(nbformat.read(path, as_version=4)))
-            write(folder / path.name, text_of(notebook))
-        print(f"wrote {len(notebooks)} notebooks without solutions into {folder.relative_to(ROOT)}")
-        return
+    student = bool(arguments)
+    folder = ROOT / ("_student" if student else "_lab")
     (folder / ".original").mkdir(parents=True, exist_ok=True)
-    for told in filter(None, (copy(path, folder) for path in notebooks)):
+    chapters = {path.name: path.read_text("utf-8") for path in sorted(HERE.glob("*.ipynb"))}
+    if student:
+        for name, text in chapters.items():
+            notebook = without_solutions(nbformat.reads(text, as_version=4))
+            chapters[name] = text_of(nbformat.from_dict(notebook))
+    for told in filter(None, (copy(name, text, folder) for name, text in chapters.items())):
         print(told)
-    write(folder / START, text_of(start_page(notebooks)))
+    write(folder / START, text_of(start_page(chapters, student=student)))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ from markdown_it.token import Token
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
+from annotated_transformer.book.grading.notebook import mark
+from annotated_transformer.book.site.rendering.numbers import chapter_number
 from annotated_transformer.book.site.rendering.sources import CLAIM, SETUP
 
 HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
@@ -22,6 +24,7 @@ FOLDED = HIDDEN | {"solution"}
 FIGURE = re.compile(r'class="at-figure-number"[^>]*>(Figure [\w.]+)</a> (.*?)</p>')
 LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
 SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading
+EXERCISE = re.compile(r"### Exercise ([\d.]+)")
 
 
 def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode]:
@@ -31,12 +34,14 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
         ValueError: A reference has no target, or no heading follows a solution to end its fold.
     """
     cells: list[NotebookNode] = []
-    solving = False
+    solving, exercise = False, ""
     for cell in source.cells:
         if cell.cell_type == "code":
             if not any(earlier.cell_type == "code" for earlier in cells):
                 cells.append(setup_cell(book))
             cells.append(folded(cell))
+            if "exercise" in cell.metadata.get("tags", []):
+                cells[-1].metadata["exercise"] = mark(exercise, cell.source)
             continue
         tags = cell.metadata.get("tags", [])
         for place, text in enumerate(split(cell.source, book, page)):
@@ -49,6 +54,11 @@ def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode
                 raise ValueError(f"{page}: a heading must end a solution, not {text[:40]!r}")
             if solving:
                 metadata["tags"] = [*tags, "solution"]
+            if found := EXERCISE.match(text):
+                exercise = found[1]
+                metadata["exercise"] = mark(exercise)
+            if text.startswith("# ") and chapter_number(page):
+                text = f"# {chapter_number(page)}. {text[2:]}"
             cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
     return cells
 
@@ -130,9 +140,12 @@ def of_code(source: str) -> list[str]:
 
 
 def split(text: str, book: Book, page: str) -> list[str]:
-    """Return a Markdown cell of the source as cells of the notebook; a solution's heading is one of them."""
-    parts = re.split(rf"^({SOLUTION})$", plain(text, book, page), flags=re.MULTILINE)
-    return [part.strip() for part in parts if part.strip()]
+    """Return a Markdown cell of the source as cells of the notebook.
+
+    A solution's heading is one of them, and the text of an exercise begins another.
+    """
+    parts = re.split(rf"^({SOLUTION})$|^(?=### Exercise )", plain(text, book, page), flags=re.MULTILINE)
+    return [part.strip() for part in parts if part and part.strip()]
 
 
 def plain(text: str, book: Book, page: str) -> str:

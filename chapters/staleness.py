@@ -70,7 +70,13 @@ def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
         cell.outputs, cell.execution_count = old.get("outputs", []), old.get("execution_count")
         name_folded(cell)
     new.metadata.made_of = built.metadata.get("made_of", {})
-    return new if cells == before and new.metadata.kernelspec == built.metadata.kernelspec else None
+    same = [unmarked(cell) for cell in cells] == [unmarked(cell) for cell in before]
+    return new if same and new.metadata.kernelspec == built.metadata.kernelspec else None
+
+
+def unmarked(cell: NotebookNode) -> NotebookNode:
+    """Return a cell without its mark as an exercise, which no kernel reads."""
+    return NotebookNode(cell, metadata={key: v for key, v in cell.metadata.items() if key != "exercise"})
 
 
 def status(name: str, book: Book) -> Status:

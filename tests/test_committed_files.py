@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-IGNORED = re.compile(r"\.(?!github|ci).*|_build|_lab|__pycache__|.*\.egg-info")
+IGNORED = re.compile(r"\.(?!github|ci).*|_build|_lab|_student|__pycache__|.*\.egg-info")
 MACHINE_PATH = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|tmp|private)/\w+")
 
 

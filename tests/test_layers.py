@@ -63,6 +63,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "book.cells.terminal": ("__main__", "book.*"),  # runs the program
     **dict.fromkeys(("book", "book.*"), (*BELOW, *TRAINING, *DECODING, *PLOTTING, "book", "book.*")),
     "commands": TOGETHER,
+    "commands.grade": (*TOGETHER, "book.grading.*"),
     "commands.*": TOGETHER,
     "__main__": ("*",),
 }

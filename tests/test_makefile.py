@@ -126,6 +126,33 @@ def test_law_a_missing_browser_stops_the_tests_unless_that_is_allowed(project: P
     assert all(call.startswith(f"REQUIRE_ALL={allowed} ") for call in tested)
 
 
+@pytest.mark.parametrize(("edition", "folder"), [("", "_lab"), ("student", "_student")])
+def test_law_lab_opens_the_edition_with_the_readers_options_and_may_be_root(project, edition, folder):
+    programs = project / "programs"
+    programs.mkdir()
+    for user, allowed in (("0", "--allow-root "), ("1000", "")):
+        (programs / "id").write_text(f"#!/bin/sh\necho {user}\n", encoding="utf-8")
+        (programs / "id").chmod(0o755)
+        path = f"{programs}:{os.environ['PATH']}"
+        options = ["LAB_ARGS=--no-browser --port 9999", *([f"EDITION={edition}"] if edition else [])]
+        done = run(project, "make", "lab", *options, PATH=path)
+        copied, trusted, opened = (call.split(" ", 2)[2] for call in calls(done))
+        assert copied == " ".join(["chapters/lab.py", *([f"--{edition}"] if edition else [])])
+        assert trusted == f"trust {folder}/*.ipynb"
+        assert opened == f"lab {allowed}--no-browser --port 9999 {folder}/start.ipynb"
+
+
+def test_law_cleaning_keeps_what_readers_wrote(project: Path):
+    for folder in ("_lab", "_student", "_build"):
+        (project / folder).mkdir()
+        (project / folder / "mine.ipynb").write_text("my answers", encoding="utf-8")
+    for folder in ("annotated_transformer", "benchmarks", "tests"):
+        (project / folder).mkdir()
+    done = run(project, "make", "clean")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.parent.name for path in project.glob("_*/mine.ipynb")) == ["_lab", "_student"]
+
+
 @pytest.mark.parametrize("target", ["oldest", "newest"])
 def test_law_oldest_and_newest_have_their_own_environments_and_versions(project: Path, target: str):
     done = run(project, "make", target, "PYTHON=.venv/bin/python", "PIP_ARGS=--no-cache-dir")

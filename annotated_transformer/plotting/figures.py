@@ -79,8 +79,8 @@ def svg(fig: Figure) -> str:
 def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str, area: Bbox | None = None) -> str:
     """Return `fig` as SVG on a paper of that color, after a `change` of its groups and colors.
 
-    Only the groups with a name that begins with "at-" keep it until then. The `area` is in inches; by default,
-    it is the figure's.
+    Only the groups with a name that begins with "at-" keep it until then. The `area`, in inches, is the
+    figure's by default.
     """
     file = io.StringIO()
     with matplotlib.rc_context(HOUSE_STYLE):

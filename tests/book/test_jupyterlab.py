@@ -11,6 +11,8 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from build import text_of
+from lab import start_page
 
 from tests.book.test_reader import LINES, RAW
 
@@ -35,11 +37,17 @@ BUSY = """() => [...document.querySelectorAll(".jp-CodeCell .jp-InputPrompt")]
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="module")
+def address(folder, tmp_path_factory):
     """Start JupyterLab in a folder of copies, and return its address."""
-    folder, settings = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("settings")
+    settings = tmp_path_factory.mktemp("settings")
     for name in NAMES:
         (folder / f"{name}.ipynb").write_bytes((ROOT / "chapters" / f"{name}.ipynb").read_bytes())
+    (folder / "start.ipynb").write_text(text_of(start_page({}, student=False)), encoding="utf-8")
     for name, values in SETTINGS.items():
         path = settings / "@jupyterlab" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True)
@@ -98,6 +106,15 @@ def opened(address, window, request):
     page.close()
 
 
+def test_law_the_start_page_opens_with_a_kernel_and_without_a_question(address, window):
+    page = window.new_page()
+    page.goto(f"{address}/start/tree/start.ipynb")
+    page.wait_for_selector(".jp-RenderedMarkdown h1")
+    page.locator(".jp-Dialog, .jp-KernelName:has-text('Python 3')").first.wait_for()
+    assert page.locator(".jp-Dialog").all_inner_texts() == []
+    page.close()
+
+
 def test_law_a_reader_sees_little_code_before_the_second_text_no_solution_and_no_myst(opened):
     page, name = opened
     cells, seen = cells_of(name), page.evaluate(SEEN)
@@ -136,3 +153,23 @@ def test_law_all_cells_run_and_answers_are_graded(opened):
             )
             page.keyboard.press("Control+Enter")
             cell.locator(".jp-OutputArea-output", has_text=verdict).wait_for()
+
+
+def test_law_saving_keeps_the_marks_of_exercises(opened, folder):
+    page, name = opened
+    before = cells_of(name)
+    page.locator(".jp-KernelName:has-text('Python 3')").first.wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("b")  # a new cell
+    page.keyboard.press("Control+s")
+    for _ in range(100):
+        with contextlib.suppress(ValueError):  # half written
+            saved = json.loads((folder / f"{name}.ipynb").read_text("utf-8"))["cells"]
+            if len(saved) > len(before):
+                break
+        page.wait_for_timeout(300)
+    assert len(saved) == len(before) + 1
+    marks = [
+        [mark for cell in cells if (mark := cell["metadata"].get("exercise"))] for cells in (saved, before)
+    ]
+    assert marks[0] == marks[1] != []

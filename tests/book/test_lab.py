@@ -1,6 +1,7 @@
 """The copies that `make lab` and `make student` give to readers."""
 
 import importlib
+import re
 import sys
 
 import nbformat
@@ -8,7 +9,7 @@ import pytest
 
 from tests.book.conftest import copy_project
 
-START = "**The question.** Why?\n\n*Reading: 2 minutes. Running: 10 seconds on a laptop.*"
+START = "**The question.** Why?\n\n*Reading: 2 minutes. Running: 10 seconds on one CPU core.*"
 
 
 def write(path, *cells):
@@ -23,6 +24,10 @@ def write(path, *cells):
     return path
 
 
+def codes(path):
+    return [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+
 @pytest.fixture
 def lab(root, tmp_path, monkeypatch):
     """Return `lab.py` of a copy of the project."""
@@ -33,35 +38,61 @@ def lab(root, tmp_path, monkeypatch):
     return importlib.import_module("lab")
 
 
-def test_law_lab_renews_its_copies_but_keeps_what_the_reader_changed(lab, tmp_path, capsys):
-    chapter, mine = tmp_path / "chapters" / "01_one.ipynb", tmp_path / "_lab" / "01_one.ipynb"
-    write(chapter, ("", f"# One\n\n{START}"), ("code", "1"))
-    lab.main([])
-    assert mine.read_bytes() == chapter.read_bytes()
-    page = (tmp_path / "_lab" / "start.ipynb").read_text()
-    assert "| [One](01_one.ipynb) | 10 seconds on a laptop |" in page
+@pytest.fixture(params=["", "--student"])
+def edition(lab, tmp_path, request):
+    """Return a function that copies the notebooks as `make lab` or `make student` does, and their folder."""
+    return lambda: lab.main(request.param.split()), tmp_path / ("_student" if request.param else "_lab")
+
+
+def test_law_copies_are_renewed_unless_the_reader_changed_them(edition, tmp_path, capsys):
+    make, folder = edition
+    chapter, mine = tmp_path / "chapters" / "01_one.ipynb", folder / "01_one.ipynb"
+    write(chapter, ("", f"# 1. One\n\n{START}"), ("code", "1"))
+    make()
+    assert codes(mine) == ["1"]
+    page = nbformat.read(folder / "start.ipynb", as_version=4)
+    assert "| [1. One](01_one.ipynb) | 10 seconds |" in page.cells[0].source
+    assert page.metadata.kernelspec == {"display_name": "Python 3", "language": "python", "name": "python3"}
 
     saved = nbformat.read(mine, as_version=4)  # opened, run, and saved: the same cells
     saved.cells[1].update(execution_count=3, metadata={"trusted": True})
     nbformat.write(saved, mine)
+    make()
+    assert nbformat.read(mine, as_version=4).cells[1].execution_count == 3  # nothing is newer
     write(chapter, ("", "# One"), ("code", "2"))
-    lab.main([])
-    assert mine.read_bytes() == chapter.read_bytes()
+    make()
+    assert codes(mine) == ["2"]
     assert capsys.readouterr().out == ""
 
     write(mine, ("", "# One"), ("code", "my change"))
-    lab.main([])
+    make()
     assert capsys.readouterr().out == ""
     write(chapter, ("", "# One"), ("code", "3"))
-    lab.main([])
-    assert "kept your 01_one.ipynb, which you changed; the newer chapter is" in capsys.readouterr().out
-    assert "my change" in mine.read_text()
-    mine.unlink()
-    lab.main([])
-    assert mine.read_bytes() == chapter.read_bytes()
+    make()
+    told = "kept your 01_one.ipynb, which you changed; rename it to get the newer one\n"
+    assert capsys.readouterr().out == told
+    assert codes(mine) == ["my change"]
+    mine.rename(folder / "mine.ipynb")
+    make()
+    assert codes(mine) == ["3"]
+    assert codes(folder / "mine.ipynb") == ["my change"]
 
 
-def test_law_students_get_no_solution_and_no_word_of_it(lab, tmp_path, capsys):
+def test_law_a_copy_that_cannot_be_read_or_whose_original_is_lost_is_kept(edition, tmp_path, capsys):
+    make, folder = edition
+    write(tmp_path / "chapters" / "01_one.ipynb", ("code", "1"))
+    make()
+    for damaged in (b"", b"{", b"[]", b'{"cells": 3}', b"\xff"):
+        (folder / "01_one.ipynb").write_bytes(damaged)
+        make()
+        assert (folder / "01_one.ipynb").read_bytes() == damaged
+    write(folder / "01_one.ipynb", ("code", "1"))
+    (folder / ".original" / "01_one.ipynb").unlink()
+    make()
+    assert "kept your 01_one.ipynb" in capsys.readouterr().out
+
+
+def test_law_students_get_no_solution_and_no_word_of_it(lab, tmp_path):
     cells = [
         ("", "### Exercise 1.1"),
         ("solution", "#### Solution"),
@@ -70,9 +101,20 @@ def test_law_students_get_no_solution_and_no_word_of_it(lab, tmp_path, capsys):
     ]
     write(tmp_path / "chapters" / "01_one.ipynb", *cells)
     lab.main(["--student"])
-    assert capsys.readouterr().out == "wrote 1 notebooks without solutions into _build/student\n"
-    found = nbformat.read(tmp_path / "_build" / "student" / "01_one.ipynb", as_version=4)
-    assert [cell.source for cell in found.cells] == ["### Exercise 1.1", "## End"]
+    for found in (tmp_path / "_student").rglob("01_one.ipynb"):
+        assert [cell.source for cell in nbformat.read(found, as_version=4).cells] == [
+            "### Exercise 1.1",
+            "## End",
+        ]
+    assert "solution" not in (tmp_path / "_student" / "start.ipynb").read_text("utf-8")
+    lab.main([])
+    assert "to see a solution" in (tmp_path / "_lab" / "start.ipynb").read_text("utf-8")
+
+
+def test_law_every_chapter_names_its_running_time_in_seconds_on_one_core(root):
+    for source in (root / "chapters" / "src").glob("*.md"):
+        times = re.findall(r"Running: (.*?)\.", source.read_text("utf-8"))
+        assert [bool(re.fullmatch(r"\d+ seconds on one CPU core", time)) for time in times] == [True], source
 
 
 def test_message_lab_knows_one_option(lab):

@@ -9,6 +9,8 @@ from book import Book
 from reader import read_cells, setup_cell
 from staleness import read
 
+from annotated_transformer.book.grading.notebook import digest
+
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
 LINES = 15  # of code before the second text, as a reader sees them
@@ -47,6 +49,7 @@ Do it.
 ```{code-cell} ipython3
 :tags: [exercise]
 answer = 1
+check_it(answer)
 ```
 
 ```{solution-start} ex-mine
@@ -109,13 +112,13 @@ def test_law_no_notebook_shows_myst_or_much_code_and_folded_code_says_what_it_do
 
 
 def test_law_a_source_becomes_plain_markdown(cells):
-    (title, setup, code, exercise, stub, heading, solution, answer, end) = cells(SOURCE)
+    (title, setup, code, part, exercise, stub, heading, solution, answer, end) = cells(SOURCE)
     assert title.source == (
-        "# A title\n\nSee [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), "
+        "# 1. A title\n\nSee [Vaswani et al., 2017](https://arxiv.org/abs/1706.03762), "
         "[Scaled dot-product attention mixes values by how well their keys match a query]"
         "(03_scaled_dot_product_attention.ipynb),\n"
         "[chapter 4](04_self_attention.ipynb), *Notation and shapes*, (1.1), "
-        "[(3.1)](03_scaled_dot_product_attention.ipynb),\nand [A title](#A-title). It is 2. ✓ (✓)\n\n"
+        "[(3.1)](03_scaled_dot_product_attention.ipynb),\nand [A title](#1.-A-title). It is 2. ✓ (✓)\n\n"
         "$$\na = b\n\\tag{1.1}\n$$"
     )
     assert setup.source.startswith("# Setup")
@@ -124,8 +127,17 @@ def test_law_a_source_becomes_plain_markdown(cells):
         "jupyter": {"source_hidden": True, "outputs_hidden": True},
         "cellView": "form",
     }
-    assert exercise.source == "## Exercises\n\n### Exercise 1.1 · Derive ★★ · A name\n\nDo it."
-    assert stub.metadata == {"tags": ["exercise"]}
+    assert part.source == "## Exercises"
+    assert exercise.source == "### Exercise 1.1 · Derive ★★ · A name\n\nDo it."
+    assert exercise.metadata == {"exercise": {"id": "1.1"}}
+    assert stub.metadata == {
+        "tags": ["exercise"],
+        "exercise": {
+            "id": "1.1",
+            "starter": digest("answer=1  # your turn\ncheck_it( answer )"),
+            "check": "check_it(answer)",
+        },
+    }
     assert heading.source == "#### Solution"
     assert heading.metadata == {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]}
     assert (solution.source, solution.metadata) == ("Like this.", {"tags": ["solution"]})

@@ -63,7 +63,7 @@ from _pytest.config import builtin_plugins
 from tqdm import tqdm
 
 PACKAGE = "annotated_transformer"
-NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "__pycache__", "*.egg-info")
+NOT_COPIED = shutil.ignore_patterns(".*", "_build", "_lab", "_student", "__pycache__", "*.egg-info")
 SECONDS = 240  # the time limit of one pytest run
 GONE = 0.1  # the share of the list that may name text which is no longer there
 TESTS = 20  # per run without any mutation

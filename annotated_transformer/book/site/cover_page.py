@@ -15,6 +15,7 @@ from annotated_transformer.book.site.front import preview
 from annotated_transformer.book.site.front.chapters import read_chapters, source_of
 from annotated_transformer.book.site.front.corrections import Corrections
 from annotated_transformer.book.site.front.directives import Cards, Picture, Terms, chapter_cards, write_cards
+from annotated_transformer.book.site.front.exercises import ExerciseKinds, ExerciseList
 from annotated_transformer.book.site.front.indexes import EquationIndex, FigureIndex
 from annotated_transformer.book.site.front.sidebar import add_planned
 from annotated_transformer.book.site.front.syllabus import Syllabus
@@ -102,6 +103,8 @@ def setup(app: Sphinx) -> None:
     app.add_directive("chapter-terms", Terms)
     app.add_directive("corrections", Corrections)
     app.add_directive("equation-index", EquationIndex)
+    app.add_directive("exercise-kinds", ExerciseKinds)
+    app.add_directive("exercise-list", ExerciseList)
     app.add_directive("figure-index", FigureIndex)
     app.add_directive("syllabus", Syllabus)
     app.add_transform(IndexTerms)

@@ -18,8 +18,13 @@ STARS = 3
 
 def number(page: str, place: int) -> str:
     """Return the number of an item by its place on the page: 3.1 in chapters/03_name, 1 on other pages."""
-    chapter = re.match(r"(?:.*/)?(\d\d)_", page)
-    return f"{int(chapter[1])}.{place}" if chapter else str(place)
+    return ".".join(filter(None, (chapter_number(page), str(place))))
+
+
+def chapter_number(page: str) -> str:
+    """Return the number of the chapter on a page: 3 for chapters/03_name, an empty string for other pages."""
+    found = re.match(r"(?:.*/)?(\d\d)_", page)
+    return str(int(found[1])) if found else ""
 
 
 def kind_and_stars(classes: Collection[str]) -> tuple[str, int]:
