@@ -9,7 +9,7 @@ def add_grade_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `grade`."""
     describe(
         command,
-        "Run the answers to the exercises in readers' notebooks, and print which are right. The exit status is 0 "
+        "Run the answers to the exercises in readers' notebooks, and print which are right. The status is 0 "
         "if all notebooks could be graded, whether or not their answers are right. Answers run with your "
         "rights, each in its own process: grade the work of people you do not trust in a container.",
         "_lab/04_self_attention.ipynb",
