@@ -98,7 +98,7 @@ def check_debugged(answer: Attention) -> str:
 
 def _expect_attention(answer: Attention, what: str) -> None:
     """Compare with PyTorch's kernel: different numbers of queries, keys and features; then large scores."""
-    for shape, width in (((), 4), ((2,), 4), ((2, 3), 9)):
+    for shape, width in (((2,), 4), ((), 4), ((2, 3), 9)):
         query, key, value = (
             draw_normal(0, *shape, 3, width),
             draw_normal(1, *shape, 5, width),
@@ -112,11 +112,13 @@ def _expect_attention(answer: Attention, what: str) -> None:
             "an axis was added that the inputs do not have": wanted[None],
             "the scores are divided by √4, whatever the width": (scores / 2).softmax(dim=-1) @ value,
         }
-        for dim, axis in ((-1, "keys"), (-2, "queries")):
-            half = (scores / key.size(-2) ** 0.5).softmax(dim=dim) @ value
-            mistakes[f"the width is taken from the number of keys, and the softmax runs over the {axis}"] = (
-                half
-            )
+        both = "the width is taken from the number of keys, and the softmax runs over the queries"
+        both = "neither bug is repaired" if "repaired" in what else both
+        by_keys = scores / key.size(-2) ** 0.5
+        mistakes |= {
+            "the width is taken from the number of keys": by_keys.softmax(dim=-1) @ value,
+            both: by_keys.softmax(dim=-2) @ value,
+        }
         expect_close(result, wanted, what=f"{what} for {sizes}", mistakes=mistakes)
     query, key, value = 1e3 * draw_normal(0, 3, 4), draw_normal(1, 5, 4), draw_normal(2, 5, 6)
     result = answer(query, key, value)

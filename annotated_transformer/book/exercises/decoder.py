@@ -165,7 +165,7 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
         inputs, labels = (expect_tensor(part, what="each of the two results") for part in answer(batch))
         wanted, right = batch[:, :-1], batch[:, 1:]
         where = f"for {tgt}, the matrix of"
-        cut = {"it is cut twice, at both ends": batch[:, :-2]}
+        cut = {"it is a column too short": batch[:, :-2]}
         shifted = {
             "it is that of the labels": right,
             "it begins with padding instead of <s>": wanted.masked_fill(wanted == BOS, 0),
@@ -176,7 +176,7 @@ def check_inputs_and_labels(answer: Callable[[Tensor], tuple[Tensor, Tensor]]) -
         unended = wanted.masked_fill(wanted == EOS, 0)
         late = torch.cat([unended[:, 1:], torch.full_like(batch[:, :1], EOS)], dim=1)
         lost = {
-            "it is cut twice, so that the longest rows lose their </s>": batch[:, 1:-1],
+            "it is a column too short, and the longest rows lose their </s>": batch[:, 1:-1],
             "</s> is removed from the shorter rows": torch.cat([unended[:, 1:], right[:, -1:]], dim=1),
             "</s> comes after the padding": late,
             "it is that of the inputs": wanted,

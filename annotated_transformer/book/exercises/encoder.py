@@ -141,7 +141,7 @@ def check_mean_of_words(answer: Callable[[Tensor, Tensor], Tensor]) -> str:
 @judge
 def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> str:
     """Judge `answer(x, layers, mask)`, exercise ex-debug-encode."""
-    x, mask = torch.arange(12.0).view(2, 3, 2).double(), torch.arange(3) < torch.tensor([[3], [2]])
+    x, mask = torch.arange(24.0).view(2, 3, 4).double(), torch.arange(3) < torch.tensor([[3], [2]])
     mask = mask[:, None, None]
     seen: list[Tensor | None] = []
 
@@ -154,7 +154,7 @@ def check_stack(answer: Callable[[Tensor, Sequence[Layer], Tensor], Tensor]) -> 
 
     result = answer(x, [layer(2.0), layer(3.0), layer(5.0)], mask)
     mistakes = {
-        "each layer reads the embeddings, so that only the last one counts": 5 * x + 1,
+        "neither bug is repaired" if None in seen else "each layer reads the embeddings": 5 * x + 1,
         "the layers are called in reverse": 2 * (3 * (5 * x + 1) + 1) + 1,
         "only the first layer is called": 2 * x + 1,
     }

@@ -136,8 +136,8 @@ def check_word_split(answer: Callable[[Tensor, torch.Generator], Tensor]) -> str
         right = tuple(found.shape) == (300,) and found.dtype == torch.bool
         expect(right, "the result should hold one True or False for each sample.")
         both = set(words[found].tolist()) & set(words[~found].tolist())
-        told = f"on both sides of the split, there are samples of {plural(len(both), 'word')} out of 100"
-        expect(not both, f"{told}: draw once for each word, not for each sample.")
+        told = f"on both sides of the split, there are samples of {plural(len(both), 'word')} out of 100."
+        expect(not both, told)
         shares.append(found.double().mean().item())
     low, high = min(shares), max(shares)
     swapped = " These are the samples for training." if 0.5 < low and high < 0.9 else ""

@@ -93,12 +93,12 @@ def check_soft_lookup(answer: Lookup) -> str:
 def check_additive(answer: Lookup) -> str:
     """Judge `answer(query, key, value, w_query, w_key, w_score)`, exercise ex-additive."""
     for n, m in ((3, 5), (4, 1), (1, 6)):
-        reference = AdditiveAttention(7, 2, hidden=11).double().requires_grad_(False)
-        w_query, w_key, w_score = draw_normal(1, 7, 11), draw_normal(2, 2, 11), draw_normal(3, 11)
+        reference = AdditiveAttention(7, 3, hidden=11).double().requires_grad_(False)
+        w_query, w_key, w_score = draw_normal(1, 7, 11), draw_normal(2, 3, 11), draw_normal(3, 11)
         reference.to_query.weight.copy_(w_query.T)
         reference.to_key.weight.copy_(w_key.T)
         reference.to_score.weight.copy_(w_score[None])
-        query, key, value = draw_normal(4, 2, n, 7), draw_normal(5, 2, m, 2), draw_normal(6, 2, m, 4)
+        query, key, value = draw_normal(4, 2, n, 7), draw_normal(5, 2, m, 3), draw_normal(6, 2, m, 4)
         result = answer(query, key, value, w_query, w_key, w_score)
         pairs = (query @ w_query)[:, :, None] + (key @ w_key)[:, None]
         scores = pairs.tanh() @ w_score
@@ -110,7 +110,7 @@ def check_additive(answer: Lookup) -> str:
         }
         what = f"the output for {plural(n, 'query', 'queries')} and {plural(m, 'key')}"
         expect_close(result, reference(query, key, value), what=what, tolerance=1e-9, mistakes=mistakes)
-    return "it agrees with the package for queries of width 7 and keys of width 2."
+    return "it agrees with the package for queries of width 7 and keys of width 3."
 
 
 @judge
@@ -127,6 +127,10 @@ def check_writer(answer: Lookup) -> str:
         what = f"the caption of {length} words after start {start}"
         expect(isinstance(result, Tensor), f"{what} should be a tensor of ids, not {type(result).__name__}.")
         wide = tuple(result.shape) == (6, 13 * length)  # one number for each of the 13 logits
+        expect(
+            not wide or bool(result.any()),
+            f"{what} should be different. It looks as if neither bug is repaired.",
+        )
         expect(not wide, f"in {what}, argmax runs over the queries; the words are on the last axis.")
         first = captioner(torch.full((len(cells), 1), start), cells).argmax(dim=-1)
         mistakes = {"no word becomes the next query": first.expand(-1, length).double()}

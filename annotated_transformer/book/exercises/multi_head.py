@@ -126,7 +126,9 @@ def _expect_multi_head(answer: MultiHead, name: str) -> None:
         inputs = [x.clone() for x in (query, key, value, *matrices)]
         result = answer(*inputs, heads)  # type: ignore[call-arg, arg-type]
         what = f"{name}, for {plural(heads, 'head')} with d_k={d_k} and d_v={d_v}, 4 queries and 7 keys:"
-        mistakes = _mistaken_multi_head(query, key, value, matrices, heads)
+        both = "heads are cut by one `view`, and joined without swapping the axes back"
+        both = "neither bug is repaired" if "repaired" in name else both
+        mistakes = _mistaken_multi_head(query, key, value, matrices, heads, both)
         expect_no_mistake(result, mistakes, what=f"{what} the output")
         if isinstance(result, Tensor) and result.shape == wanted.shape:
             alone = answer(*[x[:1] if x.ndim == 3 else x for x in inputs], heads)  # type: ignore[call-arg, arg-type]
@@ -139,9 +141,9 @@ def _expect_multi_head(answer: MultiHead, name: str) -> None:
 
 
 def _mistaken_multi_head(
-    query: Tensor, key: Tensor, value: Tensor, matrices: list[Tensor], heads: int
+    query: Tensor, key: Tensor, value: Tensor, matrices: list[Tensor], heads: int, both: str
 ) -> dict[str, object]:
-    """Return the outputs after the commonest mistakes, where they differ from the right one."""
+    """Return the outputs after the commonest mistakes, where they differ; two of them are called `both`."""
     if heads == 1:
         return {}
     projected = [x @ matrix for x, matrix in zip((query, key, value), matrices, strict=False)]
@@ -149,9 +151,7 @@ def _mistaken_multi_head(
     mixed = [x.reshape(len(x), heads, x.size(1), -1) for x in projected]
     read = F.scaled_dot_product_attention(*mixed)
     found: dict[str, object] = {
-        "both bugs are left: heads are cut by one `view`, and joined without swapping the axes back": (
-            read.reshape(len(query), query.size(1), -1) @ matrices[3]
-        ),
+        both: (read.reshape(len(query), query.size(1), -1) @ matrices[3]),
         "each head mixes the columns of several heads: cut the columns, then swap the axes": (
             read.transpose(1, 2).flatten(2) @ matrices[3]
         ),

@@ -92,8 +92,10 @@ def check_pre_norm(answer: Callable[[Tensor, Function, Function, Function], Tens
     """Judge `answer(x, sublayer, norm, dropout)`, exercise ex-debug-pre-norm."""
     x = draw_normal(0, 2, 3, 8)
     norm = LayerNorm(8).double()
-    stream = {"the stream itself is normalized; only the sub-layer's input should be": norm(x)}
     silent = answer(x, torch.zeros_like, norm, torch.clone)
+    nothing = answer(x, torch.zeros_like, norm, torch.zeros_like)
+    name = "the stream itself is normalized; only the sub-layer's input should be"
+    stream = {name if bool(torch.as_tensor(nothing).any()) else "neither bug is repaired": norm(x)}
     expect_close(silent, x, what="the output when the sub-layer adds zeros", mistakes=stream)
     lost = {"dropout is applied to the stream as well": torch.zeros_like(x)}
     dropped = answer(x, torch.sin, norm, torch.zeros_like)

@@ -97,7 +97,7 @@ def check_last_state(answer: Function) -> str:
         x = draw_normal(9, 6, tokens, 3)
         output, (_, cell) = rnn(x)
         mistakes = {
-            "these are the states of the last sentence; sentences are on the first axis": output[-1],
+            "these are the states of one sentence": output[-1],
             "these are the states after the first word": output[:, 0],
             "these are the states of the cell, not the outputs": cell[0],
             "all states are returned": output,

@@ -171,7 +171,7 @@ def check_update(answer: Update) -> str:
         whole = F.cross_entropy(right(src, tgt).transpose(1, 2), tgt, reduction="none")
         mistakes = {
             "padding counts as a label": losses.mean(),
-            "each position predicts its own input, and padding counts: the shift is missing": whole.mean(),
+            "none of the bugs that change the loss is repaired": whole.mean(),
             "each position predicts its own input: the shift is missing": whole[tgt != 0].mean(),
             "the losses are added instead of averaged": losses[labels != 0].sum(),
         }

@@ -190,7 +190,7 @@ WORDS = {
     "write: one too many": "the limit is passed by one word",
     "write: the end is left out": "</s> is left out",
     "write: one call more than words": "after the last word, no more step is needed",
-    "debug: cut twice": "it is cut twice, so that the longest rows lose their </s>",
+    "debug: cut twice": "it is a column too short, and the longest rows lose their",
     "debug: not shifted": "it is that of the labels",
     "debug: ends removed": "</s> is removed from the shorter rows",
     "debug: the end moves behind the padding": "</s> comes after the padding",

@@ -155,7 +155,7 @@ WORDS = {
     "logits: the factor again": "the factor √d_model is used here, too",
     "gradient: the last one wins": "only one of several updates of a row is kept",
     "gradient: of the rows": "these are the gradients of the rows that were read, not",
-    "tie: a copy": "after one update, the two matrices differ by 0.20:",
+    "tie: a copy": "after one update, the two matrices differ by 0.20, so",
     "tie: shared memory, two parameters": "the two modules share memory, but they have 56 parameters;",
     "tie: the wrong matrix is kept": "the output's matrix is kept instead of the embedding's",
     "ratio: no positions": "the RMS of a position is taken to be 1",

@@ -153,7 +153,7 @@ WORDS = {
     "mean: over the padding": "padding is averaged, too",
     "mean: by a product": "0 · NaN is NaN, so a product does not remove it",
     "stack: no mask": "a layer did not get the mask",
-    "stack: each reads x": "each layer reads the embeddings, so that only the last one",
+    "stack: each reads x": "each layer reads the embeddings",
     "stack: one call more than layers": "three layers were called 4 times;",
     "count: no biases": "the biases of the feed-forward network are missing",
     "count: one norm": "half of the norms' parameters are missing: two norms",

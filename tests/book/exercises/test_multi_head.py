@@ -201,7 +201,7 @@ WORDS = {
     "from scratch: joined at once": "the axes are not swapped back before the heads are joined",
     "from scratch: sentences mixed": "one sentence depends on the other",
     "from scratch: two queries only": "your function, for 1 head with d_k=12 and d_v=12, 4",
-    "repaired: both bugs left": "both bugs are left: heads are cut by one `view`, and joined",
+    "repaired: both bugs left": "neither bug is repaired",
     "repaired: only the first bug": "the axes are not swapped back before the heads are joined",
     "errors: one minus the weight": "the error is taken to be one minus the weight",
     "errors: for two items": "the formula is that for two items",

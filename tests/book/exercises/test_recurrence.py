@@ -105,7 +105,7 @@ WORDS = {
     "rnn: last state": "only the last state is returned",
     "average: over outputs": "the weights of each state sum to 1, not those of each",
     "average: raw scores": "the scores are used as weights, without exponentials",
-    "state: last sentence": "these are the states of the last sentence",
+    "state: last sentence": "these are the states of one sentence",
     "state: first word": "these are the states after the first word",
     "weight: linear": "the losses of the steps are added",
     "weight: other base": "1/e of the gradient is left instead of one half",
