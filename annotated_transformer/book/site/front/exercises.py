@@ -20,7 +20,8 @@ EXERCISE = re.compile(
 )
 SOLUTION = re.compile(r"^```\{solution-start\} (ex-\S+)\n((?s:.*?))^```\{solution-end\}", re.MULTILINE)
 CODE = re.compile(r"^```\{code-cell\}.*\n(?::.*\n)*((?s:.*?))^```$", re.MULTILINE)
-MINUTES_PER_STAR, MINUTES_PER_LINE, STEP = 5, 1, 5
+THINKING = (0, 5, 15, 30)  # minutes, by stars
+MINUTES_PER_LINE, STEP = 1, 5
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def exercises_of(source: str, chapter: int) -> list[Exercise]:
 
 def estimate(stars: int, words: int, lines: int) -> int:
     """Estimate how many minutes an exercise takes, by its difficulty, its text, and its solution's code."""
-    minutes = words / WORDS_PER_MINUTE + stars * MINUTES_PER_STAR + lines * MINUTES_PER_LINE
+    minutes = words / WORDS_PER_MINUTE + THINKING[stars] + lines * MINUTES_PER_LINE
     return STEP * max(1, round(minutes / STEP))
 
 
