@@ -445,9 +445,29 @@ def test_law_help_and_mistakes_need_no_pytorch(command: list[str]):
     done = run("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: {' '.join(['annotated-transformer', *command])} ")
-    done = run("--mistyped", "--threads", "2")
+    done = run("--halp", "--threads", "2")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "error: " in done.stderr
+    assert re.fullmatch(r"error: .+; see annotated-transformer.* --help\n", done.stderr)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["translate", "A", "--bean", "5"], "unrecognized arguments: --bean 5 (did you mean --beam?); "),
+        (
+            ["train", "--out", "o", "--max-rl=3"],
+            "unrecognized arguments: --max-rl=3 (did you mean --max-lr?); ",
+        ),
+        (["evaluate", "-q", "file"], "unrecognized arguments: -q file; "),
+        (["train"], "the following arguments are required: --out; "),
+    ],
+)
+def test_message_a_mistyped_option(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="2"):
+        command_line.main(arguments)
+    way_out = f"see annotated-transformer {arguments[0]} --help\n"
+    assert capsys.readouterr() == ("", f"error: {sentence}{way_out}")
 
 
 @pytest.mark.parametrize("command", command_line.COMMANDS)
