@@ -207,9 +207,8 @@ class _Parser(argparse.ArgumentParser):
         if unknown:  # refused here, because only the command's own parser knows its options
             known = [option for action in self._actions for option in action.option_strings]
             meant = get_close_matches(unknown[0].partition("=")[0], known, 1)
-            self.error(
-                f"unrecognized arguments: {' '.join(unknown)}{''.join(f' (did you mean {m}?)' for m in meant)}"
-            )
+            suggestion = f" (did you mean {meant[0]}?)" if meant else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestion}")
         return found, unknown
 
     def error(self, message: str) -> NoReturn:

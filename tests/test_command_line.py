@@ -456,8 +456,8 @@ def test_law_help_and_mistakes_need_no_pytorch(command: list[str]):
     [
         (["translate", "A", "--bean", "5"], "unrecognized arguments: --bean 5 (did you mean --beam?); "),
         (
-            ["train", "--out", "o", "--max-rl=3"],
-            "unrecognized arguments: --max-rl=3 (did you mean --max-lr?); ",
+            ["train", "--out", "o", "--fats"],
+            "unrecognized arguments: --fats (did you mean --fast?); ",
         ),
         (["evaluate", "-q", "file"], "unrecognized arguments: -q file; "),
         (["train"], "the following arguments are required: --out; "),
