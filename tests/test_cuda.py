@@ -108,9 +108,9 @@ def test_law_commands_use_the_gpu_and_log_it(device: str, capsys: pytest.Capture
     name = f"cuda:0 ({torch.cuda.get_device_name(0)})" if device == "cuda" else "cpu"
     assert command_line.main(["translate", *options, "The weather is nice today."]) == 0
     out, err = capsys.readouterr()
-    assert (out.count("\n"), err) == (1, f"device: {name}\n")
+    assert (out.count("\n"), err) == (1, f"Translating on {name}.\n")
     assert command_line.main(["evaluate", "--corpus", "toy", *options]) == 0
-    assert f"device: {name}\n" in capsys.readouterr().err
+    assert f"Translating on {name}.\n" in capsys.readouterr().err
 
 
 def test_law_nccl_averages_the_gradients_of_all_devices(tmp_path: Path):
