@@ -11,7 +11,8 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, TextIO
+from difflib import get_close_matches
+from typing import Any, NamedTuple, NoReturn, TextIO
 
 from annotated_transformer import __version__
 from annotated_transformer.commands.curves_options import add_curves_options
@@ -203,11 +204,23 @@ def _set_threads(threads: int) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help may be piped to `head`; without it, argparse in Python 3.11.2 raises an error."""
+    """A parser that reports mistakes in one line, as commands do, and suggests the option that was meant."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        with suppress(BrokenPipeError):
+        with suppress(BrokenPipeError):  # of `--help | head`, which argparse in Python 3.11.2 raises
             super()._print_message(message, file)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:  # refused here, because only the command's own parser knows its options
+            known = [option for action in self._actions for option in action.option_strings]
+            meant = get_close_matches(unknown[0].partition("=")[0], known, 1)
+            suggestion = f" (did you mean {meant[0]}?)" if meant else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestion}")
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
 
 
 class _Formatter(argparse.HelpFormatter):

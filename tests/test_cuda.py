@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from annotated_transformer import __main__ as command_line
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training.config import TrainingConfig
@@ -99,6 +100,17 @@ def test_law_more_processes_than_devices_end_at_once(tmp_path: Path):
     assert done.returncode != 0
     assert f"{processes} processes of this machine need a CUDA device each" in done.stderr
     assert "forcefully" not in done.stderr  # what torchrun does to one that waits for the others
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_law_commands_use_the_gpu_and_log_it(device: str, capsys: pytest.CaptureFixture[str]):
+    options = {"cuda": [], "cpu": ["--device", "cpu"]}[device]
+    name = f"cuda:0 ({torch.cuda.get_device_name(0)})" if device == "cuda" else "cpu"
+    assert command_line.main(["translate", *options, "The weather is nice today."]) == 0
+    out, err = capsys.readouterr()
+    assert (out.count("\n"), err) == (1, f"Translating on {name}.\n")
+    assert command_line.main(["evaluate", "--corpus", "toy", *options]) == 0
+    assert f"Translating on {name}.\n" in capsys.readouterr().err
 
 
 def test_law_nccl_averages_the_gradients_of_all_devices(tmp_path: Path):

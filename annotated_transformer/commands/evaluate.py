@@ -76,7 +76,7 @@ def _translate(options: argparse.Namespace, texts: list[str], search: SearchOpti
     if problems:
         listed = [f"pair {index + 1} of {_split(options)} {problems[index]}" for index in sorted(problems)]
         raise ValueError(list_problems(listed, "or remove these pairs"))
-    log(describe_device(translator.device))
+    log(f"Translating on {describe_device(translator.device)}.")
     together = TOGETHER * max(search["batch_size"], 1)
     hypotheses: list[str] = []
     with tqdm(total=len(texts), unit=" texts", disable=None) as bar:

@@ -132,9 +132,8 @@ def take_device(name: str | None) -> torch.device:
 
 
 def describe_device(device: torch.device) -> str:
-    """Return a line for the log: which device is used."""
-    name = f" ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else ""
-    return f"device: {device}{name}"
+    """Return the name of a device for the log."""
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
 
 def load_translator(options: argparse.Namespace, *, default: str) -> Translator:

@@ -17,7 +17,7 @@ from annotated_transformer.commands.config_file import (
     start_folder,
     training_config,
 )
-from annotated_transformer.commands.loading import chosen_languages, describe_device, read_corpus, take_device
+from annotated_transformer.commands.loading import chosen_languages, read_corpus, take_device
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
@@ -46,7 +46,6 @@ def train_command(options: argparse.Namespace) -> None:
     _refuse_unwritable(options.out)
     with join_process_group() as group:
         if group.rank == 0:
-            log(describe_device(device))
             log(corpus.summary())
         step = _train(options, recipe, corpus, device, group)
         if group.rank == 0:

@@ -60,7 +60,7 @@ def translate_command(options: argparse.Namespace) -> None:
     translator = load_translator(options, default=EN_DE)
     translate = _translate(options, translator)
     if interactive:
-        log(describe_device(translator.device))
+        log(f"Translating on {describe_device(translator.device)}.")
         with open_lines(options.output) as write:
             _translate_interactively(lambda text: _split(options, translator, [text]), translate, write)
         return
@@ -71,7 +71,7 @@ def translate_command(options: argparse.Namespace) -> None:
         raise ValueError(list_problems(problems, "or give --skip-bad to leave such lines blank"))
     for problem in problems:
         log(f"skipped: {problem}")
-    log(describe_device(translator.device))
+    log(f"Translating on {describe_device(translator.device)}.")
     together, blank = TOGETHER * max(search["batch_size"], 1), [""] * (options.nbest or 1)
     with open_lines(options.output) as write, _progress_bar(options, len(texts)) as bar:
         for lines in _translations(translate, sentences.of_texts, together):

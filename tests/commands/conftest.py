@@ -11,7 +11,7 @@ from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
-DEVICE = "device: cpu\n"  # what the log says before it translates
+DEVICE = "Translating on cpu.\n"  # what the log says before it translates
 TEXTS = ["A man is sleeping in the park.", "Two dogs.", "A child"]
 
 

@@ -84,8 +84,8 @@ def test_message_every_process_refuses_more_processes_than_devices(
 
 def test_law_the_log_names_the_device(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"a GPU, {device.index}")
-    assert describe_device(torch.device("cpu")) == "device: cpu"
-    assert describe_device(torch.device("cuda", 2)) == "device: cuda:2 (a GPU, 2)"
+    assert describe_device(torch.device("cpu")) == "cpu"
+    assert describe_device(torch.device("cuda", 2)) == "cuda:2 (a GPU, 2)"
 
 
 # The user's own files.

@@ -513,7 +513,7 @@ def test_law_the_model_is_on_the_given_device(
     monkeypatch.setattr(Translator, "translate", translate)
     for device in ([], ["--device", "cuda"]):
         assert command_line.main(["translate", "A child", *device]) == 0
-        assert capsys.readouterr() == ("A child\n", "device: meta\n")
+        assert capsys.readouterr() == ("A child\n", "Translating on meta.\n")
     assert asked == [None, "cuda"]
     assert found == [torch.device("meta")] * 2
 
