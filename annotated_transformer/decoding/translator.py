@@ -121,8 +121,8 @@ class Translator:
             tokenizer: The one that the model was trained with.
             device: Where to translate, such as "cuda" (default: where the model is).
             fast: Whether to decode with `FastKeyValueCache`, which does not call the decoder's modules,
-                rather than `KeyValueCache` (default: on a CPU, unless a module is changed or has hooks; not
-                on CUDA, where it is not faster).
+                rather than `KeyValueCache` (default: on a CPU, for which it is made, unless a module is
+                changed or has hooks; not on CUDA).
             decoder: What computes the steps of decoding, instead of one of these two.
             languages: The codes of the languages to translate from and into.
 

@@ -9,9 +9,9 @@ M = TypeVar("M", bound=Transformer)
 
 
 def choose_fast(fast: bool | None, model: M, refuse: Callable[[M], object]) -> bool:
-    """Return `fast`, or if it is None, whether the twins are faster and compute what the model computes.
+    """Return `fast`, or if it is None, whether the model is on a CPU, for which the twins are made, and they compute it.
 
-    They are faster on a CPU, but not on CUDA. `refuse` raises a `ValueError` for a model with a changed part
+    `refuse` raises a `ValueError` for a model with a changed part
     that a twin would not call.
     """
     if fast is not None:

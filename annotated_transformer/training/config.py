@@ -24,7 +24,7 @@ class TrainingConfig:
         bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it, and many
             times slower on CPUs that emulate it.
         fast: Use the accelerated modules and loss of `annotated_transformer.fast`. `None` uses them on a CPU,
-            unless the model computes its logits differently, and not on CUDA, where they are not faster.
+            for which they are made, unless the model computes its logits differently; not on CUDA.
     """
 
     steps: int | None = 100_000
