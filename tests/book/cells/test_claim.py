@@ -212,6 +212,12 @@ def test_message_a_claim_without_values():
         claim("keys", [], below=2.0)
 
 
+def test_law_a_claim_without_values_does_not_hold_in_a_readers_copy(copy):
+    claim("keys", [], below=2.0)
+    (line,) = copy
+    assert line.startswith("✗ keys: **no values** here; the book says below 2")
+
+
 # The chapters.
 
 
