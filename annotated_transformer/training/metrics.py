@@ -7,9 +7,10 @@ from annotated_transformer.inspection.health import COLLAPSED, Health
 from annotated_transformer.messages import Message
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.limits import is_over
 from annotated_transformer.training.loss import mean_loss
-from annotated_transformer.training.progress_bar import ProgressBar
-from annotated_transformer.training.state import TrainingState
+from annotated_transformer.training.resumable_state import TrainingState
+from annotated_transformer.training.stopwatch import Stopwatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,11 +59,11 @@ def epoch_metrics(
     config: TrainingConfig,
     validation: list[Batch] | None,
     training: list[Batch],
-    bar: ProgressBar,
+    stopwatch: Stopwatch,
 ) -> EpochMetrics:
     """Return the current metrics; hooks observe the model on `validation`, or on the first training batch."""
     progress = state.progress
-    settled = bar.done or progress.step >= config.warmup_steps
+    settled = is_over(config, progress) or progress.step >= config.warmup_steps
     with Health(state.model) as health:
         loss = mean_loss(state.model, training[:1] if validation is None else validation)
     return EpochMetrics(
@@ -75,7 +76,7 @@ def epoch_metrics(
         encoder_cosine=health.encoder_cosine,
         encoder_collapsed=health.encoder_cosine > COLLAPSED if settled else None,
         cross_attention_entropy=health.cross_attention_entropy,
-        tokens_per_second=bar.tokens_per_second,
+        tokens_per_second=stopwatch.tokens_per_second,
     )
 
 

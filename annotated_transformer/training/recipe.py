@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,9 +19,9 @@ from annotated_transformer.text.batching import encode_pairs
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 from annotated_transformer.training.config import TrainingConfig, refuse_seed
-from annotated_transformer.training.metrics import EpochMetrics, collapse_warning
+from annotated_transformer.training.metrics import collapse_warning
 from annotated_transformer.training.pairs import refuse_long_pairs, training_pairs
-from annotated_transformer.training.trainer import train
+from annotated_transformer.training.trainer import train_epochs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,30 +118,28 @@ def train_from_recipe(
     if recipe.compiled:
         compile_stacks(model)
 
-    warned = False
-
-    def report(metrics: EpochMetrics) -> None:
-        nonlocal warned
-        if run_directory.writes:
-            log(metrics)
-        if run_directory.writes and metrics.encoder_collapsed and not warned:
-            log(collapse_warning(metrics, recipe.training.warmup_steps, norm=recipe.shape.norm))
-            warned = True
-        run_directory.save_model(metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average)
-
     validation = None if corpus.validation is None else corpus.splits[corpus.validation]
-    with run_directory:
-        all_metrics = train(
-            model,
-            pairs,
-            recipe.training,
-            generator=torch.Generator().manual_seed(seed),
-            validation=None if validation is None else encode_pairs(tokenizer, validation),
-            report=report,
-            run_directory=run_directory,
-            stop=stop,
-        )
-        if not all_metrics:
+    epochs = train_epochs(
+        model,
+        pairs,
+        recipe.training,
+        generator=torch.Generator().manual_seed(seed),
+        validation=None if validation is None else encode_pairs(tokenizer, validation),
+        run_directory=run_directory,
+        stop=stop,
+    )
+    metrics, warned = None, False
+    with run_directory, closing(epochs):
+        for metrics in epochs:
+            if run_directory.writes:
+                log(metrics)
+            if run_directory.writes and metrics.encoder_collapsed and not warned:
+                log(collapse_warning(metrics, recipe.training.warmup_steps, norm=recipe.shape.norm))
+                warned = True
+            run_directory.save_model(
+                metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average
+            )
+        if metrics is None:
             _save_last(run_directory, model, tokenizer, recipe.average)
         return run_directory.progress.step
 

@@ -44,7 +44,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
         seen.model, seen.config, seen.run_directory = model, config, run_directory
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(recipe, "train", train)
+    monkeypatch.setattr(recipe, "train_epochs", train)
     monkeypatch.setattr(recipe, "compile_stacks", seen.compiled.append)
     return seen
 
@@ -138,7 +138,7 @@ def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
 
     monkeypatch.setattr(module, "join_process_group", lambda: contextlib.nullcontext(group))
     monkeypatch.setattr(module, "read_progress", lambda folder: Progress(step=7))
-    monkeypatch.setattr(recipe, "train", train)
+    monkeypatch.setattr(recipe, "train_epochs", train)
     begin(data)
     _, resume, command = capsys.readouterr().err.partition(
         f"step 7 is saved in {data / 'out'}; to resume, run\n"

@@ -113,8 +113,7 @@ def test_law_one_process_is_a_group_of_one(copy_pairs):
         assert group.shard(batch) == (batch, 1.0)
         assert group.data_parallel(module := torch.nn.Linear(2, 2)) is module
         assert group.sum(0.1) == 0.1
-        assert group.broadcast(True) is True
-        assert group.broadcast(False) is False
+        assert group.broadcast(0.1) == 0.1
 
 
 def test_law_the_process_group_of_torchrun_is_left_at_the_end(monkeypatch: pytest.MonkeyPatch):
@@ -142,14 +141,14 @@ def test_law_each_process_draws_its_own_dropout_masks(monkeypatch: pytest.Monkey
     assert draws[0] == tuple(torch.rand(5).tolist())  # rank 0 draws like a single process
 
 
-@pytest.mark.parametrize("first", [False, True])
-@pytest.mark.parametrize("second", [False, True])
-def test_law_rank_0_decides_for_all_processes(first: bool, second: bool):
+@pytest.mark.parametrize("first", [0.0, 7.5])
+@pytest.mark.parametrize("second", [0.0, 11.5])
+def test_law_rank_0_decides_for_all_processes(first: float, second: float):
     groups = [ProcessGroup(), ProcessGroup()]
     for rank, group in enumerate(groups):
         group.rank, group.world_size = rank, 2
         group.sum = lambda number: number  # this process's summand
-    sums = [group.broadcast(question) for group, question in zip(groups, (first, second), strict=True)]
-    assert sums == [first, False]
+    sums = [group.broadcast(number) for group, number in zip(groups, (first, second), strict=True)]
+    assert sums == [first, 0.0]
     groups[1].sum = lambda number: number + first
     assert groups[1].broadcast(second) == first
