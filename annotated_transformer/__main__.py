@@ -23,7 +23,8 @@ from annotated_transformer.commands.evaluate import add_evaluate_options, evalua
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import ReaderGone, drop_unwritable, log
 from annotated_transformer.commands.signals import Terminated, exit_status, handle_signals, raise_signal
-from annotated_transformer.commands.train import add_train_options, train_command
+from annotated_transformer.commands.train import train_command
+from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.commands.translate import add_translate_options, translate_command
 
 MOST_THREADS = 1024  # PyTorch aborts the process if there are far more

@@ -11,7 +11,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
-from annotated_transformer.commands.options import path
 from annotated_transformer.commands.output import check_input_file
 from annotated_transformer.config import TINY, TransformerConfig
 from annotated_transformer.messages import Message, argument, join
@@ -26,18 +25,6 @@ DEFAULT_TRAINING = {
     "max_lr": 3e-3,
 }
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
-
-
-def add_config_option(command: argparse.ArgumentParser) -> None:
-    """Add the option for a JSON file."""
-    command.add_argument(
-        "--config",
-        type=path,
-        metavar="FILE",
-        help="JSON file with fields of TransformerConfig and TrainingConfig, such as "
-        '{"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options override it '
-        "(default: no file)",
-    )
 
 
 def start_folder(start: Path | None) -> Path | None:

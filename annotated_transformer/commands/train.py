@@ -5,7 +5,6 @@ import os
 import shlex
 import signal
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
 
 import torch
 
@@ -13,108 +12,21 @@ from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state import STATE, read_identity, read_progress
 from annotated_transformer.commands.config_file import (
     DEFAULT_TRAINING,
-    add_config_option,
     model_config,
     start_folder,
     training_config,
 )
-from annotated_transformer.commands.options import (
-    DEVICES,
-    add_corpus_options,
-    name_options,
-    path,
-    take_device,
-)
+from annotated_transformer.commands.options import name_options, take_device
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
-from annotated_transformer.config import TINY, TransformerConfig
 from annotated_transformer.text.corpus import Corpus, load_corpus
 from annotated_transformer.training.distributed import ProcessGroup, join_process_group
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.trainer import TrainingStopped
 
-SIZES = {  # fields of `TransformerConfig`
-    "num_layers": "number of encoder layers, and of decoder layers",
-    "d_model": "features of a token between layers",
-    "d_ff": "features inside the feed-forward networks",
-    "num_heads": "attention heads in each layer",
-}
-
-
-def add_train_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `train`."""
-    add_corpus_options(command)
-
-    def add(option: str, text: str, **settings: Any) -> None:
-        command.add_argument(option, help=text, **settings)
-
-    add("--out", "folder for the model and for the state of the training run", type=path, required=True)
-    add(
-        "--start",
-        "folder of a trained model, or name of one in this package, to start from: with its shape, "
-        "tokenizer and weights (default: new weights)",
-        type=path,
-        metavar="MODEL",
-    )
-    add("--minutes", "stop after this many minutes of training (default: no limit)", type=float)
-    add("--steps", "stop after this many updates of the weights (default: no limit)", type=int)
-    add(
-        "--vocab-size",
-        "size of the vocabulary, which both languages share (default: 4000, or that of --start)",
-        type=int,
-    )
-    for size, text in SIZES.items():
-        default = f"(default: {getattr(TINY, size)}, or that of --start)"
-        add(f"--{size.replace('_', '-')}", f"{text} {default}", type=int)
-    add(
-        "--norm",
-        "where layers are normalized: post, after the residual sum, as in the paper; pre, before the "
-        "sub-layer (default: post, or that of --start)",
-        choices=get_args(get_type_hints(TransformerConfig)["norm"]),
-    )
-    add(
-        "--batch-tokens",
-        "maximum number of tokens on each side of a batch, padding included (default: 2048)",
-        type=int,
-    )
-    add("--warmup-steps", "updates during which the learning rate rises (default: 1000)", type=int)
-    add("--max-lr", "highest learning rate, at the end of the warm-up (default: 0.003)", type=float)
-    add(
-        "--label-smoothing",
-        "probability mass spread uniformly over the vocabulary (default: 0.1, as in the paper)",
-        type=float,
-    )
-    add("--dropout", "dropout probability (default: 0.1, as in the paper)", type=float)
-    both = "number of initial epochs that also train the reverse direction (default: %(default)s)"
-    add("--bidirectional", both, type=int, default=0, metavar="EPOCHS")
-    mean = "average the weights of the last EPOCHS epochs (default: %(default)s, no averaging)"
-    add("--average", mean, type=int, default=1, metavar="EPOCHS")
-    add(
-        "--save-minutes",
-        "longest time between two checkpoints, in minutes (default: %(default)s)",
-        type=float,
-        default=3.0,
-    )
-    bpe = "BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)"
-    add("--bpe-dropout", bpe, type=float, default=0.0, metavar="P")
-    bf16 = "compute matrix products in bfloat16, slow on CPUs that emulate it (default: in float32)"
-    add("--bf16", bf16, action=argparse.BooleanOptionalAction)
-    fast = "use accelerated modules, whose dropout masks differ (default: on a CPU, but not on CUDA)"
-    add("--fast", fast, action=argparse.BooleanOptionalAction)
-    add_config_option(command)
-    compiled = "compile encoder and decoder with torch.compile (default: do not compile)"
-    add("--compile", compiled, action="store_true")
-    add("--device", "device to train on (default: cuda if available, otherwise cpu)", choices=DEVICES)
-    add("--seed", "random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0)
-
 
 def train_command(options: argparse.Namespace) -> None:
-    """Train a tokenizer and a small model, and save both.
-
-    SIGINT (Ctrl-C) and SIGTERM save a checkpoint before they end the run; a second signal ends it at
-    once. An interrupted run resumes when the same command is given again. Under torchrun, several
-    processes share each batch.
-    """
+    """Train a tokenizer and a small model, and save both."""
     if not options.save_minutes >= 0:
         raise ValueError(
             f"--save-minutes {options.save_minutes:g} is not a duration; give 0 (after each update) or more"
@@ -122,15 +34,16 @@ def train_command(options: argparse.Namespace) -> None:
     device = take_device(options.device)
     _warn_of_other_languages(options)
     options.start = start_folder(options.start)
-    recipe = _recipe(options, fast=device.type == "cpu")
+    recipe = _recipe(options)
     corpus = load_corpus(options.corpus, folder=options.data, source=options.source, target=options.target)
     _refuse_unwritable(options.out)
     with join_process_group() as group:
         if group.rank == 0:
             log(corpus.summary())
+            log(_describe_device(device))
         step = _train(options, recipe, corpus, device, group)
         if group.rank == 0:
-            _log_result(options.out, step, options.average)
+            _log_result(options.out, step, recipe)
 
 
 def _warn_of_other_languages(options: argparse.Namespace) -> None:
@@ -174,22 +87,34 @@ def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
     return f"step {read_progress(options.out).step} is saved in {options.out}; to resume, run\n{command}"
 
 
-def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
+def _recipe(options: argparse.Namespace) -> Recipe:
     begun = DEFAULT_TRAINING | read_identity(options.out)  # older runs began with another default warm-up
     return Recipe(
         shape=model_config(options, options.start),
-        training=training_config(options, fast=fast, warmup_steps=begun["warmup_steps"]),
+        training=training_config(options, warmup_steps=begun["warmup_steps"]),
         bpe_dropout=options.bpe_dropout,
         bidirectional=options.bidirectional,
         average=options.average,
+        keep=options.keep,
         compiled=options.compile,
     )
 
 
-def _log_result(folder: Path, step: int, average: int) -> None:
-    epochs = min(average, len(epoch_checkpoints(folder)))
-    mean = "" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"
-    log(f"{folder} has the model of step {step}{mean}")
+def _describe_device(device: torch.device) -> str:
+    if device.type == "cuda":
+        return f"Training on {device} ({torch.cuda.get_device_name(device)})."
+    threads = torch.get_num_threads()
+    return f"Training on {device} ({threads} thread{'s' * (threads > 1)})."
+
+
+def _log_result(folder: Path, step: int, recipe: Recipe) -> None:
+    result = f"{folder} has the model of step {step}"
+    if recipe.keep == "best":
+        mean = "" if recipe.average == 1 else ", averaged with the epochs before"
+        log(f"{result}, whose validation loss is the lowest{mean}")
+        return
+    epochs = min(recipe.average, len(epoch_checkpoints(folder)))
+    log(result + ("" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"))
 
 
 def _refuse_unwritable(folder: Path) -> None:

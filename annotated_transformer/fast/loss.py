@@ -125,14 +125,19 @@ class FastLoss(nn.Module):
         return loss_in_chunks(hidden[real], weight, labels[real], smoothing=self.smoothing, dtype=dtype)
 
 
-def _refuse_other_logits(model: Transformer) -> None:
+def other_logits(model: Transformer) -> list[str]:
+    """Describe how the model computes its logits in a way that `FastLoss` would not call."""
     changed = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
     embedding: nn.Module = unwrap(model.embedding)
     if not isinstance(embedding, TokenEmbedding):
         changed.append(f"embedding is another module: {type(embedding).__name__}")
     elif overridden(embedding, TokenEmbedding, "logits"):
         changed.append("embedding overrides logits")
-    if changed:
+    return changed
+
+
+def _refuse_other_logits(model: Transformer) -> None:
+    if changed := other_logits(model):
         raise ValueError(
             f"{' and '.join(changed)}, and the fast loss, which multiplies hidden states by "
             f"embedding.weight, would not call that; train with fast=False"

@@ -17,4 +17,11 @@ def completed(config: TrainingConfig, progress: Progress) -> float:
 
 def is_over(config: TrainingConfig, progress: Progress) -> bool:
     """Return whether the training run has reached one of its limits."""
-    return completed(config, progress) >= 1
+    return completed(config, progress) >= 1 or is_out_of_patience(config, progress)
+
+
+def is_out_of_patience(config: TrainingConfig, progress: Progress) -> bool:
+    """Return whether the validation loss has not become lower in the last `config.patience` epochs."""
+    if config.patience is None or progress.best_loss is None:
+        return False
+    return progress.epoch - progress.best_epoch >= config.patience

@@ -12,10 +12,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.fast.loss import FastLoss
+from annotated_transformer.fast.loss import FastLoss, other_logits
 from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
 from annotated_transformer.messages import Message
 from annotated_transformer.model.inference import evaluating
+from annotated_transformer.model.plain import unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
@@ -74,6 +75,14 @@ class PlainLoss(nn.Module):
         return label_smoothed_cross_entropy(logits, labels, smoothing=self.smoothing, pad_id=pad_id)
 
 
+def takes_fast_path(model: Transformer, config: TrainingConfig) -> bool:
+    """Return `config.fast` or, if it is `None`, whether the accelerated modules suit model and device."""
+    if config.fast is not None:
+        return config.fast
+    wrapped = unwrap(model) is not model or getattr(model, "_compiled_call_impl", None) is not None
+    return model.embedding.weight.device.type == "cpu" and not wrapped and not other_logits(model)
+
+
 @contextmanager
 def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainLoss | FastLoss]:
     """Yield the loss that `config` asks for: `FastLoss` on fast modules, or `PlainLoss`.
@@ -93,7 +102,7 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
             ),
             stacklevel=3,  # the `with` statement
         )
-    if not config.fast:
+    if not takes_fast_path(model, config):
         yield PlainLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
         return
     loss = FastLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)

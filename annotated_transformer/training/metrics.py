@@ -23,8 +23,10 @@ class EpochMetrics:
         training_loss: Mean over the epoch, in nats, with label smoothing and dropout, while the weights
             change: not comparable with `validation_loss`.
         validation_loss: In nats, without smoothing and dropout, so its exponential is the perplexity.
+        best_epoch: The epoch with the lowest validation loss so far.
+        label_smoothing: The smoothing of `training_loss`; early versions did not record it.
         lr: The last learning rate.
-        gradient_norm: Mean over the epoch's updates.
+        gradient_norm: Mean over the epoch's updates, before the gradient is clipped.
         encoder_cosine: See `Health`; on the validation set, or on one training batch if there is none.
         encoder_collapsed: Whether the encoder cosine is above `COLLAPSED`; `None` during the warm-up, when it
             often is for a while, unless the training run ends there.
@@ -36,6 +38,8 @@ class EpochMetrics:
     epoch: int
     training_loss: float
     validation_loss: float | None = None
+    best_epoch: int | None = None
+    label_smoothing: float | None = None
     lr: float
     gradient_norm: float
     encoder_cosine: float | None = None
@@ -44,14 +48,16 @@ class EpochMetrics:
     tokens_per_second: float = field(compare=False)  # differs from run to run
 
     def __str__(self) -> str:
-        """Return a status line."""
-        line = f"step {self.step}: training loss {self.training_loss:.3f}"
+        """Return a status line, which marks the loss with label smoothing and the one without."""
+        smoothed = f" (smoothed by {self.label_smoothing:g})" if self.label_smoothing else ""
+        line = f"step {self.step}: training loss {self.training_loss:.3f}{smoothed}"
         if self.validation_loss is None:
             return line
         loss = self.validation_loss
         perplexity = math.exp(loss) if loss < 700 else math.inf  # exp overflows from 710 on
         number = f"{perplexity:.2f}" if perplexity < 1e6 else f"{perplexity:.2e}"
-        return f"{line}, validation loss {loss:.3f} (perplexity {number})"
+        unsmoothed = "unsmoothed, " if smoothed else ""
+        return f"{line}, validation loss {loss:.3f} ({unsmoothed}perplexity {number})"
 
 
 def epoch_metrics(
@@ -66,11 +72,15 @@ def epoch_metrics(
     settled = is_over(config, progress) or progress.step >= config.warmup_steps
     with Health(state.model) as health:
         loss = mean_loss(state.model, training[:1] if validation is None else validation)
+    loss = state.group.broadcast(loss)  # all ranks compare the same number with the best one
+    best_epoch = progress.epoch + 1 if progress.is_best(loss) else progress.best_epoch
     return EpochMetrics(
         step=progress.step,
         epoch=progress.epoch + 1,
         training_loss=progress.loss_sum / progress.labels,
         validation_loss=None if validation is None else loss,
+        best_epoch=None if validation is None else best_epoch,
+        label_smoothing=config.label_smoothing,
         lr=progress.lr,
         gradient_norm=progress.norm_sum / progress.batch,
         encoder_cosine=health.encoder_cosine,

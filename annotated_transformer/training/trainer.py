@@ -7,7 +7,7 @@ from contextlib import closing
 
 import torch
 from torch import nn
-from torch.nn.utils import get_total_norm
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
 
 from annotated_transformer.checkpointing.files import fingerprint
@@ -18,7 +18,7 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.limits import completed, is_over
-from annotated_transformer.training.loss import batch_loss, training_loss
+from annotated_transformer.training.loss import batch_loss, takes_fast_path, training_loss
 from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
 from annotated_transformer.training.pairs import check_fit
 from annotated_transformer.training.progress_bar import ProgressBar
@@ -27,6 +27,7 @@ from annotated_transformer.training.schedule import learning_rate
 from annotated_transformer.training.stopwatch import Stopwatch
 
 Pairs = list[Pair] | Callable[[int], list[Pair]]
+NEEDS_VALIDATION = "compares validation losses, and there are no validation pairs; leave it out, or add some"
 
 
 class TrainingStopped(Exception):
@@ -70,7 +71,8 @@ def train(
     Raises:
         TrainingStopped: If `stop` returned True, in this or in another process of the group.
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
-        ValueError: If the pairs do not fit the model, or the run directory belongs to another run.
+        ValueError: If the pairs do not fit the model, if there are no validation pairs and `config` has
+            `patience`, or if the run directory belongs to another run.
     """
     epochs = train_epochs(
         model,
@@ -104,6 +106,9 @@ def train_epochs(
     The caller may then save the model. The state of the run is saved after that, when the caller asks for
     the next epoch. So a run that is killed in between trains the epoch again, and replaces its model.
     """
+    if config.patience is not None and validation is None:
+        raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=config.patience))
+    config = dataclasses.replace(config, fast=takes_fast_path(model, config))
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
     held_out = _validation_batches(model, validation, config)
@@ -135,7 +140,7 @@ def train_epochs(
                 metrics = epoch_metrics(state, config, held_out, batches, stopwatch)
                 yield metrics
                 if state.progress.batch == len(batches):
-                    state.end_epoch()
+                    state.end_epoch(metrics.validation_loss)
                 if run_directory is not None:
                     run_directory.report(dataclasses.asdict(metrics))
                     run_directory.save(state.to_saved())
@@ -221,8 +226,11 @@ def update(
     (part * group.world_size).backward()
     loss = group.sum(part.item())
     gradients = [p.grad for p in state.model.parameters() if p.grad is not None]
-    norm = get_total_norm(gradients).item()
+    total_norm = get_total_norm(gradients)
+    norm = total_norm.item()
     _refuse_divergence(progress, batch, config, loss, norm)
+    if config.clip_norm is not None:
+        clip_grads_with_norm_(state.model.parameters(), config.clip_norm, total_norm)
     state.optimizer.step()
     progress.step += 1
     progress.batch += 1

@@ -20,7 +20,7 @@ from annotated_transformer.commands.decoding_options import (
 from annotated_transformer.commands.download import add_download_options
 from annotated_transformer.commands.evaluate import add_evaluate_options
 from annotated_transformer.commands.options import name_options, path, take_device
-from annotated_transformer.commands.train import add_train_options
+from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.commands.translate import add_translate_options
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
@@ -135,7 +135,7 @@ def test_law_every_option_states_its_default(command: str):
 
 def test_law_the_training_defaults_in_the_help_are_those_in_use():
     options = parser_of("train").parse_args(["--out", "folder", "--steps", "3"])
-    shape, training = model_config(options, None), training_config(options, fast=True)
+    shape, training = model_config(options, None), training_config(options)
     stated = stated_defaults("train")
     in_shape = [name for name in stated if hasattr(shape, name)]
     in_training = [name for name in stated if isinstance(getattr(training, name, None), (int, float))]

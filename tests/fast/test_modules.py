@@ -20,7 +20,7 @@ from annotated_transformer.text.batching import Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.trainer import train
 
-PLAIN = TrainingConfig(steps=7, batch_tokens=211, warmup_steps=3, max_lr=1e-2)
+PLAIN = TrainingConfig(steps=7, batch_tokens=211, warmup_steps=3, max_lr=1e-2, fast=False)
 
 MakeModel = Callable[..., Transformer]
 MakePairs = Callable[..., list[Pair]]

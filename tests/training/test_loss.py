@@ -7,11 +7,19 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.fast.loss import smoothed_losses_in_place
+from annotated_transformer.fast.loss import FastLoss, smoothed_losses_in_place
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training import loss
-from annotated_transformer.training.loss import label_smoothed_cross_entropy, mean_loss
+from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.loss import (
+    PlainLoss,
+    label_smoothed_cross_entropy,
+    mean_loss,
+    takes_fast_path,
+    training_loss,
+)
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
@@ -184,3 +192,28 @@ def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(loss, "keep_freed_memory", lambda: called.append(None))
     with loss.training_loss(model(), dataclasses.replace(BRIEF, fast=fast)):
         assert len(called) == fast
+
+
+def test_law_the_fast_path_is_the_default_for_plain_models_on_a_cpu(make_model):
+    class Own(Transformer):
+        def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+            return 2 * super().logits(hidden)
+
+    plain, config = make_model(), TrainingConfig()
+    own = Own(plain.config)
+    compiled_in_place = make_model()
+    compiled_in_place.compile(backend="eager")
+    for one, fast in (
+        (plain, True),
+        (own, False),
+        (torch.compile(plain, backend="eager"), False),
+        (compiled_in_place, False),
+        (make_model().to("meta"), False),
+    ):
+        assert takes_fast_path(one, config) == fast
+        for given in (False, True):
+            assert takes_fast_path(one, dataclasses.replace(config, fast=given)) == given
+    with training_loss(own, config) as objective:
+        assert isinstance(objective, PlainLoss)
+    with training_loss(plain, config) as objective:
+        assert isinstance(objective, FastLoss)
