@@ -157,11 +157,23 @@ class RunDirectory:
         self._write(state)
 
     def save_model(
-        self, epoch: int, model: Transformer, tokenizer: Tokenizer, *, average: int, keep: int
+        self,
+        epoch: int,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        *,
+        average: int,
+        keep: int,
+        best: bool = True,
     ) -> None:
-        """Save an epoch's model, keep the last `keep` of them, and save the mean of the last `average`."""
+        """Save an epoch's model, keep the last `keep` of them, and save the mean of the last `average`.
+
+        If it is not the best, the model of this training run stays as it is.
+        """
         if self.writes:
             save_epoch(self.folder, epoch, model, tokenizer, keep=keep, languages=self.languages)
+            if not best:
+                return
             if average > 1:
                 self.save_mean(average)
             else:

@@ -45,6 +45,9 @@ class Progress:
         norm_sum: Sum of the gradient norms, one for each batch.
         lr: The last learning rate.
         seconds: Wall time of the training run, over all its sessions.
+        best_loss: The lowest validation loss of a finished epoch, if there was one.
+        best_epoch: That epoch, counted from 1; of several equal ones, the first.
+        best_step: The last update of that epoch.
     """
 
     step: int = 0
@@ -55,6 +58,13 @@ class Progress:
     norm_sum: float = 0.0
     lr: float = 0.0
     seconds: float = 0.0
+    best_loss: float | None = None
+    best_epoch: int = 0
+    best_step: int = 0
+
+    def is_best(self, validation_loss: float) -> bool:
+        """Return whether the validation loss is lower than those of all finished epochs."""
+        return self.best_loss is None or validation_loss < self.best_loss
 
 
 class SavedState(NamedTuple):

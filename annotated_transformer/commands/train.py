@@ -28,12 +28,7 @@ from annotated_transformer.training.trainer import TrainingStopped
 
 
 def train_command(options: argparse.Namespace) -> None:
-    """Train a tokenizer and a small model, and save both.
-
-    SIGINT (Ctrl-C) and SIGTERM save a checkpoint before they end the run; a second signal ends it at
-    once. An interrupted run resumes when the same command is given again. Under torchrun, several
-    processes share each batch.
-    """
+    """Train a tokenizer and a small model, and save both."""
     if not options.save_minutes >= 0:
         raise ValueError(
             f"--save-minutes {options.save_minutes:g} is not a duration; give 0 (after each update) or more"
@@ -41,15 +36,16 @@ def train_command(options: argparse.Namespace) -> None:
     device = take_device(options.device)
     _warn_of_languages(options)
     options.start = start_folder(options.start)
-    recipe = _recipe(options, fast=device.type == "cpu")
+    recipe = _recipe(options)
     corpus = read_corpus(options)
     _refuse_unwritable(options.out)
     with join_process_group() as group:
         if group.rank == 0:
             log(corpus.summary())
+            log(_describe_device(device))
         step = _train(options, recipe, corpus, device, group)
         if group.rank == 0:
-            _log_result(options.out, step, options.average)
+            _log_result(options.out, step, recipe)
 
 
 def _warn_of_languages(options: argparse.Namespace) -> None:
@@ -99,22 +95,34 @@ def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
     return f"step {read_progress(options.out).step} is saved in {options.out}; to resume, run\n{command}"
 
 
-def _recipe(options: argparse.Namespace, *, fast: bool) -> Recipe:
+def _recipe(options: argparse.Namespace) -> Recipe:
     begun = DEFAULT_TRAINING | read_identity(options.out)  # older runs began with another default warm-up
     return Recipe(
         shape=model_config(options, options.start),
-        training=training_config(options, fast=fast, warmup_steps=begun["warmup_steps"]),
+        training=training_config(options, warmup_steps=begun["warmup_steps"]),
         bpe_dropout=options.bpe_dropout,
         bidirectional=options.bidirectional,
         average=options.average,
+        keep=options.keep,
         compiled=options.compile,
     )
 
 
-def _log_result(folder: Path, step: int, average: int) -> None:
-    epochs = min(average, len(epoch_checkpoints(folder)))
-    mean = "" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"
-    log(f"{folder} has the model of step {step}{mean}")
+def _describe_device(device: torch.device) -> str:
+    if device.type == "cuda":
+        return f"Training on {device} ({torch.cuda.get_device_name(device)})."
+    threads = torch.get_num_threads()
+    return f"Training on {device} ({threads} thread{'s' * (threads > 1)})."
+
+
+def _log_result(folder: Path, step: int, recipe: Recipe) -> None:
+    result = f"{folder} has the model of step {step}"
+    if recipe.keep == "best":
+        mean = "" if recipe.average == 1 else ", averaged with the epochs before"
+        log(f"{result}, whose validation loss is the lowest{mean}")
+        return
+    epochs = min(recipe.average, len(epoch_checkpoints(folder)))
+    log(result + ("" if epochs == 1 else f", the mean of the last {epochs} epochs' weights"))
 
 
 def _refuse_unwritable(folder: Path) -> None:

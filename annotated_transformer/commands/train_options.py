@@ -6,6 +6,11 @@ from typing import Any, get_args, get_type_hints
 from annotated_transformer.commands.options import DEVICES, add_corpus_options, describe, path
 from annotated_transformer.config import TINY, TransformerConfig
 
+DESCRIPTION = (
+    "Train a tokenizer and a small model, and save both. SIGINT (Ctrl-C) and SIGTERM save a checkpoint "
+    "before they end the run; a second signal ends it at once. An interrupted run resumes when the same "
+    "command is given again. Under torchrun, several processes share each batch."
+)
 SIZES = {  # fields of `TransformerConfig`
     "num_layers": "number of encoder layers, and of decoder layers",
     "d_model": "features of a token between layers",
@@ -15,86 +20,183 @@ SIZES = {  # fields of `TransformerConfig`
 
 
 def add_train_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `train`."""
+    """Add the options of `train`, in groups."""
     describe(
         command,
-        "Train a tokenizer and a small model, and save both.",
+        DESCRIPTION,
         "--corpus toy --minutes 5 --out my_model",
         "--train-source a.txt --train-target b.txt \\\n"
         "      --source en --target es --minutes 30 --out my_model",
     )
     add_corpus_options(command)
+    _add_run_options(command)
+    _add_limits(command)
+    _add_model_options(command)
+    _add_optimization_options(command)
+    _add_speed_options(command)
 
-    def add(option: str, text: str, **settings: Any) -> None:
-        command.add_argument(option, help=text, **settings)
 
-    add("--out", "folder for the model and for the state of the training run", type=path, required=True)
-    add(
+def _add_run_options(command: argparse.ArgumentParser) -> None:
+    run = command.add_argument_group("training run", "Where it starts, and what it saves.")
+    _add(
+        run,
+        "--out",
+        "folder of the training run: it gets the model, and the state to resume from",
+        type=path,
+        required=True,
+    )
+    _add(
+        run,
         "--start",
         "folder of a trained model, or name of one in this package, to start from: with its shape, "
         "tokenizer and weights (default: new weights)",
         type=path,
         metavar="MODEL",
     )
-    add("--minutes", "stop after this many minutes of training (default: no limit)", type=float)
-    add("--steps", "stop after this many updates of the weights (default: no limit)", type=int)
-    add(
+    _add(
+        run,
+        "--keep",
+        "which model to keep: last, that of the last epoch; best, that of the epoch with the lowest "
+        "validation loss (default: %(default)s)",
+        choices=("last", "best"),
+        default="last",
+    )
+    _add(
+        run,
+        "--average",
+        "average the weights of the last EPOCHS epochs, or with --keep best, of those up to the best one "
+        "(default: %(default)s, no averaging)",
+        type=int,
+        default=1,
+        metavar="EPOCHS",
+    )
+    _add(
+        run,
+        "--save-minutes",
+        "longest time between two checkpoints, in minutes (default: %(default)s)",
+        type=float,
+        default=3.0,
+        metavar="MINUTES",
+    )
+    _add(run, "--seed", "random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0)
+    _add(
+        run,
+        "--config",
+        "JSON file with fields of TransformerConfig and TrainingConfig, such as "
+        '{"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options override it '
+        "(default: no file)",
+        type=path,
+        metavar="FILE",
+    )
+
+
+def _add_limits(command: argparse.ArgumentParser) -> None:
+    limits = command.add_argument_group("limits", "The run ends at the first; give --minutes or --steps.")
+    _add(limits, "--minutes", "stop after this many minutes of training (default: no limit)", type=float)
+    _add(limits, "--steps", "stop after this many updates of the weights (default: no limit)", type=int)
+    _add(
+        limits,
+        "--patience",
+        "stop early when the validation loss has not become lower for this many epochs (default: no limit)",
+        type=int,
+        metavar="EPOCHS",
+    )
+
+
+def _add_model_options(command: argparse.ArgumentParser) -> None:
+    model = command.add_argument_group("model")
+    _add(
+        model,
         "--vocab-size",
         "size of the vocabulary, which both languages share (default: 4000, or that of --start)",
         type=int,
     )
     for size, text in SIZES.items():
         default = f"(default: {getattr(TINY, size)}, or that of --start)"
-        add(f"--{size.replace('_', '-')}", f"{text} {default}", type=int)
-    add(
+        _add(model, f"--{size.replace('_', '-')}", f"{text} {default}", type=int)
+    _add(
+        model,
         "--norm",
         "where layers are normalized: post, after the residual sum, as in the paper; pre, before the "
         "sub-layer (default: post, or that of --start)",
         choices=get_args(get_type_hints(TransformerConfig)["norm"]),
     )
-    add(
+
+
+def _add_optimization_options(command: argparse.ArgumentParser) -> None:
+    optimization = command.add_argument_group("optimization and regularization")
+    _add(
+        optimization,
         "--batch-tokens",
         "maximum number of tokens on each side of a batch, padding included (default: 2048)",
         type=int,
     )
-    add("--warmup-steps", "updates during which the learning rate rises (default: 1000)", type=int)
-    add("--max-lr", "highest learning rate, at the end of the warm-up (default: 0.003)", type=float)
-    add(
+    _add(
+        optimization,
+        "--warmup-steps",
+        "updates during which the learning rate rises (default: 1000)",
+        type=int,
+    )
+    _add(
+        optimization,
+        "--max-lr",
+        "highest learning rate, at the end of the warm-up (default: 0.003)",
+        type=float,
+    )
+    _add(
+        optimization,
+        "--clip-norm",
+        "scale the gradient down to this norm if it is longer (default: never)",
+        type=float,
+        metavar="NORM",
+    )
+    _add(
+        optimization,
         "--label-smoothing",
         "probability mass spread uniformly over the vocabulary (default: 0.1, as in the paper)",
         type=float,
     )
-    add("--dropout", "dropout probability (default: 0.1, as in the paper)", type=float)
-    both = "number of initial epochs that also train the reverse direction (default: %(default)s)"
-    add("--bidirectional", both, type=int, default=0, metavar="EPOCHS")
-    mean = "average the weights of the last EPOCHS epochs (default: %(default)s, no averaging)"
-    add("--average", mean, type=int, default=1, metavar="EPOCHS")
-    add(
-        "--save-minutes",
-        "longest time between two checkpoints, in minutes (default: %(default)s)",
+    _add(optimization, "--dropout", "dropout probability (default: 0.1, as in the paper)", type=float)
+    _add(
+        optimization,
+        "--bpe-dropout",
+        "BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)",
         type=float,
-        default=3.0,
+        default=0.0,
+        metavar="P",
     )
-    bpe = "BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)"
-    add("--bpe-dropout", bpe, type=float, default=0.0, metavar="P")
-    bf16 = "compute matrix products in bfloat16, slow on CPUs that emulate it (default: in float32)"
-    add("--bf16", bf16, action=argparse.BooleanOptionalAction)
-    fast = "use accelerated modules, whose dropout masks differ (default: on a CPU, but not on CUDA)"
-    add("--fast", fast, action=argparse.BooleanOptionalAction)
-    add_config_option(command)
-    compiled = "compile encoder and decoder with torch.compile (default: do not compile)"
-    add("--compile", compiled, action="store_true")
-    add("--device", "device to train on (default: cuda if available, otherwise cpu)", choices=DEVICES)
-    add("--seed", "random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0)
+    _add(
+        optimization,
+        "--bidirectional",
+        "number of initial epochs that also train the reverse direction (default: %(default)s)",
+        type=int,
+        default=0,
+        metavar="EPOCHS",
+    )
 
 
-def add_config_option(command: argparse.ArgumentParser) -> None:
-    """Add the option for a JSON file."""
-    command.add_argument(
-        "--config",
-        type=path,
-        metavar="FILE",
-        help="JSON file with fields of TransformerConfig and TrainingConfig, such as "
-        '{"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options override it '
-        "(default: no file)",
+def _add_speed_options(command: argparse.ArgumentParser) -> None:
+    speed = command.add_argument_group("device and speed")
+    _add(speed, "--device", "device to train on (default: cuda if available, otherwise cpu)", choices=DEVICES)
+    _add(
+        speed,
+        "--fast",
+        "use accelerated modules, whose dropout masks differ (default: on a CPU, but not on CUDA)",
+        action=argparse.BooleanOptionalAction,
     )
+    _add(
+        speed,
+        "--bf16",
+        "compute matrix products in bfloat16, slow on CPUs that emulate it (default: in float32)",
+        action=argparse.BooleanOptionalAction,
+    )
+    _add(
+        speed,
+        "--compile",
+        "compile encoder and decoder with torch.compile, which takes minutes (default: do not compile)",
+        action="store_true",
+    )
+
+
+def _add(group: "argparse._ArgumentGroup", option: str, text: str, **settings: Any) -> None:
+    group.add_argument(option, help=text, **settings)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from annotated_transformer.messages import Message, argument
 
-LIMITS = ("steps", "minutes")
+LIMITS = ("steps", "minutes", "patience")
 LARGEST = 2**53  # larger whole numbers may not be exact as floats
 
 
@@ -17,21 +17,27 @@ class TrainingConfig:
     Attributes:
         steps: Updates of the weights. Training ends at the first limit that it reaches; `None` is no limit.
         minutes: Wall time, over all sessions of a training run that was interrupted; `None` is no limit.
+        patience: Epochs in a row after which training ends early if the validation loss has not become
+            lower than before; `None` is no such limit. There must be a limit of steps or minutes, too.
         batch_tokens: Maximum number of tokens on each side of a batch, padding included.
         warmup_steps: Updates during which the learning rate rises.
         max_lr: The highest learning rate; `None` is the paper's.
+        clip_norm: The gradient is scaled down to this norm if it is longer; `None` never scales it.
         label_smoothing: Probability mass spread uniformly over the classes.
         bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it, and many
             times slower on CPUs that emulate it.
         fast: Use the accelerated modules and loss of `annotated_transformer.fast`. `None` uses them on a CPU,
-            for which they are made, unless the model computes its logits differently; not on CUDA.
+            for models that compute their logits as `Transformer` does and that `torch.compile` has not
+            wrapped, and not on CUDA, where they are not always faster.
     """
 
     steps: int | None = 100_000
     minutes: float | None = None
+    patience: int | None = None
     batch_tokens: int = 25_000
     warmup_steps: int = 4000
     max_lr: float | None = None
+    clip_norm: float | None = None
     label_smoothing: float = 0.1
     bf16: bool = False
     fast: bool | None = None
@@ -41,9 +47,9 @@ class TrainingConfig:
         if self.steps is None and self.minutes is None:
             message = "{steps} and {minutes}: training would never end; give one of them"
             raise ValueError(Message(message, steps=None, minutes=None))
-        for name in (*LIMITS, "batch_tokens", "warmup_steps", "max_lr"):
+        for name in (*LIMITS, "batch_tokens", "warmup_steps", "max_lr", "clip_norm"):
             value = getattr(self, name)
-            whole = name not in ("minutes", "max_lr")
+            whole = name not in ("minutes", "max_lr", "clip_norm")
             kind = "whole number" if whole else "number"
             if value is None:
                 continue
@@ -54,9 +60,8 @@ class TrainingConfig:
             if whole and value >= LARGEST:
                 too_large = "{} is too large; give a number below {:,}"
                 raise ValueError(Message(too_large, argument(name, value), LARGEST))
-        for name in ("bf16", "fast"):
-            value = getattr(self, name)
-            if not (isinstance(value, bool) or (name == "fast" and value is None)):
+        for name, kinds in {"bf16": bool, "fast": bool | None}.items():
+            if not isinstance(value := getattr(self, name), kinds):
                 raise TypeError(f"{name}={value!r} is not a bool; give True or False")
         if not isinstance(self.label_smoothing, (int, float)) or not 0 <= self.label_smoothing < 1:
             message = "{label_smoothing} is not a probability; give 0 or more, below 1"
@@ -65,7 +70,8 @@ class TrainingConfig:
     def resume_key(self) -> dict[str, object]:
         """Return the settings that an interrupted run has to resume with: all but the limits."""
         settings = dataclasses.asdict(self)
-        return {name: settings[name] for name in settings if name not in LIMITS}
+        absent = ["clip_norm"] if self.clip_norm is None else []  # older runs have no such setting
+        return {name: settings[name] for name in settings if name not in (*LIMITS, *absent)}
 
 
 def refuse_seed(seed: int) -> None:

@@ -69,9 +69,9 @@ class ProcessGroup:
         dist.all_reduce(numbers)
         return numbers.item()
 
-    def broadcast(self, condition: bool) -> bool:
-        """Return rank 0's condition on every rank."""
-        return self.sum(float(condition and self.rank == 0)) > 0
+    def broadcast(self, number: float) -> float:
+        """Return rank 0's number on every rank."""
+        return self.sum(number if self.rank == 0 else 0.0)
 
     def any(self, condition: bool) -> bool:
         """Return whether the condition holds on any rank."""

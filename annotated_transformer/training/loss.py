@@ -95,7 +95,7 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
             ),
             stacklevel=3,  # the `with` statement
         )
-    if not uses_fast(model, config):
+    if not takes_fast_path(model, config):
         yield PlainLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
         return
     loss = FastLoss(model, smoothing=config.label_smoothing, bf16=config.bf16)
@@ -104,10 +104,10 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
         yield loss
 
 
-def uses_fast(model: Transformer, config: TrainingConfig) -> bool:
-    """Return whether a training run of `model` uses the accelerated modules and loss."""
-    compiled = unwrap(model) is not model  # the accelerated loss calls the module inside
-    return choose_fast(False if config.fast is None and compiled else config.fast, model, refuse_other_logits)
+def takes_fast_path(model: Transformer, config: TrainingConfig) -> bool:
+    """Return `config.fast` or, if it is `None`, whether the accelerated modules suit model and device."""
+    wrapped = unwrap(model) is not model or getattr(model, "_compiled_call_impl", None) is not None
+    return choose_fast(False if config.fast is None and wrapped else config.fast, model, refuse_other_logits)
 
 
 def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[Tensor, ""]:

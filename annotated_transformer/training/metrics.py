@@ -7,9 +7,10 @@ from annotated_transformer.inspection.health import COLLAPSED, Health
 from annotated_transformer.messages import Message
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.training.limits import is_over
 from annotated_transformer.training.loss import mean_loss
-from annotated_transformer.training.progress_bar import ProgressBar
-from annotated_transformer.training.state import TrainingState
+from annotated_transformer.training.resumable_state import TrainingState
+from annotated_transformer.training.stopwatch import Stopwatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +23,10 @@ class EpochMetrics:
         training_loss: Mean over the epoch, in nats, with label smoothing and dropout, while the weights
             change: not comparable with `validation_loss`.
         validation_loss: In nats, without smoothing and dropout, so its exponential is the perplexity.
+        best_epoch: The epoch with the lowest validation loss so far.
+        label_smoothing: The smoothing of `training_loss`; early versions did not record it.
         lr: The last learning rate.
-        gradient_norm: Mean over the epoch's updates.
+        gradient_norm: Mean over the epoch's updates, before the gradient is clipped.
         encoder_cosine: See `Health`; on the validation set, or on one training batch if there is none.
         encoder_collapsed: Whether the encoder cosine is above `COLLAPSED`; `None` during the warm-up, when it
             often is for a while, unless the training run ends there.
@@ -35,6 +38,8 @@ class EpochMetrics:
     epoch: int
     training_loss: float
     validation_loss: float | None = None
+    best_epoch: int | None = None
+    label_smoothing: float | None = None
     lr: float
     gradient_norm: float
     encoder_cosine: float | None = None
@@ -43,14 +48,16 @@ class EpochMetrics:
     tokens_per_second: float = field(compare=False)  # differs from run to run
 
     def __str__(self) -> str:
-        """Return a status line."""
-        line = f"step {self.step}: training loss {self.training_loss:.3f}"
+        """Return a status line, which marks the loss with label smoothing and the one without."""
+        smoothed = f" (smoothed by {self.label_smoothing:g})" if self.label_smoothing else ""
+        line = f"step {self.step}: training loss {self.training_loss:.3f}{smoothed}"
         if self.validation_loss is None:
             return line
         loss = self.validation_loss
         perplexity = math.exp(loss) if loss < 700 else math.inf  # exp overflows from 710 on
         number = f"{perplexity:.2f}" if perplexity < 1e6 else f"{perplexity:.2e}"
-        return f"{line}, validation loss {loss:.3f} (perplexity {number})"
+        unsmoothed = "unsmoothed, " if smoothed else ""
+        return f"{line}, validation loss {loss:.3f} ({unsmoothed}perplexity {number})"
 
 
 def epoch_metrics(
@@ -58,24 +65,28 @@ def epoch_metrics(
     config: TrainingConfig,
     validation: list[Batch] | None,
     training: list[Batch],
-    bar: ProgressBar,
+    stopwatch: Stopwatch,
 ) -> EpochMetrics:
     """Return the current metrics; hooks observe the model on `validation`, or on the first training batch."""
     progress = state.progress
-    settled = bar.done or progress.step >= config.warmup_steps
+    settled = is_over(config, progress) or progress.step >= config.warmup_steps
     with Health(state.model) as health:
         loss = mean_loss(state.model, training[:1] if validation is None else validation)
+    loss = state.group.broadcast(loss)  # all ranks compare the same number with the best one
+    best_epoch = progress.epoch + 1 if progress.is_best(loss) else progress.best_epoch
     return EpochMetrics(
         step=progress.step,
         epoch=progress.epoch + 1,
         training_loss=progress.loss_sum / progress.labels,
         validation_loss=None if validation is None else loss,
+        best_epoch=None if validation is None else best_epoch,
+        label_smoothing=config.label_smoothing,
         lr=progress.lr,
         gradient_norm=progress.norm_sum / progress.batch,
         encoder_cosine=health.encoder_cosine,
         encoder_collapsed=health.encoder_cosine > COLLAPSED if settled else None,
         cross_attention_entropy=health.cross_attention_entropy,
-        tokens_per_second=bar.tokens_per_second,
+        tokens_per_second=stopwatch.tokens_per_second,
     )
 
 

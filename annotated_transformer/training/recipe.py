@@ -2,25 +2,33 @@
 
 import dataclasses
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 import torch
 
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.files import digest_tensors, fingerprint
 from annotated_transformer.checkpointing.run_directory import RunDirectory, refuse_foreign_model
+from annotated_transformer.checkpointing.training_state import Progress
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.batching import encode_pairs
+from annotated_transformer.text.batching import Pair, encode_pairs, make_batches
 from annotated_transformer.text.corpus import Corpus
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID, Tokenizer
 from annotated_transformer.training.config import TrainingConfig, refuse_seed
+from annotated_transformer.training.limits import is_out_of_patience
+from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics, collapse_warning
 from annotated_transformer.training.pairs import refuse_long_pairs, training_pairs
-from annotated_transformer.training.trainer import train
+from annotated_transformer.training.schedule import warm_up_warning
+from annotated_transformer.training.trainer import NEEDS_VALIDATION, train_epochs
+
+Kept = Literal["last", "best"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +44,9 @@ class Recipe:
         bidirectional: Number of initial epochs that also train the reverse direction: each pair occurs
             twice, once with source and target exchanged (Ding et al., 2021).
         average: Number of last epochs whose weights are averaged into the final model.
+        keep: The epoch at which the final model is taken: the last one, or the one with the lowest
+            validation loss. In both cases, `average` includes this epoch and those before it, and the
+            validation loss is that of the epoch's own weights, not of the mean.
         compiled: Whether to compile encoder and decoder with `torch.compile`; a run resumes as it began,
             because dropout draws different masks.
     """
@@ -45,6 +56,7 @@ class Recipe:
     bpe_dropout: float = 0.0
     bidirectional: int = 0
     average: int = 1
+    keep: Kept = "last"
     compiled: bool = False
 
     def __post_init__(self) -> None:
@@ -56,6 +68,9 @@ class Recipe:
         if self.average < 1:
             message = "{average} epochs have no mean; give 1 or more epochs"
             raise ValueError(Message(message, average=self.average))
+        if self.keep not in get_args(Kept):
+            message = "{keep} is not an epoch to keep; give {}"
+            raise ValueError(Message(message, " or ".join(get_args(Kept)), keep=self.keep))
         if self.bidirectional < 0:
             message = "{bidirectional} is not a number of epochs; give 0 (none) or more"
             raise ValueError(Message(message, bidirectional=self.bidirectional))
@@ -78,9 +93,10 @@ def train_from_recipe(
 ) -> int:
     """Train a tokenizer and a model on `corpus` into `folder`, or resume an interrupted run there.
 
-    After each epoch, `folder` holds the model: the mean of the last epochs. Only rank 0 logs and writes
-    files. If the encoder has collapsed after the warm-up, or at the end, a warning is logged once. The step
-    of the last update is returned.
+    After each epoch, `folder` holds the model: the mean of the last epochs, or of those up to the best one.
+    Only rank 0 logs and writes files. A warning is logged if the run ends within the warm-up, before it
+    starts if its number of steps is known; another one, once, if the encoder has collapsed after the warm-up
+    or at the end. The step of the model in the folder is returned.
 
     Args:
         recipe: All other settings.
@@ -96,9 +112,11 @@ def train_from_recipe(
     Raises:
         TrainingStopped: If `stop` returned True; the state is saved in the folder.
         ValueError: If the folder holds another training run or a foreign model, if `start` holds a model
-            of another shape, or if `seed` has more than 32 bits.
+            of another shape, if there is no validation split and the recipe compares validation losses, or
+            if `seed` has more than 32 bits.
     """
     refuse_seed(seed)
+    _refuse_no_validation(recipe, corpus)
     run_directory = RunDirectory(folder, seconds=save_seconds, log=log)
     run_directory.languages = corpus.languages
     refuse_foreign_model(Path(folder))  # before the tokenizer is trained, which takes time
@@ -118,41 +136,89 @@ def train_from_recipe(
     if recipe.compiled:
         compile_stacks(model)
 
-    warned = False
+    texts = None if corpus.validation is None else corpus.splits[corpus.validation]
+    validation = None if texts is None else encode_pairs(tokenizer, texts)
+    epochs = train_epochs(
+        model,
+        pairs,
+        recipe.training,
+        generator=torch.Generator().manual_seed(seed),
+        validation=validation,
+        run_directory=run_directory,
+        stop=stop,
+    )
+    report = _Report(recipe, log if run_directory.writes else lambda message: None)
+    metrics, kept = None, 0
+    with run_directory, closing(epochs):
+        report.before()
+        for metrics in epochs:
+            report.epoch(metrics)
+            best = recipe.keep == "last" or metrics.best_epoch == metrics.epoch
+            kept = metrics.step if best else kept
+            run_directory.save_model(
+                metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average, best=best
+            )
+        if metrics is None:
+            kept = _save_last(run_directory, model, tokenizer, recipe, validation)
+        report.after(run_directory.progress)
+        return kept or run_directory.progress.best_step
 
-    def report(metrics: EpochMetrics) -> None:
-        nonlocal warned
-        if run_directory.writes:
-            log(metrics)
-        if run_directory.writes and metrics.encoder_collapsed and not warned:
-            log(collapse_warning(metrics, recipe.training.warmup_steps, norm=recipe.shape.norm))
-            warned = True
-        run_directory.save_model(metrics.epoch, model, tokenizer, average=recipe.average, keep=recipe.average)
 
-    validation = None if corpus.validation is None else corpus.splits[corpus.validation]
-    with run_directory:
-        all_metrics = train(
-            model,
-            pairs,
-            recipe.training,
-            generator=torch.Generator().manual_seed(seed),
-            validation=None if validation is None else encode_pairs(tokenizer, validation),
-            report=report,
-            run_directory=run_directory,
-            stop=stop,
-        )
-        if not all_metrics:
-            _save_last(run_directory, model, tokenizer, recipe.average)
-        return run_directory.progress.step
+class _Report:
+    """Log the metrics of a training run, and the warnings that follow from them, once each."""
+
+    def __init__(self, recipe: Recipe, log: Callable[[object], object]) -> None:
+        self.config, self.norm, self.log = recipe.training, recipe.shape.norm, log
+        self.collapsed = False
+
+    def before(self) -> None:
+        steps, warmup_steps = self.config.steps, self.config.warmup_steps
+        if steps is not None and steps < warmup_steps:
+            self.log(warm_up_warning(steps, warmup_steps))
+
+    def epoch(self, metrics: EpochMetrics) -> None:
+        self.log(metrics)
+        if metrics.encoder_collapsed and not self.collapsed:
+            self.log(collapse_warning(metrics, self.config.warmup_steps, norm=self.norm))
+            self.collapsed = True
+
+    def after(self, progress: Progress) -> None:
+        if is_out_of_patience(self.config, progress):
+            message = "stopped early ({patience}): the validation loss was lowest at the end of epoch {}"
+            self.log(Message(message, progress.best_epoch, patience=self.config.patience))
+        known = self.config.steps is not None and self.config.steps < self.config.warmup_steps
+        if progress.step < self.config.warmup_steps and not known:
+            self.log(warm_up_warning(progress.step, self.config.warmup_steps))
 
 
-def _save_last(run_directory: RunDirectory, model: Transformer, tokenizer: Tokenizer, average: int) -> None:
-    """Save the model of a run that had nothing left to train; `average` may be new."""
-    if run_directory.progress.batch:  # killed within an epoch, where the new limits end the run
-        last = run_directory.progress.epoch + 1
-        run_directory.save_model(last, model, tokenizer, average=average, keep=last)
-    else:
+def _save_last(
+    run_directory: RunDirectory,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    validation: list[Pair] | None,
+) -> int:
+    """Save the model of a run that had nothing left to train, and return its step; `average` may be new."""
+    progress, average = run_directory.progress, recipe.average
+    best = recipe.keep == "last"
+    if progress.batch:  # killed within an epoch, where the new limits end the run
+        if not best and validation is not None:
+            batches = make_batches(validation, batch_tokens=recipe.training.batch_tokens)
+            best = progress.is_best(mean_loss(model, batches))
+        last = progress.epoch + 1
+        run_directory.save_model(last, model, tokenizer, average=average, keep=last, best=best)
+    elif best:
         run_directory.save_mean(average)
+    return progress.step if best else progress.best_step
+
+
+def _refuse_no_validation(recipe: Recipe, corpus: Corpus) -> None:
+    if corpus.validation is not None:
+        return
+    if recipe.keep == "best":
+        raise ValueError(Message("{keep} {}", NEEDS_VALIDATION, keep=recipe.keep))
+    if recipe.training.patience is not None:
+        raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=recipe.training.patience))
 
 
 def _start_model(
@@ -197,6 +263,8 @@ def _identity(
     }
     if recipe.compiled:
         identity["compiled"] = "given"  # it draws different dropout masks
+    if recipe.keep == "best":
+        identity["keep"] = "best"  # a model that was not kept is lost
     if start is not None:
         identity["start"] = digest_tensors(start.state_dict())
     return identity

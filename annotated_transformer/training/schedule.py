@@ -1,5 +1,7 @@
 """The learning rate schedule: section 5.3 of the paper, the chapter on training."""
 
+from annotated_transformer.messages import Message, argument
+
 
 def learning_rate(
     step: int,
@@ -28,3 +30,20 @@ def learning_rate(
         )  # fmt: skip
     lr = d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
     return lr if max_lr is None else lr * max_lr * (d_model * warmup_steps) ** 0.5
+
+
+def warm_up_warning(steps: int, warmup_steps: int) -> str:
+    """Return what it means that a training run ends after so many steps, within the warm-up."""
+    where = Message(
+        "{steps} of the warm-up's {warmup_steps}",
+        steps=steps,
+        warmup_steps=warmup_steps,
+    )
+    return Message(
+        "warning: the run ends within the warm-up ({}): the learning rate only rises, to {} of its highest "
+        "value, so the model learns little; give more {}, or fewer {}",
+        where,
+        f"{steps / warmup_steps:.0%}",
+        argument("steps"),
+        argument("warmup_steps"),
+    )

@@ -2,11 +2,12 @@
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 
 import torch
 from torch import nn
-from torch.nn.utils import get_total_norm
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 from torch.optim import Adam
 
 from annotated_transformer.checkpointing.files import fingerprint
@@ -16,14 +17,17 @@ from annotated_transformer.messages import Message, join
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, Pair, make_batches
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.loss import batch_loss, training_loss, uses_fast
+from annotated_transformer.training.limits import completed, is_over
+from annotated_transformer.training.loss import batch_loss, takes_fast_path, training_loss
 from annotated_transformer.training.metrics import EpochMetrics, epoch_metrics
 from annotated_transformer.training.pairs import check_fit
 from annotated_transformer.training.progress_bar import ProgressBar
+from annotated_transformer.training.resumable_state import TrainingState
 from annotated_transformer.training.schedule import learning_rate
-from annotated_transformer.training.state import TrainingState
+from annotated_transformer.training.stopwatch import Stopwatch
 
 Pairs = list[Pair] | Callable[[int], list[Pair]]
+NEEDS_VALIDATION = "compares validation losses, and there are no validation pairs; leave it out, or add some"
 
 
 class TrainingStopped(Exception):
@@ -68,9 +72,44 @@ def train(
     Raises:
         TrainingStopped: If `stop` returned True, in this or in another process of the group.
         FloatingPointError: If the loss or its gradient is NaN or infinite; the weights are unchanged.
-        ValueError: If the pairs do not fit the model, or the run directory belongs to another run.
+        ValueError: If the pairs do not fit the model, if there are no validation pairs and `config` has
+            `patience`, or if the run directory belongs to another run.
     """
-    config = dataclasses.replace(config, fast=uses_fast(model, config))  # a run resumes as it began
+    epochs = train_epochs(
+        model,
+        pairs,
+        config,
+        generator=generator,
+        validation=validation,
+        run_directory=run_directory,
+        stop=stop,
+    )
+    all_metrics = []
+    with closing(epochs):
+        for metrics in epochs:
+            all_metrics.append(metrics)
+            report(metrics)
+    return all_metrics
+
+
+def train_epochs(
+    model: Transformer,
+    pairs: Pairs,
+    config: TrainingConfig,
+    *,
+    generator: torch.Generator,
+    validation: list[Pair] | None = None,
+    run_directory: RunDirectory | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Generator[EpochMetrics, None, None]:
+    """Train as `train` does, and yield the metrics at the end of each epoch.
+
+    The caller may then save the model. The state of the run is saved after that, when the caller asks for
+    the next epoch. So a run that is killed in between trains the epoch again, and replaces its model.
+    """
+    if config.patience is not None and validation is None:
+        raise ValueError(Message("{patience} {}", NEEDS_VALIDATION, patience=config.patience))
+    config = dataclasses.replace(config, fast=takes_fast_path(model, config))
     first = pairs(0) if callable(pairs) else pairs
     check_fit(model, first)
     held_out = _validation_batches(model, validation, config)
@@ -83,24 +122,29 @@ def train(
             if saved is not None:
                 state.restore(saved)
         model.train()
-        all_metrics = []
-        with ProgressBar(config, state.progress, disable=state.group.rank > 0) as bar:
-            while not bar.done:
-                epoch_pairs = first
-                if callable(pairs) and state.progress.epoch > 0:
-                    epoch_pairs = pairs(state.progress.epoch)
-                    check_fit(model, epoch_pairs)
+        stopwatch = Stopwatch(state.progress.seconds)
+        with ProgressBar(disable=state.group.rank > 0) as bar:
+            while not is_over(config, state.progress):
+                epoch_pairs = _pairs_of(state.progress.epoch, pairs, first, model)
                 batches = _batches(model, epoch_pairs, config, generator)
-                _train_epoch(state, objective, batches, config, bar, run_directory, stop)
-                metrics = epoch_metrics(state, config, held_out, batches, bar)
-                all_metrics.append(metrics)
-                report(metrics)
+                for batch in batches[state.progress.batch :]:
+                    _stop_if_asked(state, run_directory, stop)
+                    status = _update_or_explain(state, objective, batch, config, run_directory)
+                    # every rank ends the run by rank 0's clock
+                    state.progress.seconds = state.group.broadcast(stopwatch.lap(batch.num_labels))
+                    speed = f"{stopwatch.tokens_per_second:.0f} tokens/s"
+                    bar.advance(completed(config, state.progress), f"{status}, {speed}")
+                    if is_over(config, state.progress):
+                        break
+                    if run_directory is not None and state.group.broadcast(run_directory.is_due()):
+                        run_directory.save(state.to_saved())
+                metrics = epoch_metrics(state, config, held_out, batches, stopwatch)
+                yield metrics
                 if state.progress.batch == len(batches):
-                    state.end_epoch()
+                    state.end_epoch(metrics.validation_loss)
                 if run_directory is not None:
                     run_directory.report(dataclasses.asdict(metrics))
                     run_directory.save(state.to_saved())
-    return all_metrics
 
 
 def _validation_batches(
@@ -119,34 +163,40 @@ def _batches(
     return make_batches(pairs, batch_tokens=most, generator=generator, pad_id=pad_id)
 
 
-def _train_epoch(
+def _pairs_of(epoch: int, pairs: Pairs, first: list[Pair], model: Transformer) -> list[Pair]:
+    """Return the pairs of an epoch, where `first` are those of epoch 0."""
+    if epoch == 0 or not callable(pairs):
+        return first
+    own = pairs(epoch)
+    check_fit(model, own)
+    return own
+
+
+def _stop_if_asked(
+    state: TrainingState, run_directory: RunDirectory | None, stop: Callable[[], bool]
+) -> None:
+    """Save the state and raise `TrainingStopped` if `stop` returns True in any process."""
+    if state.group.any(stop()):
+        if run_directory is not None:
+            run_directory.save(state.to_saved())
+        raise TrainingStopped(state.progress.step)
+
+
+def _update_or_explain(
     state: TrainingState,
     objective: nn.Module,
-    batches: list[Batch],
+    batch: Batch,
     config: TrainingConfig,
-    bar: ProgressBar,
     run_directory: RunDirectory | None,
-    stop: Callable[[], bool],
-) -> None:
-    """Update the weights once for each batch that is left, until a limit is reached."""
-    for batch in batches[state.progress.batch :]:
-        if state.group.any(stop()):
-            if run_directory is not None:
-                run_directory.save(state.to_saved())
-            raise TrainingStopped(state.progress.step)
-        try:
-            status = update(state, objective, batch, config)
-        except FloatingPointError as error:
-            if run_directory is None or run_directory.progress.step == 0:
-                raise
-            saved = f"step {run_directory.progress.step} is saved in {run_directory.folder}"
-            raise FloatingPointError(join("; ", [*error.args, saved])) from None
-        bar.advance(state.progress, batch.num_labels, status)
-        bar.done = state.group.broadcast(bar.done)
-        if bar.done:
-            break
-        if run_directory is not None and state.group.broadcast(run_directory.is_due()):
-            run_directory.save(state.to_saved())
+) -> str:
+    """Make one update; if training has diverged, say which step is saved."""
+    try:
+        return update(state, objective, batch, config)
+    except FloatingPointError as error:
+        if run_directory is None or run_directory.progress.step == 0:
+            raise
+        saved = f"step {run_directory.progress.step} is saved in {run_directory.folder}"
+        raise FloatingPointError(join("; ", [*error.args, saved])) from None
 
 
 def update(
@@ -177,15 +227,18 @@ def update(
     (part * group.world_size).backward()
     loss = group.sum(part.item())
     gradients = [p.grad for p in state.model.parameters() if p.grad is not None]
-    norm = get_total_norm(gradients).item()
+    total_norm = get_total_norm(gradients)
+    norm = total_norm.item()
     _refuse_divergence(progress, batch, config, loss, norm)
+    if config.clip_norm is not None:
+        clip_grads_with_norm_(state.model.parameters(), config.clip_norm, total_norm)
     state.optimizer.step()
     progress.step += 1
     progress.batch += 1
     progress.labels += batch.num_labels
     progress.loss_sum += loss * batch.num_labels
     progress.norm_sum += norm
-    return f"loss {loss:.3f}, lr {progress.lr:.1e}"
+    return f"step {progress.step}, loss {loss:.3f}, lr {progress.lr:.1e}"
 
 
 def _refuse_divergence(

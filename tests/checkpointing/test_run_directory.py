@@ -21,7 +21,7 @@ from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch, make_batches
 from annotated_transformer.training import trainer
-from annotated_transformer.training.state import TrainingState
+from annotated_transformer.training.resumable_state import TrainingState
 from annotated_transformer.training.trainer import TrainingStopped
 from tests.tiny_run import BRIEF, STATE, STEPS, Run, lines, same
 

@@ -17,7 +17,7 @@ from annotated_transformer.commands.config_file import (
     start_folder,
     training_config,
 )
-from annotated_transformer.commands.train_options import add_config_option
+from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training.config import TrainingConfig
 
@@ -43,9 +43,11 @@ MODEL = {  # every field, with a value other than its default
 TRAINING = {
     "steps": 11,
     "minutes": 1.5,
+    "patience": 3,
     "batch_tokens": 101,
     "warmup_steps": 13,
     "max_lr": None,
+    "clip_norm": 0.7,
     "label_smoothing": 0.25,
     "bf16": True,
     "fast": True,
@@ -61,14 +63,15 @@ def file(tmp_path: Path) -> Path:
 
 def parsed(*arguments: str, **given: object) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    add_config_option(parser)
-    return argparse.Namespace(**vars(parser.parse_args(arguments)), **given)
+    add_train_options(parser)
+    options = vars(parser.parse_args([*arguments, "--out", "folder"]))
+    return argparse.Namespace(**options | given)
 
 
 def test_law_a_file_can_give_every_field(file: Path):
     for found, fields in (
         (model_config(parsed("--config", str(file)), None), MODEL),
-        (training_config(parsed("--config", str(file)), fast=False), TRAINING),
+        (training_config(parsed("--config", str(file))), TRAINING),
     ):
         assert dataclasses.asdict(found) == fields
         assert all(
@@ -79,7 +82,7 @@ def test_law_a_file_can_give_every_field(file: Path):
 def test_law_an_integer_is_accepted_where_a_float_is_expected(tmp_path: Path):
     (tmp_path / "whole.json").write_text('{"model": {"dropout": 0}, "training": {"minutes": 2, "steps": 3}}')
     options = parsed("--config", str(tmp_path / "whole.json"))
-    found = model_config(options, None).dropout, *vars(training_config(options, fast=False)).values()
+    found = model_config(options, None).dropout, *vars(training_config(options)).values()
     assert found[:3] == (0.0, 3, 2.0)
     assert [type(value) for value in found[:3]] == [float, int, float]
 
@@ -87,15 +90,15 @@ def test_law_an_integer_is_accepted_where_a_float_is_expected(tmp_path: Path):
 def test_law_options_override_the_config_file(file: Path):
     options = parsed("--config", str(file), d_ff=17, norm=None, steps=7, bf16=False, max_lr=None)
     assert model_config(options, None) == TransformerConfig(**MODEL | {"d_ff": 17})
-    assert training_config(options, fast=False) == TrainingConfig(**TRAINING | {"steps": 7, "bf16": False})
+    assert training_config(options) == TrainingConfig(**TRAINING | {"steps": 7, "bf16": False})
 
 
 def test_law_settings_have_defaults_without_a_config_file(tmp_path: Path):
     assert model_config(parsed(d_ff=None), None) == DEFAULT_SHAPE
     (tmp_path / "empty.json").write_text("\ufeff{}", encoding="utf-8")  # as Windows saves UTF-8
     for options in (parsed(minutes=2.0), parsed("--config", str(tmp_path / "empty.json"), minutes=2.0)):
-        found = training_config(options, fast=True)
-        assert (found.steps, found.minutes, found.fast, found.bf16) == (None, 2.0, True, False)
+        found = training_config(options)
+        assert (found.steps, found.minutes, found.fast, found.bf16) == (None, 2.0, None, False)
 
 
 def test_law_a_starting_model_determines_the_shape_but_not_the_dropout(folder: Path):
@@ -123,7 +126,7 @@ def test_law_fine_tuning_a_model_of_the_package_needs_no_sizes(
 ):
     for language, text in (("en", "Two dogs.\n"), ("de", "A child\n")):
         (tmp_path / f"train.{language}").write_text(text * 3)
-    arguments = ["train", "--data", str(tmp_path), "--start", "en-de", "--steps", "1"]
+    arguments = ["train", "--data", str(tmp_path), "--start", "en-de", "--steps", "1", "--warmup-steps", "1"]
     assert command_line.main([*arguments, "--out", str(tmp_path / "out")]) == 0
     assert "warning" not in capsys.readouterr().err
     ours, theirs = (checkpoint.load(place)[0] for place in (tmp_path / "out", pretrained_folder("en-de")))
@@ -167,7 +170,7 @@ def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
         ('{"modle": {}}', "has 'modle', which is unknown; choose from 'model', 'training'"),
         (
             '{"training": {"lr": 1, "steps": 2, "momentum": 3}}',
-            "has 'lr', 'momentum' in 'training', which is unknown; choose from 'steps', 'minutes', 'b",
+            "has 'lr', 'momentum' in 'training', which is unknown; choose from 'steps', 'minutes', 'p",
         ),
         ('{"model": {"d_ff": 2.0}}', "has 2.0 as 'd_ff' in 'model', which takes a whole number; correct"),
         ('{"model": {"d_ff": true}}', "has true as 'd_ff' in 'model', which takes a whole number; corr"),
@@ -186,7 +189,7 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     options = parsed("--config", str(file), steps=1)
     with pytest.raises(ValueError, match=re.escape(f"--config {file} {sentence}")):
-        training_config(options, fast=False)
+        training_config(options)
 
 
 @pytest.mark.message

@@ -133,7 +133,7 @@ def test_law_every_option_states_its_default(command: str):
 
 def test_law_the_training_defaults_in_the_help_are_those_in_use():
     options = parser_of("train").parse_args(["--out", "folder", "--steps", "3"])
-    shape, training = model_config(options, None), training_config(options, fast=True)
+    shape, training = model_config(options, None), training_config(options)
     stated = stated_defaults("train")
     in_shape = [name for name in stated if hasattr(shape, name)]
     in_training = [name for name in stated if isinstance(getattr(training, name, None), (int, float))]

@@ -22,6 +22,7 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.fast import compilation
 from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.fast.modules import ByteDropout
 from annotated_transformer.inspection.heads import ablate_head, attention_maps
 from annotated_transformer.inspection.health import Health
 from annotated_transformer.inspection.hidden_units import changed, feed_forward_networks, hidden_units
@@ -56,12 +57,14 @@ def captured(monkeypatch: pytest.MonkeyPatch) -> list[fx.GraphModule]:
 
 
 @pytest.mark.message  # not a message: runs without the shape checker, whose code cannot be captured
+@pytest.mark.parametrize("fast", [False, True])
 def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
-    make_model: MakeModel, copy_pairs: MakePairs, captured: list[fx.GraphModule]
+    make_model: MakeModel, copy_pairs: MakePairs, captured: list[fx.GraphModule], fast: bool
 ):
     def run(model: Transformer) -> tuple[list[EpochMetrics], dict[str, Tensor]]:
         pairs, rng = copy_pairs(43), torch.Generator().manual_seed(0)
-        return train(model, pairs, BRIEF, generator=rng, validation=pairs[:7]), model.state_dict()
+        config = dataclasses.replace(BRIEF, fast=fast)
+        return train(model, pairs, config, generator=rng, validation=pairs[:7]), model.state_dict()
 
     plain, compiled = (make_model(dropout=0.0).double() for _ in range(2))
     compile_stacks(compiled)
@@ -73,6 +76,19 @@ def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
         for name in ("training_loss", "validation_loss", "encoder_cosine", "cross_attention_entropy"):
             assert getattr(report, name) == pytest.approx(getattr(wanted, name), rel=1e-9)
     assert len(captured) == 2  # encoder and decoder, each captured once for all lengths
+
+
+@pytest.mark.message
+def test_law_compiled_byte_dropout_keeps_its_fraction_and_the_mean():
+    """The backend traces forward and backward as the default one does, and needs no C++ compiler."""
+    dropout = torch.compile(ByteDropout(0.3), backend="aot_eager", dynamic=True, fullgraph=True)
+    for rows in (31, 1009):
+        x = torch.ones(rows, 997, dtype=torch.float64, requires_grad=True)
+        y = dropout(x)
+        y.sum().backward()
+        assert (y > 0).double().mean() == pytest.approx(1 - 77 / 256, abs=0.01)
+        assert y.detach()[y > 0] == pytest.approx(256 / (256 - 77))
+        assert torch.equal(x.grad, y)  # backward has the mask of forward
 
 
 EAGER = {"backend": "eager"}  # captures and guards like the others, and needs no compiler

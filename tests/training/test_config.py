@@ -19,6 +19,8 @@ from annotated_transformer.training.config import TrainingConfig, refuse_seed
         ("batch_tokens", 0),
         ("warmup_steps", 0),
         ("max_lr", 0.0),
+        ("clip_norm", 0.0),
+        ("patience", 0),
     ],
 )
 def test_message_settings_that_are_not_positive_numbers(name: str, value: float):

@@ -8,11 +8,18 @@ import torch
 import torch.nn.functional as F
 
 from annotated_transformer.fast.loss import FastLoss, smoothed_losses_in_place
+from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.text.tokenizer import PAD_ID
 from annotated_transformer.training import loss
 from annotated_transformer.training.config import TrainingConfig
-from annotated_transformer.training.loss import PlainLoss, label_smoothed_cross_entropy, mean_loss
+from annotated_transformer.training.loss import (
+    PlainLoss,
+    label_smoothed_cross_entropy,
+    mean_loss,
+    takes_fast_path,
+    training_loss,
+)
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
@@ -187,13 +194,26 @@ def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch: pytest.MonkeyPat
         assert len(called) == fast
 
 
-@pytest.mark.message  # a model on "meta", which stands for CUDA here, is refused by the shape checker
-def test_law_by_default_the_loss_is_fast_on_a_cpu_unless_the_model_is_changed_or_compiled():
-    hooked = model()
-    hooked.register_forward_hook(lambda *_: None)
-    compiled = torch.compile(model(), backend="eager")
-    found = []
-    for one in (model(), hooked, compiled, model().to("meta")):
-        with loss.training_loss(one, TrainingConfig()) as objective:
-            found.append(type(objective))
-    assert found == [FastLoss, PlainLoss, PlainLoss, PlainLoss]
+def test_law_the_fast_path_is_the_default_for_plain_models_on_a_cpu(make_model):
+    class Own(Transformer):
+        def logits(self, hidden: torch.Tensor) -> torch.Tensor:
+            return 2 * super().logits(hidden)
+
+    plain, config = make_model(), TrainingConfig()
+    own = Own(plain.config)
+    compiled_in_place = make_model()
+    compiled_in_place.compile(backend="eager")
+    for one, fast in (
+        (plain, True),
+        (own, False),
+        (torch.compile(plain, backend="eager"), False),
+        (compiled_in_place, False),
+        (make_model().to("meta"), False),
+    ):
+        assert takes_fast_path(one, config) == fast
+        for given in (False, True):
+            assert takes_fast_path(one, dataclasses.replace(config, fast=given)) == given
+    with training_loss(own, config) as objective:
+        assert isinstance(objective, PlainLoss)
+    with training_loss(plain, config) as objective:
+        assert isinstance(objective, FastLoss)

@@ -8,10 +8,8 @@ import re
 
 import pytest
 
-from annotated_transformer.checkpointing.training_state import Progress
 from annotated_transformer.text.batching import make_batches
-from annotated_transformer.training import progress_bar
-from annotated_transformer.training.progress_bar import ProgressBar
+from annotated_transformer.training import progress_bar, stopwatch
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
@@ -23,7 +21,7 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
     terminal.isatty = lambda: True
     bar = functools.partial(progress_bar.tqdm, file=terminal, mininterval=0.0)
     monkeypatch.setattr(progress_bar, "tqdm", bar)
-    monkeypatch.setattr(progress_bar.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(stopwatch.time, "monotonic", lambda: next(seconds))
     pairs, config = copy_pairs(97, seed=0), dataclasses.replace(BRIEF, steps=4)
     labels = [b.num_labels for b in make_batches(pairs, batch_tokens=53, generator=rng())[:4]]
     (report,) = train(model(), pairs, config, generator=rng())
@@ -32,15 +30,6 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
     share, left, step, note = screens[-1]
     assert (share, left, step) == ("100", "00:00", "4")
     assert re.match(rf"loss \d\.\d{{3}}, lr {report.lr:.1e}, {sum(labels) / 4:.0f} tokens/s", note)
-
-
-def test_law_a_resumed_run_continues_the_clock_and_measures_its_own_speed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(progress_bar.time, "monotonic", functools.partial(next, itertools.count(1000.0, 2.0)))
-    progress = Progress(step=3, seconds=60.0)
-    with ProgressBar(BRIEF, progress, disable=True) as bar:
-        bar.advance(progress, 50, "")
-    assert progress.seconds == 62.0
-    assert bar.tokens_per_second == 25.0
 
 
 def test_law_the_bar_is_hidden_without_a_terminal(monkeypatch: pytest.MonkeyPatch, copy_pairs):

@@ -1,9 +1,11 @@
 """Training from a recipe leaves a complete model in the folder after every epoch, whatever stops it."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import torch
@@ -22,8 +24,19 @@ from annotated_transformer.training import trainer
 from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
-from annotated_transformer.training.state import TrainingState
+from annotated_transformer.training.resumable_state import TrainingState
+from tests.tiny_run import lines
 from tests.toy_recipe import RECIPE, SHAPE, corpus, for_steps, weights
+
+
+class Looked(Exception):
+    """Raised instead of training, after a look at the arguments."""
+
+
+def look_at(*arguments: object, **options: object) -> None:
+    with pytest.raises(Looked):
+        train_from_recipe(*arguments, **options)
+
 
 MEANING = "so translations hardly depend on the source, even if loss and BLEU look plausible"
 
@@ -41,13 +54,15 @@ def test_law_the_seed_also_determines_the_order_and_the_segmentations(
 ):
     drawn = []
 
-    def look(model: Transformer, pairs: object, *rest: object, generator: torch.Generator, **options: object):
+    def look(
+        model: Transformer, pairs: object, *rest: object, generator: torch.Generator, **options: object
+    ) -> NoReturn:
         drawn.append((torch.randperm(97, generator=generator).tolist(), pairs(0)))
-        return ["a report"]
+        raise Looked
 
-    monkeypatch.setattr(module, "train", look)
+    monkeypatch.setattr(module, "train_epochs", look)
     for number, seed in enumerate((3, 4, 3)):
-        train_from_recipe(RECIPE, corpus(), tmp_path / str(number), seed=seed)
+        look_at(RECIPE, corpus(), tmp_path / str(number), seed=seed)
     (order, segmentations), (other_order, other_segmentations), again = drawn
     assert again == (order, segmentations)
     assert other_order != order
@@ -60,11 +75,11 @@ def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
 ):
     drawn = []
 
-    def look(model: Transformer, pairs: object, *rest: object, **options: object) -> list[str]:
+    def look(model: Transformer, pairs: object, *rest: object, **options: object) -> NoReturn:
         drawn.append(max(len(ids) for pair in pairs(0) for ids in pair))
-        return ["a report"]
+        raise Looked
 
-    monkeypatch.setattr(module, "train", look)
+    monkeypatch.setattr(module, "train_epochs", look)
     plain = encode_pairs(own_tokenizer(), corpus().splits["train"])
     longest = max(len(ids) for pair in plain for ids in pair)
     limits = {"batch_tokens": 499, "max_length": 256}
@@ -75,7 +90,7 @@ def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
             shape=dataclasses.replace(SHAPE, max_length=changed["max_length"]),
             training=dataclasses.replace(RECIPE.training, batch_tokens=changed["batch_tokens"]),
         )
-        train_from_recipe(recipe, corpus(), tmp_path / str(number), seed=0)
+        look_at(recipe, corpus(), tmp_path / str(number), seed=0)
     free, held = drawn
     assert held <= longest < free
 
@@ -141,6 +156,116 @@ def test_law_a_run_killed_within_an_epoch_can_end_there_with_the_same_model(
     assert len(epoch_checkpoints(tmp_path / "killed")) == epochs + 1
 
 
+TOO_FAST = dataclasses.replace(RECIPE.training, max_lr=0.1, steps=37)  # the best epoch is the third
+OPTIONS = {
+    "clip_norm": {"training": dataclasses.replace(TOO_FAST, clip_norm=0.5)},
+    "keep": {"training": TOO_FAST, "keep": "best", "average": 1},
+    "keep, average": {"training": TOO_FAST, "keep": "best"},
+    "patience": {"training": dataclasses.replace(TOO_FAST, patience=1)},
+    "patience, keep": {"training": dataclasses.replace(TOO_FAST, patience=1), "keep": "best"},
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_law_each_option_is_resumed_bit_for_bit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
+):
+    class Killed(BaseException):
+        pass
+
+    recipe, update = dataclasses.replace(RECIPE, **options), trainer.update
+    kept = train_from_recipe(recipe, corpus(), tmp_path / "whole", seed=3)
+    for last in (14, 24):  # after the second epoch, and within the one after the best
+
+        def stop(state: TrainingState, *args: object, last: int = last) -> str:
+            if state.progress.step == last:
+                raise Killed
+            return update(state, *args)
+
+        monkeypatch.setattr(trainer, "update", stop)
+        with contextlib.suppress(Killed):
+            train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=1e9)
+    monkeypatch.setattr(trainer, "update", update)
+    for _ in range(2):  # the second time, nothing is left to do
+        assert train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3) == kept
+        found, expected = (weights(tmp_path / folder) for folder in ("killed", "whole"))
+        torch.testing.assert_close(found, expected, rtol=0, atol=0)
+        assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("average", [1, 2])
+def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(
+    tmp_path: Path, average: int
+):
+    recipe = dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average)
+    kept = train_from_recipe(recipe, corpus(), tmp_path / "best", seed=3)
+    losses = {line["step"]: line["validation_loss"] for line in lines(tmp_path / "best")}
+    assert kept == min(losses, key=losses.get)
+    assert list(losses).index(kept) == 2  # neither the first nor the last
+    until = for_steps(kept, dataclasses.replace(recipe, keep="last"))
+    assert train_from_recipe(until, corpus(), tmp_path / "until", seed=3) == kept
+    torch.testing.assert_close(weights(tmp_path / "best"), weights(tmp_path / "until"), rtol=0, atol=0)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_epochs(tmp_path: Path):
+    for patience, last in ((1, 29), (2, 37)):
+        training = dataclasses.replace(TOO_FAST, patience=patience, steps=37)
+        logged: list[object] = []
+        recipe = dataclasses.replace(RECIPE, training=training)
+        assert train_from_recipe(recipe, corpus(), tmp_path, seed=3, log=logged.append) == last
+    assert str(logged[0]) == "resuming at step 29"  # with more patience
+    logged.clear()
+    recipe = dataclasses.replace(RECIPE, training=dataclasses.replace(TOO_FAST, patience=1))
+    train_from_recipe(recipe, corpus(), tmp_path / "again", seed=3, log=logged.append)
+    sentence = "stopped early (patience=1): the validation loss was lowest at the end of epoch 3"
+    assert logged[-1] == sentence
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ({"keep": "best"}, "keep='best'"),
+        ({"training": dataclasses.replace(TOO_FAST, patience=2)}, "patience=2"),
+    ],
+)
+def test_message_options_that_need_a_validation_split(tmp_path: Path, setting: dict[str, object], name: str):
+    train_only = corpus(splits={"train": corpus().splits["train"]})
+    recipe = dataclasses.replace(RECIPE, **setting)
+    message = f"^{name} compares validation losses, and there are no validation pairs; leave it out, or add"
+    with pytest.raises(ValueError, match=message):
+        train_from_recipe(recipe, train_only, tmp_path / "out", seed=3)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.message
+def test_message_a_run_that_kept_its_last_model_has_lost_the_best(tmp_path: Path):
+    train_from_recipe(for_steps(1), corpus(), tmp_path, seed=3)
+    with pytest.raises(ValueError, match="another training run: keep was not given and is best"):
+        train_from_recipe(dataclasses.replace(for_steps(2), keep="best"), corpus(), tmp_path, seed=3)
+
+
+@pytest.mark.message
+@pytest.mark.usefixtures("unchecked")
+def test_message_a_run_that_ends_within_the_warm_up(tmp_path: Path):
+    longer = dataclasses.replace(RECIPE.training, warmup_steps=50)
+    for limits, first in (({"steps": 12}, True), ({"steps": None, "minutes": 1e-9}, False)):
+        training = dataclasses.replace(longer, **limits)
+        logged: list[object] = []
+        recipe = dataclasses.replace(RECIPE, training=training)
+        step = train_from_recipe(recipe, corpus(), tmp_path / str(first), seed=3, log=logged.append)
+        (place,) = [i for i, message in enumerate(logged) if "within the warm-up" in str(message)]
+        assert (place == 0) == first  # it is known before the run, or only after it
+        assert logged[place] == (
+            f"warning: the run ends within the warm-up (steps={step} of the warm-up's warmup_steps=50): the "
+            f"learning rate only rises, to {step / 50:.0%} of its highest value, so the model learns little; "
+            f"give more steps, or fewer warmup_steps"
+        )
+
+
 def own_tokenizer() -> Tokenizer:
     texts = (text for pair in corpus().splits["train"] for text in pair)
     return Tokenizer.train(texts, vocab_size=SHAPE.vocab_size)
@@ -161,15 +286,16 @@ def test_law_a_run_is_validated_on_the_validation_split(tmp_path: Path, called: 
         train_from_recipe(for_steps(2), texts, tmp_path / name, seed=0, log=seen.append)
     model, tokenizer = checkpoint.load(tmp_path / "with")
     wanted = mean_loss(model, make_batches(encode_pairs(tokenizer, splits["val"]), batch_tokens=499))
-    assert [report.validation_loss for report in seen] == pytest.approx([wanted] * 2, rel=1e-5)
+    reports = [message for message in seen if isinstance(message, EpochMetrics)]
+    assert [report.validation_loss for report in reports] == pytest.approx([wanted] * 2, rel=1e-5)
 
 
 def test_law_a_corpus_without_a_val_split_reports_no_validation_loss(tmp_path: Path):
     reports = list[EpochMetrics]()
     train_only = corpus(splits={"train": corpus().splits["train"]})
-    train_from_recipe(for_steps(2), train_only, tmp_path, seed=0, log=reports.append)
+    train_from_recipe(for_steps(3), train_only, tmp_path, seed=0, log=reports.append)
     assert [report.validation_loss for report in reports] == [None]
-    assert str(reports[0]) == f"step 2: training loss {reports[0].training_loss:.3f}"
+    assert str(reports[0]) == f"step 3: training loss {reports[0].training_loss:.3f} (smoothed by 0.1)"
 
 
 def test_law_another_tokenizer_or_more_bidirectional_epochs_mean_another_training_run(tmp_path: Path):
@@ -186,13 +312,13 @@ def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(
 ):
     lessons = []
 
-    def look(model: Transformer, pairs: object, *rest: object, **options: object) -> list[str]:
+    def look(model: Transformer, pairs: object, *rest: object, **options: object) -> NoReturn:
         lessons.append(pairs)
-        return ["a report"]
+        raise Looked
 
-    monkeypatch.setattr(module, "train", look)
+    monkeypatch.setattr(module, "train_epochs", look)
     recipe = dataclasses.replace(RECIPE, bidirectional=2, bpe_dropout=bpe_dropout)
-    train_from_recipe(recipe, corpus(), tmp_path, seed=0)
+    look_at(recipe, corpus(), tmp_path, seed=0)
     texts = corpus().splits["train"]
     mirrored = [(target, source) for source, target in texts]
     tokenizer = own_tokenizer()
@@ -208,15 +334,15 @@ def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dro
     train_from_recipe(for_steps(2), corpus(), tmp_path / "first", seed=3)
     begun = []
 
-    def look(model: Transformer, *rest: object, run_directory: RunDirectory, **options: object) -> list[str]:
+    def look(model: Transformer, *rest: object, run_directory: RunDirectory, **options: object) -> NoReturn:
         begun.append((model, run_directory.identity["tokenizer"]))
-        return ["a report"]
+        raise Looked
 
-    monkeypatch.setattr(module, "train", look)
+    monkeypatch.setattr(module, "train_epochs", look)
     fewer = corpus(splits={"train": corpus().splits["train"][:29]})  # whose own tokenizer would differ
     recipe = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, dropout=0.17))
     for name, start in (("anew", None), ("on", tmp_path / "first")):
-        train_from_recipe(recipe, fewer, tmp_path / name, seed=4, start=start)
+        look_at(recipe, fewer, tmp_path / name, seed=4, start=start)
     (_, of_fewer), (model, tokenizer) = begun
     assert tokenizer == fingerprint(checkpoint.load(tmp_path / "first")[1].to_json()) != of_fewer
     torch.testing.assert_close(model.state_dict(), weights(tmp_path / "first"), rtol=0, atol=0)
@@ -302,7 +428,10 @@ def test_message_a_collapsed_encoder_is_warned_of_once(
     start = collapsed(tmp_path, recipe)
     train_from_recipe(recipe, texts, tmp_path / "out", seed=3, start=start, log=logged.append)
     reports = [message for message in logged if isinstance(message, EpochMetrics)]
-    (warning,) = [message for message in logged if isinstance(message, str)]
+    *others, warning = [message for message in logged if isinstance(message, str)]
+    assert [other.startswith("warning: the run ends within the warm-up") for other in others] == (
+        [True] * (warmup_steps > 17)
+    )
     settled = [report for report in reports if report.step >= min(warmup_steps, 17)]
     assert warning.startswith(f"warning: at step {settled[0].step}, the encoder has collapsed")
     assert warning.endswith(f"(mean cosine 1.000), {MEANING}; {way_out}")
@@ -326,11 +455,12 @@ def test_law_no_warning_about_an_encoder_that_has_not_collapsed(tmp_path: Path):
     [
         ({"average": 0}, "average=0 epochs have no mean; give 1 or more epochs"),
         ({"bidirectional": -1}, r"bidirectional=-1 is not a number of epochs; give 0 \(none\) or more"),
+        ({"keep": "first"}, "keep='first' is not an epoch to keep; give last or best"),
         ({"bpe_dropout": 1.0}, r"bpe_dropout=1\.0 is not a probability; give 0 \(none\) or more"),
         ({"bpe_dropout": -0.1}, r"bpe_dropout=-0\.1 is not a probability"),
     ],
 )
-def test_message_invalid_recipe_settings_are_refused_immediately(setting: dict[str, float], message: str):
+def test_message_invalid_recipe_settings_are_refused_immediately(setting: dict[str, object], message: str):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(RECIPE, **setting)
 

@@ -15,7 +15,7 @@ from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.text.batching import Pair, make_batches, pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID
-from annotated_transformer.training import progress_bar
+from annotated_transformer.training import stopwatch
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
 from annotated_transformer.training.loss import mean_loss
@@ -65,6 +65,39 @@ def test_oracle_an_update_matches_pytorchs_adam_with_the_papers_settings(copy_pa
     assert not torch.equal(ours.embedding.weight, model().double().embedding.weight)
 
 
+@pytest.mark.parametrize("fast", [False, True])
+def test_oracle_a_gradient_longer_than_clip_norm_is_scaled_as_by_pytorch(copy_pairs, fast: bool):
+    ours, theirs = model().double(), model().double()
+    pairs = copy_pairs(3, seed=0)
+    config = dataclasses.replace(BRIEF, steps=2, clip_norm=0.05, fast=fast)
+    (report,) = train(ours, pairs, dataclasses.replace(config, steps=1), generator=rng())
+    assert report.gradient_norm > 0.05  # the norm before clipping is reported
+    ours = model().double()
+    train(ours, pairs, config, generator=rng())
+    adam = torch.optim.Adam(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    (batch,) = make_batches(pairs, batch_tokens=53)
+    for step in (1, 2):
+        logits = theirs(batch.src, batch.tgt[:, :-1]).flatten(0, 1)
+        loss = F.cross_entropy(logits, batch.tgt[:, 1:].flatten(), ignore_index=0, label_smoothing=0.1)
+        adam.param_groups[0]["lr"] = 1e-2 * step / 3
+        adam.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(theirs.parameters(), 0.05)
+        adam.step()
+    for name, expected in theirs.state_dict().items():
+        torch.testing.assert_close(ours.state_dict()[name], expected, rtol=1e-6, atol=1e-8)
+    unclipped = model().double()
+    train(unclipped, pairs, dataclasses.replace(config, clip_norm=None), generator=rng())
+    assert not torch.allclose(unclipped.embedding.weight, ours.embedding.weight, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.message
+def test_message_patience_without_validation_pairs(copy_pairs):
+    config = dataclasses.replace(BRIEF, patience=2)
+    with pytest.raises(ValueError, match=r"^patience=2 compares validation losses, and there are no"):
+        train(model(), copy_pairs(3), config, generator=rng())
+
+
 def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     seen: list[EpochMetrics] = []
     pairs = copy_pairs(23, seed=0)
@@ -75,7 +108,8 @@ def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     reports = train(one, pairs, config, generator=rng(), validation=validation, report=seen.append)
     assert reports == seen
     assert [report.step for report in reports] == [epoch, 2 * epoch, 2 * epoch + 1]
-    assert reports[-1].validation_loss == mean_loss(one, make_batches(validation, batch_tokens=53))
+    expected = mean_loss(one, make_batches(validation, batch_tokens=53))
+    assert reports[-1].validation_loss == pytest.approx(expected, rel=1e-6)
     assert reports[1].training_loss < reports[0].training_loss < 2 * math.log(VOCAB)
     assert reports[-1].encoder_cosine != reports[0].encoder_cosine
     assert reports[-1].cross_attention_entropy != reports[0].cross_attention_entropy
@@ -98,23 +132,18 @@ def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
 
 def test_law_training_ends_after_the_given_minutes(monkeypatch: pytest.MonkeyPatch, copy_pairs):
     seconds = itertools.count(0.0, 1.0)
-    monkeypatch.setattr(progress_bar.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(stopwatch.time, "monotonic", lambda: next(seconds))
     config = dataclasses.replace(BRIEF, steps=None, minutes=0.5)
     reports = train(model(), copy_pairs(97, seed=0), config, generator=rng())
     assert reports[-1].step == 30  # half a minute: the clock ticks at the start and at each step
 
 
 def test_law_all_processes_stop_at_the_same_step(monkeypatch: pytest.MonkeyPatch, copy_pairs):
-    asked: list[bool] = []
-
-    def broadcast(self: ProcessGroup, question: bool) -> bool:
-        asked.append(question)
-        return len(asked) == 3
-
-    monkeypatch.setattr(ProcessGroup, "broadcast", broadcast)
-    reports = train(model(), copy_pairs(23, seed=0), BRIEF, generator=rng())
+    clock_of_rank_0 = iter([1.0, 2.0, 7.0])
+    monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, own: next(clock_of_rank_0, own))
+    config = dataclasses.replace(BRIEF, minutes=0.1)  # this process's own clock leaves time for all steps
+    reports = train(model(), copy_pairs(23, seed=0), config, generator=rng())
     assert [report.step for report in reports] == [3]
-    assert asked == [False] * 3  # this process's own limit left four more steps
 
 
 @pytest.mark.parametrize("lengths", [(67, 2), (2, 68)], ids=["source", "target"])

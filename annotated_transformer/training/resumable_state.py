@@ -1,6 +1,10 @@
-"""Everything that the next update of the weights depends on: the chapter on training."""
+"""What a checkpoint stores and a resumed run restores: everything that later weights depend on.
+
+The chapter on training. The counters among it are in `checkpointing.training_state.Progress`.
+"""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,11 +42,16 @@ class TrainingState:
         """Start the first epoch from the current state of the generator."""
         self.order = self.generator.get_state()
 
-    def end_epoch(self) -> None:
+    def end_epoch(self, validation_loss: float | None = None) -> None:
         """Count the epoch, and start the next one from the current state of the generator."""
         self.order = self.generator.get_state()
         done = self.progress
-        self.progress = Progress(done.step, done.epoch + 1, seconds=done.seconds)
+        best: dict[str, Any] = {
+            name: getattr(done, name) for name in ("best_loss", "best_epoch", "best_step")
+        }
+        if validation_loss is not None and done.is_best(validation_loss):
+            best = {"best_loss": validation_loss, "best_epoch": done.epoch + 1, "best_step": done.step}
+        self.progress = Progress(done.step, done.epoch + 1, seconds=done.seconds, **best)
 
     def to_saved(self) -> SavedState:
         """Return what a checkpoint stores; every rank has to call this."""
