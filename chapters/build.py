@@ -21,12 +21,12 @@ from time import monotonic
 import nbformat
 import psutil
 from book import Book
-from imports import committed, fingerprint, overlooked, present
+from imports import HERE, ROOT, committed, fingerprint, overlooked, present
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from reader import name_folded
-from staleness import HERE, ROOT, Status, all_stale, made_of, status, unexecuted
+from staleness import Status, all_stale, made_of, status, unexecuted
 
 from annotated_transformer.book.cells.check import STRICT
 

@@ -19,9 +19,10 @@ from pathlib import Path
 import jupytext
 from book import Book
 from build import COLOR, watched
+from imports import HERE, ROOT
 from nbclient import NotebookClient
 from nbformat import NotebookNode
-from staleness import HERE, ROOT, unexecuted
+from staleness import unexecuted
 from tqdm import tqdm
 
 from annotated_transformer.book.cells.check import STRICT

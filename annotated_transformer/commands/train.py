@@ -17,7 +17,12 @@ from annotated_transformer.commands.config_file import (
     start_folder,
     training_config,
 )
-from annotated_transformer.commands.loading import chosen_languages, read_corpus, take_device
+from annotated_transformer.commands.loading import (
+    chosen_languages,
+    describe_device,
+    read_corpus,
+    take_device,
+)
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.commands.output import log
 from annotated_transformer.commands.signals import StopRequest, Terminated, raise_signal
@@ -42,7 +47,7 @@ def train_command(options: argparse.Namespace) -> None:
     with join_process_group() as group:
         if group.rank == 0:
             log(corpus.summary())
-            log(_describe_device(device))
+            log(f"Training on {describe_device(device)}.")
         step = _train(options, recipe, corpus, device, group)
         if group.rank == 0:
             _log_result(options.out, step, recipe)
@@ -106,13 +111,6 @@ def _recipe(options: argparse.Namespace) -> Recipe:
         keep=options.keep,
         compiled=options.compile,
     )
-
-
-def _describe_device(device: torch.device) -> str:
-    if device.type == "cuda":
-        return f"Training on {device} ({torch.cuda.get_device_name(device)})."
-    threads = torch.get_num_threads()
-    return f"Training on {device} ({threads} thread{'s' * (threads > 1)})."
 
 
 def _log_result(folder: Path, step: int, recipe: Recipe) -> None:

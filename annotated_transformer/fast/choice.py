@@ -9,10 +9,9 @@ M = TypeVar("M", bound=Transformer)
 
 
 def choose_fast(fast: bool | None, model: M, refuse: Callable[[M], object]) -> bool:
-    """Return `fast`, or if it is None, whether the model is on a CPU, for which the twins are made, and they compute it.
+    """Return `fast`, or if it is None, whether the twins, which are made for CPUs, suit model and device.
 
-    `refuse` raises a `ValueError` for a model with a changed part
-    that a twin would not call.
+    `refuse` raises a `ValueError` for a model with a changed part that a twin would not call.
     """
     if fast is not None:
         return fast
