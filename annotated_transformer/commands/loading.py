@@ -132,11 +132,8 @@ def take_device(name: str | None) -> torch.device:
 
 
 def describe_device(device: torch.device) -> str:
-    """Return the name of a device for the log: a GPU with its model, a CPU with the number of threads."""
-    if device.type == "cuda":
-        return f"{device} ({torch.cuda.get_device_name(device)})"
-    threads = torch.get_num_threads()
-    return f"{device} ({threads} thread{'s' * (threads > 1)})"
+    """Return the name of a device for the log."""
+    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
 
 
 def load_translator(options: argparse.Namespace, *, default: str) -> Translator:
