@@ -114,7 +114,6 @@ def test_message_the_fast_cache_refuses_a_modified_model(
     change(model)
     way_out = r"decode with KeyValueCache, which calls every module \(for a Translator: fast=False\)$"
     with pytest.raises(ValueError, match=rf"^{sentence}.* {way_out}"):
-    ):
         FastKeyValueCache(model, src)
     expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
