@@ -117,7 +117,7 @@ class Translator:
         """Check that the two belong together, and move the model to `device`.
 
         Args:
-            model: Its weights and the device that it is on.
+            model: A trained model, which is moved to `device` if that is given.
             tokenizer: The one that the model was trained with.
             device: Where to translate, such as "cuda" (default: where the model is).
             fast: Whether to decode with `FastKeyValueCache`, which does not call the decoder's modules,

@@ -1,17 +1,15 @@
 """Whether to use the accelerated twins where the caller leaves the choice to us."""
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from annotated_transformer.model.transformer import Transformer
 
-M = TypeVar("M", bound=Transformer)
 
+def choose_fast(fast: bool | None, model: Transformer, refuse: Callable[[Transformer], object]) -> bool:
+    """Return `fast`, or if it is None, whether the twins fit: on a CPU, for a model that they compute.
 
-def choose_fast(fast: bool | None, model: M, refuse: Callable[[M], object]) -> bool:
-    """Return `fast`, or if it is None, whether the twins, which are made for CPUs, suit model and device.
-
-    `refuse` raises a `ValueError` for a model with a changed part that a twin would not call.
+    They are made for CPUs. `refuse` raises a `ValueError` for a model with a changed part that a twin would
+    not call.
     """
     if fast is not None:
         return fast

@@ -25,7 +25,7 @@ KNOWN = (
 )
 IDLE = (nn.Dropout, nn.Identity)  # allowed as `dropout` and `weights`: both do nothing in evaluation
 NO_CACHE = "decode with NoCache, which calls decode as a whole"
-PLAIN_CACHE = "decode with KeyValueCache, which calls every module"
+PLAIN_CACHE = "decode with KeyValueCache, which calls every module (for a Translator: fast=False)"
 
 
 def refuse_for_decoding(model: Transformer) -> None:
