@@ -444,7 +444,7 @@ def test_law_help_and_mistakes_need_no_pytorch(command: list[str]):
     done = run("--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: {' '.join(['annotated-transformer', *command])} ")
-    done = run("--halp", "--threads", "2")
+    done = run("--mistyped", "--threads", "2")
     assert (done.returncode, done.stdout) == (2, "")
     assert re.fullmatch(r"error: .+; see annotated-transformer.* --help\n", done.stderr)
 

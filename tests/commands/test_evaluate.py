@@ -403,7 +403,7 @@ def test_law_own_files_are_evaluated_under_any_name(
         ),
         (
             ["--data", ".", "--output", "./test.de"],
-            "--output test.de would replace a file of the corpus; giv",
+            "--output test.de would replace a file of the corpus; give",
         ),
         (
             ["--test-source", "found.txt", "--test-target", "same.txt", "--output", "same.txt"],
