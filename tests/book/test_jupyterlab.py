@@ -7,12 +7,11 @@ import socket
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from build import text_of
-from lab import start_page
 
 from tests.book.test_reader import LINES, RAW
 
@@ -47,7 +46,8 @@ def address(folder, tmp_path_factory):
     settings = tmp_path_factory.mktemp("settings")
     for name in NAMES:
         (folder / f"{name}.ipynb").write_bytes((ROOT / "chapters" / f"{name}.ipynb").read_bytes())
-    (folder / "start.ipynb").write_text(text_of(start_page({}, student=False)), encoding="utf-8")
+    start = import_module("lab").start_page({}, student=False)
+    (folder / "start.ipynb").write_text(json.dumps(start), encoding="utf-8")
     for name, values in SETTINGS.items():
         path = settings / "@jupyterlab" / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True)

@@ -17,7 +17,7 @@ from annotated_transformer.book.exercises import Verdict
 from annotated_transformer.book.grading.notebook import Exercise
 
 # On Linux, a server imports the modules below once, and the process of each exercise begins as a copy of it.
-CONTEXT = get_context("forkserver" if sys.platform == "linux" else "spawn")
+CONTEXT = get_context("forkserver") if sys.platform == "linux" else get_context("spawn")
 CONTEXT.set_forkserver_preload(
     [__name__, "annotated_transformer.book", "annotated_transformer.book.drawing.figures"]
 )
@@ -76,7 +76,8 @@ def judge(exercise: Exercise) -> tuple[bool, str]:
 
     A cell that stops with an error does not stop those after it, as the check may not depend on it.
     """
-    shell = InteractiveShell(config=Config(HistoryManager={"enabled": False}))
+    no_history = Config(HistoryManager={"enabled": False})
+    shell = InteractiveShell(config=no_history)  # type: ignore[no-untyped-call]
     errors = [error for code in (*exercise.preparation, *exercise.cells) if (error := run(shell, code))]
     verdict: list[object] = []
     shell.user_ns["_verdict"] = verdict
@@ -93,6 +94,6 @@ def judge(exercise: Exercise) -> tuple[bool, str]:
 
 def run(shell: InteractiveShell, code: str) -> str:
     """Run a cell, and return the error that stopped it, or an empty string."""
-    result = shell.run_cell(code, store_history=False)
+    result = shell.run_cell(code, store_history=False)  # type: ignore[no-untyped-call]
     error = result.error_before_exec or result.error_in_exec
     return f"{type(error).__name__}: {error}" if error else ""

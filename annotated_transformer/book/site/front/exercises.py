@@ -117,6 +117,6 @@ class ExerciseKinds(TargetTable):
         levels = range(1, STARS + 1)
         lines = [f"| Kind | {' | '.join(map(shown_stars, levels))} |", "| --- |" + " --- |" * STARS]
         for kind in KINDS:
-            cells = [", ".join(links[kind, stars]) for stars in levels]
+            cells = [", ".join(links[kind, stars]) or "–" for stars in levels]
             lines.append(f"| {kind.capitalize()} | {' | '.join(cells)} |")
         return "\n".join(lines)
