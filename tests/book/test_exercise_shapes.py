@@ -60,7 +60,7 @@ def fits(axes, shape, sizes):
 
 @cache
 def starters():
-    """Return the functions that a check receives from an exercise's cell: {"masking.check_reads": [reads]}."""
+    """Return the functions of exercises' cells that checks receive: {"masking.check_reads": [reads]}."""
     found = {}
     for path in SOURCES.values():
         text = path.read_text("utf-8")

@@ -6,9 +6,11 @@ import runpy
 from pathlib import Path
 
 import jupytext
+import pytest
 
-from annotated_transformer.book.exercises import expect, judge
-from tests.answers import faults
+from annotated_transformer.book.exercises import judge
+from annotated_transformer.book.exercises.verdict import expect_number
+from tests.answers import UNGRAMMATICAL, faults
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKS = sorted((ROOT / "annotated_transformer" / "book" / "exercises").glob("*.py"))
@@ -44,26 +46,80 @@ def test_law_every_exercise_has_a_check_of_the_package():
 @judge
 def check_sign(answer):
     """Judge a function that returns the sign of a number."""
-    expect(answer(-3) == -1, "the sign of minus three is minus one.")
+    mistakes = {"the number itself is returned": -3, "1 heads are returned": -1.5}
+    expect_number(answer(-3), -1, what="the sign of minus three", mistakes=mistakes)
     return "it has the right sign."
 
 
-def test_law_answers_that_are_judged_wrongly_are_reported():
-    def right(x):
-        return x // abs(x)
+def by_division(x):
+    return x // abs(x)
 
-    wrong = {"sign: the number": (check_sign, lambda x: x), "sign: none": (check_sign, lambda x: 0)}
-    assert faults([(check_sign, right)], wrong, {"sign: none": "of minus three"}) == []
-    assert faults([(check_sign, abs)], wrong)[0].startswith(
-        "check_sign: the right answer: ✗ Not yet: the sign"
-    )
-    assert faults([(check_sign, right)], {**wrong, "sign: right": (check_sign, right)}) == [
-        "sign: right: ✓ it has the right sign."
-    ]
-    few = {"sign: the number": wrong["sign: the number"], "sign: typo": (check_sign, lambda x: x.sgn)}
-    assert faults([(check_sign, right)], few, {"sign: the number": "four", "sign: other": ""}) == [
-        "sign: the number: ✗ Not yet: the sign of minus three is minus one.",
-        "sign: typo: ✗ Not yet: your code stopped with AttributeError: 'int' object has no attribute 'sgn'",
-        "sign: other: no such mistake",
-        "check_sign: 0 wrong answers rejected",
-    ]
+
+def by_comparison(x):
+    return (x > 0) - (x < 0)
+
+
+RIGHT = [(check_sign, by_division), (check_sign, by_comparison)]
+WRONG = {"sign: the number": (check_sign, lambda x: x), "sign: a list": (check_sign, lambda x: [x])}
+WORDS = {"sign: the number": "the number itself", "sign: a list": "a number, not list"}
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words", "reported"),
+    [
+        (RIGHT, {}, {}, []),
+        ([*RIGHT, (check_sign, abs)], {}, {}, ["check_sign: the right answer: ✗ Not yet: the sign"]),
+        (RIGHT[:1], {}, {}, ["check_sign: 1 right answer, written in one way"]),
+        (RIGHT, {"right": (check_sign, by_division)}, {"right": ""}, ["right: ✓ it has the right sign."]),
+        (RIGHT, {}, {"sign: other": ""}, ["sign: other: no such mistake"]),
+        (RIGHT, {"none": (check_sign, lambda x: -3)}, {}, ["none: ✗ Not yet: the sign of minus three"]),
+        (RIGHT, {"four": (check_sign, lambda x: -3)}, {"four": "four"}, ["four: ✗ Not yet: the sign"]),
+        (
+            RIGHT,
+            {"none": (check_sign, lambda x: 0)},
+            {"none": "should be"},
+            ["none: ✗ Not yet: the sign of minus three should be -1, not 0."],
+        ),
+        (
+            RIGHT,
+            {"typo": (check_sign, lambda x: x.sgn)},
+            {"typo": "sgn"},
+            ["typo: ✗ Not yet: your code stopped with AttributeError: 'int' object has no attribute 'sgn'"],
+        ),
+        (
+            RIGHT,
+            {"heads": (check_sign, lambda x: -1.5)},
+            {"heads": "1 heads"},
+            ["heads: ✗ Not yet: the sign of minus three should be different. It looks as if 1 heads"],
+        ),
+    ],
+)
+def test_law_answers_that_are_judged_wrongly_are_reported(right, wrong, words, reported):
+    found = faults(right, WRONG | wrong, WORDS | words)
+    assert len(found) == len(reported)
+    assert all(fault.startswith(start) for fault, start in zip(found, reported, strict=True))
+
+
+def test_law_too_few_wrong_answers_are_reported():
+    assert faults(RIGHT, {}, {}) == ["check_sign: 0 wrong answers rejected"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("1 head", "1 heads"),
+        ("1 allowed key of score 0", "1 allowed keys of score 0"),
+        ("d_k=11 heads", "3 head(s)"),
+        ("the logits with 7 tokens should have shape (2,)", "the logits with 7 tokens has shape (2,)"),
+        ("the gradient of the values is NaN", "the weights after step 1 differs by 0.1"),
+        ("an answer, a list", "a answer"),
+        ("a list", "an list"),
+        ("every 4th column", "every 4rd column"),
+        ("so far …", "so far.. It"),
+        ("with 2 heads, the output", "with 2 heads,, the output"),
+        ("with 2 heads, it", "with 2 heads , it"),
+    ],
+)
+def test_law_grammar_is_looked_at(right, wrong):
+    assert not UNGRAMMATICAL.search(right)
+    assert UNGRAMMATICAL.search(wrong)

@@ -97,10 +97,11 @@ def _layer(
     def attend(y: Tensor) -> Tensor:
         parts = [y @ w[name] for name in ("query", "key", "value")]
         if not swapped:
-            read = F.scaled_dot_product_attention(*(part.reshape(heads, n, -1) for part in parts))
+            query, key, value = (part.reshape(heads, n, -1) for part in parts)
+            read = F.scaled_dot_product_attention(query, key, value)
             return read.transpose(0, 1).flatten(1) @ w["output"]
-        cut = [part.unflatten(1, (heads, -1)).transpose(0, 1) for part in parts]
-        read = F.scaled_dot_product_attention(*cut, scale=scale)
+        query, key, value = (part.unflatten(1, (heads, -1)).transpose(0, 1) for part in parts)
+        read = F.scaled_dot_product_attention(query, key, value, scale=scale)
         return read.transpose(0, 1).flatten(1) @ w["output"]
 
     def network(y: Tensor) -> Tensor:

@@ -149,19 +149,20 @@ def _mistaken_multi_head(
     projected = [x @ matrix for x, matrix in zip((query, key, value), matrices, strict=False)]
     cut = [x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in projected]
     mixed = [x.reshape(len(x), heads, x.size(1), -1) for x in projected]
-    read = F.scaled_dot_product_attention(*mixed)
+    read = F.scaled_dot_product_attention(mixed[0], mixed[1], mixed[2])
     found: dict[str, object] = {
         both: (read.reshape(len(query), query.size(1), -1) @ matrices[3]),
         "each head mixes the columns of several heads: cut the columns, then swap the axes": (
             read.transpose(1, 2).flatten(2) @ matrices[3]
         ),
         "the axes are not swapped back before the heads are joined": (
-            F.scaled_dot_product_attention(*cut).reshape(len(query), query.size(1), -1) @ matrices[3]
+            F.scaled_dot_product_attention(cut[0], cut[1], cut[2]).reshape(len(query), query.size(1), -1)
+            @ matrices[3]
         ),
     }
     for mistake, output in mistaken_attention(*cut).items():
         found[mistake] = output.transpose(1, 2).flatten(2) @ matrices[3]
-    wide = F.scaled_dot_product_attention(*cut, scale=query.size(-1) ** -0.5)
+    wide = F.scaled_dot_product_attention(cut[0], cut[1], cut[2], scale=query.size(-1) ** -0.5)
     found["the scores are divided by √d_model; the width of one head is d_k"] = (
         wide.transpose(1, 2).flatten(2) @ matrices[3]
     )

@@ -44,8 +44,8 @@ def check_origin(answer: Mapping[str, Any]) -> str:
     for name, wanted in EXPECTED.items():
         prediction = answer.get(name, ...)
         expect(prediction is not ..., EMPTY)
-        shape = np.shape(prediction)
-        right = shape == np.shape(wanted) and np.allclose(prediction, wanted)  # type: ignore[arg-type]
+        given, right_one = np.asarray(prediction), np.asarray(wanted)
+        right = given.shape == right_one.shape and np.allclose(given, right_one)
         expect(right, f"{name!r} is not {prediction}; {HINTS[name]}")
     return "position 0 is a row of clocks that all stand at twelve."
 

@@ -23,7 +23,10 @@ EMPTY = "your answer is still empty; put it where NotImplementedError is raised.
 SHOWN_LINES = 6  # of the reader's part of a traceback
 _LIBRARIES = {
     str(Path(place).resolve())
-    for place in (Path(__file__).parents[2], *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")))
+    for place in (
+        str(Path(__file__).parents[2]),
+        *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
+    )
 }
 
 

@@ -59,7 +59,7 @@ RIGHT = [
     # the same, written differently
     (check_gradient_predictions, {**PREDICTIONS, "weight 2, 10 words back": 1000}),
     (check_rnn, rnn_with_a_cell),
-    (check_average, lambda states, scores: torch.einsum("ot,td->od", scores.softmax(-1), states)),
+    (check_average, lambda states, scores: torch.einsum("it,td->id", scores.softmax(-1), states)),
     (check_last_state, lambda rnn, x: rnn(x)[1][0][-1]),
     (check_half_life, lambda distance: torch.tensor(0.5, dtype=torch.float64) ** (1 / distance)),
     (check_capacity, by_division),

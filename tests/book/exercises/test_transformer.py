@@ -48,7 +48,7 @@ def gpt(vocab, positions, layers, d, *, matrices=1, vectors=13):
 def by_folding(src, tgt, embed, encoder, decoder, table):
     z = reduce(lambda x, layer: layer(x), encoder, embed(src))
     y = reduce(lambda y, layer: layer(y, z), decoder, embed(tgt))
-    return torch.softmax(torch.einsum("nd,vd->nv", y, table), dim=1)
+    return torch.softmax(torch.einsum("id,vd->iv", y, table), dim=1)
 
 
 def by_search(rest, d, millions):
