@@ -9,6 +9,7 @@ import pytest
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D
 
+from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.drawing import palette
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
 from annotated_transformer.book.drawing.figures import (
@@ -22,6 +23,12 @@ from annotated_transformer.book.drawing.figures import (
 
 ALT = "Two lines cross: one climbs from 1 to 3, the other falls from 3 to 1."
 CAPTION = "Where √dₖ & <scores> cross."
+
+
+@pytest.fixture(autouse=True)
+def strict(monkeypatch):
+    """Build the book: a figure that is not legible raises an error."""
+    monkeypatch.setenv(STRICT, "1")
 
 
 def plot(**labels):
@@ -198,6 +205,24 @@ def test_message_text_cut_off_by_the_edge_is_refused(x, y, side):
         ValueError, match=rf"beyond the {side} edge of its 4\.6 × 2\.3 in; make the figure larger"
     ):
         show(fig)
+
+
+def test_law_a_readers_copy_shows_the_whole_of_a_drawing_that_needs_more_room(monkeypatch):
+    def drawing():
+        fig, ax = new_canvas(10.0, 5.0)
+        ax.annotate("a long label", (-3, 9), annotation_clip=False)
+        ax.text(1, 1, "tiny", fontsize=8)
+        return fig
+
+    def size(html):
+        return [float(side) for side in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', html).groups()]
+
+    fitting, _ = new_canvas(10.0, 5.0)
+    edges = size(svg(fitting))
+    monkeypatch.delenv(STRICT)
+    assert size(svg(fitting)) == edges
+    assert all(side > edge + 50 for side, edge in zip(size(svg(drawing())), edges, strict=True))
+    assert "word word" in show(drawing(), alt="word " * 81)._repr_html_()
 
 
 def test_law_the_sides_of_a_box_meet_the_arrows():
