@@ -126,8 +126,9 @@ def draw_width_effect(widths: Sequence[int], panels: Mapping[str, Mapping[bool, 
         for divided, numbers in series.items():
             color, style, mark = LOOKS[not divided]
             ax.plot(widths, numbers, color=color, linestyle=style, marker=mark)
-            highest = numbers[2] >= max(other[2] for other in series.values())
-            place, offset = (2, 10) if highest else (1, -30)  # above its line, or below it
+            third = min(2, len(widths) - 1)
+            highest = numbers[third] >= max(other[third] for other in series.values())
+            place, offset = (third, 10) if highest else (third // 2, -30)  # above its line, or below it
             spot = widths[place], numbers[place]
             side = "left" if highest else "center"
             ax.annotate(names[divided], spot, (0, offset), textcoords="offset points", ha=side)

@@ -73,7 +73,9 @@ def draw_mask_sum(tokens: Sequence[str], padding: Bool[Tensor, "1 keys"], causal
 def draw_slot(sentence: Sequence[str], slot: int) -> Figure:
     """Draw which input slots the prediction of `slot` reads, and the word that it must predict."""
     fig, ax = new_canvas(14.0, 7.4)
-    width, pitch, slots = 3.1, 3.4, len(sentence) - 1
+    slots = len(sentence) - 1
+    pitch = 13.6 / slots
+    width = pitch - 0.3
     target = draw_box(ax, 0.3 + pitch * (slot - 1), 4.9, width, 1.2, f"{sentence[slot]} ?", color=OUTPUT)
     late = slot > slots / 2
     place = target.x + late * width, 6.75
@@ -146,12 +148,13 @@ def draw_staircase(weights: Weights) -> Figure:
 def draw_prefixes(sentence: Sequence[str], mask: Mask) -> Figure:
     """Draw one pass for each prefix of `sentence`, and the mask whose rows are those passes."""
     fig, ax = new_canvas(14.0, 6.6)
-    tokens, side = len(sentence), 0.95
+    tokens = len(sentence)
+    side, pitch = 3.8 / tokens, 6.6 / tokens
     for number in range(1, tokens + 1):
         y = 0.5 + (tokens - number) * side
         ax.text(0.1, y + side / 2, f"pass {number}", ha="left", va="center", color=MUTED)
         for place, word in enumerate(sentence[:number]):
-            draw_matrix(ax, 2.0 + 1.65 * place, y + 0.1, [[word]], color=KEY, size=(1.55, side - 0.2))
+            draw_matrix(ax, 2.0 + pitch * place, y + 0.1, [[word]], color=KEY, size=(pitch - 0.1, side - 0.2))
     draw_operator(ax, 9.0, 0.5 + tokens * side / 2, "=")
     blank = [[""] * tokens for _ in sentence]
     draw_matrix(ax, 9.9, 0.5, blank, color=KEY, columns=sentence, mask=mask, size=(side, side))

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
@@ -31,6 +32,7 @@ from annotated_transformer.plotting.palette import (
 )
 
 HEADS = ((FIRST, ""), (SECOND, "//"))  # color and hatch of head 1 and head 2
+LEAST = 1e-16  # smaller differences lie on the lower edge
 SHADES = 8  # of the small maps, which share one path per shade
 
 
@@ -217,7 +219,9 @@ def draw_errors(errors: Mapping[str, Sequence[float]], *, good: Sequence[str] = 
         look = {"color": FIRST, "marker": "o"} if name in good else {"color": SECOND, "marker": "s"}
         shown = [round(value, 2) for value in values]
         ax.plot([0, 1], [row, row], color=NEUTRAL, lw=0.6, ls="-", marker="")
-        ax.plot(shown, [row - 0.24, row, row + 0.24][: len(shown)], linestyle="", markersize=7, **look)
+        step = 0.48 / max(2, len(shown) - 1)
+        heights = [row + step * place - 0.24 for place in range(len(shown))]
+        ax.plot(shown, heights, linestyle="", markersize=7, **look)
         said = " to ".join(f"{end:.2f}" for end in sorted({min(shown), max(shown)}))
         plate = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
         ax.text(max(shown) + 0.04, row, said, va="center", bbox=plate)
@@ -235,10 +239,11 @@ def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> F
     """Draw the difference between two heads over the updates on a log scale, a line for each start."""
     fig, ax = new_figure(height=3.6)
     ax.axvline(mark, color=MUTED, lw=0.8, ls="-", marker="")
-    for (start, values), (color, style, _) in zip(gaps.items(), LOOKS, strict=True):
-        logs = [round(math.log10(value), 1) for value in values]
+    for (start, values), (color, style, _) in zip(gaps.items(), cycle(LOOKS), strict=False):
+        logs = [round(math.log10(max(value, LEAST)), 1) for value in values]
         ax.plot(range(1, len(logs) + 1), logs, color=color, linestyle=style, marker="")
-        ax.text(-6, logs[0], f"$10^{{{round(math.log10(start))}}}$", ha="right", va="center", color=color)
+        name = f"$10^{{{round(math.log10(start))}}}$" if start else "0"
+        ax.text(-6, logs[0], name, ha="right", va="center", color=color)
     ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
     ax.set_xlim(-90, max(len(values) for values in gaps.values()))
     ax.set_xticks([0, mark, 300, 400])
@@ -306,7 +311,9 @@ def draw_table_3(rows: Mapping[int, float], *, base: int) -> Figure:
         offset = (0, 8 if place else -18)
         ax.annotate(f"{bleu}", (place, bleu), offset, textcoords="offset points", ha="center", weight=weight)
     ax.set_xticks(range(len(rows)), [f"{heads}\n{512 // heads}" for heads in rows])
-    ax.set(xlabel="heads, and the width of each", ylabel="BLEU", xlim=(-0.3, 4.3), ylim=(24.4, 26.3))
+    ax.set(
+        xlabel="heads, and the width of each", ylabel="BLEU", xlim=(-0.3, len(rows) - 0.7), ylim=(24.4, 26.3)
+    )
     ax.set_yticks([25, 26])
     return fig
 

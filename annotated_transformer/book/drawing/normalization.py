@@ -36,7 +36,8 @@ def draw_alike(
 ) -> Figure:
     """Draw how similar the words of a sentence are at several depths: one row of squares for each stack."""
     fig, ax = new_canvas(14.0, 10.4)
-    side, pitch = 0.52, 3.05
+    pitch = min(3.05, 12.2 / len(depths))
+    side = min(0.52, 0.9 * pitch / len(words))
     for place, (name, maps) in enumerate(stacks.items()):
         y = 6.0 - 5.15 * place
         ax.text(0.1, y + 5 * side + 1.2, name, ha="left", va="center", weight="bold")

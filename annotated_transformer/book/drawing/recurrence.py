@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -46,7 +47,7 @@ def _draw_chain(ax: Axes, y: float, words: Sequence[str], title: str, above: flo
 def draw_decay(lines: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the size of gradients over the distance on a log scale; very small ones lie on the lower edge."""
     fig, ax = new_figure(height=4.4)
-    for (name, values), (color, style, _) in zip(lines.items(), LOOKS, strict=False):
+    for (name, values), (color, style, _) in zip(lines.items(), cycle(LOOKS), strict=False):
         logs = [max(round(math.log10(max(value, 1e-99)), 1), LOWEST) for value in values]
         ax.plot(range(len(logs)), logs, color=color, linestyle=style, marker="", label=name)
     ax.set(xlabel="distance (words)", ylabel="size of the gradient", ylim=(LOWEST, 10.0))
@@ -62,7 +63,7 @@ def draw_copies(
     """Draw the share of words repeated correctly, with a line per model and a mark per seed."""
     fig, ax = new_figure(height=3.9)
     places = range(len(lengths))
-    for (name, runs), (color, style, mark) in zip(lines.items(), LOOKS, strict=False):
+    for (name, runs), (color, style, mark) in zip(lines.items(), cycle(LOOKS), strict=False):
         shown = [[round(value, 2) for value in seeds] for seeds in runs]
         means = [sum(seeds) / len(seeds) for seeds in shown]
         ax.plot(places, means, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
@@ -80,7 +81,7 @@ def draw_copies(
 def draw_depths(depths: Mapping[str, Sequence[int]], lengths: Sequence[int]) -> Figure:
     """Draw the number of operations in a row over the sentence length, both on logarithmic scales."""
     fig, ax = new_figure(height=3.3)
-    for (name, counts), (color, style, mark) in zip(depths.items(), LOOKS, strict=False):
+    for (name, counts), (color, style, mark) in zip(depths.items(), cycle(LOOKS), strict=False):
         ax.plot(lengths, counts, color=color, linestyle=style, marker=mark, label=name, clip_on=False)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")

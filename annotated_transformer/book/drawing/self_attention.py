@@ -130,9 +130,10 @@ def draw_own_map(weights: Weights, *, words: Sequence[str]) -> Figure:
 
 
 def draw_word_shares(shares: Float[Tensor, "heads adjectives words"]) -> Figure:
-    """Draw how the pronoun divides its weight in two heads, given the mean weights for each adjective."""
+    """Draw how the pronoun divides its weight in each head, given the mean weights for each adjective."""
     fig, ax = new_figure(height=2.7)
-    rows = [f"head {head}, {word}" for head in (1, 2) for word in ("hungry", "tasty")]
+    heads = range(1, len(shares) + 1)
+    rows = [f"head {head}, {word}" for head in heads for word in ("hungry", "tasty")]
     draw_attention(ax, shares.flatten(0, 1), rows, ["subj.", "obj.", "adj.", "rest"])
     return fig
 

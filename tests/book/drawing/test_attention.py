@@ -1,5 +1,6 @@
 """The figures of chapter 3 show the given numbers in the right places."""
 
+import pytest
 import torch
 
 from annotated_transformer.book.drawing.attention import (
@@ -55,3 +56,9 @@ def test_law_both_lines_are_drawn_at_their_widths():
 def test_law_each_weight_is_a_bar():
     fig = draw_sorted_weights([0.25] * 4, [0.75, 0.25, 0.0, 0.0])
     assert [bar.get_height() for bar in fig.axes[0].patches] == [0.25] * 4 + [0.75, 0.25, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("widths", [[4], [4, 16]])
+def test_law_few_widths_are_named_at_the_last_of_them(widths):
+    series = {True: [0.5] * len(widths), False: [0.8] * len(widths)}
+    assert {"not divided", "divided by √$d_k$"} == set(texts(draw_width_effect(widths, {"g": series})))

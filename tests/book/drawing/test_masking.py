@@ -123,3 +123,15 @@ def test_law_the_map_without_masks_can_emphasize_one_attention():
 def test_message_an_unknown_attention_in_the_map(options):
     with pytest.raises(ValueError, match=r"no 'attention'; it has encoder self-attention, decoder self-att"):
         draw_model_map(SOURCE, TARGET, **options)
+
+
+@pytest.mark.parametrize("words", [2, 4, 6])
+def test_law_slots_and_prefixes_of_any_sentence_fit_into_the_figure(words):
+    sentence = list("abcdef"[:words])
+    for fig in (
+        figures.draw_slot([*sentence, "z"], words),
+        figures.draw_prefixes(sentence, causal_mask(words)),
+    ):
+        (ax,) = fig.axes
+        ends = [patch.get_window_extent().x1 for patch in ax.patches]
+        assert max(ends) <= ax.get_window_extent().x1

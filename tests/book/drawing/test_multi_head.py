@@ -122,3 +122,18 @@ def test_law_learned_weights_have_a_row_for_each_head_and_lines_between_the_mode
     assert [label.get_text() for label in ax.get_yticklabels()] == ["head 1", "head 2", "layer 1"]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "3"]
     assert [list(line.get_ydata()) for line in ax.lines] == [[2, 2]]
+
+
+def test_law_the_parting_figure_takes_any_number_of_starts_and_equal_heads():
+    fig = figures.draw_parting({0: [0.0, 1e-30], **{10.0**-n: [1.0, 1.0] for n in range(1, 6)}}, mark=2)
+    _, equal, *others = fig.axes[0].lines
+    assert list(equal.get_ydata()) == [-16.0, -16.0]
+    assert len(others) == 5
+    assert texts(fig)[0] == "0"
+
+
+def test_law_errors_have_a_mark_for_each_of_many_seeds():
+    fig = figures.draw_errors({"one head": [0.5, 0.51, 0.52, 0.53, 0.54], "two heads": [0.1]})
+    rows = [line for line in fig.axes[0].lines if line.get_linestyle() == "None"]
+    assert [len(line.get_xdata()) for line in rows] == [5, 1]
+    assert all(-0.25 < y - round(y) < 0.25 for line in rows for y in line.get_ydata())

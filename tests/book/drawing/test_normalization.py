@@ -68,3 +68,13 @@ def test_law_each_share_has_a_bar():
     heights = [[bar.get_height() for bar in ax.patches] for ax in fig.axes]
     assert heights == [[0.1, 0.9, 0.4, 0.6], [0.2, 0.3, 0.5]]
     assert [bar.get_hatch() for bar in fig.axes[0].patches] == ["", "", "///", "///"]
+
+
+def test_law_maps_of_long_sentences_do_not_overlap():
+    words, depths = list("abcdefgh"), ["input", "1", "2", "3", "4", "5"]
+    fig = figures.draw_alike({"one": [torch.eye(8)] * len(depths)}, words=words, depths=depths)
+    squares = fig.axes[0].patches
+    for place in range(1, len(depths)):
+        before, here = squares[64 * place - 1], squares[64 * place]
+        assert before.get_x() + before.get_width() < here.get_x()
+    assert squares[-1].get_x() + squares[-1].get_width() < 14

@@ -32,3 +32,9 @@ def test_law_each_line_of_depths_has_its_name():
     assert [line.get_label() for line in fig.axes[0].lines] == ["one", "two"]
     assert fig.axes[0].get_legend() is not None
     assert curves(fig.axes[0]) == [[10, 1000], [5, 5]]
+
+
+def test_law_no_line_is_left_out_when_there_are_more_than_looks():
+    lines = {f"{size} numbers": [[0.5]] for size in range(6)}
+    (ax,) = figures.draw_copies(lines, [4], guess=0.1).axes
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(lines)

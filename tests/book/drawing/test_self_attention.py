@@ -77,3 +77,10 @@ def test_law_shares_have_a_row_for_each_head_and_adjective():
     assert [label.get_text() for label in ax.get_yticklabels()] == rows
     assert [label.get_text() for label in ax.get_xticklabels()] == ["subj.", "obj.", "adj.", "rest"]
     assert {"0.70", "0.60", "1.00"} <= set(texts(ax.figure))
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_law_shares_of_any_number_of_heads_are_drawn(heads):
+    (ax,) = figures.draw_word_shares(torch.full((heads, 2, 4), 0.25)).axes
+    rows = [label.get_text() for label in ax.get_yticklabels()]
+    assert rows[-2:] == [f"head {heads}, hungry", f"head {heads}, tasty"]
