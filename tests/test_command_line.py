@@ -66,13 +66,18 @@ def same_model(one: Path, other: Path) -> bool:
 
 
 def test_law_training_logs_its_metrics(trained: tuple[Path, str]):
-    head, few, terms, *lines, last = trained[1].splitlines()
+    head, few, terms, device, *lines, last = trained[1].splitlines()
+    assert re.fullmatch(r"Training on cpu \(1 thread\)\.|Training on cuda:0 \(.+\)\.", device)
     assert head.startswith("files: train 198, test 18, val 3 pairs; left out: ")
     assert few.startswith("There are only 198 pairs to train on. ")
     assert terms == "Terms: your own."
     assert last == f"{trained[0]} has the model of step 60"
     found = [
-        re.fullmatch(r"step (\d+): training loss .+, validation loss (.+) \(perplexity (.+)\)", line)
+        re.fullmatch(
+            r"step (\d+): training loss .+ \(smoothed by 0\.1\), validation loss (.+) "
+            r"\(unsmoothed, perplexity (.+)\)",
+            line,
+        )
         for line in lines
     ]
     assert all(found)
@@ -152,8 +157,10 @@ def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_
         assert saved == f"step {last} is saved in {out}; to resume, run"
         assert read_progress(out).step == last
         assert word == {130: "interrupted", 143: "terminated"}[status]
-        *program, command = shlex.split(resume)[:3], shlex.split(resume)[3:]
-        assert program == [["python", "-m", "annotated_transformer"]]
+        folder, _, resume = resume.partition(" && ")
+        assert folder == f"cd {Path.cwd()}"
+        program, command = shlex.split(resume)[:3], shlex.split(resume)[3:]
+        assert program == PROGRAM
     monkeypatch.setattr(trainer, "update", update)
     assert command_line.main(command) == 0
     assert same_model(out, trained[0])

@@ -4,7 +4,9 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,6 +40,24 @@ def write_together(folder: Path, contents: dict[str, bytes]) -> None:
             with suppress(OSError):  # such as that of a disk that became read-only, which is reported
                 draft.unlink(missing_ok=True)
     _sync_names(folder)
+
+
+def link_together(folder: Path, other: Path, names: Iterable[str]) -> None:
+    """Give files of `folder` a second name in the folder `other`, each atomically; copy where links fail.
+
+    Raises:
+        OSError: If they cannot be written.
+    """
+    other.mkdir(exist_ok=True)
+    for name in names:
+        draft = other / f"{name}{DRAFT}"
+        draft.unlink(missing_ok=True)
+        try:
+            draft.hardlink_to(folder / name)
+        except OSError:  # of a file system without hard links
+            shutil.copyfile(folder / name, draft)
+        draft.replace(other / name)
+        draft.unlink(missing_ok=True)  # still there if both names were links to one file already
 
 
 def split_cut_off_line(raw: bytes) -> tuple[bytes, bytes]:

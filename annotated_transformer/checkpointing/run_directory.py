@@ -3,6 +3,9 @@
 It holds the last state of the run, `metrics.jsonl` with one line for each epoch, and a lock, which the
 operating system releases when the process ends, however it ends. The run marks its state and its models
 with its `run_id`, and overwrites no other model.
+
+The model of the run is beside these files, and once more in the folder `model`, which holds nothing else: it
+can be copied alone. Both share their blocks on disk where the file system has hard links.
 """
 
 import json
@@ -18,6 +21,7 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import average_last_epochs, save_epoch
 from annotated_transformer.checkpointing.files import (
     UNSUPPORTED,
+    link_together,
     read_metadata,
     refuse_special_file,
     refuse_special_files,
@@ -42,6 +46,7 @@ if sys.platform != "win32":
 
 METRICS = "metrics.jsonl"
 LOCK = "training.lock"
+MODEL = "model"
 WAY_OUT = "give another folder, or move it away"
 
 
@@ -177,15 +182,17 @@ class RunDirectory:
             if average > 1:
                 self.save_mean(average)
             else:
-                self._save_as_result(model, tokenizer)
+                self._save_result(model, tokenizer)
 
     def save_mean(self, average: int) -> None:
         """Save the mean of the models of the last `average` epochs as the model of this training run."""
         if self.writes:
-            self._save_as_result(*average_last_epochs(self.folder, last=average))
+            self._save_result(*average_last_epochs(self.folder, last=average))
 
-    def _save_as_result(self, model: Transformer, tokenizer: Tokenizer) -> None:
+    def _save_result(self, model: Transformer, tokenizer: Tokenizer) -> None:
+        """Save the model of this training run, and the same files in the folder `model`, to be copied."""
         checkpoint.save(self.folder, model, tokenizer, languages=self.languages, run=self.run_id)
+        link_together(self.folder, self.folder / MODEL, checkpoint.FILES)
 
     def report(self, metrics: Mapping[str, object]) -> None:
         """Add a line to `metrics.jsonl`, atomically."""
@@ -256,15 +263,19 @@ def refuse_foreign_model(folder: Path) -> None:
             than a regular file has the name of a file that the run would write.
     """
     refuse_special_files(folder, *checkpoint.FILES, STATE)
-    if not holds_model(folder):
+    for name in checkpoint.FILES:
+        refuse_special_file(folder / MODEL / name)
+    copy = any((folder / MODEL / name).exists() for name in checkpoint.FILES)
+    if not (holds_model(folder) or copy):
         return
     if not (folder / STATE).exists():
         raise ValueError(
             f"{folder} holds a model and no {STATE}: no training run here wrote it, and this one "
             f"would overwrite it; {WAY_OUT}"
         )
-    weights = folder / checkpoint.WEIGHTS
-    if weights.exists() and _mark(weights) != _mark(folder / STATE):
+    for weights in (folder / checkpoint.WEIGHTS, folder / MODEL / checkpoint.WEIGHTS):
+        if not weights.exists() or _mark(weights) == _mark(folder / STATE):
+            continue
         raise ValueError(
             f"{weights} is not of the training run whose {STATE} is beside it, "
             f"which would overwrite it; {WAY_OUT}"

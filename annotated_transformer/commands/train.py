@@ -4,6 +4,7 @@ import argparse
 import os
 import shlex
 import signal
+import sys
 from pathlib import Path
 
 import torch
@@ -95,9 +96,18 @@ def _train(
 
 
 def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
-    program = "python" if group.world_size == 1 else f"torchrun --nproc-per-node={group.world_size}"
-    command = shlex.join([*program.split(), "-m", "annotated_transformer", *options.arguments])
-    return f"step {read_progress(options.out).step} is saved in {options.out}; to resume, run\n{command}"
+    """Return a command that resumes the run from any folder, with the Python that runs now."""
+    saved = f"step {read_progress(options.out).step} is saved in {options.out}; to resume"
+    if group.world_size != int(os.environ.get("LOCAL_WORLD_SIZE", group.world_size)):
+        return f"{saved}, start torchrun again on each machine, as before"
+    program = [sys.executable, "-m", "annotated_transformer"]
+    if group.world_size > 1:
+        several = ["torch.distributed.run", "--standalone", f"--nproc-per-node={group.world_size}"]
+        program = [sys.executable, "-m", *several, "-m", "annotated_transformer"]
+    elif Path(sys.argv[0]).stem == "annotated-transformer":  # the installed script
+        program = [str(Path(sys.argv[0]).absolute())]
+    command = shlex.join([*program, *options.arguments])
+    return f"{saved}, run\ncd {shlex.quote(str(Path.cwd()))} && {command}"
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:

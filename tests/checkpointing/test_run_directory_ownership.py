@@ -1,7 +1,9 @@
 """A training run replaces the models that it wrote, and no others."""
 
 import dataclasses
+import errno
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,8 +43,13 @@ def lying(folder: Path) -> dict[str, bytes]:
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("place", "names"),
-    [(".", checkpoint.FILES), (".", ["tokenizer.json"]), ("epochs/00001", checkpoint.FILES)],
-    ids=["a model", "a part of a model", "an epoch checkpoint"],
+    [
+        (".", checkpoint.FILES),
+        (".", ["tokenizer.json"]),
+        ("epochs/00001", checkpoint.FILES),
+        ("model", checkpoint.FILES),
+    ],
+    ids=["a model", "a part of a model", "an epoch checkpoint", "a copy of a model"],
 )
 def test_message_a_model_not_written_by_a_training_run(tmp_path: Path, place: str, names: list[str]):
     foreign(tmp_path / place)
@@ -63,6 +70,12 @@ def test_message_a_model_that_replaced_the_one_of_the_training_run(tmp_path: Pat
     weights = tmp_path / "own" / "model.safetensors"
     own = weights.read_bytes()
     message = r"model\.safetensors is not of the training run whose training\.safetensors .* give another"
+    copy = tmp_path / "own" / "model" / "model.safetensors"
+    copy.unlink()
+    copy.write_bytes((tmp_path / "foreign" / "model.safetensors").read_bytes())
+    with pytest.raises(ValueError, match=rf"model/{message}"):
+        train_from_recipe(for_steps(3), corpus(), tmp_path / "own", seed=3)
+    copy.write_bytes(own)
     for name in ("other", "foreign"):
         weights.write_bytes((tmp_path / name / "model.safetensors").read_bytes())
         before = lying(tmp_path / "own")
@@ -119,3 +132,23 @@ def test_message_metrics_without_a_state(tmp_path: Path):
     with pytest.raises(ValueError, match=message):
         train_from_recipe(RECIPE, corpus(), tmp_path, seed=3)
     assert (tmp_path / "metrics.jsonl").read_text() == '{"step": 7, "mine": 1}\n'
+
+
+@pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
+def test_law_the_folder_model_holds_the_model_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+):
+    def refuse(self: Path, target: Path) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if not links:
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+    for steps in (2, 4, 4):  # a new run, a longer one, and one with nothing left to train
+        train_from_recipe(for_steps(steps), corpus(), tmp_path / "run", seed=3)
+        copied = shutil.copytree(
+            tmp_path / "run" / "model", tmp_path / "copies" / str(steps), dirs_exist_ok=True
+        )
+        assert sorted(path.name for path in copied.iterdir()) == sorted(checkpoint.FILES)
+        torch.testing.assert_close(weights(copied), weights(tmp_path / "run"), rtol=0, atol=0)
+        same_file = (tmp_path / "run/model/config.json").samefile(tmp_path / "run/config.json")
+        assert same_file == links

@@ -1,8 +1,12 @@
 """How `train` interprets its options; training itself is tested in `tests/test_command_line.py`."""
 
+import argparse
 import contextlib
 import dataclasses
 import errno
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,7 +123,11 @@ def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path:
 
 @pytest.mark.parametrize(
     ("rank", "processes", "program"),
-    [(0, 1, "python"), (0, 3, "torchrun --nproc-per-node=3"), (2, 3, "")],
+    [
+        (0, 1, f"{sys.executable} -m annotated_transformer"),
+        (0, 3, f"{sys.executable} -m torch.distributed.run --standalone --nproc-per-node=3 -m annotated_tra"),
+        (2, 3, ""),
+    ],
 )
 def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
     data: Path,
@@ -143,8 +151,64 @@ def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
     _, resume, command = capsys.readouterr().err.partition(
         f"step 7 is saved in {data / 'out'}; to resume, run\n"
     )
-    assert command.startswith(f"{program} -m annotated_transformer train --data" if program else "")
+    assert command.startswith(f"cd {Path.cwd()} && {program}" if program else "")
     assert bool(resume) is bool(program)
+
+
+def test_law_on_several_machines_rank_0_logs_to_start_torchrun_again(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setattr(module, "read_progress", lambda folder: Progress(step=7))
+    group = ProcessGroup()
+    group.world_size = 4
+    hint = module._how_to_resume(argparse.Namespace(out=data / "out", arguments=["train"]), group)
+    assert hint.endswith("; to resume, start torchrun again on each machine, as before")
+
+
+SCRIPT = """#!{python}
+import os, signal, sys
+sys.path.insert(0, {root!r})
+from annotated_transformer.__main__ import main
+from annotated_transformer.training import trainer
+update = trainer.update
+def stop(state, *rest):
+    note = update(state, *rest)
+    if state.progress.step == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+    return note
+trainer.update = stop
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("name", ["annotated-transformer", "other"])
+def test_law_the_logged_command_resumes_the_run_from_another_folder(data: Path, root: Path, name: str):
+    """With the installed script, and with `python -m` for any other way to start."""
+    begun, away = data / "a folder", data / "away"
+    script = data / "bin" / name
+    for folder in (begun, away, script.parent):
+        folder.mkdir()
+    script.write_text(SCRIPT.format(python=sys.executable, root=str(root)))
+    script.chmod(0o755)
+    small = ["--num-layers", "1", "--d-model", "8", "--d-ff", "8", "--batch-tokens", "99"]
+    arguments = ["train", "--data", "..", "--out", "my run", "--vocab-size", "271", "--steps", "3", *small]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    stopped = subprocess.run(
+        [script, *arguments], cwd=begun, env=environment, capture_output=True, text=True, check=False
+    )
+    assert stopped.returncode == 130, stopped.stderr
+    _, _, command = stopped.stderr.partition("; to resume, run\n")
+    command = command.splitlines()[0]
+    assert str(script) in command if name == "annotated-transformer" else sys.executable in command
+    done = subprocess.run(
+        command, shell=True, cwd=away, env=environment, capture_output=True, text=True, check=False
+    )
+    said = done.stderr.splitlines()
+    if name == "other":  # the script itself would stop the run once more, after step 2
+        assert done.returncode == 0, done.stderr
+        assert said[-1].endswith("has the model of step 3")
+    assert "resuming at step 2" in said
 
 
 @pytest.mark.message

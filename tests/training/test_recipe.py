@@ -156,7 +156,7 @@ def test_law_a_run_killed_within_an_epoch_can_end_there_with_the_same_model(
     assert len(epoch_checkpoints(tmp_path / "killed")) == epochs + 1
 
 
-TOO_FAST = dataclasses.replace(RECIPE.training, max_lr=0.1, steps=37)  # the best epoch is the third
+TOO_FAST = dataclasses.replace(RECIPE.training, max_lr=0.1, steps=37)  # the third of four epochs is the best
 OPTIONS = {
     "clip_norm": {"training": dataclasses.replace(TOO_FAST, clip_norm=0.5)},
     "keep": {"training": TOO_FAST, "keep": "best", "average": 1},
@@ -199,7 +199,7 @@ def test_law_each_option_is_resumed_bit_for_bit(
 def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(
     tmp_path: Path, average: int
 ):
-    recipe = dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average)
+    recipe = for_steps(30, dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average))
     kept = train_from_recipe(recipe, corpus(), tmp_path / "best", seed=3)
     losses = {line["step"]: line["validation_loss"] for line in lines(tmp_path / "best")}
     assert kept == min(losses, key=losses.get)
@@ -211,12 +211,12 @@ def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss
 
 @pytest.mark.usefixtures("unchecked")
 def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_epochs(tmp_path: Path):
-    for patience, last in ((1, 29), (2, 37)):
+    for patience, last in ((1, 30), (2, 37)):
         training = dataclasses.replace(TOO_FAST, patience=patience, steps=37)
         logged: list[object] = []
         recipe = dataclasses.replace(RECIPE, training=training)
         assert train_from_recipe(recipe, corpus(), tmp_path, seed=3, log=logged.append) == last
-    assert str(logged[0]) == "resuming at step 29"  # with more patience
+    assert str(logged[0]) == "resuming at step 30"  # with more patience
     logged.clear()
     recipe = dataclasses.replace(RECIPE, training=dataclasses.replace(TOO_FAST, patience=1))
     train_from_recipe(recipe, corpus(), tmp_path / "again", seed=3, log=logged.append)
