@@ -23,6 +23,7 @@ from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.text.pair_files import Table, TwoFiles
+from annotated_transformer.text.sentence_pairs import Languages
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ def test_law_files_of_every_split_are_read_by_evaluate():
 def test_law_given_languages_come_before_those_of_the_model():
     options = parsed("--target", "fr", command="evaluate")
     assert take_languages(options, None) == ("en", "fr") == (options.source, options.target)
-    assert take_languages(parsed(command="evaluate"), ("es", "it")) == ("es", "it")
+    assert take_languages(parsed(command="evaluate"), Languages("es", "it")) == ("es", "it")
 
 
 @pytest.mark.message

@@ -574,7 +574,9 @@ def test_law_sentences_are_split_by_the_rules_of_the_source_language(
     monkeypatch.setattr(module, "split_sentences", split)
     parts = checkpoint.load(folder)
     monkeypatch.setattr(
-        Translator, "from_pretrained", lambda name, device: Translator(*parts, languages=name.split("-"))
+        Translator,
+        "from_pretrained",
+        lambda name, device: Translator(*parts, languages=tuple(name.split("-"))),
     )
     given = [str(folder) if option == "folder" else option for option in options]
     assert command_line.main(["translate", *given, "Two dogs."]) == 0
