@@ -42,7 +42,7 @@ APP = Mock(spec=Sphinx)
 
 # Called by Sphinx, or used by one chapter for drawing; `python -m` is documented by its --help.
 WITHOUT_REFERENCE = re.compile(
-    r"annotated_transformer\.book\.(site\.[\w.]+|explorer\.(?!figure)\w+|"
+    r"annotated_transformer\.book\.(site\.[\w.]+|grading\.\w+|explorer\.(?!figure)\w+|"
     r"drawing\.(?!(figures|boxes|matrices|add_and_norm|model_map|curves|corpus_sizes)$)\w+)"
 )
 
