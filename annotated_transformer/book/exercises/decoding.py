@@ -1,9 +1,9 @@
 """Checks of the exercises of the chapter on decoding (section 6.1 of the paper)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -44,7 +44,7 @@ TREE = {
 
 
 @judge
-def check_search_texts(answer: Sequence[str] | None) -> str:
+def check_search_texts(answer: Iterable[Any] | None) -> str:
     """Judge which texts four searches are predicted to return, exercise ex-predict-search."""
     expect(answer is not None, "your answer is still empty; put the four texts in its place.")
     predicted = [str(text).strip() for text in (() if answer is None else answer)]

@@ -1,7 +1,8 @@
 """Checks of the exercises of the chapter on the encoder (sections 3 and 3.1 of the paper)."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -27,7 +28,7 @@ CLUES = {
 
 
 @judge
-def check_change(answer: Sequence[Sequence[bool]] | None) -> str:
+def check_change(answer: Iterable[Any] | None) -> str:
     """Judge which positions are predicted to change, exercise ex-predict-change."""
     expect(answer is not None, "your answer is still empty; put three rows of four in its place.")
     rows = [tuple(map(bool, row)) for row in (() if answer is None else answer)]

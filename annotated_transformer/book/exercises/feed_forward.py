@@ -1,7 +1,8 @@
 """Checks of the exercises of the chapter on the feed-forward network (section 3.3 of the paper)."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -33,7 +34,7 @@ def _draw(seed: int) -> Draw:
 
 
 @judge
-def check_identities(answer: Sequence[bool] | None) -> str:
+def check_identities(answer: Iterable[Any] | None) -> str:
     """Judge which identities are predicted to hold, exercise ex-predict-identities."""
     expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
     predictions = [bool(entry) for entry in (() if answer is None else answer)]

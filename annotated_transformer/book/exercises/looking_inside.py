@@ -1,7 +1,8 @@
 """Checks of the exercises of the chapter on looking inside."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,7 +25,7 @@ def _draw(seed: int) -> Callable[..., Tensor]:
 
 
 @judge
-def check_map(answer: Sequence[bool] | None) -> str:
+def check_map(answer: Iterable[Any] | None) -> str:
     """Judge which statements about a map are predicted to hold, exercise ex-predict-map."""
     expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
     predictions = [bool(entry) for entry in (() if answer is None else answer)]

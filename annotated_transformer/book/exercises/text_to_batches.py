@@ -3,8 +3,9 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 
@@ -36,10 +37,10 @@ COUNTS = (
 
 
 @judge
-def check_padding_count(answer: Sequence[int] | None) -> str:
+def check_padding_count(answer: Iterable[Any] | None) -> str:
     """Judge the predicted numbers of padded places, exercise ex-predict-padding."""
     expect(answer is not None, "your answer is still empty; put four numbers in its place.")
-    numbers = list(() if answer is None else answer)
+    numbers = [as_number(number, what="each answer") for number in (() if answer is None else answer)]
     expect(len(numbers) == len(CUTS), "give four numbers, one for each way to cut.")
     for got, (name, batches) in zip(numbers, CUTS.items(), strict=True):
         wanted = sum(len(batch) * max(batch) - sum(batch) for batch in batches)
@@ -192,7 +193,8 @@ def check_pools(answer: Callable[[list[int], int, int, torch.Generator], Batches
     lengths = torch.randint(1, 40, (960,), generator=rng).tolist()
     settings = [(pool, seed) for pool in (8, 96) for seed in (0, 1)]
     draws = [(pool, torch.Generator().manual_seed(seed)) for pool, seed in settings]
-    found = [answer(list(lengths), 8, pool, generator) for pool, generator in draws]
+    given = [answer(list(lengths), 8, pool, generator) for pool, generator in draws]
+    found = [[[int(row) for row in rows] for rows in batches] for batches in given]
     for batches in found:
         rows = sorted(row for batch in batches for row in batch)
         expect(rows == list(range(len(lengths))), "each sentence must be in one batch, once.")

@@ -3,7 +3,8 @@
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
@@ -93,7 +94,7 @@ def _mistaken_bleu(hypotheses: list[str], references: list[str]) -> dict[str, fl
     }
 
 
-def _chrf(hypothesis: str, reference: str, beta: float, *, spaces: bool = False) -> float:
+def _chrf(hypothesis: str, reference: str, beta: float | int, *, spaces: bool = False) -> float:
     """Return chrF with another β, or with the spaces counted."""
     ours, theirs = (text if spaces else text.replace(" ", "") for text in (hypothesis, reference))
     precisions, recalls = [], []
@@ -108,7 +109,7 @@ def _chrf(hypothesis: str, reference: str, beta: float, *, spaces: bool = False)
 
 
 @judge
-def check_statements(answer: Sequence[bool] | None) -> str:
+def check_statements(answer: Iterable[Any] | None) -> str:
     """Judge which statements on BLEU are predicted to hold, exercise ex-predict-bleu."""
     expect(answer is not None, "your answer is still empty; put four times True or False in its place.")
     given = [bool(entry) for entry in (() if answer is None else answer)]

@@ -105,7 +105,7 @@ def expect_close(
 
 
 def expect_number(
-    result: object, wanted: float, *, what: str, tolerance: float = 1e-9, mistakes: Mistakes = NONE
+    result: object, wanted: float | int, *, what: str, tolerance: float = 1e-9, mistakes: Mistakes = NONE
 ) -> None:
     """Stop the check unless `result` is the number `wanted`, with a relative and absolute tolerance."""
     number = as_number(result, what=what)
@@ -115,7 +115,7 @@ def expect_number(
         raise Unmet(f"{what} should be {right}, not {got}.")
 
 
-def as_number(result: object, *, what: str) -> float:
+def as_number(result: object, *, what: str) -> float | int:
     """Return a number of Python, NumPy, or PyTorch as one of Python, or stop the check."""
     if isinstance(result, Tensor | np.generic) and result.ndim == 0:
         result = result.item()
@@ -232,7 +232,7 @@ def _same(result: object, other: object, tolerance: float = 0.0) -> bool:
     return type(result) is type(other) and bool(result == other)
 
 
-def _told(*numbers: float) -> list[str]:
+def _told(*numbers: float | int) -> list[str]:
     """Return numbers with as many digits as it takes to tell them apart."""
     if all(isinstance(number, int) for number in numbers):
         return [f"{number:,}" for number in numbers]
