@@ -70,7 +70,7 @@ def draw_readings(
 def _write_beside(ax: Axes, start: Vector, end: Vector, text: str) -> None:
     """Write a number beside the middle of a line: on its left, or below it."""
     right, up = end[0] - start[0], end[1] - start[1]
-    turn = math.copysign(1 / math.hypot(right, up), up - right)
+    turn = math.copysign(1 / (math.hypot(right, up) or 1.0), up - right)
     across, away = -up * turn, right * turn
     offset = 19 * across, 11 * away  # points
     middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2

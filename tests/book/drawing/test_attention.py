@@ -62,3 +62,8 @@ def test_law_each_weight_is_a_bar():
 def test_law_few_widths_are_named_at_the_last_of_them(widths):
     series = {True: [0.5] * len(widths), False: [0.8] * len(widths)}
     assert {"not divided", "divided by √$d_k$"} == set(texts(draw_width_effect(widths, {"g": series})))
+
+
+def test_law_a_word_alone_keeps_its_own_value():
+    fig = draw_readings({"bank": ([1.0], (5, 5))}, {"bank": [5, 5]}, asking=-1, features=["water", "money"])
+    assert {"1.00", "bank in\nbank"} <= set(texts(fig))
