@@ -182,9 +182,11 @@ def _whole(fig: Figure) -> Bbox | None:
 
 def svg(fig: Figure) -> str:
     """Return `fig` as SVG: the same bytes every time, colored by the page's theme where there is one."""
-    if os.environ.get(STRICT):
+    file, area = io.StringIO(), None
+    if os.environ.get(STRICT):  # only one of these: each draws the figure, which moves panels a little
         check_legible(fig)
-    file, area = io.StringIO(), _whole(fig)
+    else:
+        area = _whole(fig)
     with matplotlib.rc_context(HOUSE_STYLE):
         fig.savefig(file, format="svg", transparent=True, bbox_inches=area)
     text = file.getvalue()
