@@ -154,9 +154,12 @@ def _whole(fig: Figure) -> Bbox | None:
 
 def svg(fig: Figure) -> str:
     """Return `fig` as SVG: the same bytes every time, colored by the page's theme where there is one."""
-    if os.environ.get(STRICT):
+    area = None
+    if os.environ.get(STRICT):  # only one of these: each draws the figure, which moves panels a little
         check_legible(fig)
-    return svg_text(fig, _themed, paper=f"var(--at-paper, {PAPER.lower()})", area=_whole(fig))
+    else:
+        area = _whole(fig)
+    return svg_text(fig, _themed, paper=f"var(--at-paper, {PAPER.lower()})", area=area)
 
 
 def _themed(text: str) -> str:

@@ -11,6 +11,7 @@ from matplotlib.transforms import Affine2D
 
 from annotated_transformer.book.cells.check import STRICT
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
+from annotated_transformer.book.drawing.decoding import draw_processed
 from annotated_transformer.book.drawing.figures import (
     digest,
     figure_page,
@@ -223,6 +224,16 @@ def test_law_a_readers_copy_shows_the_whole_of_a_drawing_that_needs_more_room(mo
     assert size(svg(fitting)) == edges
     assert all(side > edge + 50 for side, edge in zip(size(svg(drawing())), edges, strict=True))
     assert "word word" in show(drawing(), alt="word " * 81)._repr_html_()
+
+
+def test_law_the_book_and_a_readers_copy_have_the_same_panels(monkeypatch):
+    def drawing():
+        shares = {"house": 0.45, "home": 0.25, "mouse": 0.3}
+        return draw_processed({f"panel {number}": shares for number in range(6)})
+
+    book = svg(drawing())
+    monkeypatch.delenv(STRICT)
+    assert svg(drawing()) == book
 
 
 def test_law_the_sides_of_a_box_meet_the_arrows():
