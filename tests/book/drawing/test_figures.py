@@ -228,8 +228,8 @@ def test_law_a_readers_copy_shows_the_whole_of_a_drawing_that_needs_more_room(mo
 
 def test_law_the_book_and_a_readers_copy_have_the_same_panels(monkeypatch):
     def drawing():
-        shares = {"house": 0.45, "home": 0.25, "mouse": 0.3}
-        return draw_processed({f"panel {number}": shares for number in range(6)})
+        shares = {"house": 0.45, "home": 0.25, "flat": 0.15, "hut": 0.1, "mouse": 0.05}
+        return draw_processed({f"top-p, p = 0.{number}": shares for number in range(6)})
 
     book = svg(drawing())
     monkeypatch.delenv(STRICT)
