@@ -33,7 +33,11 @@ class BleuScore:
     signature: str
 
 
-def sacrebleu(hypotheses: list[str], *references: list[str], tokenizer: str) -> BleuScore:
+def sacrebleu(
+    hypotheses: list[str],
+    *references: list[str],
+    tokenizer: str,
+) -> BleuScore:
     """Return the BLEU of plain, cased text, split by one of sacreBLEU's tokenizers.
 
     Report this value: the tokenization does not depend on the system. `tokenizer_for`
