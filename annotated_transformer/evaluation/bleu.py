@@ -41,7 +41,7 @@ def sacrebleu(
     """Return the BLEU of plain, cased text, split by one of sacreBLEU's tokenizers.
 
     Report this value: the tokenization does not depend on the system. `tokenizer_for`
-    returns the tokenizer of a language. Several lists of references give each hypothesis several.
+    returns the tokenizer of a language. Each hypothesis may have several references.
 
     Raises:
         ValueError: If there are no hypotheses, if the number of references differs, or

@@ -69,7 +69,7 @@ class ProcessGroup:
         dist.all_reduce(numbers)
         return numbers.item()
 
-    def broadcast(self, number: float) -> float:
+    def broadcast(self, number: float | bool) -> float:
         """Return rank 0's number on every rank."""
         return self.sum(number if self.rank == 0 else 0.0)
 

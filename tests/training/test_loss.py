@@ -194,6 +194,7 @@ def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch: pytest.MonkeyPat
         assert len(called) == fast
 
 
+@pytest.mark.message  # the shape checker refuses compiled models, and "meta", which stands for CUDA here
 def test_law_the_fast_path_is_the_default_for_plain_models_on_a_cpu(make_model):
     class Own(Transformer):
         def logits(self, hidden: torch.Tensor) -> torch.Tensor:
