@@ -80,10 +80,10 @@ def test_message_a_name_that_a_part_does_not_have():
 
 DRAW = """
 import torch
-from annotated_transformer.plotting import draw_attention, new_figure, plot_curves, svg
-fig, ax = new_figure()
+from annotated_transformer.plotting import draw_attention, new_plot, plot_curves, to_svg
+fig, ax = new_plot()
 draw_attention(ax, torch.eye(2), ["a", "b"], ["c", "d"])
-print(svg(fig)[:4], svg(plot_curves(FOLDER))[:4])
+print(to_svg(fig)[:4], to_svg(plot_curves(FOLDER))[:4])
 """
 
 
@@ -99,7 +99,7 @@ def test_message_drawing_without_matplotlib(tmp_path: Path):
     program = """
 from annotated_transformer.plotting import read_reports
 print(len(read_reports(FOLDER)))
-for name in ("draw_attention", "plot_curves", "new_figure"):
+for name in ("draw_attention", "plot_curves", "new_plot"):
     try:
         exec(f"from annotated_transformer.plotting import {name}")
     except ModuleNotFoundError as error:

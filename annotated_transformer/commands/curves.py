@@ -16,7 +16,7 @@ def curves_command(options: argparse.Namespace) -> None:
             draw_curves,
             read_reports,
             read_schedule,
-            svg,
+            to_svg,
         )
     except ModuleNotFoundError as error:
         raise ValueError(str(error)) from error
@@ -33,7 +33,7 @@ def curves_command(options: argparse.Namespace) -> None:
     image = BytesIO()
     try:
         if ending == "svg":
-            drawing = svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
+            drawing = to_svg(figure).replace("<svg ", f'<svg role="img" aria-label="{escape(words)}" ', 1)
             image.write(drawing.encode())
         else:
             figure.savefig(image, format=ending, facecolor=PAPER)

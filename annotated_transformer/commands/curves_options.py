@@ -2,12 +2,12 @@
 
 import argparse
 
-from annotated_transformer.commands.options import describe, path
+from annotated_transformer.commands.options import describe_command, path
 
 
 def add_curves_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `curves`."""
-    describe(
+    describe_command(
         command,
         "Plot loss, learning rate, gradient norm and health of a training run, and describe the plot.",
         "my_model --to curves.svg",

@@ -2,13 +2,13 @@
 
 import argparse
 
-from annotated_transformer.commands.options import describe, path
+from annotated_transformer.commands.options import describe_command, path
 from annotated_transformer.text.published_corpora import SOURCES
 
 
 def add_download_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `download`."""
-    describe(
+    describe_command(
         command, "Download a public corpus to a folder, and print its terms of use.", "multi30k --to data"
     )
     command.add_argument("corpus", choices=SOURCES, help="name of the corpus")

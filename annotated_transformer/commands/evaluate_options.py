@@ -3,7 +3,12 @@
 import argparse
 
 from annotated_transformer.commands.decoding_options import add_search_options
-from annotated_transformer.commands.options import add_corpus_options, add_model_options, describe, path
+from annotated_transformer.commands.options import (
+    add_corpus_options,
+    add_model_options,
+    describe_command,
+    path,
+)
 
 METRICS = ("bleu", "chrf", "chrf++", "ter")
 PROTOCOLS = ("sacrebleu", "multi30k")
@@ -11,7 +16,7 @@ PROTOCOLS = ("sacrebleu", "multi30k")
 
 def add_evaluate_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `evaluate`."""
-    describe(
+    describe_command(
         command,
         "Translate a split of a corpus and compare the translations with the references, or compare files "
         "that exist. Each metric is printed with the signature of its computation.",

@@ -2,12 +2,12 @@
 
 import argparse
 
-from annotated_transformer.commands.options import describe, path
+from annotated_transformer.commands.options import describe_command, path
 
 
 def add_grade_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `grade`."""
-    describe(
+    describe_command(
         command,
         "Run the answers to the exercises in readers' notebooks, and print which are right. The status is 0 "
         "if all notebooks could be graded, whether or not their answers are right. Answers run with your "

@@ -61,7 +61,7 @@ def name_options(message: object, options: argparse.Namespace) -> str:
     return message.named(in_options) if isinstance(message, Message) else str(message)
 
 
-def describe(command: argparse.ArgumentParser, text: str, *examples: str) -> None:
+def describe_command(command: argparse.ArgumentParser, text: str, *examples: str) -> None:
     """Set what the help of a command says before its options, and the examples after them."""
     command.description = text
     lines = [f"  annotated-transformer {command.prog.rpartition(' ')[2]} {example}" for example in examples]

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, get_args, get_type_hints
 
-from annotated_transformer.commands.options import DEVICES, add_corpus_options, describe, path
+from annotated_transformer.commands.options import DEVICES, add_corpus_options, describe_command, path
 from annotated_transformer.config import TINY, TransformerConfig
 
 DESCRIPTION = (
@@ -21,7 +21,7 @@ SIZES = {  # fields of `TransformerConfig`
 
 def add_train_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `train`, in groups."""
-    describe(
+    describe_command(
         command,
         DESCRIPTION,
         "--corpus toy --minutes 5 --out my_model",

@@ -3,12 +3,12 @@
 import argparse
 
 from annotated_transformer.commands.decoding_options import add_sampling_options, add_search_options
-from annotated_transformer.commands.options import add_model_options, describe, path
+from annotated_transformer.commands.options import add_model_options, describe_command, path
 
 
 def add_translate_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `translate`."""
-    describe(
+    describe_command(
         command,
         "Translate each text, or each line of a file or of the standard input, and print one line for each.",
         '"The weather is nice today."',

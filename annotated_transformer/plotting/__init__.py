@@ -12,13 +12,13 @@ if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
         plot_curves,
         summarize_curves,
     )
-    from annotated_transformer.plotting.figures import Plot, new_figure, svg
+    from annotated_transformer.plotting.figures import Plot, new_plot, to_svg
     from annotated_transformer.plotting.reports import read_reports, read_schedule
 
 EXPORTS = {  # by module
     "plotting.attention_map": "draw_attention",
     "plotting.curves": "describe_curves draw_curves plot_curves summarize_curves",
-    "plotting.figures": "Plot new_figure svg",
+    "plotting.figures": "Plot new_plot to_svg",
     "plotting.reports": "read_reports read_schedule",
 }
 
@@ -27,12 +27,12 @@ __all__ = [
     "describe_curves",
     "draw_attention",
     "draw_curves",
-    "new_figure",
+    "new_plot",
     "plot_curves",
     "read_reports",
     "read_schedule",
     "summarize_curves",
-    "svg",
+    "to_svg",
 ]
 
 _get, __dir__ = lazy(__name__, EXPORTS)

@@ -8,7 +8,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from annotated_transformer.plotting.figures import HOUSE_STYLE, WIDTH, Plot, new_figure
+from annotated_transformer.plotting.figures import HOUSE_STYLE, WIDTH, Plot, new_plot
 from annotated_transformer.plotting.palette import LOOKS, NEUTRAL
 from annotated_transformer.plotting.reports import Schedule, read_reports, read_schedule
 from annotated_transformer.training.metrics import EpochMetrics
@@ -96,7 +96,7 @@ def draw_curves(reports: list[EpochMetrics], schedule: Schedule | None = None) -
     panels = _panels(reports)
     _refuse_another_schedule(reports, schedule)
     height = sum(panel.height + ABOVE for panel in panels) + BELOW
-    fig, _ = new_figure(len(panels), 1, height=height)
+    fig, _ = new_plot(len(panels), 1, height=height)
     top = height
     fig.set_layout_engine("none")  # so that the axes line up whatever their labels
     for ax, (panel, curves) in zip(fig.axes, panels.items(), strict=True):

@@ -59,19 +59,19 @@ class Plot(Figure):
             super().savefig(*args, **options)
 
     def _repr_svg_(self) -> str:
-        return svg(self)
+        return to_svg(self)
 
 
-def new_figure(
+def new_plot(
     rows: int = 1, columns: int = 1, *, width: float = WIDTH, height: float = 3.0
 ) -> tuple[Plot, Any]:
-    """Start a figure in the house style: `fig, ax = new_figure()`, or an array of axes for several panels."""
+    """Start a figure in the house style: `fig, ax = new_plot()`, or an array of axes for several panels."""
     with matplotlib.rc_context(HOUSE_STYLE):
         fig = Plot(figsize=(width, height), layout="constrained", facecolor=PAPER)
         return fig, fig.subplots(rows, columns)
 
 
-def svg(fig: Figure) -> str:
+def to_svg(fig: Figure) -> str:
     """Return `fig` as an SVG image with plain colors, the same bytes every time."""
     return svg_text(fig, lambda text: re.sub(r'<g id="at-[^"]*"', "<g", text), paper=PAPER.lower())
 

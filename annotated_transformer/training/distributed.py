@@ -71,7 +71,7 @@ class ProcessGroup:
 
     def broadcast(self, number: float | bool) -> float:
         """Return rank 0's number on every rank."""
-        return self.sum(number if self.rank == 0 else 0.0)
+        return self.sum(float(number) if self.rank == 0 else 0.0)
 
     def any(self, condition: bool) -> bool:
         """Return whether the condition holds on any rank."""

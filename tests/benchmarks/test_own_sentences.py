@@ -29,7 +29,8 @@ def test_law_a_fine_tuned_model_has_the_shape_of_the_shipped_one():
 def test_law_an_interrupted_run_adds_its_cpu_time_to_that_of_the_earlier_runs(tmp_path, monkeypatch):
     corpus = dataclasses.replace(CORPUS, splits={"train": PAIRS})
     case = Case(corpus="toy", pairs=20, steps=1, vocab_size=300)
-    clock = iter([5.0, 35.0, 100.0, 100.0, 130.0])  # the second run also logs that it resumes
+    # Both runs also log that they end within the warm-up, and the second one that it resumes.
+    clock = iter([5.0, 5.0, 35.0, 100.0, 100.0, 100.0, 130.0])
     monkeypatch.setattr(own_sentences, "time", SimpleNamespace(process_time=lambda: next(clock)))
     assert learn(case, corpus, tmp_path / "run") == 0.5
     more = dataclasses.replace(case, steps=2)

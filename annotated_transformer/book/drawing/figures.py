@@ -43,7 +43,7 @@ def new_figure(
 ) -> tuple[Figure, Any]:
     """Start a plot in the house style: `fig, ax = new_figure()`, or an array of axes for several panels."""
     matplotlib.rcParams.update(HOUSE_STYLE)  # for the texts and lines that the caller adds, too
-    return plotting.new_figure(rows, columns, width=width, height=height)
+    return plotting.new_plot(rows, columns, width=width, height=height)
 
 
 def new_canvas(columns: float, rows: float) -> tuple[Figure, Axes]:

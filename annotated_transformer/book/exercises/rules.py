@@ -2,12 +2,13 @@
 
 import dis
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType, FunctionType, ModuleType
 
 from annotated_transformer.book.exercises.verdict import expect
 
 PACKAGE = "annotated_transformer"
+Variables = Mapping[str, object]
 
 
 def expect_without(answer: object, *forbidden: str) -> None:
@@ -32,24 +33,26 @@ def _uses(function: object, seen: set[object]) -> Iterator[tuple[str, str]]:
         return
     seen.add(function)
     inner = inspect.getclosurevars(function).nonlocals
-    for name, is_global in _names(function.__code__):
-        value = {**function.__globals__, **inner}.get(name) if is_global else None
+    for name, variables in _names(function.__code__, function.__globals__, inner):
+        value = variables.get(name)
         if isinstance(value, FunctionType) and value.__globals__ is function.__globals__:
             yield from _uses(value, seen)
         else:
             yield name, _origin(value)
 
 
-def _names(code: CodeType) -> Iterator[tuple[str, bool]]:
-    """Yield the names in a function and in those inside it, and whether each is looked up as a variable."""
+def _names(code: CodeType, outer: Variables, inner: Variables) -> Iterator[tuple[str, Variables]]:
+    """Yield the names in a function and in those inside it, each with the variables that it may name."""
     for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
-            yield str(step.argval), True
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(step.argval), outer
+        elif step.opname == "LOAD_DEREF":  # the function's own, or one around it
+            yield str(step.argval), inner
         elif step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")):
-            yield str(step.argval).partition(".")[0], False
+            yield str(step.argval).partition(".")[0], {}
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from _names(constant, outer, inner)
 
 
 def _origin(value: object) -> str:

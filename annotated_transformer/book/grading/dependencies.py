@@ -75,7 +75,7 @@ def _is_setting(node: ast.stmt) -> bool:
     return False
 
 
-def names_of(tree: ast.Module) -> Names:
+def names_in(tree: ast.Module) -> Names:
     """Return the names of a cell, without those that its import statements define."""
     body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
     imported = frozenset(_stored(node for node in tree.body if node not in body))

@@ -14,7 +14,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 from annotated_transformer.book.exercises import Verdict
-from annotated_transformer.book.grading.notebook import Exercise
+from annotated_transformer.book.grading.notebook import Task
 
 # On Linux, a server imports the modules below once, and the process of each exercise begins as a copy of it.
 CONTEXT = get_context("forkserver") if sys.platform == "linux" else get_context("spawn")
@@ -23,7 +23,7 @@ CONTEXT.set_forkserver_preload(
 )
 
 
-def grade(exercise: Exercise, folder: Path, seconds: float) -> tuple[bool, str]:
+def grade(exercise: Task, folder: Path, seconds: float) -> tuple[bool, str]:
     """Execute an exercise in the folder of its notebook, and return whether it passed, and a message.
 
     It is stopped after so many `seconds`, with all processes that it has started.
@@ -57,7 +57,7 @@ def _cause(status: int) -> str:
     return f"by signal {name}" + ", perhaps for lack of memory" * (name == "SIGKILL")
 
 
-def _work(exercise: Exercise, folder: Path, threads: int, sender: Connection) -> None:
+def _work(exercise: Task, folder: Path, threads: int, sender: Connection) -> None:
     """Send the verdict on an exercise; what it prints goes nowhere."""
     if hasattr(os, "setsid"):
         os.setsid()  # so that its own processes can be stopped with it
@@ -68,20 +68,20 @@ def _work(exercise: Exercise, folder: Path, threads: int, sender: Connection) ->
     os.chdir(folder)
     sys.path.insert(0, "")  # as in a notebook
     torch.set_num_threads(threads)
-    sender.send_bytes(json.dumps(judge(exercise)).encode())
+    sender.send_bytes(json.dumps(judge_answer(exercise)).encode())
 
 
-def judge(exercise: Exercise) -> tuple[bool, str]:
+def judge_answer(exercise: Task) -> tuple[bool, str]:
     """Execute the cells of an exercise, and return what its check says.
 
     A cell that stops with an error does not stop those after it, as the check may not depend on it.
     """
     no_history = Config(HistoryManager={"enabled": False})
     shell = InteractiveShell(config=no_history)  # type: ignore[no-untyped-call]
-    errors = [error for code in (*exercise.preparation, *exercise.cells) if (error := run(shell, code))]
+    errors = [error for code in (*exercise.preparation, *exercise.cells) if (error := run_code(shell, code))]
     verdict: list[object] = []
     shell.user_ns["_verdict"] = verdict
-    if error := run(shell, f"_verdict.append({exercise.check})"):
+    if error := run_code(shell, f"_verdict.append({exercise.check})"):
         errors.append(error)
         return False, f"your code stopped with {errors[0]}"
     (found,) = verdict
@@ -92,7 +92,7 @@ def judge(exercise: Exercise) -> tuple[bool, str]:
     return False, f"{found.message} (A cell before it stopped with {errors[0]})"
 
 
-def run(shell: InteractiveShell, code: str) -> str:
+def run_code(shell: InteractiveShell, code: str) -> str:
     """Run a cell, and return the error that stopped it, or an empty string."""
     result = shell.run_cell(code, store_history=False)  # type: ignore[no-untyped-call]
     error = result.error_before_exec or result.error_in_exec

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from annotated_transformer.book.grading.dependencies import names_of, needed_cells, parse_cell, preparation
+from annotated_transformer.book.grading.dependencies import names_in, needed_cells, parse_cell, preparation
 
 NOT_EXECUTED = {"setup", "solution"}  # tags
 
 
 @dataclass(frozen=True)
-class Exercise:
+class Task:
     """An exercise of a notebook; `untouched` if its code is as the book gives it, comments and layout apart.
 
     To grade it, execute the `preparation` and the `cells`, the answer among them, and then the `check`.
@@ -38,17 +38,17 @@ def mark(id: str, source: str = "") -> dict[str, str]:
         return {"id": id}
     last = ast.parse(source).body[-1]
     check = ast.unparse(last) if isinstance(last, ast.Expr) and "check_" in ast.unparse(last) else ""
-    return {"id": id, "starter": digest(source)} | ({"check": check} if check else {})
+    return {"id": id, "starter": starter_digest(source)} | ({"check": check} if check else {})
 
 
-def digest(source: str) -> str:
+def starter_digest(source: str) -> str:
     """Return a digest of what a cell's code says, without its comments and its layout."""
     tree = parse_cell(source)
     text = "".join(ast.unparse(tree).split()) if tree.body else source
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def read_exercises(path: Path) -> list[Exercise]:
+def read_exercises(path: Path) -> list[Task]:
     """Return the exercises of a notebook, in their order.
 
     Raises:
@@ -107,10 +107,10 @@ class _Cell:
     def __init__(self, source: str, mark: Mapping[str, Any]) -> None:
         self.source, self.mark = source, mark
         self.tree = parse_cell(source)
-        self.names = names_of(self.tree)
+        self.names = names_in(self.tree)
 
 
-def _exercise(id: str, code: Sequence[_Cell]) -> Exercise:
+def _exercise(id: str, code: Sequence[_Cell]) -> Task:
     """Return an exercise, given all code of its notebook.
 
     Its own code may be in several cells: readers split and copy them.
@@ -118,13 +118,13 @@ def _exercise(id: str, code: Sequence[_Cell]) -> Exercise:
     own = [place for place, cell in enumerate(code) if str(cell.mark.get("id")) == id]
     checks = [check for place in own if (check := code[place].mark.get("check"))]
     if not checks:
-        return Exercise(id)
-    untouched = all(digest(code[place].source) == code[place].mark.get("starter") for place in own)
+        return Task(id)
+    untouched = all(starter_digest(code[place].source) == code[place].mark.get("starter") for place in own)
     before = code[: own[-1] + 1]
     check = str(checks[-1])
-    needs = [names_of(parse_cell(check)).needs, *(code[place].names.needs for place in own)]
+    needs = [names_in(parse_cell(check)).needs, *(code[place].names.needs for place in own)]
     needed = needed_cells([cell.names for cell in before], set().union(*needs))
-    return Exercise(
+    return Task(
         id,
         check,
         untouched,

@@ -65,5 +65,7 @@ def test_law_few_widths_are_named_at_the_last_of_them(widths):
 
 
 def test_law_a_word_alone_keeps_its_own_value():
-    fig = draw_readings({"bank": ([1.0], (5, 5))}, {"bank": [5, 5]}, asking=-1, features=["water", "money"])
+    fig = draw_readings(
+        {"bank": ([1.0], (5.0, 5.0))}, {"bank": [5.0, 5.0]}, asking=-1, features=["water", "money"]
+    )
     assert {"1.00", "bank in\nbank"} <= set(texts(fig))

@@ -125,7 +125,7 @@ def test_law_learned_weights_have_a_row_for_each_head_and_lines_between_the_mode
 
 
 def test_law_the_parting_figure_takes_any_number_of_starts_and_equal_heads():
-    fig = figures.draw_parting({0: [0.0, 1e-30], **{10.0**-n: [1.0, 1.0] for n in range(1, 6)}}, mark=2)
+    fig = figures.draw_parting({0.0: [0.0, 1e-30], **{10.0**-n: [1.0, 1.0] for n in range(1, 6)}}, mark=2)
     _, equal, *others = fig.axes[0].lines
     assert list(equal.get_ydata()) == [-16.0, -16.0]
     assert len(others) == 5

@@ -44,6 +44,11 @@ def by_own_softmax(x):
     return softmax(x)
 
 
+def with_a_name_that_means_something_else_outside(x):
+    attend = sum(x)  # for the generator, a variable of this function
+    return list(y / attend for y in x)
+
+
 def importing(x):
     import sacrebleu
 
@@ -58,6 +63,7 @@ ALLOWED = [
     exponentials,
     by_own_softmax,
     recursive,
+    with_a_name_that_means_something_else_outside,
     closing_over(exponentials),
     lambda x: [y.nn_ for y in x],
     sum,

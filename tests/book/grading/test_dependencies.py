@@ -2,11 +2,11 @@
 
 import pytest
 
-from annotated_transformer.book.grading.dependencies import names_of, needed_cells, parse_cell, preparation
+from annotated_transformer.book.grading.dependencies import names_in, needed_cells, parse_cell, preparation
 
 
 def names(source):
-    return names_of(parse_cell(source))
+    return names_in(parse_cell(source))
 
 
 @pytest.mark.parametrize(

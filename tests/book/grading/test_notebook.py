@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from annotated_transformer.book.grading.notebook import Exercise, digest, mark, read_exercises, without
+from annotated_transformer.book.grading.notebook import Task, mark, read_exercises, starter_digest, without
 
 STARTER = "def f():\n    raise NotImplementedError('your turn')\n\n\nchecks.check_f(f, size)"
 PYTHON = {"kernelspec": {"language": "python"}}
@@ -27,7 +27,7 @@ def saved(folder, *cells, metadata=PYTHON):
 
 def test_law_a_starter_is_untouched_until_its_code_changes_comments_and_layout_aside(tmp_path):
     marked = mark("3.2", STARTER)
-    assert marked == {"id": "3.2", "starter": digest(STARTER), "check": "checks.check_f(f, size)"}
+    assert marked == {"id": "3.2", "starter": starter_digest(STARTER), "check": "checks.check_f(f, size)"}
     for source, untouched in (
         (STARTER, True),
         ("# my plan: none\n" + STARTER.replace("'", '"').replace("\n\n\n", "\n"), True),
@@ -55,7 +55,7 @@ def test_law_the_imports_the_answer_and_what_both_need_are_executed(tmp_path):
         code("import late\nsize = 5"),
     )
     assert read_exercises(path) == [
-        Exercise(
+        Task(
             "3.2",
             "checks.check_f(f, size)",
             False,
