@@ -45,8 +45,8 @@ def by_own_softmax(x):
 
 
 def with_a_name_that_means_something_else_outside(x):
-    attend = sum(x)  # for the generator, a variable of this function
-    return list(y / attend for y in x)
+    attend = sum(x)  # for the list, a variable around it
+    return [y / attend for y in x]
 
 
 def importing(x):
