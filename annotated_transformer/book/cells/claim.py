@@ -74,7 +74,8 @@ def claim(
         rounding = kind == "below" and 0 < bound <= TOLERANCE
         if rounding:
             values = [abs(number) for number in values]
-        kept = {"value": values, "bound": {kind: bound}}
+        stored = [number if math.isfinite(number) else str(number) for number in values]  # JSON has no NaN
+        kept = {"value": stored, "bound": {kind: bound}}
         digits = digits or max(_digits(end) for end in (bound if kind == "between" else [bound]))
         each = [_within(number, kind, bound) for number in values]
         holds = all(each)

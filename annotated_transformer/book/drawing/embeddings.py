@@ -90,13 +90,16 @@ def draw_scales(
 ) -> Figure:
     """Draw the size of scaled embeddings over the width, a line per initialization, beside that of positions.
 
-    `places` says where the name of each line stands, in units of the axes.
+    `places` says where the name of each line stands, in units of the axes. A name that would stand beside the
+    widths ends at the largest of them.
     """
     fig, ax = new_figure(height=3.9)
     ax.plot(widths, [0.5**0.5] * len(widths), color=INK, lw=1.5, ls=":", marker="")
     for (name, values), (color, style, mark), place in zip(sizes.items(), LOOKS, places, strict=False):
         ax.plot(widths, [round(v, 3) for v in values], color=color, linestyle=style, marker=mark)
-        ax.text(*place, name, ha="right", va="center")
+        x, y = place
+        within = min(widths) <= x <= max(widths)
+        ax.text(x if within else max(widths), y, name, ha="right", va="center")
     ax.text(widths[0], 0.5, "positions", ha="left", va="center", color=MUTED)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")

@@ -59,14 +59,15 @@ def draw_contrasts(own: Mapping[str, int], others: Mapping[str, Sequence[int]], 
     """Draw for each kind how many contrasts are right with their own source, and with those of others.
 
     `others` has one count for each set of wrong sources: a mark at their mean, and a line over their range.
+    Without such sets, it has none.
     """
     fig, ax = new_figure(height=4.0)
     kinds = sorted(own, key=lambda kind: sum(others[kind]))
     for place, kind in enumerate(kinds):
-        counts = others[kind]
-        mean = round(sum(counts) / len(counts), 2)
-        ax.plot([min(counts), max(counts)], [place, place], color=SECOND, lw=2, ls="-", marker="")
-        ax.plot(mean, place, color=SECOND, marker="s", ls="", markersize=9, clip_on=False)
+        if counts := others[kind]:
+            mean = round(sum(counts) / len(counts), 2)
+            ax.plot([min(counts), max(counts)], [place, place], color=SECOND, lw=2, ls="-", marker="")
+            ax.plot(mean, place, color=SECOND, marker="s", ls="", markersize=9, clip_on=False)
         ax.plot(own[kind], place, color=FIRST, marker="o", ls="", markersize=10, clip_on=False)
     ax.plot([of / 2] * 2, [-0.6, len(kinds) - 0.5], color=NEUTRAL, lw=1, ls="--", marker="")
     ax.text(of / 2, -0.95, "guessing", ha="center", va="center", color=MUTED)

@@ -1,6 +1,7 @@
 """Claims and checks are displayed or rejected, and each of a chapter's is accounted for."""
 
 import ast
+import json
 import re
 import sys
 from pathlib import Path
@@ -136,6 +137,7 @@ def test_law_in_a_readers_copy_a_false_claim_is_one_line_and_the_notebook_goes_o
     assert copy[0].startswith("✗ x: ")
     assert copy[0].endswith(". You changed something above, or found something.")
     assert copy.claim["name"] == "x"
+    json.dumps(copy.claim, allow_nan=False)  # as Jupyter sends it
 
 
 @pytest.mark.parametrize(
