@@ -32,21 +32,25 @@ def _uses(function: object, seen: set[object]) -> Iterator[tuple[str, str]]:
         return
     seen.add(function)
     inner = inspect.getclosurevars(function).nonlocals
-    for name, is_global in _names(function.__code__):
-        value = {**function.__globals__, **inner}.get(name) if is_global else None
+    for name, namespace in _names(function.__code__):
+        if namespace == "enclosing" and name not in inner:
+            continue  # the function's own variable, which a comprehension reads
+        value = {"global": function.__globals__, "enclosing": inner}.get(namespace, {}).get(name)
         if isinstance(value, FunctionType) and value.__globals__ is function.__globals__:
             yield from _uses(value, seen)
         else:
             yield name, _origin(value)
 
 
-def _names(code: CodeType) -> Iterator[tuple[str, bool]]:
-    """Yield the names in a function and in those inside it, and whether each is looked up as a variable."""
+def _names(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Yield the names in a function and those inside it, and where each is looked up ("": an attribute)."""
     for step in dis.get_instructions(code):
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
-            yield str(step.argval), True
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(step.argval), "global"
+        elif step.opname == "LOAD_DEREF":
+            yield str(step.argval), "enclosing"
         elif step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")):
-            yield str(step.argval).partition(".")[0], False
+            yield str(step.argval).partition(".")[0], ""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
