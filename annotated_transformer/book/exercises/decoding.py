@@ -177,8 +177,8 @@ def _naive_beam(
 
 def _mistaken_beam(following: Next, size: int) -> dict[str, Prefix]:
     return {
-        "your beam kept searching with its full size after a hypothesis was finished": _naive_beam(
-            following, size, shrink=False
+        "a finished hypothesis lost its place: likelier prefixes took it, or your beam kept its full size": (
+            _naive_beam(following, size, shrink=False)
         ),
         "only the last step counts; log-probabilities should be added": _naive_beam(
             following, size, add=False

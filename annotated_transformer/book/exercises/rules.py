@@ -2,13 +2,12 @@
 
 import dis
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 
 from annotated_transformer.book.exercises.verdict import expect
 
 PACKAGE = "annotated_transformer"
-Variables = Mapping[str, object]
 
 
 def expect_without(answer: object, *forbidden: str) -> None:
@@ -33,26 +32,28 @@ def _uses(function: object, seen: set[object]) -> Iterator[tuple[str, str]]:
         return
     seen.add(function)
     inner = inspect.getclosurevars(function).nonlocals
-    for name, variables in _names(function.__code__, function.__globals__, inner):
-        value = variables.get(name)
+    for name, namespace in _names(function.__code__):
+        if namespace == "enclosing" and name not in inner:
+            continue  # the function's own variable, which a comprehension reads
+        value = {"global": function.__globals__, "enclosing": inner}.get(namespace, {}).get(name)
         if isinstance(value, FunctionType) and value.__globals__ is function.__globals__:
             yield from _uses(value, seen)
         else:
             yield name, _origin(value)
 
 
-def _names(code: CodeType, outer: Variables, inner: Variables) -> Iterator[tuple[str, Variables]]:
-    """Yield the names in a function and in those inside it, each with the variables that it may name."""
+def _names(code: CodeType) -> Iterator[tuple[str, str]]:
+    """Yield the names in a function and those inside it, and where each is looked up ("": an attribute)."""
     for step in dis.get_instructions(code):
         if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            yield str(step.argval), outer
-        elif step.opname == "LOAD_DEREF":  # the function's own, or one around it
-            yield str(step.argval), inner
+            yield str(step.argval), "global"
+        elif step.opname == "LOAD_DEREF":
+            yield str(step.argval), "enclosing"
         elif step.opname.startswith(("LOAD_ATTR", "LOAD_METHOD", "IMPORT_")):
-            yield str(step.argval).partition(".")[0], {}
+            yield str(step.argval).partition(".")[0], ""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant, outer, inner)
+            yield from _names(constant)
 
 
 def _origin(value: object) -> str:

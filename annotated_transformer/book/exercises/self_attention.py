@@ -1,6 +1,6 @@
 """Checks of the exercises of the chapter on self-attention (sections 2 and 3.2.3 of the paper)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -8,7 +8,15 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
+from annotated_transformer.book.exercises.verdict import (
+    as_number,
+    expect,
+    expect_close,
+    expect_number,
+    judge,
+    named_type,
+    plural,
+)
 from annotated_transformer.model.attention import attention_weights
 from annotated_transformer.model.self_attention import SelfAttention
 from annotated_transformer.text.toy.pronouns import IT, NOUNS, encode_pronouns, pronoun_sentences
@@ -34,12 +42,17 @@ Read = Callable[..., Tensor]
 def check_sizes(answer: Mapping[str, Any]) -> str:
     """Judge the predicted shapes and counts, exercise ex-predict-sizes."""
     for name, right in SIZES.items():
-        prediction = answer.get(name)
+        prediction: Any = answer.get(name)
         expect(
             prediction is not None and prediction is not ...,
             f"{name} is still empty; put your prediction there.",
         )
-        prediction = tuple(prediction) if isinstance(prediction, Sequence) else prediction
+        if isinstance(right, int):
+            prediction = as_number(prediction, what=repr(name))
+        else:
+            shape = isinstance(prediction, list | tuple)
+            expect(shape, f"{name!r} should be a shape, such as (2, 3), not {named_type(prediction)}")
+            prediction = tuple(prediction)
         expect(
             prediction == right,
             f"{name!r}: the answer is not {prediction}. {CLUES[name]}",
@@ -61,6 +74,9 @@ def check_self_attention(answer: Read) -> str:
             ),
             "the queries are made with the matrix of the keys": F.scaled_dot_product_attention(
                 key, key, value
+            ),
+            "the scores are divided by the root of d_model instead of d_k": F.scaled_dot_product_attention(
+                query, key, value, scale=x.size(-1) ** -0.5
             ),
             "the values are the words' own vectors": F.scaled_dot_product_attention(query, key, x),
         }
@@ -118,11 +134,15 @@ def check_weight_ratio(answer: Callable[..., Any]) -> str:
 @judge
 def check_circle(answer: Callable[[], tuple[Tensor, Tensor]]) -> str:
     """Judge `answer()`, a query and a key matrix for rock, scissors, paper, exercise ex-circle."""
-    w_query, w_key = (torch.as_tensor(matrix, dtype=torch.float64) for matrix in answer())
+    matrices = answer()
+    pair = isinstance(matrices, list | tuple) and len(matrices) == 2
+    expect(pair, "return two matrices: first that of the queries, then that of the keys.")
+    w_query, w_key = (torch.as_tensor(matrix, dtype=torch.float64) for matrix in matrices)
+    for name, matrix in (("queries", w_query), ("keys", w_key)):
+        rows = matrix.ndim == 2 and len(matrix) == 3
+        expect(rows, f"the matrix of the {name} should have shape (3, d_k), not {tuple(matrix.shape)}.")
     weights = attention_weights(w_query, w_key)  # the vectors of the words are the rows of the identity
     names = ("rock", "scissors", "paper")
-    shape = tuple(weights.shape)
-    expect(shape == (3, 3), f"the matrix of weights should have shape (3, 3), not {shape}.")
     same = torch.equal(w_query, w_key)
     expect(
         not same,
@@ -146,6 +166,7 @@ def check_pronouns(answer: Callable[[], tuple[SelfAttention, SelfAttention]]) ->
     sentences = pronoun_sentences()
     x = encode_pronouns(sentences)
     layers = answer()
+    expect(isinstance(layers, list | tuple), f"return a pair of layers, not {named_type(layers)}")
     expect(len(layers) == 2, f"there should be two layers, not {len(layers)}.")
     with torch.no_grad():
         for layer in layers:

@@ -67,9 +67,14 @@ def expect(condition: bool, message: str) -> None:
         raise Unmet(message)
 
 
+def named_type(result: object) -> str:
+    """Return the name of the result's type and a full stop; after None, ask for the forgotten `return`."""
+    return "None. Is a `return` missing?" if result is None else f"{type(result).__name__}."
+
+
 def expect_tensor(result: object, *, what: str) -> Tensor:
     """Return `result`, or stop the check unless it is a tensor."""
-    expect(isinstance(result, Tensor), f"{what} should be a tensor, not {type(result).__name__}.")
+    expect(isinstance(result, Tensor), f"{what} should be a tensor, not {named_type(result)}")
     return torch.as_tensor(result)
 
 
@@ -120,7 +125,7 @@ def as_number(result: object, *, what: str) -> float | int:
     if isinstance(result, Tensor | np.generic) and result.ndim == 0:
         result = result.item()
     if not isinstance(result, int | float):
-        raise Unmet(f"{what} should be a number, not {type(result).__name__}.")
+        raise Unmet(f"{what} should be a number, not {named_type(result)}")
     return result
 
 

@@ -70,14 +70,14 @@ def exact(following, end, limit, *, finish=True):
     return best[1], -best[0]
 
 
-def beam_of_lists(following, end, size, limit):
+def beam_of_lists(following, end, size, limit, *, lasting=True):
     """Keep finished hypotheses in the beam, where they are not continued."""
     kept = [(0.0, ())]
     while any(prefix[-1:] != (end,) and len(prefix) < limit for _, prefix in kept):
         grown = []
         for log_p, prefix in kept:
             if prefix[-1:] == (end,) or len(prefix) == limit:
-                grown.append((math.inf, log_p, prefix))  # its place is for good
+                grown.append((math.inf if lasting else log_p, log_p, prefix))  # its place is for good
             else:
                 for token, more in following(prefix).items():
                     grown.append((log_p + more, log_p + more, (*prefix, token)))
@@ -141,6 +141,7 @@ WRONG = {
     "texts: no penalty": (check_search_texts, ["Go on", "Come in", "No", "No"]),
     "texts: three": (check_search_texts, ["Go on", "Come in", "No"]),
     "beam: finished hypotheses keep no place": (check_beam, lambda *a: beam(*a, narrow=False)),
+    "beam: finished hypotheses are pushed out": (check_beam, lambda *a: beam_of_lists(*a, lasting=False)),
     "beam: only the last step counts": (check_beam, lambda *a: beam(*a, carry=False)),
     "beam: the first that ends": (check_beam, lambda *a: beam(*a, first=True)),
     "beam: the mean of each token": (
@@ -173,7 +174,8 @@ WORDS = {
     "texts: the beam keeps No": "It keeps the two most likely first words, and multiplies",
     "texts: no penalty": "Divide the logarithm by the number of tokens, with the",
     "texts: three": "greedy, beam of 2, exhaustive, and exhaustive with the mean",
-    "beam: finished hypotheses keep no place": "your beam kept searching with its full size after a",
+    "beam: finished hypotheses keep no place": "or your beam kept its full size",
+    "beam: finished hypotheses are pushed out": "lost its place: likelier prefixes took it",
     "beam: only the last step counts": "only the last step counts",
     "beam: the first that ends": "the search ended when the first hypothesis was finished",
     "beam: the mean of each token": "the log-probability is divided by the number of tokens",

@@ -55,6 +55,14 @@ def importing(x):
     return sacrebleu
 
 
+total = torch.zeros(2)  # as another cell of the notebook may have it
+
+
+def own_total(x):
+    total = sum(x)
+    return [y / total for y in x]
+
+
 def closing_over(function):
     return lambda x: function(x)
 
@@ -85,6 +93,11 @@ RULED_OUT = {
 def test_law_a_name_of_the_readers_own_is_allowed():
     for answer in ALLOWED:
         assert check_rules(answer, *RULES), answer
+
+
+def test_law_a_variable_of_the_answer_is_not_taken_for_one_of_the_notebook():
+    assert check_rules(own_total, "torch")
+    assert check_rules(lambda x: x / total, "torch").message.startswith("your answer uses total from torch,")
 
 
 def test_law_what_is_ruled_out_is_named_wherever_it_stands():

@@ -48,7 +48,7 @@ CLOSE = " That is close: is something rounded, or is a small term in the wrong p
     [
         (3, "give a function."),
         (empty, "your answer is still empty; put it where NotImplementedError is raised."),
-        (lambda x: None, "the double of [1, 2] should be a tensor, not NoneType."),
+        (lambda x: None, "the double of [1, 2] should be a tensor, not None. Is a `return` missing?"),
         (lambda x: x[:1], "the double of [1, 2] should have shape (2,), not (1,)."),
         (lambda x: x * 3, "the double of [1, 2] should be 4 at [1], not 6."),
         (lambda x: x * 2 + 1e-3, "the double of [1, 2] should be 2 at [0], not 2.001." + CLOSE),
