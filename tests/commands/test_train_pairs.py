@@ -1,6 +1,7 @@
 """Options of `train` work together: any two values of two options are tried in some run of two updates."""
 
 import contextlib
+import functools
 import io
 import itertools
 import json
@@ -99,12 +100,16 @@ def train(data: Path, out: str, options: list[str]) -> None:
     "compiled", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["plain", "compiled"]
 )
 @pytest.mark.parametrize("row", ROWS, ids=[" ".join(filter(None, row)) or "defaults" for row in ROWS])
-def test_law_options_of_train_work_together(data: Path, row: Row, compiled: bool):
+def test_law_options_of_train_work_together(
+    data: Path, monkeypatch: pytest.MonkeyPatch, row: Row, compiled: bool
+):
+    """Without the C++ code of TorchInductor, which takes minutes to compile: test_compilation.py has it."""
     files = {"START": str(data / "start"), **{name: str(data / name) for name in CONFIGS}}
     options = [files.get(word, word) for value in row for word in value.split()]
     small = [] if "--start" in options else SMALL
     out = f"{ROWS.index(row)} {compiled}"
     torch._dynamo.reset()
+    monkeypatch.setattr(torch, "compile", functools.partial(torch.compile, backend="aot_eager"))
     train(data, out, [*small, *COMMON, *options, *["--compile"] * compiled])
     assert read_progress(data / out).step == 2
     checkpoint.load(data / out)
