@@ -9,7 +9,7 @@ from book import Book
 from reader import read_cells, setup_cell
 from staleness import read
 
-from annotated_transformer.book.grading.notebook import digest
+from annotated_transformer.book.grading.notebook import starter_digest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
@@ -134,7 +134,7 @@ def test_law_a_source_becomes_plain_markdown(cells):
         "tags": ["exercise"],
         "exercise": {
             "id": "1.1",
-            "starter": digest("answer=1  # your turn\ncheck_it( answer )"),
+            "starter": starter_digest("answer=1  # your turn\ncheck_it( answer )"),
             "check": "check_it(answer)",
         },
     }
