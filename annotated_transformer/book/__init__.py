@@ -6,6 +6,8 @@ A name is imported from its module on first use, so that a chapter depends only 
 from importlib import import_module
 from typing import Any
 
+from annotated_transformer.exports import names_of
+
 EXPORTS = {  # by module
     "book.cells.captions": "show_figure show_slider",
     "book.cells.check": "check check_close",
@@ -92,7 +94,7 @@ EXPORTS = {  # by module
     "training.schedule": "learning_rate",
     "training.trainer": "train update",
 }
-MODULES = {name: module for module, names in EXPORTS.items() for name in names.split()}
+MODULES = names_of(EXPORTS)
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,11 @@ from annotated_transformer.book.page import Page
 STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
 
 
+def must_hold() -> bool:
+    """Return whether what does not hold raises an error, as it does while the book is built and tested."""
+    return bool(os.environ.get(STRICT))
+
+
 def check(condition: Any, what: str) -> None:
     """Check that `condition`, a truth value, holds; if it does, display nothing.
 
@@ -43,7 +48,7 @@ def refute(line: str, **claim: Any) -> None:
     Raises:
         AssertionError: CLAIMS_MUST_HOLD is set.
     """
-    if os.environ.get(STRICT):
+    if must_hold():
         raise AssertionError(f"this does not hold: {line.replace('**', '')}")
     shown = Page(f"✗ {line}. You changed something above, or found something.")
     display(shown, metadata=claim)  # type: ignore[no-untyped-call]

@@ -1,7 +1,6 @@
 """Claims: one line with what was measured and what the book says, which fails if the two disagree."""
 
 import math
-import os
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from IPython.display import display
 from torch import Tensor
 
-from annotated_transformer.book.cells.check import STRICT, refute
+from annotated_transformer.book.cells.check import must_hold, refute
 from annotated_transformer.book.page import Page
 
 NOISE = 1e-9  # below this a number is rounding error, and its digits differ between machines
@@ -66,7 +65,7 @@ def claim(
         kept: dict[str, Any] = {"value": shown, "bound": {kind: _words(bound)}}
     else:
         values = [float(v) for v in value] if isinstance(value, Sequence) else [float(value)]
-        if not values and os.environ.get(STRICT):
+        if not values and must_hold():
             raise ValueError(f"claim {what!r} has no values; an empty list satisfies any bound")
         if not values:
             refute(f"{what}: **no values** here; the book says {_bound(kind, bound)}")

@@ -6,7 +6,6 @@ refused. In a reader's copy, other words or sizes may need more room: the figure
 
 import base64
 import hashlib
-import os
 import re
 from html import escape
 from importlib.resources import files
@@ -19,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-from annotated_transformer.book.cells.check import STRICT
+from annotated_transformer.book.cells.check import must_hold
 from annotated_transformer.book.page import Page
 from annotated_transformer.plotting import figures as plotting
 from annotated_transformer.plotting.figures import HOUSE_STYLE, WIDTH, svg_text
@@ -106,7 +105,7 @@ def check_words(number: str, title: str, alt: str, caption: str) -> None:
         raise ValueError(
             f"alt={alt!r} has {length} words; say what the figure shows in {MIN_ALT_WORDS} or more"
         )
-    if length > MAX_ALT_WORDS and os.environ.get(STRICT):
+    if length > MAX_ALT_WORDS and must_hold():
         raise ValueError(
             f"alt={alt!r} has {length} words; a listener follows {MAX_ALT_WORDS}: say what is seen and what "
             "follows from it, and leave the numbers to the caption or a table"
@@ -155,7 +154,7 @@ def _whole(fig: Figure) -> Bbox | None:
 def svg(fig: Figure) -> str:
     """Return `fig` as SVG: the same bytes every time, colored by the page's theme where there is one."""
     area = None
-    if os.environ.get(STRICT):  # only one of these: each draws the figure, which moves panels a little
+    if must_hold():  # only one of these: each draws the figure, which moves panels a little
         check_legible(fig)
     else:
         area = _whole(fig)
