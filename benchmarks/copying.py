@@ -9,7 +9,7 @@ for more. Each budget is a training run of its own, because the learning rate fa
 import torch
 import torch.nn.functional as F
 
-from annotated_transformer.model.copy_task import AverageCopier, VectorCopier
+from annotated_transformer.book.chapters.why_attention.copy_task import AverageCopier, VectorCopier
 from benchmarks.record import RESULTS, describe_code, write_result
 
 VOCAB, BATCH, LEARNING_RATE = 8, 64, 0.1

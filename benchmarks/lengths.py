@@ -18,9 +18,12 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Adam
 
+from annotated_transformer.book.chapters.self_attention.self_attention import (
+    SelfAttention,
+    plain_self_attention,
+)
+from annotated_transformer.book.toy.lookup import LearnedLookup
 from annotated_transformer.model.attention import AdditiveAttention
-from annotated_transformer.model.lookup import LearnedLookup
-from annotated_transformer.model.self_attention import SelfAttention, plain_self_attention
 from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.turns import Contestant, Round, compare, take_turns
 

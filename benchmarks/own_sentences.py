@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from annotated_transformer.book.drawing.corpus_sizes import UNTOUCHED
+from annotated_transformer.book.chapters.train_and_translate.corpus_sizes import UNTOUCHED
 from annotated_transformer.book.results import read_result
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.checkpointing.files import write_together

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from annotated_transformer.inspection.distance import gradient_by_distance
-from annotated_transformer.model.lookup import LearnedLookup
+from annotated_transformer.book.chapters.why_attention.distance import gradient_by_distance
+from annotated_transformer.book.toy.lookup import LearnedLookup
 from benchmarks.record import RESULTS, describe_code, write_result
 
 WORDS, NAMES, WIDTH = 20, 8, 32

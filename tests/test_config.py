@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 import torch
 
+from annotated_transformer.book.chapters.transformer.parameter_count import parameter_counts
 from annotated_transformer.config import BASE, BIG, TransformerConfig
-from annotated_transformer.model.parameter_count import parameter_counts
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.training.config import TrainingConfig
 

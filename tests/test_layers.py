@@ -25,7 +25,11 @@ BELOW = (
 )  # below training and decoding, which may not import each other
 TRAINING, DECODING = ((name, f"{name}.*") for name in ("training", "decoding"))
 PLOTTING = ("plotting", "plotting.*")  # draws what training reports
-TOGETHER = (*BELOW, *TRAINING, *DECODING, *PLOTTING, "commands.*")
+ENGINE = (*BELOW, *TRAINING, *DECODING, *PLOTTING)
+TOGETHER = (*ENGINE, "commands.*")
+ROOMS = sorted(path.parent.name for path in FOLDER.glob("book/chapters/*/__init__.py"))
+SHARED = ("cells", "drawing", "exercises", "explorer", "grading", "results", "toy")
+VOCABULARY = ("book", "book.page", *(f"book.{name}*" for name in SHARED))  # of the book's chapters
 
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -34,10 +38,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "config": (),
     "model.checks": ("config",),
     "model.id_checks": ("model.checks",),
-    **dict.fromkeys(("model.plain", "model.masks", "model.copy_task"), ()),
+    **dict.fromkeys(("model.plain", "model.masks"), ()),
     **dict.fromkeys(("model.attention", "model.normalization", "model.feed_forward"), ("model.checks",)),
-    "model.pooling": ("model.checks", "model.id_checks"),
-    **dict.fromkeys(("model.lookup", "model.self_attention"), ("model.attention", "model.checks")),
     "model.multi_head_attention": ("model.attention", "model.checks", "model.masks"),
     "model.initialization": ("model.multi_head_attention",),
     **dict.fromkeys(
@@ -49,7 +51,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
     "model.inference": ("config",),
-    "model.parameter_count": ("config",),
     "model.transformer": ("config", "model.*"),
     "model": ("model.*",),
     **dict.fromkeys(TEXT, TEXT),
@@ -60,8 +61,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
     **dict.fromkeys(DECODING, (*BELOW, *DECODING)),
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
-    "book.cells.terminal": ("__main__", "book.*"),  # runs the program
-    **dict.fromkeys(("book", "book.*"), (*BELOW, *TRAINING, *DECODING, *PLOTTING, "book", "book.*")),
+    "book.cells.terminal": ("__main__", *VOCABULARY),  # runs the program
+    **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
+    "book.chapters": (),
+    **dict.fromkeys(
+        ("book.explorer.bundle", "book.explorer.frame_page"), (*ENGINE, *VOCABULARY, "book.site.front.*")
+    ),
+    "book.site*": (*ENGINE, *VOCABULARY, "book.site.*"),
+    **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
     "commands": TOGETHER,
     "commands.grade": (*TOGETHER, "book.grading.*"),
     "commands.*": TOGETHER,
@@ -164,7 +171,18 @@ def test_law_a_test_file_has_the_name_of_a_module():
         ("model.attention", "from annotated_transformer.config import TransformerConfig", {"config"}),
         ("model.attention", "from annotated_transformer import config", {"config"}),
         ("model.masks", "from .attention import attention_weights", {"model.attention"}),
-        ("model.encoder", "def f():\n    import annotated_transformer.model.lookup", {"model.lookup"}),
+        ("model.encoder", "def f():\n    import annotated_transformer.model.plain", {"model.plain"}),
+        ("text.lines", "from annotated_transformer.book.toy import tasks", {"book.toy.tasks"}),
+        (
+            "book.chapters.decoder.figures",
+            "from annotated_transformer.book.chapters.encoder import figures",
+            {"book.chapters.encoder.figures"},
+        ),
+        (
+            "book.drawing.boxes",
+            "import annotated_transformer.book.chapters.decoder",
+            {"book.chapters.decoder"},
+        ),
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
         ("commands.train", "from annotated_transformer.book import say", {"book"}),
         ("nowhere", "", {"nowhere has no layer in the table"}),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from annotated_transformer.model.self_attention import plain_self_attention
+from annotated_transformer.book.chapters.self_attention.self_attention import plain_self_attention
 from benchmarks import lengths
 
 

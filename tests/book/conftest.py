@@ -13,7 +13,10 @@ from playwright.sync_api import Browser, Page
 
 from tests.explorer_pages import ADDRESS, HTML, go, loaded_page
 from tests.explorer_pages import LINK as EXPLORER_LINK
+from tests.model.conftest import assert_same, draw, randomized
 from tests.small_book import render
+
+__all__ = ["assert_same", "draw", "randomized"]  # fixtures for the rooms' own modules
 
 HERE = Path(__file__).parent
 BUILDER = (
@@ -29,7 +32,8 @@ def copy_project(root: Path, folder: Path) -> None:
         shutil.copy(root / name, folder)
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(root / "annotated_transformer", folder / "annotated_transformer", ignore=skip)
-    shutil.copy(HERE / "fixture" / "01.md", folder / "annotated_transformer" / "book" / "captions")
+    room = folder / "annotated_transformer" / "book" / "chapters" / "why_attention"
+    shutil.copy(HERE / "fixture" / "captions_01.md", room)
     (folder / "chapters" / "src").mkdir(parents=True)
     for name in ("_config.yml", *(f"chapters/{name}" for name in BUILDER)):
         shutil.copy(root / name, folder / name)

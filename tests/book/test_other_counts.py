@@ -6,17 +6,15 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from annotated_transformer.book.drawing import (
-    cross_attention,
-    decoder,
-    decoding,
-    encoder,
-    looking_inside,
-    text_to_batches,
-    training,
-    transformer,
-    translation,
-)
+from annotated_transformer.book.chapters.cross_attention import figures as cross_attention
+from annotated_transformer.book.chapters.decoder import figures as decoder
+from annotated_transformer.book.chapters.decoding import figures as decoding
+from annotated_transformer.book.chapters.encoder import figures as encoder
+from annotated_transformer.book.chapters.looking_inside import figures as looking_inside
+from annotated_transformer.book.chapters.text_to_batches import figures as text_to_batches
+from annotated_transformer.book.chapters.training import figures as training
+from annotated_transformer.book.chapters.transformer import figures as transformer
+from annotated_transformer.book.chapters.translation import figures as translation
 
 RUNS = [[2.0, 1.0], [2.5, 0.5]]
 

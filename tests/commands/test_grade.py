@@ -12,7 +12,7 @@ import pytest
 from annotated_transformer.__main__ import main
 from annotated_transformer.book.grading.notebook import mark
 
-IMPORT = "from annotated_transformer.book.exercises import attention as checks"
+IMPORT = "from annotated_transformer.book.chapters.scaled_dot_product_attention import exercises as checks"
 STARTER = "def softmax(scores):\n    raise NotImplementedError('your turn')\nchecks.check_softmax(softmax)"
 WRONG = "def softmax(scores):\n    raise RuntimeError('\\x1b[31m' + 999 * 'a, ')"
 GUESS = 'guess = dict.fromkeys(["a"], "?")\nchecks.check_predictions(guess)'

@@ -1,4 +1,6 @@
-"""The words of a chapter's figures, from its file in `book/captions`, so that cells hold only what is drawn.
+"""The words of a chapter's figures, from a file in its room, so that cells hold only what is drawn.
+
+Chapter 3 has them in `captions_03.md`, the guide in `captions_G.md`:
 
     ## Figure 3.1. Title, without a period
 
@@ -12,7 +14,7 @@ Both texts may contain `{name}` or `{name:.2f}` for values that the cell compute
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from string import Formatter
 from typing import NamedTuple, TypeVar
 
@@ -23,6 +25,7 @@ from annotated_transformer.book.drawing.figures import figure_page
 from annotated_transformer.book.page import Page
 
 T = TypeVar("T")
+ROOMS = Path(__file__).parent.parent / "chapters"
 
 
 class Caption(NamedTuple):
@@ -88,7 +91,7 @@ def filled(number: str, values: Mapping[str, object]) -> Caption:
     found = captions(chapter)
     if number not in found:
         raise ValueError(
-            f"captions/{file_name(chapter)} has no words for figure {number}; it has them for "
+            f"{file_name(chapter)} has no words for figure {number}; it has them for "
             f"{', '.join(found) or 'none'}"
         )
     words = found[number]
@@ -108,15 +111,15 @@ def typed_words(chapter: str) -> list[str]:
 
 
 def file_name(chapter: str) -> str:
-    """Return the name of a chapter's file: 03.md, or G.md for the guide."""
-    return f"{chapter.zfill(2) if chapter.isdigit() else chapter}.md"
+    """Return the name of a chapter's file: captions_03.md, or captions_G.md for the guide."""
+    return f"captions_{chapter.zfill(2) if chapter.isdigit() else chapter}.md"
 
 
 @cache
 def captions(chapter: str) -> dict[str, Caption]:
     """Return the words of a chapter's figures by their numbers; none if it has no file."""
-    file = files("annotated_transformer.book").joinpath("captions", file_name(chapter))
-    return parse(file.read_text("utf-8")) if file.is_file() else {}
+    found = ROOMS.glob(f"*/{file_name(chapter)}")  # without opening the others, on which no chapter depends
+    return parse("".join(file.read_text("utf-8") for file in found))
 
 
 def parse(text: str) -> dict[str, Caption]:

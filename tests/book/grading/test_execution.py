@@ -9,7 +9,8 @@ import pytest
 from annotated_transformer.book.grading.execution import grade
 from annotated_transformer.book.grading.notebook import Task
 
-IMPORT = "from annotated_transformer.book.exercises.attention import check_softmax"
+ROOM = "annotated_transformer.book.chapters.scaled_dot_product_attention"
+IMPORT = f"from {ROOM}.exercises import check_softmax"
 RIGHT = """import math
 def softmax(scores):
     largest = max(scores)

@@ -1,0 +1,1 @@
+"""Toy data and toy models that several chapters share."""

@@ -1,0 +1,51 @@
+"""The drawings of the chapter on the decoder show the given words and numbers."""
+
+import pytest
+from matplotlib.patches import FancyArrowPatch, Rectangle
+
+from annotated_transformer.book.chapters.decoder import figures as figures
+from tests.drawings import curves, hatched, texts
+
+TOKENS = ["<s>", "The", "dog", "barks"]
+
+
+@pytest.mark.parametrize("step", [1, 3])
+def test_law_a_step_shows_its_tokens_the_triangle_and_the_probabilities(step):
+    chances = {"barks": 0.75, "sleeps": 0.25, "is": 0.004}
+    fig = figures.draw_step(TOKENS, step, chances, source="Der Hund bellt.", source_tokens=5)
+    found = texts(fig)
+    assert [found.count(token) for token in TOKENS] == [2] * step + [0] * (len(TOKENS) - step)
+    assert {f"Step {step}", "barks  75%", "sleeps  25%", "is  <1%", "Der Hund bellt."} <= set(found)
+    assert hatched(fig) == step * (step - 1) // 2
+    bars = [patch.get_width() for patch in fig.axes[0].patches if isinstance(patch, Rectangle)][-3:]
+    assert bars[0] == pytest.approx(3 * bars[1])
+    assert 0 < bars[2] < bars[1] / 3
+    (arrow,) = [patch for patch in fig.axes[0].patches if isinstance(patch, FancyArrowPatch)]
+    heights = {text.get_text(): text.get_position()[1] for text in fig.axes[0].texts}
+    assert arrow.get_path().vertices[:3, 1] == pytest.approx(heights["barks  75%"])  # to the likeliest word
+
+
+def test_law_the_block_has_three_sublayers_three_norms_and_the_source_at_one_of_them():
+    fig = figures.draw_decoder_block()
+    found = texts(fig)
+    assert {"self-attention", "cross-attention", "feed-forward", "$z$", r"$N\,\times$"} <= set(found)
+    assert found.count("LayerNorm") == 3
+    assert [found.count(name) for name in ("$Q$", "$K$", "$V$")] == [2, 2, 2]
+    assert r"weights $h \times n_\mathrm{tgt} \times n_\mathrm{src}$" in found
+
+
+def test_law_inputs_omit_the_last_column_and_labels_omit_the_first():
+    fig = figures.draw_inputs_and_labels([["<s>", "a", "b", "</s>"], ["<s>", "a", "</s>", "<pad>"]])
+    assert texts(fig).count("</s>") == 4
+    cells = [p for p in fig.axes[0].patches if isinstance(p, Rectangle) and p.get_hatch()]
+    upper, lower = ([c for c in cells if (c.get_y() > 3) == above] for above in (True, False))
+    assert [cell.get_x() for cell in upper] == pytest.approx([0.1] * 2)
+    assert [cell.get_x() for cell in lower] == pytest.approx([0.1 + 13.8 * 3 / 4] * 2)
+
+
+def test_law_each_run_starts_one_word_after_the_exchanged_one():
+    fig = figures.draw_recovery({"wrong": [[0.1, 0.8], [0.2, 0.7]], "plain": [[0.9, 0.9]]})
+    (ax,) = fig.axes
+    assert curves(ax) == [[0.1, 0.8], [0.2, 0.7], [0.9, 0.9]]
+    assert [list(line.get_xdata()) for line in ax.lines] == [[1, 2]] * 3
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["wrong", "plain"]

@@ -1,0 +1,198 @@
+"""The checks of the exercises on decoding reject wrong answers."""
+
+import heapq
+import math
+
+import torch
+
+from annotated_transformer.book.chapters.decoding.exercises import (
+    check_alpha,
+    check_beam,
+    check_cached_step,
+    check_exact,
+    check_search_texts,
+    check_top_p,
+)
+from tests.answers import faults
+
+
+def beam(following, end, size, limit, *, narrow=True, carry=True, first=False):
+    live, finished = {(): 0.0}, {}
+    while live:
+        grown = {
+            (*prefix, token): (log_p if carry else 0.0) + more
+            for prefix, log_p in live.items()
+            for token, more in following(prefix).items()
+        }
+        kept = sorted(grown, key=grown.get, reverse=True)[: size - (len(finished) if narrow else 0)]
+        live = {}
+        for prefix in kept:
+            done = prefix[-1] == end or len(prefix) == limit
+            (finished if done else live)[prefix] = grown[prefix]
+        if first and finished:
+            break
+    return max(finished.items(), key=lambda item: item[1])
+
+
+def top_p(logits, p, *, strict=False, ordered=True):
+    falling, index = logits.softmax(dim=-1).sort(dim=-1, descending=True)
+    total = falling.cumsum(dim=-1)
+    removed = total > p if strict else total - falling >= p
+    if ordered:
+        removed = removed.scatter(-1, index, removed.clone())
+    return logits.masked_fill(removed, -math.inf)
+
+
+def step(x, past, w_q, w_k, w_v, *, early=True, dim=-1, scale=True):
+    query, key, value = x @ w_q, x @ w_k, x @ w_v
+    before = past or ((key[:0], value[:0]) if early else (key, value))
+    after = (torch.cat([before[0], key]), torch.cat([before[1], value])) if past or early else before
+    keys, values = after if early else before
+    weights = (query @ keys.T / (math.sqrt(x.size(-1)) if scale else 1.0)).softmax(dim=dim)
+    return weights @ values, after
+
+
+def alpha(log_p_short, short, log_p_long, long, *, plus=5):
+    return math.log(log_p_long / log_p_short) / math.log((plus + long) / (plus + short))
+
+
+def exact(following, end, limit, *, finish=True):
+    heap, best = [(0.0, ())], None
+    while heap:
+        cost, prefix = heapq.heappop(heap)
+        if len(prefix) == limit or prefix[-1:] == (end,):
+            best = min(best or (cost, prefix), (cost, prefix))
+            if finish:
+                break
+            continue
+        for token, log_p in following(prefix).items():
+            heapq.heappush(heap, (cost - log_p, (*prefix, token)))
+    return best[1], -best[0]
+
+
+def beam_of_lists(following, end, size, limit, *, lasting=True):
+    """Keep finished hypotheses in the beam, where they are not continued."""
+    kept = [(0.0, ())]
+    while any(prefix[-1:] != (end,) and len(prefix) < limit for _, prefix in kept):
+        grown = []
+        for log_p, prefix in kept:
+            if prefix[-1:] == (end,) or len(prefix) == limit:
+                grown.append((math.inf if lasting else log_p, log_p, prefix))  # its place is for good
+            else:
+                for token, more in following(prefix).items():
+                    grown.append((log_p + more, log_p + more, (*prefix, token)))
+        kept = [(log_p, prefix) for _, log_p, prefix in sorted(grown, reverse=True)[:size]]
+    log_p, prefix = max(kept)
+    return [list(prefix), torch.tensor(log_p, dtype=torch.float64)]
+
+
+def top_p_by_rows(logits, p):
+    result = torch.full_like(logits, -math.inf)
+    for row, new in zip(logits, result, strict=True):
+        total = 0.0
+        for token in row.argsort(descending=True).tolist():
+            if total >= p:
+                break
+            new[token], total = row[token], total + row.softmax(0)[token].item()
+    return result
+
+
+def step_in_a_dictionary(x, past, w_q, w_k, w_v):
+    past = past or {"keys": [], "values": []}
+    past["keys"].append(x @ w_k)
+    past["values"].append(x @ w_v)
+    keys, values = torch.cat(past["keys"]), torch.cat(past["values"])
+    return torch.softmax(keys @ (x @ w_q)[0] * x.size(1) ** -0.5, dim=0)[None] @ values, past
+
+
+def exact_by_list(following, end, limit):
+    open_ends = {(): 0.0}
+    while True:
+        best = max(open_ends, key=open_ends.get)
+        log_p = open_ends.pop(best)
+        if best[-1:] == (end,) or len(best) == limit:
+            return [*best], log_p
+        open_ends |= {(*best, token): log_p + more for token, more in following(best).items()}
+
+
+RIGHT = [
+    (check_search_texts, ["Go on", "Come in", "No", "Come in"]),
+    (check_beam, beam),
+    (check_top_p, top_p),
+    (check_cached_step, step),
+    (check_alpha, alpha),
+    (check_exact, exact),
+    # the same, written differently
+    (check_search_texts, ("Go on ", "Come in", "No", "Come in")),
+    (check_beam, beam_of_lists),
+    (check_top_p, top_p_by_rows),
+    (check_cached_step, step_in_a_dictionary),
+    (
+        check_alpha,
+        lambda p, short, q, long: (math.log(-q) - math.log(-p)) / (math.log(5 + long) - math.log(5 + short)),
+    ),
+    (check_exact, exact_by_list),
+]
+
+
+WRONG = {
+    "texts: greedy everywhere": (check_search_texts, ["Go on"] * 4),
+    "texts: the beam keeps No": (check_search_texts, ["Go on", "No", "No", "Come in"]),
+    "texts: no penalty": (check_search_texts, ["Go on", "Come in", "No", "No"]),
+    "texts: three": (check_search_texts, ["Go on", "Come in", "No"]),
+    "beam: finished hypotheses keep no place": (check_beam, lambda *a: beam(*a, narrow=False)),
+    "beam: finished hypotheses are pushed out": (check_beam, lambda *a: beam_of_lists(*a, lasting=False)),
+    "beam: only the last step counts": (check_beam, lambda *a: beam(*a, carry=False)),
+    "beam: the first that ends": (check_beam, lambda *a: beam(*a, first=True)),
+    "beam: the mean of each token": (
+        check_beam,
+        lambda *a: (lambda tokens, log_p: (tokens, log_p / len(tokens)))(*beam(*a)),
+    ),
+    "beam: greedy": (check_beam, lambda following, end, size, limit: beam(following, end, 1, limit)),
+    "top-p: too few": (check_top_p, lambda logits, p: top_p(logits, p, strict=True)),
+    "top-p: sorted order": (check_top_p, lambda logits, p: top_p(logits, p, ordered=False)),
+    "top-p: log-probabilities": (check_top_p, lambda logits, p: top_p(logits.log_softmax(dim=-1), p)),
+    "top-p: each above p": (
+        check_top_p,
+        lambda logits, p: logits.masked_fill(logits.softmax(-1) < 1 - p, -math.inf),
+    ),
+    "cache: without itself": (check_cached_step, lambda *a: step(*a, early=False)),
+    "cache: over the queries": (check_cached_step, lambda *a: step(*a, dim=0)),
+    "cache: not scaled": (check_cached_step, lambda *a: step(*a, scale=False)),
+    "alpha: plain length": (check_alpha, lambda *a: alpha(*a, plus=0)),
+    "alpha: of the difference": (
+        check_alpha,
+        lambda p, short, q, long: (p - q) / math.log((5 + long) / (5 + short)),
+    ),
+    "exact: continues everything": (check_exact, lambda *a: exact(*a, finish=False)),
+    "exact: a beam of four": (check_exact, lambda following, end, limit: beam(following, end, 4, limit)),
+}
+
+
+WORDS = {
+    "texts: greedy everywhere": "It keeps the two most likely first words, and multiplies",
+    "texts: the beam keeps No": "It keeps the two most likely first words, and multiplies",
+    "texts: no penalty": "Divide the logarithm by the number of tokens, with the",
+    "texts: three": "greedy, beam of 2, exhaustive, and exhaustive with the mean",
+    "beam: finished hypotheses keep no place": "or your beam kept its full size",
+    "beam: finished hypotheses are pushed out": "lost its place: likelier prefixes took it",
+    "beam: only the last step counts": "only the last step counts",
+    "beam: the first that ends": "the search ended when the first hypothesis was finished",
+    "beam: the mean of each token": "the log-probability is divided by the number of tokens",
+    "beam: greedy": "the beam keeps one prefix, whatever its size",
+    "top-p: too few": "the token with which the sum reaches p is dropped",
+    "top-p: sorted order": "the tokens are chosen in sorted order and not brought",
+    "top-p: log-probabilities": "these are log-probabilities",
+    "top-p: each above p": "each token is judged alone",
+    "cache: without itself": "the new key comes after the attention, so the token does",
+    "cache: over the queries": "the softmax runs over the queries, of which there is one",
+    "cache: not scaled": "the scores are not divided by √d_k",
+    "alpha: plain length": "the lengths are compared without GNMT's 5 + length",
+    "alpha: of the difference": "log-probabilities are subtracted",
+    "exact: continues everything": "the result is right, but you continued (5,), whose",
+    "exact: a beam of four": "the result is right, but you continued (5,), whose",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

@@ -1,0 +1,171 @@
+"""The checks of the exercises on embeddings reject wrong answers."""
+
+import math
+
+import torch
+from torch import nn
+
+from annotated_transformer.book.chapters.embeddings.exercises import (
+    check_embed_and_logits,
+    check_gradient_rows,
+    check_grow,
+    check_lookup_gradient,
+    check_rms_ratio,
+    check_tie,
+)
+from annotated_transformer.model.embeddings import TokenEmbedding
+from tests.answers import faults
+
+ROWS = {"source": 3, "target": 3, "output": 10, "shared": 10}
+
+
+def embed(ids, table):
+    return table[ids] * math.sqrt(table.size(1))
+
+
+def logits(hidden, table):
+    return hidden @ table.T
+
+
+def lookup_gradient(ids, gradient, vocab):
+    return torch.zeros(vocab, gradient.size(1)).double().index_add_(0, ids, gradient)
+
+
+def last_one_wins(ids, gradient, vocab):
+    found = torch.zeros(vocab, gradient.size(1)).double()
+    found[ids] += gradient
+    return found
+
+
+def tie(embedding, output):
+    output.weight = embedding.weight
+
+
+def copy(embedding, output):
+    output.weight.data = embedding.weight.data.clone()
+
+
+def share_memory(embedding, output):
+    output.weight.data = embedding.weight.data
+
+
+def tie_to_the_output(embedding, output):
+    embedding.weight = output.weight
+
+
+def ratio(std, d_model, factor):
+    return std * (math.sqrt(d_model) if factor else 1) * math.sqrt(2)
+
+
+def grown_with(new, *, parameter=True):
+    def grow(embedding, extra):
+        old = embedding.weight.detach()
+        grown = TokenEmbedding(len(old) + extra, old.size(1))
+        rows = torch.cat([old, new(old, extra)])
+        grown.weight = nn.Parameter(rows, requires_grad=parameter)
+        return grown
+
+    return grow
+
+
+def mean_rows(old, extra):
+    return old.mean(dim=0).expand(extra, -1)
+
+
+def grow_in_place(embedding, extra):
+    old = embedding.weight.detach()
+    embedding.weight = nn.Parameter(torch.cat([old, mean_rows(old, extra)]))
+    return embedding
+
+
+def grow_in_shared_memory(embedding, extra):
+    grown = grown_with(mean_rows)(embedding, extra)
+    embedding.weight.data = grown.weight.data[:-extra]
+    return grown
+
+
+def embed_by_product(ids, table):
+    return (ids[..., None] == torch.arange(len(table))).to(table.dtype) @ table * table.size(1) ** 0.5
+
+
+def grown_by_rows(embedding, extra):
+    grown = TokenEmbedding(embedding.weight.size(0) + extra, embedding.weight.size(1)).to(embedding.weight)
+    with torch.no_grad():
+        grown.weight[:-extra] = embedding.weight
+        grown.weight[-extra:] = embedding.weight.mean(dim=0)
+    return grown
+
+
+RIGHT = [
+    (check_gradient_rows, ROWS),
+    (check_embed_and_logits, embed, logits),
+    (check_lookup_gradient, lookup_gradient),
+    (check_tie, tie),
+    (check_rms_ratio, ratio),
+    (check_grow, grown_with(mean_rows)),
+    # the same, written differently
+    (check_gradient_rows, {name: float(count) for name, count in ROWS.items()}),
+    (
+        check_embed_and_logits,
+        embed_by_product,
+        lambda hidden, table: torch.einsum("btd,vd->btv", hidden, table),
+    ),
+    (
+        check_lookup_gradient,
+        lambda ids, gradient, vocab: (torch.arange(vocab)[:, None] == ids).double() @ gradient,
+    ),
+    (check_tie, lambda embedding, output: output.register_parameter("weight", embedding.weight)),
+    (check_rms_ratio, lambda std, d, factor: torch.tensor(2 * std**2 * (d if factor else 1)).sqrt()),
+    (check_grow, grown_by_rows),
+]
+
+
+WRONG = {
+    "rows: a repeated token counts twice": (check_gradient_rows, ROWS | {"source": 4}),
+    "rows: only the labels": (check_gradient_rows, ROWS | {"output": 3}),
+    "rows: shared, only what occurs": (check_gradient_rows, ROWS | {"shared": 5}),
+    "embed: no factor": (check_embed_and_logits, lambda ids, table: table[ids], logits),
+    "logits: the factor again": (
+        check_embed_and_logits,
+        embed,
+        lambda hidden, table: logits(hidden, table) * table.size(1) ** 0.5,
+    ),
+    "gradient: the last one wins": (check_lookup_gradient, last_one_wins),
+    "gradient: of the rows": (check_lookup_gradient, lambda ids, gradient, vocab: gradient),
+    "tie: a copy": (check_tie, copy),
+    "tie: shared memory, two parameters": (check_tie, share_memory),
+    "tie: the wrong matrix is kept": (check_tie, tie_to_the_output),
+    "ratio: no positions": (check_rms_ratio, lambda std, d, factor: ratio(std, d, factor) / math.sqrt(2)),
+    "ratio: divided by the root": (
+        check_rms_ratio,
+        lambda std, d, factor: std / (math.sqrt(d) if factor else 1) * math.sqrt(2),
+    ),
+    "grow: zeros": (check_grow, grown_with(lambda old, extra: torch.zeros(extra, old.size(1)).double())),
+    "grow: frozen": (check_grow, grown_with(mean_rows, parameter=False)),
+    "grow: in place": (check_grow, grow_in_place),
+    "grow: in shared memory": (check_grow, grow_in_shared_memory),
+}
+
+
+WORDS = {
+    "rows: a repeated token counts twice": "4 is not the number of rows with a gradient in the source",
+    "rows: only the labels": "3 is not the number of rows with a gradient in the output",
+    "rows: shared, only what occurs": "5 is not the number of rows with a gradient in the shared",
+    "embed: no factor": "the factor √d_model is missing",
+    "logits: the factor again": "the factor √d_model is used here, too",
+    "gradient: the last one wins": "only one of several updates of a row is kept",
+    "gradient: of the rows": "these are the gradients of the rows that were read, not",
+    "tie: a copy": "after one update, the two matrices differ by 0.20, so",
+    "tie: shared memory, two parameters": "the two modules share memory, but they have 56 parameters;",
+    "tie: the wrong matrix is kept": "the output's matrix is kept instead of the embedding's",
+    "ratio: no positions": "the RMS of a position is taken to be 1",
+    "ratio: divided by the root": "the word is divided by √d_model instead of multiplied",
+    "grow: zeros": "the new rows are zeros",
+    "grow: frozen": "the new matrix is not a parameter that can be trained",
+    "grow: in place": "the old matrix has changed",
+    "grow: in shared memory": "an update of the new matrix changes the old one",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

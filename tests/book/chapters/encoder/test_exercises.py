@@ -1,0 +1,166 @@
+"""The checks of the exercises on the encoder reject wrong answers."""
+
+import math
+from collections import defaultdict
+from functools import reduce
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from annotated_transformer.book.chapters.encoder.exercises import (
+    check_best_accuracy,
+    check_change,
+    check_count,
+    check_encoder_layer,
+    check_mean_of_words,
+    check_stack,
+)
+from tests.answers import faults
+
+ALL, LATER, ONE = [True] * 4, [False, False, True, True], [False, False, True, False]
+
+
+def varied(*, pre=False, residual=True):
+    """Return an encoder layer, optionally with one deliberate change."""
+
+    def layer(x: Tensor, w: dict[str, Tensor], heads: int) -> Tensor:
+        n, width = x.shape
+
+        def norm(y):
+            return F.layer_norm(y, (width,))
+
+        def attend(x):
+            parts = (x @ w[name] for name in ("query", "key", "value"))
+            query, key, value = (part.view(n, heads, -1).transpose(0, 1) for part in parts)
+            weights = (query @ key.transpose(-2, -1) / math.sqrt(width // heads)).softmax(dim=-1)
+            return (weights @ value).transpose(0, 1).flatten(1) @ w["output"]
+
+        def network(y):
+            return (y @ w["expand"]).relu() @ w["contract"]
+
+        if pre:
+            y = x + attend(norm(x))
+            return y + network(norm(y))
+        y = norm(attend(x) + (x if residual else 0))
+        return norm(network(y) + (y if residual else 0))
+
+    return layer
+
+
+def mean_of_words(z: Tensor, is_word: Tensor) -> Tensor:
+    return z.masked_fill(~is_word[..., None], 0.0).sum(dim=1) / is_word.sum(dim=1, keepdim=True)
+
+
+def by_product(z: Tensor, is_word: Tensor) -> Tensor:
+    return (z * is_word[..., None]).sum(dim=1) / is_word.sum(dim=1, keepdim=True)
+
+
+def stack(x, layers, mask):
+    for layer in layers:
+        x = layer(x, mask)
+    return x
+
+
+def without_mask(x, layers, mask):
+    return stack(x, layers, None)
+
+
+def one_call_more(x, layers, mask):
+    layers[0](x, mask)
+    return stack(x, layers, mask)
+
+
+def same_input(x, layers, mask):
+    return [layer(x, mask) for layer in layers][-1]
+
+
+def count(N, d_model, d_ff, h, d_k, d_v, *, biases=1, norms=2):
+    heads = 2 * d_model * h * (d_k + d_v)
+    return N * (heads + 2 * d_model * d_ff + biases * (d_ff + d_model) + norms * 2 * d_model)
+
+
+def best_accuracy(texts, labels, *, bag=sorted):
+    found = defaultdict(list)
+    for text, label in zip(texts, labels, strict=True):
+        found[tuple(bag(text))].append(label)
+    return sum(max(map(group.count, group)) for group in found.values()) / len(texts)
+
+
+def layer_by_heads(x: Tensor, w: dict[str, Tensor], heads: int) -> Tensor:
+    parts = [w[name].chunk(heads, dim=1) for name in ("query", "key", "value")]
+    read = []
+    for q, k, v in zip(*parts, strict=True):
+        scores = (x @ q) @ (x @ k).T * q.size(1) ** -0.5
+        read.append(torch.softmax(scores, dim=1) @ (x @ v))
+    y = F.layer_norm(torch.cat(read, dim=1) @ w["output"] + x, x.shape[1:])
+    return F.layer_norm(torch.relu(y @ w["expand"]) @ w["contract"] + y, x.shape[1:])
+
+
+def counted(text):
+    return sorted((word, text.count(word)) for word in {*text})
+
+
+RIGHT = [
+    (check_change, [ALL, LATER, ONE]),
+    (check_encoder_layer, varied()),
+    (check_mean_of_words, mean_of_words),
+    (check_stack, stack),
+    (check_count, count),
+    (check_best_accuracy, best_accuracy),
+    # the same, written differently
+    (check_change, torch.tensor([ALL, LATER, ONE])),
+    (check_encoder_layer, layer_by_heads),
+    (
+        check_mean_of_words,
+        lambda z, is_word: torch.stack([row[keep].mean(0) for row, keep in zip(z, is_word, strict=True)]),
+    ),
+    (check_stack, lambda x, layers, mask: reduce(lambda y, layer: layer(y, mask=mask.clone()), layers, x)),
+    (check_count, lambda N, d, ff, h, k, v: N * (2 * d * (h * (k + v) + ff + 2) + ff + d)),
+    (check_best_accuracy, lambda texts, labels: best_accuracy(texts, labels, bag=counted)),
+]
+
+
+WRONG = {
+    "change: the mask lets earlier words see": (check_change, [ALL, [True, True, True, False], ONE]),
+    "change: only the word itself": (check_change, [ONE, ONE, ONE]),
+    "change: the feed-forward network mixes": (check_change, [ALL, LATER, ALL]),
+    "change: two rows": (check_change, [ALL, LATER]),
+    "layer: pre-norm": (check_encoder_layer, varied(pre=True)),
+    "layer: no residual": (check_encoder_layer, varied(residual=False)),
+    "mean: over the padding": (check_mean_of_words, lambda z, is_word: z.mean(dim=1)),
+    "mean: by a product": (check_mean_of_words, by_product),
+    "stack: no mask": (check_stack, without_mask),
+    "stack: each reads x": (check_stack, same_input),
+    "stack: one call more than layers": (check_stack, one_call_more),
+    "count: no biases": (check_count, lambda *sizes: count(*sizes, biases=0)),
+    "count: one norm": (check_count, lambda *sizes: count(*sizes, norms=1)),
+    "bag: a set of words": (
+        check_best_accuracy,
+        lambda t, ls: best_accuracy(t, ls, bag=lambda x: sorted(set(x))),
+    ),
+    "bag: in order": (check_best_accuracy, lambda texts, ls: best_accuracy(texts, ls, bag=list)),
+}
+
+
+WORDS = {
+    "change: the mask lets earlier words see": "for the layer with a causal mask, position 0 does not",
+    "change: only the word itself": "for the layer without a mask, position 0 changes",
+    "change: the feed-forward network mixes": "for the feed-forward network, position 0 does not change",
+    "change: two rows": "give three rows of four, one for each stack",
+    "layer: pre-norm": "the norms come before the sub-layers",
+    "layer: no residual": "the residual connections are missing",
+    "mean: over the padding": "padding is averaged, too",
+    "mean: by a product": "0 · NaN is NaN, so a product does not remove it",
+    "stack: no mask": "a layer did not get the mask",
+    "stack: each reads x": "each layer reads the embeddings",
+    "stack: one call more than layers": "three layers were called 4 times;",
+    "count: no biases": "the biases of the feed-forward network are missing",
+    "count: one norm": "half of the norms' parameters are missing: two norms",
+    "bag: a set of words": "how often a word occurs is lost, as in a set",
+    "bag: in order": "the order of the words is used",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

@@ -1,0 +1,125 @@
+"""The checks of the exercises on the feed-forward network reject wrong answers."""
+
+import math
+
+import torch
+
+from annotated_transformer.book.chapters.feed_forward.exercises import (
+    check_convolutions,
+    check_feed_forward,
+    check_identities,
+    check_largest_value,
+    check_maximum,
+    check_width,
+)
+from tests.answers import faults
+
+
+def network(x, w1, b1, w2, b2):
+    return (x @ w1 + b1).clamp(min=0) @ w2 + b2
+
+
+def convolutions(x, expand, contract):
+    return contract(expand(x.transpose(1, 2)).relu()).transpose(1, 2)
+
+
+def reshaped(x, expand, contract):
+    batch, tokens, width = x.shape
+    return contract(expand(x.reshape(batch, width, tokens)).relu()).reshape(x.shape)
+
+
+def weights(*rows):
+    """Return weights whose second matrix has two equal columns."""
+    w1 = torch.tensor([row[:2] for row in rows]).T
+    return lambda: (w1, torch.tensor([[row[2], row[2]] for row in rows]))
+
+
+def largest(w1, b1, gain, bias, *, center=True, scale=True):
+    scaled = gain[:, None] * w1 if scale else w1
+    centered = scaled - scaled.mean(dim=0) if center else scaled
+    return centered.norm(dim=0) * math.sqrt(len(w1)) + bias @ w1 + b1
+
+
+def by_matrices(x, expand, contract):
+    inner = x @ expand.weight.squeeze(-1).T + expand.bias
+    return inner.clamp(min=0) @ contract.weight[..., 0].T + contract.bias
+
+
+def largest_by_direction(w1, b1, gain, bias):
+    values = []
+    for column, own in zip(w1.T, b1, strict=True):
+        direction = gain * column
+        direction = direction - direction.mean()
+        x_hat = direction / direction.norm() * len(gain) ** 0.5
+        values.append((gain * x_hat + bias) @ column + own)
+    return torch.stack(values)
+
+
+RIGHT = [
+    (check_identities, [True, False, False, True]),
+    (check_feed_forward, network),
+    (check_convolutions, convolutions),
+    (check_width, lambda share, a: 2 * a * share / (1 - share)),
+    (check_maximum, weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0))),
+    (check_largest_value, largest),
+    # the same, written differently
+    (check_identities, (1, 0, 0, 1)),
+    (check_feed_forward, lambda x, w1, b1, w2, b2: torch.relu(x @ w1 + b1) @ w2 + b2),
+    (check_convolutions, by_matrices),
+    (check_width, lambda share, a: torch.tensor(2 * a / (1 / share - 1), dtype=torch.float64)),
+    (check_maximum, weights((0.5, 0.5, 1.0), (-0.5, -0.5, -1.0), (0.5, -0.5, 1.0), (-0.5, 0.5, 1.0))),
+    (check_largest_value, largest_by_direction),
+]
+
+
+WRONG = {
+    "identities: odd": (check_identities, [True, True, False, True]),
+    "identities: no factor": (check_identities, [False, False, False, True]),
+    "identities: the words mix": (check_identities, [True, False, False, False]),
+    "identities: three": (check_identities, [True, False, False]),
+    "network: no ReLU": (check_feed_forward, lambda x, w1, b1, w2, b2: (x @ w1 + b1) @ w2 + b2),
+    "network: ReLU at the end": (
+        check_feed_forward,
+        lambda x, w1, b1, w2, b2: ((x @ w1 + b1) @ w2 + b2).relu(),
+    ),
+    "convolutions: reshaped": (check_convolutions, reshaped),
+    "convolutions: ReLU at the end": (
+        check_convolutions,
+        lambda x, e, c: c(e(x.transpose(1, 2))).relu().transpose(1, 2),
+    ),
+    "convolutions: no ReLU": (check_convolutions, lambda x, e, c: c(e(x.transpose(1, 2))).transpose(1, 2)),
+    "convolutions: not turned back": (check_convolutions, lambda x, e, c: c(e(x.transpose(1, 2)).relu())),
+    "ratio: one attention": (check_width, lambda share, a: 2 * share / (1 - share)),
+    "ratio: one matrix": (check_width, lambda share, a: 4 * a * share / (1 - share)),
+    "maximum: of positive numbers": (check_maximum, weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0))),
+    "maximum: transposed": (
+        check_maximum,
+        lambda: [w.T for w in weights((1.0, -1.0, 1.0), (0.0, 1.0, 1.0), (0.0, -1.0, -1.0))()],
+    ),
+    "largest: not centered": (check_largest_value, lambda *w: largest(*w, center=False)),
+    "largest: no gain": (check_largest_value, lambda *w: largest(*w, scale=False)),
+}
+
+
+WORDS = {
+    "identities: odd": "your prediction for FFN(−X) = −FFN(X) is wrong:",
+    "identities: no factor": "what does ReLU do to a number that is three times as large?",
+    "identities: the words mix": "your prediction for the reversed sentence is wrong:",
+    "identities: three": "give four answers, one for each identity",
+    "network: no ReLU": "the ReLU is missing",
+    "network: ReLU at the end": "the ReLU comes last",
+    "convolutions: reshaped": "the last word of the sentence changed, and the output of",
+    "convolutions: ReLU at the end": "the ReLU comes last",
+    "convolutions: no ReLU": "the ReLU is missing",
+    "convolutions: not turned back": "the axes are not swapped back",
+    "ratio: one attention": "the number of attentions is not used",
+    "ratio: one matrix": "one of the network's two matrices is left out",
+    "maximum: of positive numbers": "a ReLU alone gives back the second number, which may be",
+    "maximum: transposed": "the weights, (3, 2) and (2, 3), are transposed;",
+    "largest: not centered": "the mean of γ ⊙ k is not subtracted",
+    "largest: no gain": "the gain is not used",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

@@ -1,0 +1,137 @@
+"""The drawings of the chapter on masking show the given masks and numbers."""
+
+import math
+
+import pytest
+import torch
+
+from annotated_transformer.book.chapters.masking import figures as figures
+from annotated_transformer.book.drawing.model_map import PLACES, draw_model_map
+from annotated_transformer.model.masks import causal_mask
+from tests.drawings import hatched, texts
+
+WORDS = ["cats", "chase", "mice"]
+SOURCE, TARGET = ["dogs", "run", "</s>", "<pad>"], ["<s>", "Hunde", "rennen"]
+REAL = torch.tensor([[True, True, True, False]])
+MASKS = {
+    "encoder self-attention": REAL.expand(4, 4),
+    "decoder self-attention": causal_mask(3),
+    "cross-attention": REAL.expand(3, 4),
+}
+
+
+def test_law_the_first_figure_shows_the_scores_the_mask_and_both_sets_of_weights():
+    scores, mask = torch.tensor([[0.0, 3, 1], [1, 1, 0], [1, 0, 0]]) * math.log(2), causal_mask(3)
+    plain, masked = scores.softmax(-1), scores.masked_fill(~mask, -math.inf).softmax(-1)
+    fig = figures.draw_with_and_without(WORDS, [[0, 3, 1], [1, 1, 0], [1, 0, 0]], mask, plain, masked)
+    assert texts(fig).count("−∞") == 3
+    assert {"0.09", "0.73", "0.18", "softmax", "softmax of each row", "$M$"} <= set(texts(fig))
+    assert hatched(fig) == 6  # three each in M and in the weights below
+
+
+def test_law_the_masks_that_are_added_have_as_many_infinities_as_hidden_pairs():
+    causal, padding = causal_mask(4), REAL
+    fig = figures.draw_mask_sum(SOURCE, padding, causal, padding & causal)
+    hidden = sum(int((~mask).sum()) for mask in (padding, causal, padding & causal))
+    assert texts(fig).count("−∞") == hatched(fig) == hidden
+    assert texts(fig).count("+") == texts(fig).count("=") == 1
+
+
+@pytest.mark.parametrize("slot", [1, 3])
+def test_law_a_slot_reads_up_to_itself_and_predicts_the_next_word(slot):
+    fig = figures.draw_slot(["<s>", "a", "b", "</s>"], slot)
+    assert f"slot {slot} must predict" in texts(fig)
+    assert ["a ?", "b ?", "</s> ?"][slot - 1] in texts(fig)
+    assert hatched(fig) == 3 - slot
+
+
+def test_law_all_runs_are_drawn_and_named():
+    runs = {"one": [[3.0, 2.0], [3.0, 2.1]], "two": [[3.0, 1.0]], "three": [[3.0, 0.0]]}
+    fig = figures.draw_losses(runs, chance=math.log(10), places=[(0.0, 1.0), (0.0, 2.0), (0.0, 3.0)])
+    (ax,) = fig.axes
+    assert [list(line.get_ydata()) for line in ax.lines[1:]] == [run for r in runs.values() for run in r]
+    assert texts(fig) == list(runs)
+    assert ax.lines[0].get_ydata()[0] == math.log(10)
+    looks = {(line.get_linestyle(), line.get_marker()) for line in ax.lines[1:]}
+    assert len(looks) == len(runs)  # so that they can be distinguished without color
+
+
+def test_law_a_reaction_to_a_later_input_is_marked():
+    leaky = causal_mask(6)
+    leaky[0, 5] = leaky[2, 4] = True
+    fig = figures.draw_reach({"clean": causal_mask(6), "leaky": leaky, "open": causal_mask(6) | True})
+    assert texts(fig).count("!") == 2 + 15
+    assert hatched(fig) == 15 + 13
+
+
+def test_law_the_staircase_runs_between_past_and_future():
+    weights = torch.ones(3, 3).masked_fill(~causal_mask(3), 0.0) / 3
+    fig = figures.draw_staircase(weights)
+    (line,) = fig.axes[0].lines
+    points = list(zip(line.get_xdata(), line.get_ydata(), strict=True))
+    assert points == [(1, 0), (1, 1), (2, 1), (2, 2), (3, 2)]
+    assert hatched(fig) == 3
+
+
+def test_law_each_prefix_is_a_row_of_the_mask():
+    fig = figures.draw_prefixes(["<s>", "a", "dog", "runs"], causal_mask(4))
+    written = texts(fig)
+    assert [written.count(word) for word in ("<s>", "a", "dog", "runs")] == [5, 4, 3, 2]  # once as a column
+    assert hatched(fig) == 6
+
+
+def test_law_masks_of_different_sizes_stand_side_by_side():
+    last = causal_mask(5)[-1:]
+    fig = figures.draw_masks({"last": last, "all": causal_mask(5)}, rows=[list("abcde"), list("fghij")])
+    assert hatched(fig) == 10
+    assert texts(fig).count("e") == 2  # the row and the column of the last query
+    assert texts(fig).count("a") == 1
+
+
+def test_law_the_map_holds_the_masks_in_its_boxes():
+    fig = draw_model_map(SOURCE, TARGET, masks=MASKS, notes={"cross-attention": "hides padding"})
+    assert hatched(fig) == sum(int((~mask).sum()) for mask in MASKS.values())
+    assert {"Encoder", "Decoder", "memory", "queries", "keys, values", "hides padding"} <= set(texts(fig))
+    assert texts(fig).count("self-attention") == 2
+    assert texts(fig).count("dogs") == 3  # a row and two columns
+    assert texts(fig).count("Hunde") == 3  # two rows and a column
+
+
+def test_law_a_mask_stands_inside_its_own_box():
+    for name, mask in MASKS.items():
+        fig = draw_model_map(SOURCE, TARGET, masks={name: mask})
+        box = PLACES[name].box
+        cells = [patch for patch in fig.axes[0].patches if patch.get_hatch()]
+        assert cells
+        for cell in cells:
+            assert box.x < cell.get_x() < cell.get_x() + cell.get_width() < box.x + box.width
+            assert box.y < cell.get_y() < cell.get_y() + cell.get_height() < box.y + box.height
+
+
+def test_law_the_map_without_masks_can_emphasize_one_attention():
+    plain = draw_model_map(SOURCE, TARGET)
+    assert {"dogs run </s> <pad>", "source", "<s> Hunde rennen", "target so far"} <= set(texts(plain))
+    focused = draw_model_map(SOURCE, TARGET, focus="cross-attention")
+    assert hatched(plain) == 0
+    weights = {text.get_text(): text.get_weight() for text in focused.axes[0].texts}
+    assert weights["cross-attention"] == "bold"
+    assert weights["self-attention"] == "normal"
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("options", [{"focus": "attention"}, {"masks": {"attention": REAL}}])
+def test_message_an_unknown_attention_in_the_map(options):
+    with pytest.raises(ValueError, match=r"no 'attention'; it has encoder self-attention, decoder self-att"):
+        draw_model_map(SOURCE, TARGET, **options)
+
+
+@pytest.mark.parametrize("words", [2, 4, 6])
+def test_law_slots_and_prefixes_of_any_sentence_fit_into_the_figure(words):
+    sentence = list("abcdef"[:words])
+    for fig in (
+        figures.draw_slot([*sentence, "z"], words),
+        figures.draw_prefixes(sentence, causal_mask(words)),
+    ):
+        (ax,) = fig.axes
+        ends = [patch.get_window_extent().x1 for patch in ax.patches]
+        assert max(ends) <= ax.get_window_extent().x1

@@ -1,0 +1,230 @@
+"""The checks of the multi-head chapter accept right answers and reject mistakes."""
+
+import math
+
+import torch
+
+from annotated_transformer.book.chapters.multi_head_attention.exercises import (
+    check_contributions,
+    check_multi_head,
+    check_one_head_errors,
+    check_pointers,
+    check_repaired,
+    check_shapes,
+    check_split_heads,
+)
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from tests.answers import faults
+
+SHAPES = {
+    "queries": (2, 3, 4, 5),
+    "weights": (2, 3, 4, 7),
+    "heads": (2, 3, 4, 2),
+    "concat": (2, 4, 6),
+    "output": (2, 4, 12),
+    "parameters": 504,
+}
+
+
+def split_right(x, heads):
+    return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+
+
+def from_scratch(split=split_right, join=None):
+    """Return multi-head attention, optionally with a mistake in one place."""
+
+    def attend(query, key, value, w_q, w_k, w_v, w_o, h):
+        q, k, v = split(query @ w_q, h), split(key @ w_k, h), split(value @ w_v, h)
+        read = (q @ k.mT / math.sqrt(q.size(-1))).softmax(dim=-1) @ v
+        return (read.transpose(1, 2).flatten(2) if join is None else join(read)) @ w_o
+
+    return attend
+
+
+def view_at_once(x, h):
+    return x.view(x.size(0), h, x.size(1), -1)
+
+
+def reshape_at_once(read):
+    return read.reshape(read.size(0), read.size(2), -1)
+
+
+def strided(x, h):
+    return x.view(*x.shape[:2], -1, h).permute(0, 3, 1, 2)
+
+
+def mixed_sentences(query, *others):
+    return from_scratch()(query, *others) + query.mean(dim=0)
+
+
+def whole_width(query, key, value, w_q, w_k, w_v, w_o, h):
+    """Divide by the width of the model instead of that of a head."""
+    return from_scratch()(
+        query * (q_width(w_q, h) / query.size(-1)) ** 0.5, key, value, w_q, w_k, w_v, w_o, h
+    )
+
+
+def q_width(w_q, h):
+    return w_q.size(1) // h
+
+
+def one_head_errors(w):
+    return 1 - w.square() / w.square().sum()
+
+
+def heads_of(layer, x):
+    return layer.attention(layer.project_query(x), *layer.project_memory(x, x)).unbind(1)
+
+
+def contributions_right(layer, x):
+    parts = layer.to_output.weight.T.chunk(layer.num_heads)
+    return torch.stack([head @ part for head, part in zip(heads_of(layer, x), parts, strict=True)])
+
+
+def contributions_with_bias(layer, x):
+    bias = layer.to_output.bias
+    return contributions_right(layer, x) + (0.0 if bias is None else bias)
+
+
+def contributions_by_damage(layer, x):
+    answer = contributions_right(layer, x)
+    with torch.no_grad():
+        layer.to_output.weight.zero_()
+    return answer
+
+
+def contributions_without_any_bias(layer, x):
+    """Drop the biases of the projections, which are part of the heads' contributions."""
+    bare = MultiHeadAttention(6, 3, d_k=5, d_v=2).double()
+    bare.load_state_dict({name: p for name, p in layer.state_dict().items() if "bias" not in name})
+    return contributions_right(bare, x)
+
+
+def draw_batch(rng, size):
+    """Return queries naming two of 5 items, keys marking the items, contents of width 5, and the targets."""
+    named = torch.rand(size, 5, generator=rng).argsort(-1)[:, :2]
+    contents, marks = torch.randn(size, 5, 5, generator=rng), torch.eye(5)
+    query, key, value = torch.zeros(size, 1, 20), torch.zeros(size, 5, 20), torch.zeros(size, 5, 20)
+    query[:, 0, :10], key[..., :5], value[..., :5] = marks[named].flatten(1), marks, contents
+    return query, key, value, contents[torch.arange(size)[:, None], named].reshape(size, 1, 10)
+
+
+def pointers(loudness=60.0, second=5):
+    layer = MultiHeadAttention(20, 2)
+    with torch.no_grad():
+        for matrix in layer.parameters():
+            matrix.zero_()
+        for row, mark, place in ((0, 0, 10), (10, second, 15)):
+            layer.to_query.weight[row : row + 5, mark : mark + 5] = loudness * torch.eye(5)
+            layer.to_key.weight[row : row + 5, :5] = torch.eye(5)
+            layer.to_value.weight[row : row + 5, :5] = torch.eye(5)
+            layer.to_output.weight[place : place + 5, row : row + 5] = torch.eye(5)
+    return layer
+
+
+def head_by_head(query, key, value, w_q, w_k, w_v, w_o, h):
+    output = 0
+    for q, k, v, o in zip(w_q.chunk(h, 1), w_k.chunk(h, 1), w_v.chunk(h, 1), w_o.chunk(h, 0), strict=True):
+        weights = ((query @ q) @ (key @ k).mT / q.size(1) ** 0.5).softmax(dim=-1)
+        output = output + weights @ (value @ v) @ o
+    return output
+
+
+def contributions_by_silence(layer, x):
+    """Leave one head at a time in the input of the output map."""
+    read = layer.attention(layer.project_query(x), *layer.project_memory(x, x))
+    kept = torch.eye(layer.num_heads, dtype=x.dtype)[:, None, :, None, None] * read
+    return kept.transpose(2, 3).flatten(3) @ layer.to_output.weight.T
+
+
+RIGHT = [
+    (check_shapes, SHAPES | {"weights": [2, 3, 4, 7], "output": torch.Size([2, 4, 12])}),
+    (check_split_heads, split_right),
+    (check_multi_head, from_scratch()),
+    (check_repaired, from_scratch()),
+    (check_one_head_errors, one_head_errors),
+    (check_contributions, contributions_right),
+    (check_pointers, pointers, draw_batch),
+    # the same, written differently
+    (check_shapes, {name: [*size] if isinstance(size, tuple) else size for name, size in SHAPES.items()}),
+    (check_split_heads, lambda x, h: torch.stack(x.chunk(h, dim=-1), dim=1)),
+    (check_multi_head, head_by_head),
+    (check_repaired, head_by_head),
+    (check_one_head_errors, lambda w: (w.square().sum() - w**2) / (w @ w)),
+    (check_contributions, contributions_by_silence),
+    (check_pointers, lambda: pointers(loudness=90.0).double(), draw_batch),
+]
+
+WRONG = {
+    "shapes: tokens before heads": (check_shapes, SHAPES | {"queries": (2, 4, 3, 5)}),
+    "shapes: square matrices": (check_shapes, SHAPES | {"parameters": 576}),
+    "shapes: a list": (check_shapes, [1, 2]),
+    "split: the shape at once": (check_split_heads, view_at_once),
+    "split: every third column": (check_split_heads, strided),
+    "split: axes not swapped": (check_split_heads, lambda x, h: x.view(*x.shape[:2], h, -1)),
+    "split: one sentence": (check_split_heads, lambda x, h: split_right(x, h)[:1]),
+    "split: a thousandth off": (check_split_heads, lambda x, h: split_right(x, h) + 1e-3),
+    "from scratch: the root of the whole width": (check_multi_head, whole_width),
+    "from scratch: joined at once": (check_multi_head, from_scratch(join=reshape_at_once)),
+    "from scratch: sentences mixed": (check_multi_head, mixed_sentences),
+    "from scratch: two queries only": (check_multi_head, lambda query, *_: query[:, :2]),
+    "repaired: both bugs left": (check_repaired, from_scratch(view_at_once, reshape_at_once)),
+    "repaired: only the first bug": (check_repaired, from_scratch(join=reshape_at_once)),
+    "errors: one minus the weight": (check_one_head_errors, lambda w: 1 - w),
+    "errors: for two items": (check_one_head_errors, lambda w: (1 - w) ** 2 / (w**2 + (1 - w) ** 2)),
+    "errors: a millionth off": (check_one_head_errors, lambda w: one_head_errors(w) + 1e-6),
+    "errors: their mean": (check_one_head_errors, lambda w: one_head_errors(w).mean()),
+    "contributions: the output divided evenly": (
+        check_contributions,
+        lambda layer, x: torch.stack([layer(x, x, x) / 3] * 3),
+    ),
+    "contributions: the heads": (check_contributions, lambda layer, x: torch.stack(heads_of(layer, x))),
+    "contributions: the last bias in each term": (check_contributions, contributions_with_bias),
+    "contributions: no bias anywhere": (check_contributions, contributions_without_any_bias),
+    "contributions: the layer is changed": (check_contributions, contributions_by_damage),
+    "pointers: too quiet": (check_pointers, lambda: pointers(loudness=1.0), draw_batch),
+    "pointers: both heads read the first item": (check_pointers, lambda: pointers(second=0), draw_batch),
+    "pointers: another module": (check_pointers, lambda: torch.nn.Linear(10, 10), draw_batch),
+}
+
+
+WORDS = {
+    "shapes: tokens before heads": "The axis of the heads comes before that of the queries",
+    "shapes: square matrices": "how wide are all queries, keys, and values together?",
+    "shapes: a list": "the predictions should be a dictionary, not list",
+    "split: the shape at once": "mixes the columns of several heads",
+    "split: every third column": "in the result for shape (2, 5, 21) and 3 heads, a head's",
+    "split: axes not swapped": "the result for shape (2, 5, 21) and 3 heads has the axes",
+    "split: one sentence": "only the first sentence is returned",
+    "split: a thousandth off": "is something rounded, or is a small term in the wrong",
+    "from scratch: the root of the whole width": "the scores are divided by √d_model",
+    "from scratch: joined at once": "the axes are not swapped back before the heads are joined",
+    "from scratch: sentences mixed": "one sentence depends on the other",
+    "from scratch: two queries only": "your function, for 1 head with d_k=12 and d_v=12, 4",
+    "repaired: both bugs left": "neither bug is repaired",
+    "repaired: only the first bug": "the axes are not swapped back before the heads are joined",
+    "errors: one minus the weight": "the error is taken to be one minus the weight",
+    "errors: for two items": "the formula is that for two items",
+    "errors: a millionth off": "is something rounded, or is a small term in the wrong",
+    "errors: their mean": "the mean of the errors is returned",
+    "contributions: the output divided evenly": "the output is divided evenly among the heads",
+    "contributions: the heads": "these are the heads themselves",
+    "contributions: the last bias in each term": "with biases has the bias of the output map in each term",
+    "contributions: no bias anywhere": "the biases of queries, keys, and values are left out",
+    "contributions: the layer is changed": "changed the layer's parameters",
+    "pointers: too quiet": "the mean squared error should be less than 0.01, but it",
+    "pointers: both heads read the first item": "0.00 for the first item named and 2.",
+    "pointers: another module": "return a MultiHeadAttention, not Linear",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []
+
+
+def test_law_contributions_and_the_last_bias_sum_to_the_output():
+    layer = MultiHeadAttention(6, 3, bias=True)
+    x = torch.randn(2, 4, 6, generator=torch.Generator().manual_seed(0))
+    whole = contributions_right(layer, x).sum(dim=0) + layer.to_output.bias
+    torch.testing.assert_close(whole, layer(x, x, x))
+    assert layer.to_output.bias.abs().max() > 0.01

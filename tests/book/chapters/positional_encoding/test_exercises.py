@@ -1,0 +1,178 @@
+"""The checks of the positional-encoding exercises accept right answers and reject plausible wrong ones."""
+
+import copy
+import math
+
+import torch
+
+from annotated_transformer.book.chapters.positional_encoding.exercises import (
+    check_halves,
+    check_input,
+    check_look_back,
+    check_origin,
+    check_sinusoids,
+    check_turn,
+)
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.positional_encoding import rotation
+from tests.answers import faults
+
+ORIGIN = {
+    "first row": [0, 1, 0, 1, 0, 1],
+    "squared length": 3,
+    "learned numbers": 0,
+    "product with itself": 3,
+}
+
+
+def halved(length, d_model):
+    table = plain_sinusoids(length, d_model)
+    return torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
+
+
+def first_input(embedded, table, start):
+    return embedded * math.sqrt(embedded.size(-1)) + table[start : start + embedded.size(1)]
+
+
+def along_the_batch(embedded, table, start):
+    root = math.sqrt(embedded.size(-1))
+    return embedded * root + table[start : start + embedded.size(0), None]
+
+
+def scaled_sum(embedded, table, start):
+    return (embedded + table[start : start + embedded.size(1)]) * math.sqrt(embedded.size(-1))
+
+
+def head(turn, loudness=8.0, *, num_heads=1):
+    def build(offset, d_model):
+        layer = MultiHeadAttention(d_model, num_heads, d_k=d_model).double()
+        with torch.no_grad():
+            layer.to_query.weight[:d_model] = loudness * turn(offset, d_model)
+            layer.to_key.weight[:d_model] = loudness * torch.eye(d_model)
+        return layer
+
+    return build
+
+
+def read_in_halves(columns):
+    def convert(layer):
+        new = copy.deepcopy(layer)
+        with torch.no_grad():
+            new.weight.copy_(columns(layer.weight))
+        return new
+
+    return convert
+
+
+def sines_first(weight):
+    return torch.cat([weight[:, 0::2], weight[:, 1::2]], dim=1)
+
+
+def in_place(layer):
+    with torch.no_grad():
+        layer.weight.copy_(sines_first(layer.weight.clone()))
+    return layer
+
+
+def stacked_sinusoids(length, d_model):
+    angles = torch.outer(torch.arange(length), 1e4 ** (-torch.arange(0, d_model, 2) / d_model))
+    return torch.stack([angles.sin(), angles.cos()], dim=2).reshape(length, d_model)
+
+
+def plain_sinusoids(length, d_model):
+    table = torch.zeros(length, d_model, dtype=torch.float64)
+    for column in range(d_model):
+        wave = math.cos if column % 2 else math.sin
+        rate = 10_000 ** (-(column - column % 2) / d_model)
+        table[:, column] = torch.tensor([wave(place * rate) for place in range(length)])
+    return table
+
+
+def blocks(offset, d_model):
+    angles = [offset / 10_000 ** (2 * i / d_model) for i in range(d_model // 2)]
+    return torch.block_diag(
+        *(torch.tensor([[math.cos(a), math.sin(a)], [-math.sin(a), math.cos(a)]]).double() for a in angles)
+    )
+
+
+def filled_turn(offset, d_model):
+    matrix = torch.zeros(d_model, d_model, dtype=torch.float64)
+    for even in range(0, d_model, 2):
+        angle = offset * 10_000 ** (-even / d_model)
+        matrix[even, even] = matrix[even + 1, even + 1] = math.cos(angle)
+        matrix[even, even + 1], matrix[even + 1, even] = math.sin(angle), -math.sin(angle)
+    return matrix
+
+
+def split_layer(layer):
+    """Read sines and cosines with a matrix each."""
+    even, odd, bias = layer.weight[:, 0::2], layer.weight[:, 1::2], layer.bias
+    return lambda x: x[..., : even.size(1)] @ even.T + x[..., even.size(1) :] @ odd.T + bias
+
+
+RIGHT = [
+    (check_origin, ORIGIN),
+    (check_sinusoids, plain_sinusoids),
+    (check_input, first_input),
+    (check_turn, blocks),
+    (check_look_back, head(lambda k, d: rotation(-k, d))),
+    (check_halves, read_in_halves(sines_first)),
+    # the same, written differently
+    (
+        check_origin,
+        {
+            "first row": torch.tensor([0.0, 1, 0, 1, 0, 1]),
+            "squared length": 3.0,
+            "learned numbers": 0.0,
+            "product with itself": 3.0,
+        },
+    ),
+    (check_sinusoids, stacked_sinusoids),
+    (
+        check_input,
+        lambda x, table, start: torch.add(table[start:][: x.shape[1]], x, alpha=x.shape[-1] ** 0.5),
+    ),
+    (check_turn, filled_turn),
+    (check_look_back, head(lambda k, d: rotation(-k, d), loudness=30.0)),
+    (check_halves, split_layer),
+]
+WRONG = {
+    "origin: all zeros": (check_origin, ORIGIN | {"first row": [0] * 6}),
+    "origin: as long as wide": (check_origin, ORIGIN | {"squared length": 6}),
+    "origin: a product of 1": (check_origin, ORIGIN | {"product with itself": 1}),
+    "origin: sinusoids are learned": (check_origin, ORIGIN | {"learned numbers": 6}),
+    "sinusoids: sines first, cosines after": (check_sinusoids, halved),
+    "sinusoids: transposed table": (check_sinusoids, lambda n, d: plain_sinusoids(n, d).T),
+    "input: along the batch": (check_input, along_the_batch),
+    "input: the sum is scaled": (check_input, scaled_sum),
+    "turn: transposed blocks": (check_turn, lambda k, d: blocks(k, d).T),
+    "turn: a single block": (check_turn, lambda k, d: blocks(k, 2)),
+    "look back: looks ahead": (check_look_back, head(rotation)),
+    "look back: too flat": (check_look_back, head(lambda k, d: rotation(-k, d), loudness=1.0)),
+    "look back: a second head": (check_look_back, head(lambda k, d: rotation(-k, d), num_heads=2)),
+    "halves: unchanged": (check_halves, copy.deepcopy),
+    "halves: changed in place": (check_halves, in_place),
+}
+
+
+WORDS = {
+    "origin: all zeros": "write down sine and cosine of each angle at position 0",
+    "origin: as long as wide": "add up the squares of the first row",
+    "origin: a product of 1": "add up the squares of sine and cosine for each pair",
+    "origin: sinusoids are learned": "the whole table follows from a formula",
+    "sinusoids: sines first, cosines after": "all sines come first, and all cosines after them",
+    "sinusoids: transposed table": "positions are columns",
+    "input: along the batch": "positions are counted along the batch, not along the tokens",
+    "input: the sum is scaled": "the positions are scaled, too",
+    "turn: transposed blocks": "the offset has the wrong sign, or the matrix is transposed",
+    "turn: a single block": "for d_model=6, the answer should be a 6 × 6 tensor, not one",
+    "look back: looks ahead": "each weight on the position 1 before should be above 0.9",
+    "look back: too flat": "The largest weight is the right one;",
+    "look back: a second head": "the text asks for one head, whose weights are read here;",
+    "halves: unchanged": "the columns are still in the old order",
+    "halves: changed in place": "the layer that you were given was changed;",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

@@ -1,0 +1,71 @@
+"""The figures of chapter 3 show the given numbers in the right places."""
+
+import pytest
+import torch
+
+from annotated_transformer.book.chapters.scaled_dot_product_attention.figures import (
+    draw_products,
+    draw_readings,
+    draw_sorted_weights,
+    draw_width_effect,
+)
+from tests.drawings import bold, curves, texts
+
+
+def test_law_a_line_is_as_wide_as_its_weight_and_leads_from_the_value_to_the_new_vector():
+    readings = {"a b c": ([0.1, 0.6, 0.3], (4.0, 2.0)), "a d c": ([0.2, 0.2, 0.6], (1.0, 7.0))}
+    values = {"a": (0.0, 0.0), "b": (6.0, 1.0), "c": (3.0, 3.0), "d": (0.0, 9.0)}
+    fig = draw_readings(readings, values, asking=2, features=["x", "y"])
+    lines = [line for line in fig.axes[0].lines if len(line.get_xdata()) == 2]
+    assert [round(line.get_linewidth(), 2) for line in lines] == [0.9, 5.4, 2.7, 1.8, 1.8, 5.4]
+    ends = [(*line.get_xdata(), *line.get_ydata()) for line in lines]
+    assert ends[1:4] == [(6, 4, 1, 2), (3, 4, 3, 2), (0, 1, 0, 7)]
+    assert {"a", "b", "c", "d", "c in\na b c", "c in\na d c", "0.60", "0.10"} <= set(texts(fig))
+    assert (fig.axes[0].get_xlabel(), fig.axes[0].get_ylabel()) == ("x", "y")
+
+
+def test_law_a_weight_is_written_beside_its_line():
+    fig = draw_readings({"a": ([0.5], (0.0, 4.0))}, {"a": (0.0, 8.0)}, asking=0, features=["x", "y"])
+    number = next(text for text in fig.axes[0].texts if text.get_text() == "0.50")
+    assert number.xy == (0, 6)
+    assert number.xyann == (-19, 0)  # points: on the left of an upright line
+
+
+def test_law_the_products_show_every_number_once_in_its_matrix():
+    q, k, v = (
+        torch.tensor([[1.0, 2], [3, 4]]),
+        torch.tensor([[5.0, 6], [7, 8], [9, 11]]),
+        torch.ones(3, 2) * 13,
+    )
+    parts = {"Q": q, "K": k, "products": q @ k.T, "weights": (q @ k.T).softmax(-1), "V": v, "output": v[:2]}
+    fig = draw_products(parts, queries=["p", "r"], keys=["s", "t", "u"], features=["x", "y"], lit=(1, 2))
+    drawn = texts(fig)
+    for number in (q @ k.T).flatten().tolist():
+        assert f"{number:.0f}" in drawn
+    assert {"3", "4", "9", "11", "71"} <= set(bold(fig))  # the row of r, the column of u, and their product
+    assert "17" not in bold(fig)
+
+
+def test_law_both_lines_are_drawn_at_their_widths():
+    series = {True: [9.0, 8.0, 8.0], False: [5.0, 2.0, 1.0]}
+    fig = draw_width_effect([4, 16, 64], {"keys": series, "gradient": series})
+    assert [curves(ax) for ax in fig.axes] == [list(series.values())] * 2
+    assert texts(fig).count("not divided") == 2
+
+
+def test_law_each_weight_is_a_bar():
+    fig = draw_sorted_weights([0.25] * 4, [0.75, 0.25, 0.0, 0.0])
+    assert [bar.get_height() for bar in fig.axes[0].patches] == [0.25] * 4 + [0.75, 0.25, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("widths", [[4], [4, 16]])
+def test_law_few_widths_are_named_at_the_last_of_them(widths):
+    series = {True: [0.5] * len(widths), False: [0.8] * len(widths)}
+    assert {"not divided", "divided by √$d_k$"} == set(texts(draw_width_effect(widths, {"g": series})))
+
+
+def test_law_a_word_alone_keeps_its_own_value():
+    fig = draw_readings(
+        {"bank": ([1.0], (5.0, 5.0))}, {"bank": [5.0, 5.0]}, asking=-1, features=["water", "money"]
+    )
+    assert {"1.00", "bank in\nbank"} <= set(texts(fig))

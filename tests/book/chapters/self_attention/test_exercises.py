@@ -1,0 +1,138 @@
+"""The checks of the exercises on self-attention reject wrong answers."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from annotated_transformer.book.chapters.self_attention.exercises import (
+    SIZES,
+    check_circle,
+    check_pronouns,
+    check_self_attention,
+    check_sizes,
+    check_two_sums,
+    check_weight_ratio,
+)
+from annotated_transformer.book.chapters.self_attention.pronouns import PRONOUN_FEATURES
+from annotated_transformer.book.chapters.self_attention.self_attention import SelfAttention
+from tests.answers import faults
+
+FEATURE = PRONOUN_FEATURES.index
+
+
+def self_attention(x, w_query, w_key, w_value, *, scale=None, dim=-1):
+    scores = (x @ w_query) @ (x @ w_key).mT / (scale or math.sqrt(w_query.size(1)))
+    return scores.softmax(dim=dim) @ (x @ w_value)
+
+
+def plain(x, *, dim=2, sums="bij,bjk->bik"):
+    return torch.einsum(sums, torch.einsum("bik,bjk->bij", x, x).softmax(dim=dim), x)
+
+
+def ratio(asking, first, second, w_query, w_key, *, scaled=True):
+    score = (asking @ w_query) @ ((first - second) @ w_key)
+    return math.exp(score / (math.sqrt(w_key.size(1)) if scaled else 1))
+
+
+def ratio_of_scores(asking, first, second, w_query, w_key):
+    query = asking @ w_query
+    return (query @ (first @ w_key)) / (query @ (second @ w_key))
+
+
+def circle(*, scale=10.0, back=False):
+    return scale * torch.eye(3), torch.eye(3).roll(-1 if back else 1, dims=0)
+
+
+def two_layers(roles=("subject", "object"), *, loudness=1.0):
+    first, second = SelfAttention(14, 1, 14), SelfAttention(14, 2, 14)
+    with torch.no_grad():
+        for parameter in (*first.parameters(), *second.parameters()):
+            parameter.zero_()
+        first.to_query.weight[0, FEATURE("it")] = 30
+        for place, (word, role) in enumerate(zip(("hungry", "tasty"), roles, strict=True)):
+            first.to_key.weight[0, FEATURE(word)] = 1
+            first.to_value.weight[FEATURE(word), FEATURE(word)] = 1
+            second.to_query.weight[place, FEATURE(word)] = 30
+            second.to_key.weight[place, FEATURE(role)] = 1
+        second.to_value.weight[:6, :6] = loudness * torch.eye(6)
+    return first, second
+
+
+RIGHT = [
+    (check_sizes, dict(SIZES)),
+    (check_self_attention, self_attention),
+    (check_two_sums, plain),
+    (check_weight_ratio, ratio),
+    (check_circle, circle),
+    (check_pronouns, two_layers),
+    # the same, written differently
+    (check_sizes, {name: [*size] if isinstance(size, tuple) else size for name, size in SIZES.items()}),
+    (check_self_attention, lambda x, q, k, v: F.scaled_dot_product_attention(x @ q, x @ k, x @ v)),
+    (check_two_sums, lambda x: torch.softmax(x @ x.mT, dim=-1) @ x),
+    (check_weight_ratio, lambda a, b, c, q, k: torch.exp((a @ q) @ ((b - c) @ k) / k.size(1) ** 0.5)),
+    (check_circle, lambda: ([[0, 20, 0], [0, 0, 20], [20, 0, 0]], torch.eye(3))),
+    (check_pronouns, lambda: list(two_layers(loudness=3.0))),
+]
+
+
+WRONG = {
+    "sizes: weights of the batch": (check_sizes, SIZES | {"weights": (2, 2, 7)}),
+    "sizes: as wide as the model": (check_sizes, SIZES | {"output": (2, 7, 512)}),
+    "sizes: a text": (check_sizes, SIZES | {"query": "2x7x64"}),
+    "sizes: a tensor": (check_sizes, SIZES | {"query": torch.zeros(2, 7, 64)}),
+    "sizes: a shape for a number": (check_sizes, SIZES | {"parameters": (512, 160)}),
+    "scratch: the root of d_model": (
+        check_self_attention,
+        lambda *inputs: self_attention(*inputs, scale=6**0.5),
+    ),
+    "scratch: not scaled": (check_self_attention, lambda *inputs: self_attention(*inputs, scale=1.0)),
+    "scratch: one matrix for queries and keys": (
+        check_self_attention,
+        lambda x, w_query, w_key, w_value: self_attention(x, w_query, w_query, w_value),
+    ),
+    "debug: columns sum to 1": (check_two_sums, lambda x: plain(x, dim=1)),
+    "debug: sums its own vector": (check_two_sums, lambda x: plain(x, sums="bij,bik->bik")),
+    "ratio: of the scores": (check_weight_ratio, ratio_of_scores),
+    "ratio: not scaled": (check_weight_ratio, lambda *inputs: ratio(*inputs, scaled=False)),
+    "circle: one matrix": (check_circle, lambda: (10 * torch.eye(3), 10 * torch.eye(3))),
+    "circle: one result": (check_circle, lambda: 10 * torch.eye(3)),
+    "circle: no result": (check_circle, lambda: None),
+    "circle: transposed": (check_circle, lambda: (torch.ones(2, 3), torch.ones(2, 3))),
+    "circle: the other way round": (check_circle, lambda: circle(back=True)),
+    "layers: always the subject": (check_pronouns, lambda: two_layers(roles=("subject", "subject"))),
+    "layers: one layer": (check_pronouns, lambda: two_layers()[:1]),
+    "layers: not a pair": (check_pronouns, lambda: two_layers()[0]),
+    "layers: three layers": (check_pronouns, lambda: (*two_layers(), SelfAttention(14, 1, 14))),
+    "layers: too quiet": (check_pronouns, lambda: two_layers(loudness=0.01)),
+}
+
+
+WORDS = {
+    "sizes: weights of the batch": "Each word has a weight for each word of its own sentence",
+    "sizes: as wide as the model": "The outputs are as wide as the values",
+    "sizes: a text": "'query' should be a shape, such as (2, 3), not str.",
+    "sizes: a tensor": "'query' should be a shape, such as (2, 3), not Tensor.",
+    "sizes: a shape for a number": "'parameters' should be a number, not tuple.",
+    "scratch: the root of d_model": "the root of d_model instead of d_k",
+    "scratch: not scaled": "the scores are not divided by √d_k",
+    "scratch: one matrix for queries and keys": "the keys are made with the matrix of the queries",
+    "debug: columns sum to 1": "the weights that a word receives sum to 1, not those that",
+    "debug: sums its own vector": "each word's own vector is summed, not those of the words",
+    "ratio: of the scores": "this is the ratio of the scores, not that of the weights",
+    "ratio: not scaled": "the scores are not divided by √d_k",
+    "circle: one matrix": "with one matrix for both, the scores are symmetric:",
+    "circle: one result": "return two matrices: first that of the queries",
+    "circle: no result": "return two matrices: first that of the queries",
+    "circle: transposed": "the matrix of the queries should have shape (3, d_k), not (2, 3).",
+    "circle: the other way round": "each word reads the one that it loses to",
+    "layers: always the subject": '"fox chased hen because it was tasty"',
+    "layers: one layer": "there should be two layers, not 1",
+    "layers: not a pair": "return a pair of layers, not SelfAttention.",
+    "layers: three layers": "there should be two layers, not 3",
+    "layers: too quiet": "its largest feature is only 0.01 ahead",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

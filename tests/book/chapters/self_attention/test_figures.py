@@ -1,0 +1,86 @@
+"""The drawings of the chapter on self-attention show the given numbers."""
+
+import pytest
+import torch
+
+from annotated_transformer.book.chapters.self_attention import figures as figures
+from annotated_transformer.plotting.palette import VALUE
+from tests.drawings import texts
+
+WORDS = ["fox", "chased", "it", "tasty"]
+
+
+def test_law_a_route_leads_through_two_layers_of_attention_to_the_querying_word():
+    first, second = torch.full((2, 4, 4), 0.05)
+    first[2, 3], first[1, 0], second[2, 0], second[1, 3] = 0.5, 0.9, 0.8, 0.7
+    first[0, 1] = 0.25
+    fig = figures.draw_routes([WORDS], [(first, second)], asking=2, answers=["fox"])
+    (ax,) = fig.axes
+    heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
+    lines = [line for line in ax.lines if line.get_color() == VALUE]
+    drawn = {
+        (line.get_xdata()[0], *(round(y, 6) for y in line.get_ydata())): line.get_linewidth()
+        for line in lines
+    }
+    left, middle = sorted({x for x, *_ in drawn})
+    place = {word: round(heights[word], 6) for word in WORDS}
+    assert drawn == {
+        (middle, place["fox"], place["it"]): pytest.approx(7.2),
+        (left, place["tasty"], place["it"]): pytest.approx(4.5),
+        (left, place["chased"], place["fox"]): pytest.approx(2.25),  # "it" reads fox, which reads this
+    }  # but not what "chased" reads: no route leads from there to "it"
+    assert "= fox" in texts(fig)
+
+
+def test_law_the_three_roles_show_each_number_and_frame_the_row_and_the_column():
+    square = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+    tall = [[[n + 10 * k, n + 10 * k + 1] for n in (0, 2, 4)] for k in (1, 2, 3, 4)]
+    names = ("Q", "K", "V", "output")
+    matrices = {"x": square, **dict(zip(names, tall, strict=True)), "weights": square}
+    fig = figures.draw_roles(matrices, words=["animal", "street", "it"], lit=1)
+    found = texts(fig)
+    assert {str(n) for n in range(1, 10)} | {str(n) for k in tall for row in k for n in row} <= set(found)
+    assert {"$W^Q$", "$W^K$", "$W^V$", "query of street: its row (solid)"} <= set(found)
+    frames = [p for p in fig.axes[0].patches if not p.get_fill() and p.get_linewidth() == 3]
+    x, y = [t for t in fig.axes[0].texts if t.get_text() == "5"][1].get_position()  # in the weights
+    assert len(frames) == 2
+    assert all(
+        frame.get_window_extent().contains(*fig.axes[0].transData.transform((x, y))) for frame in frames
+    )
+
+
+def test_law_the_cycle_figure_shows_the_inequality_that_each_word_needs():
+    fig = figures.draw_circle(["rock", "scissors", "paper"], ["a", "b", "c"])
+    assert {"rock\na > c", "scissors\nb > a", "paper\nc > b", "a", "b", "c"} == set(texts(fig))
+
+
+def test_law_ratios_have_a_mark_for_each_head_in_the_column_of_their_layer():
+    ratios = torch.tensor([[1.0, 1.0], [0.8, 1.25]])
+    fig = figures.draw_ratios(ratios)
+    (ax,) = fig.axes
+    marks = [line for line in ax.lines if line.get_linestyle() == "None"]
+    assert [list(line.get_ydata()) for line in marks] == [[1.0, 1.0], [0.8, 1.25]]
+    assert [sum(line.get_xdata()) / 2 for line in marks] == pytest.approx([1, 2])
+
+
+def test_law_a_map_of_a_sentence_has_the_same_words_on_both_sides():
+    fig = figures.draw_own_map(torch.eye(4), words=WORDS)
+    (ax,) = fig.axes
+    assert [label.get_text() for label in ax.get_xticklabels()] == WORDS
+    assert [label.get_text() for label in ax.get_yticklabels()] == WORDS
+
+
+def test_law_shares_have_a_row_for_each_head_and_adjective():
+    shares = torch.tensor([[[0.7, 0.1, 0.2, 0.0], [0.3, 0.0, 0.6, 0.1]], [[0.0, 0.0, 1.0, 0.0]] * 2])
+    (ax,) = figures.draw_word_shares(shares).axes
+    rows = [f"head {head}, {word}" for head in (1, 2) for word in ("hungry", "tasty")]
+    assert [label.get_text() for label in ax.get_yticklabels()] == rows
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["subj.", "obj.", "adj.", "rest"]
+    assert {"0.70", "0.60", "1.00"} <= set(texts(ax.figure))
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_law_shares_of_any_number_of_heads_are_drawn(heads):
+    (ax,) = figures.draw_word_shares(torch.full((heads, 2, 4), 0.25)).axes
+    rows = [label.get_text() for label in ax.get_yticklabels()]
+    assert rows[-2:] == [f"head {heads}, hungry", f"head {heads}, tasty"]

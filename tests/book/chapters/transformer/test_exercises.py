@@ -1,0 +1,125 @@
+"""The checks of the exercises on the whole Transformer reject wrong answers."""
+
+from functools import reduce
+
+import torch
+
+from annotated_transformer.book.chapters.transformer.exercises import (
+    PREDICTED,
+    check_assembled,
+    check_decoder_only,
+    check_interval,
+    check_pass_shapes,
+    check_unique_count,
+)
+from tests.answers import faults
+
+
+def assembler(*, paired=False, embedded=False):
+    """Return a function that assembles a Transformer, optionally with one deliberate change."""
+
+    def assemble(src, tgt, embed, encoder, decoder, table):
+        z, y = embed(src), embed(tgt)
+        states = []
+        for layer in encoder:
+            z = layer(z)
+            states.append(z)
+        read = states if paired else [embed(src) if embedded else z] * len(decoder)
+        for layer, memory in zip(decoder, read, strict=True):
+            y = layer(y, memory)
+        return (y @ table.T).softmax(dim=-1)
+
+    return assemble
+
+
+def count(model):
+    return sum(p.numel() for p in model.parameters())
+
+
+def interval(rest, d, millions, *, down=False):
+    low, high = (10**6 * millions + half - rest for half in (-500_000, 500_000))
+    return (low // d, high // d) if down else (-(-low // d), -(-high // d) - 1)
+
+
+def gpt(vocab, positions, layers, d, *, matrices=1, vectors=13):
+    return (matrices * vocab + positions) * d + layers * (12 * d * d + vectors * d) + 2 * d
+
+
+def by_folding(src, tgt, embed, encoder, decoder, table):
+    z = reduce(lambda x, layer: layer(x), encoder, embed(src))
+    y = reduce(lambda y, layer: layer(y, z), decoder, embed(tgt))
+    return torch.softmax(torch.einsum("id,vd->iv", y, table), dim=1)
+
+
+def by_search(rest, d, millions):
+    fits = [size for size in range(850_000) if (rest + size * d + 500_000) // 1_000_000 == millions]
+    return [fits[0], fits[-1]]
+
+
+RIGHT = [
+    (check_pass_shapes, PREDICTED),
+    (check_assembled, assembler()),
+    (check_unique_count, count),
+    (check_interval, interval),
+    (check_decoder_only, gpt),
+    # the same, written differently
+    (check_pass_shapes, {name: [*shape] for name, shape in PREDICTED.items()}),
+    (check_assembled, by_folding),
+    (check_unique_count, lambda model: torch.tensor(sum(p.numel() for p in set(model.parameters())))),
+    (check_interval, by_search),
+    (check_decoder_only, lambda vocab, n, layers, d: d * (vocab + n + 2 + layers * (13 + 12 * d))),
+]
+
+
+WRONG = {
+    "shapes: z has the target's rows": (check_pass_shapes, PREDICTED | {"z": (5, 512)}),
+    "shapes: keys first": (check_pass_shapes, PREDICTED | {"cross-attention weights": (8, 7, 5)}),
+    "assemble: layer by layer": (check_assembled, assembler(paired=True)),
+    "assemble: the embeddings are read": (check_assembled, assembler(embedded=True)),
+    "count: buffers": (
+        check_unique_count,
+        lambda model: count(model) + sum(b.numel() for b in model.buffers()),
+    ),
+    "count: each name": (
+        check_unique_count,
+        lambda model: sum(t.numel() for t in model.state_dict().values()),
+    ),
+    "interval: rounded down": (check_interval, lambda *given: interval(*given, down=True)),
+    "interval: one too high below": (
+        check_interval,
+        lambda rest, d, millions: (
+            (10**6 * millions - 500_000 - rest) // d + 1,
+            interval(rest, d, millions)[1],
+        ),
+    ),
+    **{
+        f"interval: the {name} end is {change:+}": (
+            check_interval,
+            lambda *given, low=low, high=high: (interval(*given)[0] + low, interval(*given)[1] + high),
+        )
+        for name, low, high, change in (("lower", -1, 0, -1), ("upper", 0, 1, 1), ("upper", 0, -1, -1))
+    },
+    "gpt: two matrices": (check_decoder_only, lambda *given: gpt(*given, matrices=2)),
+    "gpt: no biases": (check_decoder_only, lambda *given: gpt(*given, vectors=4)),
+}
+
+
+WORDS = {
+    "shapes: z has the target's rows": "There is one row for each source token",
+    "shapes: keys first": "In each head, rows are queries, from the target, and",
+    "assemble: layer by layer": "each decoder layer reads the encoder layer beside it",
+    "assemble: the embeddings are read": "the decoder reads the embeddings of the source",
+    "count: buffers": "buffers count",
+    "count: each name": "a shared matrix counts once for each of its names",
+    "interval: rounded down": "A part of a token is not enough:",
+    "interval: one too high below": "2,000 tokens make 1,500,000 parameters, which rounds to 2",
+    "interval: the lower end is -1": "A part of a token is not enough:",
+    "interval: the upper end is +1": "41,794 tokens make 65,500,160 parameters, which does not",
+    "interval: the upper end is -1": "41,793 tokens make 65,499,648 parameters, which rounds to",
+    "gpt: two matrices": "the output has a matrix of its own",
+    "gpt: no biases": "the biases of the linear maps are missing",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []

@@ -1,0 +1,118 @@
+"""The checks of the exercises on recurrent networks reject wrong answers."""
+
+import math
+
+import torch
+
+from annotated_transformer.book.chapters.why_attention.exercises import (
+    PREDICTIONS,
+    check_average,
+    check_capacity,
+    check_gradient_predictions,
+    check_half_life,
+    check_last_state,
+    check_rnn,
+)
+from tests.answers import faults
+
+
+def rnn(x, w, u, b, *, reset=False):
+    state, states = torch.zeros(len(x), len(u), dtype=x.dtype), []
+    for word in x.unbind(dim=1):
+        before = torch.zeros_like(state) if reset else state
+        state = torch.tanh(word @ w.T + before @ u.T + b)
+        states.append(state)
+    return torch.stack(states, dim=1)
+
+
+def capacity(vocab, numbers, bits):
+    length = 0
+    while vocab ** (length + 1) <= 2 ** (numbers * bits):
+        length += 1
+    return length
+
+
+def rnn_with_a_cell(x, w, u, b):
+    states = torch.empty(*x.shape[:2], len(b), dtype=x.dtype)
+    state = torch.zeros(len(x), len(b), dtype=x.dtype)
+    for place in range(x.size(1)):
+        state = states[:, place] = torch.tanh(
+            torch.cat([x[:, place], state], dim=1) @ torch.cat([w, u], dim=1).T + b
+        )
+    return states
+
+
+def by_division(vocab, numbers, bits):
+    length, left = 0, 2 ** (numbers * bits)
+    while left >= vocab:
+        left, length = left // vocab, length + 1
+    return length
+
+
+RIGHT = [
+    (check_gradient_predictions, dict(PREDICTIONS)),
+    (check_rnn, rnn),
+    (check_average, lambda states, scores: scores.softmax(dim=-1) @ states),
+    (check_last_state, lambda rnn, x: rnn(x)[0][:, -1]),
+    (check_half_life, lambda distance: 0.5 ** (1 / distance)),
+    (check_capacity, capacity),
+    # the same, written differently
+    (check_gradient_predictions, {**PREDICTIONS, "weight 2, 10 words back": 1000}),
+    (check_rnn, rnn_with_a_cell),
+    (check_average, lambda states, scores: torch.einsum("it,td->id", scores.softmax(-1), states)),
+    (check_last_state, lambda rnn, x: rnn(x)[1][0][-1]),
+    (check_half_life, lambda distance: torch.tensor(0.5, dtype=torch.float64) ** (1 / distance)),
+    (check_capacity, by_division),
+]
+
+
+def test_law_rounded_predictions_pass():
+    rounded = {"weight 0.5, 10 words back": 0.001, "weight 2, 10 words back": 1000}
+    assert check_gradient_predictions(PREDICTIONS | rounded).passed
+
+
+WRONG = {
+    "predictions: one step less": (
+        check_gradient_predictions,
+        PREDICTIONS | {"weight 0.5, 10 words back": 0.5**9},
+    ),
+    "predictions: vanishes": (check_gradient_predictions, PREDICTIONS | {"weight 2, 10 words back": 2**-10}),
+    "predictions: distance": (
+        check_gradient_predictions,
+        PREDICTIONS | {"average of 10 words, each": 0.1**10},
+    ),
+    "rnn: no memory": (check_rnn, lambda *inputs: rnn(*inputs, reset=True)),
+    "rnn: last state": (check_rnn, lambda *inputs: rnn(*inputs)[:, -1]),
+    "average: over outputs": (check_average, lambda states, scores: scores.softmax(dim=0) @ states),
+    "average: raw scores": (check_average, lambda states, scores: scores @ states),
+    "state: last sentence": (check_last_state, lambda rnn, x: rnn(x)[0][-1]),
+    "state: first word": (check_last_state, lambda rnn, x: rnn(x)[0][:, 0]),
+    "weight: linear": (check_half_life, lambda distance: 1 - 0.5 / distance),
+    "weight: other base": (check_half_life, lambda distance: math.exp(-1 / distance)),
+    "capacity: rounded up": (check_capacity, lambda *given: capacity(*given) + 1),
+    "capacity: natural logarithms": (
+        check_capacity,
+        lambda vocab, numbers, bits: int(numbers * bits * math.log(2) / math.log(vocab)),
+    ),
+}
+
+
+WORDS = {
+    "predictions: one step less": "for 'weight 0.5, 10 words back' the gradient is not",
+    "predictions: vanishes": "Each step multiplies the gradient by the weight, and this",
+    "predictions: distance": "for 'average of 10 words, each' the gradient is not 1e-10",
+    "rnn: no memory": "each word begins with a state of zeros",
+    "rnn: last state": "only the last state is returned",
+    "average: over outputs": "the weights of each state sum to 1, not those of each",
+    "average: raw scores": "the scores are used as weights, without exponentials",
+    "state: last sentence": "these are the states of one sentence",
+    "state: first word": "these are the states after the first word",
+    "weight: linear": "the losses of the steps are added",
+    "weight: other base": "1/e of the gradient is left instead of one half",
+    "capacity: rounded up": "the length is rounded up",
+    "capacity: natural logarithms": "logarithms are compared, which are rounded",
+}
+
+
+def test_law_right_answers_pass_and_wrong_ones_are_rejected_with_a_reason():
+    assert faults(RIGHT, WRONG, WORDS) == []
