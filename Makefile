@@ -48,7 +48,7 @@ help:  ## show this list
 	@echo '  $(RUN) -m pip install -c constraints.txt -e ".[book,test]"'
 	@echo '  $(BUILD_BOOK)    # the book, in _build/html'
 	@echo '  $(RUN) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)'
-	@echo '  $(RUN) chapters/build.py    # execute the chapters that changed'
+	@echo '  $(RUN) -m builder.build    # execute the chapters that changed'
 	@echo '  $(RUN) -m pytest -m "not message and not page" $(SHAPES)'
 	@echo '  $(RUN) -m pytest -m message'
 
@@ -97,7 +97,7 @@ messages: browser  ## run the tests of error messages without the shape checker,
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal -m message
 
 fresh: $(READY)  ## check that each notebook is up to date with its source
-	$(ONE_THREAD) $(RUN) chapters/build.py --check
+	$(ONE_THREAD) $(RUN) -m builder.build --check
 
 # From the last chapter to the first, because the later ones take longer: no processor then waits for one at the end.
 chapters-run: $(READY)  ## execute every chapter again and compare its outputs (nbval)
@@ -134,15 +134,15 @@ cuda: $(READY)  ## test training and translating on a CUDA device, against the C
 	$(PYTEST) -m cuda
 
 chapters: $(READY)  ## execute the chapters whose source changed and write their notebooks
-	$(ONE_THREAD) $(RUN) chapters/build.py
+	$(ONE_THREAD) $(RUN) -m builder.build
 
 seeds: $(READY)  ## run the chapters with all seeds shifted, and list the claims that fail: SHIFT=1000 NOTEBOOKS=…
 	@failed=; for notebook in $(NOTEBOOKS); do \
-	  $(ONE_THREAD) $(RUN) chapters/seeds.py $(SHIFT) $$notebook || failed=1; \
+	  $(ONE_THREAD) $(RUN) -m builder.seeds $(SHIFT) $$notebook || failed=1; \
 	done; [ -z "$$failed" ]
 
 changes: $(READY)  ## change settings of the chapters as readers do, and list what breaks: NOTEBOOKS=…
-	$(RUN) chapters/changes.py $(notdir $(basename $(NOTEBOOKS)))
+	$(RUN) -m builder.changes $(notdir $(basename $(NOTEBOOKS)))
 
 # Two other environments, each in its own folder. Neither has the versions of constraints.txt, so the tests that
 # compare them are deselected. Pages and outputs may differ there, so `oldest` runs only the tests.
@@ -159,12 +159,12 @@ newest:  ## run `make test` with the newest versions of everything, in .venv-new
 
 # JupyterLab refuses to run as root without being told; in a container, most users are.
 lab: $(READY)  ## open JupyterLab on your copies of the chapters: EDITION=student LAB_ARGS="--no-browser --port 9999"
-	@$(RUN) chapters/lab.py $(EDITION:%=--%)
+	@$(RUN) -m builder.lab $(EDITION:%=--%)
 	$(VENV)/bin/jupyter trust _$(or $(EDITION),lab)/*.ipynb
 	$(VENV)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS) _$(or $(EDITION),lab)/start.ipynb
 
 student: $(READY)  ## copy the notebooks without solutions into _student, where your answers are kept
-	@$(RUN) chapters/lab.py --student
+	@$(RUN) -m builder.lab --student
 	@echo 'Your copies are in _student; to work in them: make lab EDITION=student'
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _lab, and _student

@@ -16,9 +16,9 @@ from typing import Any
 
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
-from annotated_transformer.book.explorer import pack
 from benchmarks.record import describe_code, result_file, write_result
 from benchmarks.serving import serving
+from builder.explorer import pack
 
 SLOWDOWNS = (1, 4, 6)
 SENTENCES = (

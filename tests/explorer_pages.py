@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from annotated_transformer.book.explorer import bundle, first_frame
+from annotated_transformer.book.explorer import first_frame
+from builder.explorer import bundle
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"

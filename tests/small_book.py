@@ -9,7 +9,7 @@ GLOSSARY = Path(__file__).resolve().parents[1] / "chapters" / "glossary.md"
 # Without its own source_suffix, a book inherits the suffixes that an earlier book's extensions have added:
 # Sphinx keeps them in the default for the life of the process.
 CONF = """
-extensions = ['myst_nb', 'annotated_transformer.book.site.cover_page']
+extensions = ['myst_nb', 'builder.site.cover_page']
 source_suffix = {'.rst': 'restructuredtext'}
 exclude_patterns = ['chapters/src', '_build']
 myst_enable_extensions = ['dollarmath']

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-from annotated_transformer.book.site.front.chapters import read_chapters, source_of
-from annotated_transformer.book.site.front.corrections import Correction
-from annotated_transformer.book.site.front.syllabus import Statement
-from annotated_transformer.book.site.front.targets import sections
+from builder.site.front.chapters import read_chapters, source_of
+from builder.site.front.corrections import Correction
+from builder.site.front.syllabus import Statement
+from builder.site.front.targets import sections
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html" / "chapters"

@@ -1,6 +1,7 @@
 """The package's layers: imports never point up, no loader can run code, and tests mirror the modules."""
 
 import ast
+import re
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -64,10 +65,6 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "book.cells.terminal": ("__main__", *VOCABULARY),  # runs the program
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
     "book.chapters": (),
-    **dict.fromkeys(
-        ("book.explorer.bundle", "book.explorer.frame_page"), (*ENGINE, *VOCABULARY, "book.site.front.*")
-    ),
-    "book.site*": (*ENGINE, *VOCABULARY, "book.site.*"),
     **dict.fromkeys(VOCABULARY, (*ENGINE, *VOCABULARY)),
     "commands": TOGETHER,
     "commands.grade": (*TOGETHER, "book.grading.*"),
@@ -76,7 +73,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 }
 TOP = ("book", "book.*", "commands", "commands.*", "__main__")  # nothing below imports these
 CAN_RUN_CODE = {"pickle", "cPickle", "dill", "joblib", "marshal", "shelve", "torch.load", "torch.save"}
-ABOUT_OTHERS = ("benchmarks", "book", "mutation")  # test folders that mirror no modules; book: chapters
+ABOUT_OTHERS = ("benchmarks", "book", "builder", "mutation")  # test folders that mirror no modules
 
 
 def module_name(path: Path) -> str:
@@ -148,6 +145,15 @@ def test_law_no_module_imports_from_a_higher_layer():
     assert {next(rule for rule in MAY_IMPORT if fnmatchcase(name, rule)) for name in up} == MAY_IMPORT.keys()
 
 
+def test_law_the_package_and_the_chapters_never_import_the_builder():
+    sources = [*FILES, *FOLDER.parent.glob("chapters/src/*.md")]
+    assert [
+        str(path)
+        for path in sources
+        if re.search(r"^ *(from|import) builder\b", path.read_text("utf-8"), re.M)
+    ] == []
+
+
 def test_law_no_module_uses_a_loader_that_can_run_code():
     found = {module_name(path): code_runners(path.read_text("utf-8")) for path in FILES}
     assert {name: loaders for name, loaders in found.items() if loaders} == {}
@@ -159,7 +165,8 @@ def test_law_a_test_file_has_the_name_of_a_module():
     lost = []
     for path in tests.glob("*/**/test_*.py"):
         folder, name = path.parent.relative_to(tests), path.stem.removeprefix("test_")
-        mirrored = [module.stem for module in (FOLDER / folder).glob("*.py")]
+        home = FOLDER.parent if folder.parts[0] == "builder" else FOLDER
+        mirrored = [module.stem for module in (home / folder).glob("*.py")]
         if str(folder) not in ABOUT_OTHERS and not any(f"{name}_".startswith(f"{m}_") for m in mirrored):
             lost.append(str(path.relative_to(tests)))
     assert lost == []

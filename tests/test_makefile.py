@@ -137,7 +137,7 @@ def test_law_lab_opens_the_edition_with_the_readers_options_and_may_be_root(proj
         options = ["LAB_ARGS=--no-browser --port 9999", *([f"EDITION={edition}"] if edition else [])]
         done = run(project, "make", "lab", *options, PATH=path)
         copied, trusted, opened = (call.split(" ", 2)[2] for call in calls(done))
-        assert copied == " ".join(["chapters/lab.py", *([f"--{edition}"] if edition else [])])
+        assert copied == " ".join(["-m builder.lab", *([f"--{edition}"] if edition else [])])
         assert trusted == f"trust {folder}/*.ipynb"
         assert opened == f"lab {allowed}--no-browser --port 9999 {folder}/start.ipynb"
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from annotated_transformer.book.explorer import pack
 from benchmarks import explorer
 from benchmarks.explorer import PAGE, measure
 from benchmarks.serving import serving
+from builder.explorer import pack
 
 
 def test_law_each_case_is_measured_for_each_sentence_of_each_round(

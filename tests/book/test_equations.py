@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from annotated_transformer.book.site.front.indexes import marks
+from builder.site.front.indexes import marks
 
 ROOT = Path(__file__).resolve().parents[2]
 

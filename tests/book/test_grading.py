@@ -7,12 +7,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from book import Book
-from staleness import unexecuted
 
 from annotated_transformer.book.grading.execution import grade
 from annotated_transformer.book.grading.notebook import read_exercises
-from annotated_transformer.book.site.notebooks import without_solutions
+from builder.book import Book
+from builder.site.notebooks import without_solutions
+from builder.staleness import unexecuted
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = sorted((ROOT / "chapters" / "src").glob("[0-9]*.md"))

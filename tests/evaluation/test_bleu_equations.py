@@ -7,10 +7,10 @@ import torch
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from annotated_transformer.book.chapters.translation.contrasts import CONTRASTS, margins
 from annotated_transformer.book.chapters.translation.exercises import corpus_bleu, draw_texts
 from annotated_transformer.checkpointing.checkpoint import EN_DE
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.book.chapters.translation.contrasts import CONTRASTS, margins
 
 
 def grams(tokens, n):

@@ -13,6 +13,13 @@ import torch
 from torch import Tensor, fx, nn
 from torch.optim.swa_utils import AveragedModel
 
+from annotated_transformer.book.chapters.add_and_norm.residual_stream import split_stream
+from annotated_transformer.book.chapters.feed_forward.hidden_units import (
+    changed,
+    feed_forward_networks,
+    hidden_units,
+)
+from annotated_transformer.book.chapters.transformer.shapes import record_outputs
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.decoding.beam import beam_search
@@ -25,14 +32,7 @@ from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.fast.modules import ByteDropout
 from annotated_transformer.inspection.heads import ablate_head, attention_maps
 from annotated_transformer.inspection.health import Health
-from annotated_transformer.book.chapters.feed_forward.hidden_units import (
-    changed,
-    feed_forward_networks,
-    hidden_units,
-)
 from annotated_transformer.inspection.observation import observe
-from annotated_transformer.book.chapters.add_and_norm.residual_stream import split_stream
-from annotated_transformer.book.chapters.transformer.shapes import record_outputs
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Pair, make_batches

@@ -8,12 +8,12 @@ import pytest
 import torch
 from safetensors.torch import save
 
+from annotated_transformer.book.toy.tasks import copy_pairs
 from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
 from annotated_transformer.checkpointing.training_state import STATE
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.plotting.reports import read_reports, read_schedule
-from annotated_transformer.book.toy.tasks import copy_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.trainer import train
 from tests.run_reports import REPORTS, settings

@@ -18,9 +18,7 @@ from annotated_transformer.book.grading.notebook import Task
 
 # On Linux, a server imports the modules below once, and the process of each exercise begins as a copy of it.
 CONTEXT = get_context("forkserver") if sys.platform == "linux" else get_context("spawn")
-CONTEXT.set_forkserver_preload(
-    [__name__, "annotated_transformer.book"]
-)
+CONTEXT.set_forkserver_preload([__name__, "annotated_transformer.book"])
 
 
 def grade(exercise: Task, folder: Path, seconds: float) -> tuple[bool, str]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import nbformat
 import pytest
 import torch
-from lint import claims
 
 from annotated_transformer.book.cells.check import STRICT, check, check_close
 from annotated_transformer.book.cells.claim import claim
-from annotated_transformer.book.site.rendering.sources import named_claims
+from builder.lint import claims
+from builder.site.rendering.sources import named_claims
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))

@@ -1,0 +1,1 @@
+"""The explorer as the site serves it: its scripts, its page, and the weights packed for browsers."""

@@ -1,0 +1,99 @@
+"""The explorer's own script: the files of `ui`, and the data about the book that they need."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from annotated_transformer.book.explorer.first_frame import FILE as FIRST_FRAME
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
+from builder.explorer.pack import join_scripts, weights_script
+from builder.site.front.chapters import Chapter
+
+HERE = Path(__file__).parent
+UI = (  # each file uses only those before it
+    "dom",
+    "words",
+    "state",
+    "session",
+    "sentence",
+    "names",
+    "stage",
+    "choose",
+    "notices",
+    "why",
+    "heads_off",
+    "searches",
+    "model_map",
+    "heat",
+    "number",
+    "tour",
+    "explorer",
+)
+EXAMPLES = {  # the last of each direction is translated wrongly, so that readers can find out why
+    "en-de": [
+        "I hope that you can come tomorrow.",
+        "The old man did not want to sell his house.",
+        "If it rains tomorrow, we will stay at home.",
+        "The bank by the river was wet.",
+    ],
+    "de-en": [
+        "Ich hoffe, dass du morgen kommen kannst.",
+        "Gestern habe ich ein altes Buch gekauft.",
+        "Das Buch, das du mir gegeben hast, liegt auf dem Tisch.",
+        "Er hat den Zug verpasst, weil er zu spät aufgestanden ist.",
+    ],
+}
+# Beam search finds a likelier translation of these than greedy search.
+DIFFERENT = {"en-de": "What are you thinking about?", "de-en": "Sie ist gerade nach Hause gekommen."}
+
+
+def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
+    """Return the script of the pages that show the explorer.
+
+    `models` maps each direction to the size of its script, which the button shows.
+    """
+    data = json.dumps(book_data(models, chapters), ensure_ascii=False, indent=1)
+    body = join_scripts("ui", UI)
+    return f'(() => {{\n"use strict";\nconst BOOK = {data};\n\n{body}}})();\n'
+
+
+def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, Any]:
+    """Return the script's data about the models and the chapters."""
+    config = json.loads(
+        (pretrained_folder(pretrained_names()[0]) / "config.json").read_text(encoding="utf-8")
+    )
+    return {
+        "models": {
+            direction: {"size": size, "examples": EXAMPLES[direction], "differs": DIFFERENT[direction]}
+            for direction, size in sorted(models.items(), key=lambda item: item[0] != "en-de")
+        },
+        "shape": {
+            "layers": config["num_layers"],
+            "heads": config["num_heads"],
+            "width": config["d_model"],
+            "vocabulary": config["vocab_size"],
+            "special": {name: config[f"{name}_id"] for name in ("pad", "bos", "eos")},
+        },
+        "kinds": {
+            kind: {**entry, "page": reference_page(entry["function"])} for kind, entry in kinds().items()
+        },
+        "frame": json.loads(FIRST_FRAME.read_text(encoding="utf-8")),
+        "tour": json.loads((HERE / "tour.json").read_text(encoding="utf-8")),
+        "chapters": {c.number: {"title": c.title, "page": c.file} for c in chapters},
+    }
+
+
+def kinds() -> dict[str, Any]:
+    """Return, for each kind of tensor: title, words, formula, and its function, test and chapter."""
+    return dict(json.loads((HERE / "provenance.json").read_text(encoding="utf-8")))
+
+
+def reference_page(function: str) -> str:
+    """Return the page of the reference that describes a function of the package."""
+    return f"chapters/api/{function.split('.')[1]}"
+
+
+def model_size(direction: str) -> str:
+    """Return the download size of a model, as a button shows it: 9.6 MB."""
+    return f"{len(weights_script(direction).encode()) / 1e6:.1f} MB"

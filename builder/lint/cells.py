@@ -1,0 +1,93 @@
+"""The code cells of a chapter: short, narrow, few, separated by prose, and printing."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from builder.lint.source import READERS, Chapter, Part, parse
+from builder.reader import HIDDEN
+from builder.site.rendering.sources import SETUP
+
+LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
+CELLS, LINES, COLUMNS = 12, 12, 88
+ROW = re.compile(r"\s*\|")  # of a table that a cell prints; Markdown cannot wrap it
+
+
+def cells(chapter: Chapter) -> Iterator[str]:
+    """Check that each code cell is short, narrow, separated by prose, and tagged if live."""
+    for before, part in zip([None, *chapter.parts], chapter.parts, strict=False):
+        if not part.code:
+            continue
+        name = repr(part.text.strip().splitlines()[0]) if part.text.strip() else "an empty cell"
+        if re.search(r"^[!%]|filterwarnings|simplefilter", part.text, re.MULTILINE):
+            yield f"{name}: no shell, no magic, no silenced warning"
+            continue
+        for line in part.text.splitlines():
+            if len(line) > COLUMNS and not ROW.match(line):
+                yield f"{name}: a line of {len(line)} columns, more than {COLUMNS}: {line.strip()[:40]}"
+        lines = length(part.text)
+        if part.visible and not part.tags & READERS and lines > LINES:
+            yield f"{name}: {lines} lines, more than {LINES}; split or fold it"
+        for node in parse(part.text).body[:-1]:
+            if (shown := ast.unparse(node)).startswith("show_"):
+                yield f"{name}: only a cell's last expression is displayed; move {shown[:30]} to its end"
+        if part.checks and "hide-cell" not in part.tags:
+            yield f"{name}: a cell of checks must be tagged hide-cell"
+        if re.search(r"^explore\(", part.text, re.MULTILINE):
+            if not part.tags >= LIVE:
+                yield f"{name}: a live cell must be tagged {', '.join(sorted(LIVE))}"
+            if not before or before.code or "remove-cell" not in before.tags:
+                yield f'{name}: tag the sentence before a live cell +++ {{"tags": ["remove-cell"]}}'
+        if before and before.code and before.visible and part.visible:
+            yield f"{name}: prose must separate two visible code cells"
+
+
+def weight(chapter: Chapter) -> Iterator[str]:
+    """Check how many visible cells stand before the exercises."""
+    shown = [part for part in before_exercises(chapter) if part.visible]
+    if len(shown) > CELLS:
+        yield f"{len(shown)} visible cells before the exercises, more than {CELLS}"
+
+
+def before_exercises(chapter: Chapter) -> list[Part]:
+    """Return the parts before the exercises."""
+    places = [i for i, part in enumerate(chapter.parts) if part.section.startswith("Exercises")]
+    return chapter.parts[: places[0]] if places else chapter.parts
+
+
+def length(code: str) -> int:
+    """Count the lines of a cell, except empty lines, imports, and the rows of a table."""
+    imports = [node for node in parse(code).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    skip = {line for node in imports for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+    lines = [text for line, text in enumerate(code.splitlines(), 1) if line not in skip]
+    return sum(bool(text.strip()) and not ROW.match(text) for text in lines)
+
+
+def lint_notebook(cells: list[dict[str, Any]]) -> list[str]:
+    """Return complaints about an executed chapter: silent visible cells and missing tables."""
+    section, wrong, tables = "", [], dict[str, int]()
+    for cell in cells:
+        source, tags = "".join(cell["source"]), set(cell["metadata"].get("tags", []))
+        texts = [source] if cell["cell_type"] == "markdown" else []
+        for output in cell.get("outputs", []):
+            texts.append("".join(output.get("data", {}).get("text/markdown", "")))
+        for text in texts:
+            for piece in re.split(r"^(?=## )", text, flags=re.MULTILINE):
+                section = piece[3:].splitlines()[0] if piece.startswith("## ") else section
+                tables[section] = tables.get(section, 0) or _rows(piece)
+        hidden = cell["cell_type"] != "code" or tags & (HIDDEN | READERS | {SETUP})
+        if not hidden and not cell["outputs"] and not any(map(_begins("Exercises"), tables)):
+            wrong.append(f"{source.strip().splitlines()[0]!r}: a visible cell that prints nothing")
+    tabular = [s for s in tables if s.startswith(("When it goes wrong", "In other libraries"))]
+    return [*wrong, *(f"{section}: no table" for section in tabular if not tables[section])]
+
+
+def _begins(start: str) -> Callable[[str], bool]:
+    return lambda section: section.startswith(start)
+
+
+def _rows(text: str) -> int:
+    """Count the rows of the first table in a text, excluding its header."""
+    table = re.search(r"^\|.+\|\s*\n\|[\s:|-]+\|\s*\n((?:\|.*\n?)*)", text, re.MULTILINE)
+    return len(table[1].splitlines()) if table else 0

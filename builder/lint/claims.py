@@ -1,0 +1,118 @@
+"""What a chapter asserts: claims are tracked by name, other checks by count.
+
+A cell's option `:claims: [NAME, …]` names the claims that it makes, in order. Each is linked exactly once
+from "What we showed": `[✓](#claim-NAME)`. A claim that does not belong in that list is named in the front
+matter instead: `claims: [NAME, …]`. A guide has no such list, so it may link its claims from anywhere.
+Deleting, renaming, or duplicating a claim fails.
+
+Other checks are in hidden cells (`hide-input`, or `hide-cell` with the first line `# checks`), and the
+front matter has their number: `checks: 23`. It counts calls of `check` and `check_close`, except in
+exercises. Deleting a check or a cell of checks fails. An `assert` would end the notebook of a reader who
+changed a number, so it belongs in exercises only.
+
+These rules do not detect a loosened bound, or a check that is replaced by a weaker one. The first
+changes a committed output; both are left to review.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from builder.lint.source import READERS, Chapter, Part, parse, read
+
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+LINK = re.compile(r"\]\(#claim-([\w-]+)\)")
+LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.DictComp)
+
+
+def lint(text: str, name: str) -> list[str]:
+    """Return complaints about missing, duplicate, or unnamed claims, and missing or visible checks."""
+    chapter = read(text, name)
+    return [*named(chapter), *checks(chapter)]
+
+
+def named(chapter: Chapter) -> Iterator[str]:
+    """Compare the claims made with the claims linked."""
+    made: Counter[str] = Counter()
+    for part in _own(chapter):
+        tree, count = parse(part.text), 0
+        looped = {id(inner) for node in ast.walk(tree) if isinstance(node, LOOPS) for inner in ast.walk(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "claim":
+                count += 1
+                if _hides(node):
+                    yield f"{ast.unparse(node)[:60]} hides what it measured; give the number and a bound"
+                if id(node) in looped:
+                    yield f"{ast.unparse(node)[:60]} is in a loop or function; give it a sequence of values"
+        if count != len(part.claims):
+            named = f":claims: [{', '.join(part.claims)}]"
+            yield f"line {part.line}: a cell with {count} claims has the option {named}"
+        for name in part.claims:
+            if not NAME.fullmatch(name):
+                yield f"{name!r} cannot be an anchor; name claims by lowercase words joined by hyphens"
+        made.update(part.claims)
+    listed = Counter(chapter.header.get("claims", []))
+    listed += Counter(LINK.findall(_list(chapter)))
+    for claim, count in made.items():
+        if count > 1:
+            yield f"{count} claims are named {claim}"
+        if listed[claim] != 1:
+            yield f"claim {claim} is linked {listed[claim]} times from the list of what was shown, not once"
+    for claim in sorted({*listed, *LINK.findall(chapter.prose)} - set(made)):
+        yield f"there is no claim {claim}, but the prose links to it"
+
+
+def _hides(claim: ast.Call) -> bool:
+    """Return whether a claim is that a size is above or below another, so that its line shows no number."""
+    bounds = [ast.unparse(word.value) for word in claim.keywords if word.arg in ("above", "below", "between")]
+    exact = [ast.unparse(word.value) for word in claim.keywords if word.arg == "equals"]
+    if bounds or (exact and "True" not in exact[0] and "False" not in exact[0]):
+        return False
+    compared = [node for node in ast.walk(claim.args[1]) if isinstance(node, ast.Compare)]
+    return any(isinstance(operator, ast.Lt | ast.Gt) for node in compared for operator in node.ops)
+
+
+def checks(chapter: Chapter) -> Iterator[str]:
+    """Look for asserts, and for checks that are visible, cannot fail, or have been deleted."""
+    count = 0
+    for part in _own(chapter):
+        here = list(calls(part.text))
+        count += len(here)
+        for line in asserts(part.text):
+            yield f"an assert: {line[:60]}; make it check(condition, 'what holds')"
+        for line in here if part.visible else []:
+            yield f"a visible check: {line[:60]}; make it a claim, or move it to a # checks cell"
+        for line in here:
+            if re.match(r"check\((True|1|not False)\b", line):
+                yield f"a check that cannot fail: {line}"
+        if part.checks and not here:
+            yield f"a cell of checks without a check: {part.text.strip().splitlines()[-1]}"
+    said = chapter.header.get("checks", 0)
+    if said != count:
+        yield f"the front matter says checks: {said}, and there are {count}; which were added or deleted?"
+
+
+def calls(code: str) -> Iterator[str]:
+    """Return the calls of `check` and `check_close` in a cell."""
+    for node in ast.walk(parse(code)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("check", "check_close"):
+            yield ast.unparse(node)
+
+
+def asserts(code: str) -> Iterator[str]:
+    """Return the asserts in a cell: statements, and calls to PyTorch's `assert_close`."""
+    for node in ast.walk(parse(code)):
+        called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Assert) or called.rpartition(".")[2].startswith("assert_"):
+            yield ast.unparse(node)
+
+
+def _own(chapter: Chapter) -> list[Part]:
+    return [part for part in chapter.parts if part.code and not part.tags & READERS]
+
+
+def _list(chapter: Chapter) -> str:
+    """Return the prose that must link each claim."""
+    showed = [p.text for p in chapter.parts if not p.code and p.section.startswith("What we showed")]
+    return "\n".join(showed) if chapter.number is not None else chapter.prose

@@ -1,0 +1,186 @@
+"""The skeleton of a chapter: the order of its sections, its figures, and its exercises."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from builder.lint.cells import cells, weight
+from builder.lint.source import READERS, Chapter, parse, read
+
+# The beginnings of the section titles, in order; other sections may come between them.
+SECTIONS = (
+    "By hand",
+    "The equation",
+    "The code",
+    "An experiment",
+    "When it goes wrong",
+    "In other libraries",
+    "Why not",
+    "Questions readers ask",
+    "Common mistakes",
+    "Exercises",
+    "What we showed",
+    "Further reading",
+)
+EXERCISES = range(5, 8)
+KINDS = {"predict", "implement", "debug", "derive", "extend"}
+NEEDED_KINDS = {"predict", "implement", "debug"}
+LINKS = range(3, 7)
+SHOWN = ("show_figure", "show_slider", "show_curves")
+
+
+def lint(text: str, name: str) -> list[str]:
+    """Return complaints about a chapter's source."""
+    chapter = read(text, name)
+    rules = (opening, order, sections, links, figures, exercises, cells, weight, terms)
+    return [complaint for rule in rules for complaint in rule(chapter)]
+
+
+def lint_guide(text: str, name: str) -> list[str]:
+    """Return complaints about a guide's source; its opening, cells, and figures follow a chapter's rules."""
+    chapter = read(text, name)
+    return [complaint for rule in (opening, figures, cells) for complaint in rule(chapter)]
+
+
+def opening(chapter: Chapter) -> Iterator[str]:
+    """Check the opening: everything before the first section."""
+    prose = "\n".join(part.text for part in chapter.parts if not part.code and not part.section)
+    title = re.search(r"^# (.+)$", prose, re.MULTILINE)
+    if not title or len(title[1].split()) < 4:
+        yield "the title must be a sentence with a verb, of four words or more"
+    if "\n**The question.**" not in prose:
+        yield "the chapter must open with **The question.**"
+    if "| Before this chapter you need |" not in prose:
+        yield "no table of prerequisites: | Before this chapter you need |"
+    if not re.search(r"^\*Reading: .+? Running: .+? Paper: [^*]+\*$", prose, re.MULTILINE | re.DOTALL):
+        yield "no line *Reading: … Running: … Paper: …*"
+    first = next((part.text for part in chapter.parts if part.code), "")
+    if "torch.set_num_threads(1)" not in first:
+        yield "the first code cell must call torch.set_num_threads(1): low bits depend on the thread count"
+
+
+def order(chapter: Chapter) -> Iterator[str]:
+    """Check the headings and their order."""
+    headings = re.findall(r"^## (.+)$", chapter.prose, re.MULTILINE)
+    begins = [next((want for want in SECTIONS if heading.startswith(want)), None) for heading in headings]
+    known = list(dict.fromkeys(want for want in begins if want))
+    missing = [want for want in SECTIONS if want not in known]
+    if missing:
+        yield f"sections are missing: {', '.join(missing)}"
+    if known != [want for want in SECTIONS if want in known]:
+        yield f"the sections are out of order: {', '.join(known)}"
+    if known and known[-1] == SECTIONS[-1] and begins[-1] != SECTIONS[-1]:
+        yield f"the chapter must end with {SECTIONS[-1]}, not with {headings[-1]}"
+
+
+def sections(chapter: Chapter) -> Iterator[str]:
+    """Check the required content of each section."""
+    code, prose = _by_section(chapter, code=True), _by_section(chapter, code=False)
+    for section in prose | code:
+        body, source = prose.get(section, ""), code.get(section, "")
+        if section.startswith("The code") and "show_source(" not in source:
+            yield f"{section}: no show_source"
+        if section.startswith("An experiment") and not re.search(r"^\s*claim\(", source, re.MULTILINE):
+            yield f"{section}: no claim"
+        if section.startswith("Further reading"):
+            items = re.findall(r"^(?:[-*]|\d+\.) (?:.+\n?)(?:^ +.+\n?)*", body, re.MULTILINE)
+            if len(items) not in LINKS:
+                yield f"{section}: {len(items)} items, not {LINKS[0]} to {LINKS[-1]}"
+            for item in items:
+                if "https://" not in item and "http://" not in item:
+                    yield f"{section}: an item without a URL: {item.strip()[:60]}"
+
+
+def links(chapter: Chapter) -> Iterator[str]:
+    """Look for links that insert a chapter's whole title into a sentence."""
+    for line in chapter.prose.splitlines():
+        if not line.startswith(("|", "Next: ")):
+            for name in re.findall(r"\{doc\}`(\d\w+)`", line):
+                yield f"a link without its own text: write {{doc}}`chapter {int(name[:2])} <{name}>`"
+
+
+def figures(chapter: Chapter) -> Iterator[str]:
+    """Check how figures are numbered, linked, and shown, and that one comes early."""
+    code = "\n".join(part.text for part in chapter.parts if part.code)
+    ways = r"plt\.\w+|pyplot|\bImage\(|\bHTML\(|!\[[^\]]*\]\(|<img"
+    for way in re.findall(ways, f"{chapter.prose}\n{code}"):
+        yield f"{way} bypasses show_figure and show_slider"
+    numbered = list(numbers(chapter))
+    letter = numbered[0].partition(".")[0] if numbered else ""
+    before = letter if chapter.number is None else str(chapter.number)
+    wanted = [f"{before}.{place}" for place in range(1, len(numbered) + 1)]
+    if numbered != wanted:
+        yield f"figures are numbered {', '.join(numbered)}; in reading order they are {', '.join(wanted)}"
+    for words, anchor in re.findall(r"\[([^\]]*)\]\(#figure-([\w-]+)\)", chapter.prose):
+        number = anchor.replace("-", ".")
+        if number not in numbered:
+            yield f"there is no figure {number}, but {words!r} links to it"
+        elif re.search(r"\d", words) and number not in words:
+            yield f"{words!r} links to figure {number}"
+    if chapter.number is None:
+        return
+    if "show_slider(" not in code:
+        yield "no show_slider"
+    headings = list(dict.fromkeys(part.section for part in chapter.parts))
+    early = "\n".join(part.text for part in chapter.parts if part.code and part.section in headings[:2])
+    if not any(f"{way}(" in early for way in SHOWN):
+        yield "no picture in the opening or the first section"
+
+
+def numbers(chapter: Chapter) -> Iterator[str]:
+    """Return the number of each figure, in reading order."""
+    for part in chapter.parts:
+        if not part.code or part.tags & READERS:
+            continue
+        for node in _calls(part.text):
+            if ast.unparse(node.func) in SHOWN:
+                given = node.args[0] if node.args else None  # of show_curves, the number is a keyword
+                given = {word.arg: word.value for word in node.keywords}.get("number", given)
+                yield str(given.value) if isinstance(given, ast.Constant) else "(not written out)"
+
+
+def exercises(chapter: Chapter) -> Iterator[str]:
+    """Check the number, kinds, and stars of the exercises."""
+    kinds = []
+    block = r"\{exercise(?:-start)?\}(.*)\n((?::[\w-]+:.*\n)*)"
+    directives = re.findall(block, chapter.prose)
+    for title, options in directives:
+        label = re.search(r"^:label: (ex-\S+)", options, re.MULTILINE)
+        name = label[1] if label else title.strip() or "an exercise"
+        kind = re.search(r"^:class: (\w+) stars-([123])$", options, re.MULTILINE)
+        if not title.strip():
+            yield f"{name}: no title"
+        if not label:
+            yield f"{name}: no label ex-…"
+        if not kind or kind[1] not in KINDS:
+            yield f"{name}: no class such as `implement stars-2`, one of {', '.join(sorted(KINDS))}"
+        else:
+            kinds.append(kind[1])
+    if len(directives) not in EXERCISES:
+        yield f"{len(directives)} exercises, not {EXERCISES[0]} to {EXERCISES[-1]}"
+    if missing := NEEDED_KINDS - set(kinds):
+        yield f"no exercise of the kind {', '.join(sorted(missing))}"
+
+
+def terms(chapter: Chapter) -> Iterator[str]:
+    """Check the terms that the chapter introduces."""
+    introduced = chapter.header.get("terms")
+    if not isinstance(introduced, dict) or not introduced:
+        yield "the front matter has no terms: a mapping of each new term to one sentence"
+        return
+    for term, meaning in introduced.items():
+        if not isinstance(meaning, str) or len(meaning.split()) < 4 or not meaning.rstrip().endswith("."):
+            yield f"terms: {term} is not explained by a sentence"
+
+
+def _by_section(chapter: Chapter, *, code: bool) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for part in chapter.parts:
+        if part.code is code:
+            texts[part.section] = texts.get(part.section, "") + part.text + "\n"
+    return texts
+
+
+def _calls(code: str) -> list[ast.Call]:
+    nodes = [node for node in ast.walk(parse(code)) if isinstance(node, ast.Call)]
+    return sorted(nodes, key=lambda node: (node.lineno, node.col_offset))

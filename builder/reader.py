@@ -1,0 +1,248 @@
+"""Turn a chapter's source into the notebook that readers open, in plain Markdown.
+
+Markdown that only the site understands is replaced: roles by links and numbers, exercises and solutions by
+headings, labels and comments by nothing. What the site folds is folded in JupyterLab, Notebook, and Colab;
+CONTRIBUTING has a table of what each viewer shows. The site takes its texts from the source.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from html import unescape
+
+from markdown_it.token import Token
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from annotated_transformer.book.grading.notebook import mark
+from builder.book import Book, directive, parser
+from builder.site.rendering.numbers import chapter_number
+from builder.site.rendering.sources import CLAIM, SETUP
+
+HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
+FOLDED = HIDDEN | {"solution"}
+FIGURE = re.compile(r'class="at-figure-number"[^>]*>(Figure [\w.]+)</a> (.*?)</p>')
+LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
+SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading
+EXERCISE = re.compile(r"### Exercise ([\d.]+)")
+
+
+def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode]:
+    """Return the cells of a chapter's notebook, made from those of its source, without outputs.
+
+    Raises:
+        ValueError: A reference has no target, or no heading follows a solution to end its fold.
+    """
+    cells: list[NotebookNode] = []
+    solving, exercise = False, ""
+    for cell in source.cells:
+        if cell.cell_type == "code":
+            if not any(earlier.cell_type == "code" for earlier in cells):
+                cells.append(setup_cell(book))
+            cells.append(folded(cell))
+            if "exercise" in cell.metadata.get("tags", []):
+                cells[-1].metadata["exercise"] = mark(exercise, cell.source)
+            continue
+        tags = cell.metadata.get("tags", [])
+        for place, text in enumerate(split(cell.source, book, page)):
+            metadata = {"tags": tags} if tags else {}
+            if text == SOLUTION:
+                solving, metadata["jp-MarkdownHeadingCollapsed"] = True, True
+            elif solving and text.startswith(("## ", "### ")):
+                solving = False
+            elif solving and place == 0 and cells[-1].cell_type == "code":
+                raise ValueError(f"{page}: a heading must end a solution, not {text[:40]!r}")
+            if solving:
+                metadata["tags"] = [*tags, "solution"]
+            if found := EXERCISE.match(text):
+                exercise = found[1]
+                metadata["exercise"] = mark(exercise)
+            if text.startswith("# ") and chapter_number(page):
+                text = f"# {chapter_number(page)}. {text[2:]}"
+            cells.append(new_markdown_cell(text, id=f"{cell.id}-{place}", metadata=metadata))
+    return cells
+
+
+def setup_cell(book: Book) -> NotebookNode:
+    """Return the cell that installs the package where it is missing, if the book has an address."""
+    if book.repository:
+        package = f"annotated-transformer[notebooks] @ git+{book.repository}@{book.branch}"
+        missing = f'%pip install --quiet "{package}"'
+    else:
+        missing = (
+            "raise ModuleNotFoundError(\n"
+            '        "This notebook needs the package annotated_transformer; to install it, "\n'
+            "        'run in the folder of the book\\'s project: pip install \".[notebooks]\"'\n"
+            "    )"
+        )
+    code = (
+        "# Setup, for Colab and downloaded notebooks: install what is missing\n"
+        "import importlib.util\n\n"
+        f'if importlib.util.find_spec("annotated_transformer") is None:\n    {missing}'
+    )
+    return fold(new_code_cell(code, id=SETUP, metadata={"tags": [SETUP]}))
+
+
+def folded(cell: NotebookNode) -> NotebookNode:
+    """Return a copy of a code cell, folded if the site folds it."""
+    copy = new_code_cell(cell.source, id=cell.id, metadata=dict(cell.metadata))
+    tags = set(cell.metadata.get("tags", []))
+    return fold(copy, outputs="hide-cell" in tags) if tags & FOLDED else copy
+
+
+def fold(cell: NotebookNode, *, outputs: bool = False) -> NotebookNode:
+    """Fold a cell: `jupyter` is for JupyterLab and Notebook, `cellView` for Colab."""
+    cell.metadata |= {"jupyter": {"source_hidden": True} | ({"outputs_hidden": True} if outputs else {})}
+    cell.metadata |= {"cellView": "form"}
+    return cell
+
+
+def name_folded(cell: NotebookNode) -> None:
+    """Begin folded code with a comment that says what it does, which viewers show in its place.
+
+    A comment that the source has stays. Otherwise it is made from the figure, the listing or the claims in
+    the outputs, or else from the code.
+    """
+    if not cell.metadata.get("jupyter", {}).get("source_hidden") or cell.source.startswith("#"):
+        return
+    data = [output.get("data", {}) for output in cell.outputs]
+    figures = [". ".join(found) for d in data for found in FIGURE.findall(d.get("text/html", ""))]
+    found = [CLAIM.match(d.get("text/markdown", "")) for d in data]
+    claims = [claim[1] for claim in found if claim]
+    shown = [path.strip("# ") for d in data for path in LISTING.findall(d.get("text/markdown", ""))]
+    named = [
+        *(f"{unescape(figure)}" for figure in figures),
+        *(f"Show the source, from {path}" for path in shown),
+    ]
+    if claims and not figures:
+        named = [f"Check {len(claims)} claims" if len(claims) > 1 else f"Check a claim: {claims[0]}"]
+    if named := named or of_code(cell.source):
+        cell.source = f"# {named[0]}\n{cell.source}"
+
+
+def of_code(source: str) -> list[str]:
+    """Return what folded code does, if it only imports, solves an exercise, draws, or runs a command.
+
+    Otherwise return the first line of its first docstring.
+    """
+    body = ast.parse(source).body
+    if all(isinstance(statement, ast.Import | ast.ImportFrom) for statement in body[:3]):
+        return ["Imports"]
+    for call, what in (
+        ("checks.check_", "The book's answer, and the check of it"),
+        ("explore(", "Draw the figure for other values"),
+        ("run_command(", "Run the command"),
+    ):
+        if call in source:
+            return [what]
+    functions = [statement for statement in body if isinstance(statement, ast.FunctionDef | ast.ClassDef)]
+    return [text.splitlines()[0] for function in functions if (text := ast.get_docstring(function))]
+
+
+def split(text: str, book: Book, page: str) -> list[str]:
+    """Return a Markdown cell of the source as cells of the notebook.
+
+    A solution's heading is one of them, and the text of an exercise begins another.
+    """
+    parts = re.split(rf"^({SOLUTION})$|^(?=### Exercise )", plain(text, book, page), flags=re.MULTILINE)
+    return [part.strip() for part in parts if part and part.strip()]
+
+
+def plain(text: str, book: Book, page: str) -> str:
+    """Return Markdown of the source as plain Markdown."""
+    lines = text.splitlines(keepends=True)
+    offsets = [0]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line))
+    pieces, done = [], 0
+    for start, end, new in edits(text, offsets, book, page):
+        pieces += [text[done:start], new]
+        done = end
+    return re.sub(r"\n{3,}", "\n\n", "".join([*pieces, text[done:]]))
+
+
+def edits(text: str, offsets: list[int], book: Book, page: str) -> Iterator[tuple[int, int, str]]:
+    """Yield what to replace in a text, in order: start, end, and the replacement."""
+    place = 0
+    for token in parser().parse(text):
+        if token.map is None:
+            continue
+        start, end = offsets[token.map[0]], offsets[token.map[1]]
+        if token.type == "inline":
+            place = max(place, start)
+            inside = False
+            for child in token.children or []:
+                if inside:  # a link is replaced as a whole
+                    inside = child.type != "link_close"
+                    continue
+                inside = child.type == "link_open"
+                found = raw(child, text, place, end)
+                if found is None:
+                    continue
+                new = replacement(child, text[found[0] : found[1]], book, page)
+                place = found[1]
+                if (
+                    new == ""
+                    and text[found[0] - 1 : found[0]] == " "
+                    and re.match(r"[\s.,;:)]|$", text[place:])
+                ):
+                    found = found[0] - 1, place
+                if new is not None:
+                    yield *found, new
+        elif (new := block(token, text[start:end], book, page)) is not None:
+            yield start, end, new
+
+
+def block(token: Token, text: str, book: Book, page: str) -> str | None:
+    """Return what stands for a block of the source in the notebook, or None if it stays."""
+    name, argument, options = directive(token)
+    if name == "exercise-start":
+        label = options["label"]
+        return f"### {book.heading(label, argument, options.get('class', ''))}\n\n"
+    if name == "solution-start":
+        return f"{SOLUTION}\n"
+    if (
+        name
+        or token.type == "myst_target"
+        or (token.type == "html_block" and text.lstrip().startswith("<!--"))
+    ):
+        return ""
+    if token.type == "math_block_label":
+        return f"$$\n{token.content.strip()}\n\\tag{{{book.equations[token.info][1]}}}\n$$\n"
+    return None
+
+
+def replacement(token: Token, text: str, book: Book, page: str) -> str | None:
+    """Return what stands for a part of a line in the notebook, or None if it stays."""
+    if token.type == "myst_role":
+        return book.resolve(token.meta["name"], token.content, page)
+    if token.type == "html_inline":
+        return "" if token.content.startswith("<!--") else None
+    if token.type == "link_open":
+        words, target = text[1:].rpartition("](")[::2]
+        return book.relink(words, target[:-1], page)
+    return None
+
+
+def raw(token: Token, text: str, place: int, end: int) -> tuple[int, int] | None:
+    """Return where a part of a line stands in the text, or None if it never needs replacing.
+
+    Raises:
+        ValueError: The part is not there.
+    """
+    content = r"\s+".join(map(re.escape, token.content.split()))
+    match token.type:
+        case "myst_role":
+            pattern = rf"\{{{re.escape(token.meta['name'])}\}}`\s*{content}\s*`"
+        case "code_inline":
+            pattern = rf"{token.markup}\s?{content}\s?{token.markup}"
+        case "html_inline":
+            pattern = content
+        case "link_open":
+            pattern = rf"\[(?:[^\[\]]|\[[^\]]*\])*\]\({re.escape(str(token.attrs['href']))}\)"
+        case _:
+            return None
+    found = re.compile(pattern).search(text, place, end)
+    if found is None:
+        raise ValueError(f"cannot find {token.content or token.attrs} in {text[place:end]!r}")
+    return found.span()

@@ -1,0 +1,115 @@
+"""The book's front as Sphinx builds it: cover, planned chapters, search, previews, 404 page."""
+
+import base64
+import html
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from jinja2 import Template
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+from builder.site.front import preview
+from builder.site.front.chapters import read_chapters, source_of
+from builder.site.front.corrections import Corrections
+from builder.site.front.directives import Cards, Picture, Terms, chapter_cards, write_cards
+from builder.site.front.exercises import ExerciseKinds, ExerciseList
+from builder.site.front.indexes import EquationIndex, FigureIndex
+from builder.site.front.sidebar import add_planned
+from builder.site.front.syllabus import Syllabus
+
+STATIC = Path(__file__).parent / "static"
+
+
+def read_list(app: Sphinx, config: Any) -> None:
+    """Read the list of chapters once, and add our script to Sphinx's search page."""
+    config.at_chapters = read_chapters(Path(app.srcdir))
+    config.html_search_scorer = str(STATIC / "cover_search.js")
+
+
+class IndexTerms(SphinxTransform):
+    """Put a chapter's title and terms into the index, so that a search for one lists the chapter first."""
+
+    default_priority = 400  # before the index is collected
+
+    def apply(self, **kwargs: Any) -> None:
+        """Add the entries to the page, if it is a chapter."""
+        section = next(iter(self.document.findall(nodes.section)), None)
+        for chapter in self.config.at_chapters:
+            if chapter.file == self.env.docname and section is not None:
+                self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
+                names = [chapter.title, *chapter.terms]
+                entries = [("single", name, section["ids"][0], "main", None) for name in names]
+                section.insert(1, addnodes.index(entries=entries))  # the title comes first
+
+
+def show_planned(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """List the planned chapters in the page's sidebar, among the finished ones."""
+    made = context.get("generate_toctree_html")
+    if made is None:
+        return  # a theme without this sidebar
+
+    def with_planned(kind: str, **options: Any) -> Any:
+        navigation = made(kind, **options)
+        if kind == "sidebar":
+            add_planned(navigation, app.config.at_chapters)
+        return navigation
+
+    context["generate_toctree_html"] = with_planned
+
+
+def describe_link(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Add the tags from which previews of links to the page are made."""
+    title, site = html.unescape(preview.TAG.sub("", context.get("title", ""))), app.config.html_title
+    if page == app.config.root_doc:
+        title = site
+    metatags, address = context.get("metatags", ""), context.get("pageurl") or ""
+    context["metatags"] = metatags + preview.tags(
+        title or site, site, metatags, app.config.html_baseurl, address
+    )
+
+
+def enliven_cover(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Load the script of the cover's picture on the cover, and on no other page."""
+    if page == app.config.root_doc:
+        app.add_js_file("cover.js", defer="defer")
+
+
+def write_files(app: Sphinx, exception: Exception | None) -> None:
+    """Write the 404 page, and the preview picture where the book has an address."""
+    if exception or app.builder.format != "html":
+        return
+    base = app.config.html_baseurl
+    page = Template((STATIC / "cover_404.html").read_text(encoding="utf-8"))
+    text = page.render(
+        title=app.config.html_title,
+        icon=base64.b64encode((STATIC / "favicon.svg").read_bytes()).decode(),
+        root=html.escape(f"{base.rstrip('/')}/"),  # without an address: the root of the site
+    )
+    Path(app.outdir, "404.html").write_text(f"{text}\n", encoding="utf-8")
+    if base:
+        preview.draw(Path(app.outdir, preview.PICTURE), app.config.html_title)
+
+
+def setup(app: Sphinx) -> None:
+    """Register the above with Sphinx."""
+    app.add_config_value("at_chapters", [], "html", [list])
+    app.connect("config-inited", read_list)
+    app.add_node(chapter_cards, html=(write_cards, None), singlehtml=(write_cards, None))
+    app.add_directive("attention-picture", Picture)
+    app.add_directive("chapter-cards", Cards)
+    app.add_directive("chapter-terms", Terms)
+    app.add_directive("corrections", Corrections)
+    app.add_directive("equation-index", EquationIndex)
+    app.add_directive("exercise-kinds", ExerciseKinds)
+    app.add_directive("exercise-list", ExerciseList)
+    app.add_directive("figure-index", FigureIndex)
+    app.add_directive("syllabus", Syllabus)
+    app.add_transform(IndexTerms)
+    app.connect("html-page-context", enliven_cover, priority=100)  # before the list of scripts is copied
+    app.connect("html-page-context", show_planned, priority=900)  # after the theme's
+    app.connect("html-page-context", describe_link, priority=900)  # after the page's description
+    app.connect("build-finished", write_files)
+    app.add_css_file("cover.css")

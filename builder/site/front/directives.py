@@ -1,0 +1,79 @@
+"""Directives of the book's front: `{attention-picture}`, `{chapter-cards}`, `{chapter-terms}`."""
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder
+from builder.explorer.bundle import model_size
+from builder.site.front.chapters import LIST, Chapter, cards, source_of
+from builder.site.front.cover import FILE, MODEL
+from builder.site.front.picture import picture
+from builder.site.front.targets import reference
+
+NO_TERMS = "No chapter defines its terms yet."
+
+
+class Picture(SphinxDirective):
+    """`{attention-picture}`: the live picture of the cover."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture as HTML."""
+        self.env.note_dependency(str(FILE))
+        self.env.note_dependency(str(pretrained_folder(MODEL) / "model.safetensors"))
+        return [nodes.raw("", picture(model_size(MODEL)), format="html")]
+
+
+class chapter_cards(nodes.General, nodes.Element):  # type: ignore[misc]
+    """A placeholder for the cards; they link to other pages, so they are made when this one is written."""
+
+
+class Cards(SphinxDirective):
+    """`{chapter-cards}`: a card for each chapter of planned.yml, by part."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the placeholder, and register the files that the cards are made from."""
+        self.env.note_dependency(str(Path(self.env.srcdir, LIST)))
+        for chapter in self.config.at_chapters:
+            if chapter.file:
+                self.env.note_dependency(str(Path(self.env.srcdir, f"{chapter.file}.ipynb")))
+        return [chapter_cards()]
+
+
+def write_cards(translator: Any, node: nodes.Element) -> None:
+    """Write the cards into the page."""
+    builder = translator.builder
+    here = builder.current_docname
+
+    def link(page: str) -> str:
+        return str(builder.get_relative_uri(here, page))
+
+    translator.body.append(cards(builder.config.at_chapters, Path(builder.env.srcdir), link))
+    raise nodes.SkipNode
+
+
+class Terms(SphinxDirective):
+    """`{chapter-terms}`: the terms that chapters define, in alphabetical order, with links to them."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a list of definitions, or a sentence where there are none."""
+        terms = []
+        for chapter in self.config.at_chapters:
+            if chapter.file:
+                self.env.note_dependency(str(source_of(Path(self.env.srcdir), chapter.name)))
+                terms += [(term, words, chapter) for term, words in chapter.terms.items()]
+        if not terms:
+            return [nodes.paragraph("", NO_TERMS)]
+        items = [self._item(*entry) for entry in sorted(terms, key=lambda entry: entry[0].lower())]
+        return [nodes.definition_list("", *items, classes=["at-glossary"])]
+
+    def _item(self, term: str, words: str, chapter: Chapter) -> nodes.definition_list_item:
+        """Return a term, which can be linked, and its definition, which is Markdown."""
+        texts, messages = self.state.inline_text(words, self.lineno)
+        title = nodes.inline("", f"Chapter {chapter.number}: {chapter.title}")
+        link = reference(self.env, "std", "doc", f"/{chapter.file}", title)
+        name = nodes.term("", term, ids=[f"term-{nodes.make_id(term)}"])
+        body = nodes.definition("", nodes.paragraph("", "", *texts, nodes.Text(" "), link), *messages)
+        return nodes.definition_list_item("", name, body)

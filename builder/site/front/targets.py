@@ -1,0 +1,137 @@
+"""Links into chapters: to claims, figures, equations, exercises and sections.
+
+The lists of the appendices name their targets as `4#claim-mean`. A chapter that is not written yet is only
+named, as planned, and linked once it is written.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+from sphinx.util.docutils import SphinxDirective
+
+from builder.site.front.chapters import Chapter, source_of
+from builder.site.rendering.sources import CLAIM, named_claims
+
+TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target of a link; without a text, the link is named after the target."""
+
+    chapter: int
+    anchor: str
+    text: str = ""
+
+
+def read_targets(texts: Sequence[str]) -> tuple[Target, ...]:
+    """Read targets such as `4#claim-mean`; the text of the link may follow.
+
+    Raises:
+        ExtensionError: A text is not a target.
+    """
+    targets = []
+    for text in texts:
+        match = TARGET.fullmatch(text)
+        if match is None:
+            raise ExtensionError(
+                f"{text!r} is not a target; write CHAPTER#ANCHOR, and the link's text after it if you like"
+            )
+        targets.append(Target(int(match[1]), match[2], match[3] or ""))
+    return tuple(targets)
+
+
+def link_all(targets: Sequence[Target], chapters: dict[int, Chapter], root: Path, *, planned: int = 0) -> str:
+    """Return links to targets as Markdown, by chapter: "Chapter 4: …; …. Training (chapter 16, planned)."
+
+    `planned` is one more chapter to name if it is not written yet.
+    """
+    parts = []
+    for number in dict.fromkeys(target.chapter for target in targets):
+        if chapters[number].file:
+            links = [link(target, chapters[number], root) for target in targets if target.chapter == number]
+            stop = "" if links[-1].partition("](")[0].endswith("?") else "."
+            parts.append(f"Chapter {number}: {'; '.join(links)}{stop}")
+        else:
+            parts.append(_announced(chapters[number]))
+    return " ".join([*parts, _announced(chapters[planned])] if planned else parts)
+
+
+def _announced(chapter: Chapter) -> str:
+    return f"{chapter.title} (chapter {chapter.number}, planned)."
+
+
+def link(target: Target, chapter: Chapter, root: Path) -> str:
+    """Return a link to a target in a written chapter, as Markdown."""
+    anchor, text = target.anchor, target.text
+    if anchor.startswith("eq-"):
+        return f"equation {{eq}}`{anchor}`"
+    if anchor.startswith("figure-"):
+        text = text or "figure " + anchor.removeprefix("figure-").replace("-", ".")
+    elif anchor.startswith("claim-"):
+        text = text or claims(root / f"{chapter.file}.ipynb")[anchor]
+    elif not anchor.startswith("ex-"):
+        text = text or sections(source_of(root, chapter.name)).get(anchor, "")
+    # A target with a label and a title is referred to by its title.
+    return f"[{text}](/{chapter.file}.ipynb#{anchor})" if text else f"{{ref}}`{anchor}`"
+
+
+@cache
+def claims(notebook: Path) -> dict[str, str]:
+    """Return what each claim of a notebook measures, by its anchor."""
+    cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    shown = [claim for cell in cells for claim in named_claims(cell)]
+    return {anchor: CLAIM.sub(r"\1", output.data["text/markdown"]) for anchor, output in shown}
+
+
+@cache
+def sections(source: Path) -> dict[str, str]:
+    """Return the titles of the sections in a chapter's source, by the anchors that are made from them."""
+    titles = re.findall(r"^##+ (.+)$", source.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-"): title for title in titles}
+
+
+def reference(
+    environment: BuildEnvironment, domain: str, kind: str, target: str, words: nodes.Node
+) -> addnodes.pending_xref:
+    """Return a link that Sphinx resolves, and warns of if there is no such target."""
+    return addnodes.pending_xref(
+        "",
+        words,
+        refdomain=domain,
+        reftype=kind,
+        reftarget=target,
+        refexplicit=True,
+        refdoc=environment.docname,
+        refwarn=True,
+    )
+
+
+class TargetTable(SphinxDirective):
+    """A directive that renders rows of a list, `data`, as a table with links into the chapters."""
+
+    required_arguments = 1
+    data: Path
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, and register the files that it is made from."""
+        root = Path(self.env.srcdir)
+        chapters = {chapter.number: chapter for chapter in self.config.at_chapters}
+        self.env.note_dependency(str(root / self.data))
+        for chapter in chapters.values():
+            if chapter.file:
+                self.env.note_dependency(str(root / f"{chapter.file}.ipynb"))
+                self.env.note_dependency(str(source_of(root, chapter.name)))
+        return self.parse_text_to_nodes(self.text(chapters, root))
+
+    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+        """Return the table as Markdown."""
+        raise NotImplementedError

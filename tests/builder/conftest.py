@@ -1,0 +1,155 @@
+"""Fixtures: a minimal copy of the project, a small chapter that is built once, and the explorer page."""
+
+import contextlib
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.explorer_pages import ADDRESS, HTML, go, loaded_page
+from tests.explorer_pages import LINK as EXPLORER_LINK
+from tests.small_book import render
+
+HERE = Path(__file__).parent
+FILES = "_config.yml chapters/conftest.py chapters/nbval_sanitize.cfg chapters/references.bib".split()
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def copy_project(root: Path, folder: Path) -> None:
+    """Copy the package, the builder, and the files that `make` needs, without any chapter."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(root / name, folder)
+    skip = shutil.ignore_patterns("__pycache__")
+    for name in ("annotated_transformer", "builder"):
+        shutil.copytree(root / name, folder / name, ignore=skip)
+    room = folder / "annotated_transformer" / "book" / "chapters" / "why_attention"
+    shutil.copy(HERE / "fixture" / "captions_01.md", room)
+    (folder / "chapters" / "src").mkdir(parents=True)
+    for name in FILES:
+        shutil.copy(root / name, folder / name)
+
+
+def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a copy, importing the copy's package, with stdout and stderr merged."""
+    outer = ("PYTEST_", "MAKE", "MFLAGS")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**clean, "PYTHONPATH": str(folder)},
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+@pytest.fixture
+def insert() -> str:
+    """Return a script that inserts HTML as JupyterLab does: scripts in it run once it is attached."""
+    return """html => {
+        const host = document.createElement("div");
+        host.innerHTML = html;
+        host.querySelectorAll("script").forEach(old => {
+            const script = document.createElement("script");
+            [...old.attributes].forEach(a => script.setAttribute(a.name, a.value));
+            script.textContent = old.textContent;
+            old.replaceWith(script);
+        });
+        document.body.append(host);
+    }"""
+
+
+@pytest.fixture(scope="session")
+def small() -> str:
+    """Return the source of the small chapter."""
+    return (HERE / "fixture" / "01_fixture.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def small_book(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the pages of the small book, which renders without a warning."""
+    pages, warnings = render(tmp_path_factory.mktemp("book"))
+    assert warnings == ""
+    return pages
+
+
+@pytest.fixture
+def copy(root: Path, tmp_path: Path) -> Path:
+    """Return a copy of the project without chapters."""
+    copy_project(root, tmp_path)
+    return tmp_path
+
+
+def builders() -> list[str]:
+    """Return the builder's modules that are loaded."""
+    return [name for name in sys.modules if name.partition(".")[0] == "builder"]
+
+
+@pytest.fixture
+def module(copy: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Import a module of the copy's builder instead of ours."""
+    for name in builders():
+        monkeypatch.delitem(sys.modules, name)  # put back when the test ends
+    monkeypatch.syspath_prepend(copy)
+    yield lambda name: importlib.import_module(f"builder.{name}")
+    for name in builders():
+        del sys.modules[name]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Run a command in the test's copy."""
+    return lambda *command: run_in(tmp_path, *command)
+
+
+@pytest.fixture
+def build(run: Run) -> Run:
+    """Run the builder in the test's copy."""
+    return lambda *arguments: run(sys.executable, "-m", "builder.build", *arguments)
+
+
+# The explorer page is loaded once per file for most tests; each of them starts from `fresh`.
+
+
+PATIENCE = 60_000  # milliseconds: the real model, on a busy machine
+
+
+@pytest.fixture(scope="module")
+def faults() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def loaded(browser: Browser, faults: list[str]) -> Iterator[Page]:
+    assert (HTML / "explorer.html").is_file(), f"{HTML} holds no book; run `make book` first"
+    options = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce", "has_touch": True}
+    with contextlib.closing(browser.new_context(**options)) as context:
+        context.set_default_timeout(PATIENCE)
+        yield loaded_page(context, ADDRESS, faults)
+
+
+@pytest.fixture
+def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
+    """Yield the loaded page, reset to the default sentence with nothing selected."""
+    loaded.keyboard.press("Escape")  # ends a tour
+    go(loaded, "#x")
+    go(loaded, f"{EXPLORER_LINK}&step=5")
+    loaded.evaluate("document.querySelectorAll('.at-x-section').forEach(part => { part.open = false; })")
+    yield loaded
+    assert faults == []
+
+
+@pytest.fixture(scope="module")
+def moving(browser: Browser, faults: list[str]) -> Iterator[Page]:
+    """Yield a page on which the translation appears token by token."""
+    with contextlib.closing(browser.new_context(reduced_motion="no-preference")) as context:
+        context.set_default_timeout(PATIENCE)
+        yield loaded_page(context, ADDRESS, faults)

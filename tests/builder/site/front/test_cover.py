@@ -1,0 +1,511 @@
+"""The book's front matter: cover, cards, planned chapters, link previews, search, and the 404 page."""
+
+import base64
+import contextlib
+import json
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, Page
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from benchmarks.serving import Quiet, serving
+from builder.site import cover_page as sphinx_cover
+from builder.site.front import cover, picture, preview
+from builder.site.front.chapters import Chapter, cards, read_chapters
+from builder.site.front.sidebar import add_planned
+from builder.site.front.thumbnail import safe, thumbnail
+from tests.axe import violations
+from tests.explorer_pages import eventually, resize
+
+ROOT = Path(__file__).resolve().parents[4]
+HTML = ROOT / "_build" / "html"
+DATA = json.loads(cover.FILE.read_text(encoding="utf-8"))
+CHAPTERS = read_chapters(ROOT)
+NO_BREAK = "\u00a0"
+PLANNED = [chapter for chapter in CHAPTERS if not chapter.file]
+FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
+
+
+def soup(text: str) -> BeautifulSoup:
+    """Parse a page or a part of one."""
+    return BeautifulSoup(text, "html.parser")
+
+
+# The picture.
+
+
+def test_oracle_the_committed_weights_are_those_of_the_model():
+    found = cover.alignment()
+    weights, committed = found.pop("weights"), dict(DATA)
+    assert [len(row) for row in weights] == [len(row) for row in committed["weights"]]
+    for row, wanted in zip(weights, committed.pop("weights"), strict=True):
+        assert row == pytest.approx(wanted, abs=2e-3)
+    assert found == committed
+
+
+def test_law_the_caption_says_what_the_weights_show():
+    def most_read(word: str) -> tuple[str, float]:
+        row = DATA["weights"][DATA["target"].index(word)]
+        return DATA["source"][row.index(max(row))], max(row)
+
+    pairs = [("kannst", "can"), ("kommen", "come"), ("morgen", "tomorrow")]
+    for german, english in pairs:
+        assert most_read(german)[0] == english
+        assert most_read(german)[1] > 0.6
+    places = [(DATA["target"].index(german), DATA["source"].index(english)) for german, english in pairs]
+    assert sorted(places) == sorted(places, key=lambda place: -place[1])  # in reverse order
+    assert most_read(",")[1] < 0.4
+    assert most_read("dass")[1] < 0.5
+    assert f"decoder layer {DATA['layer']} of {DATA['layer']}" in picture.picture("1 MB")
+
+
+def test_law_the_cover_shows_the_translation_that_the_model_makes():
+    page = (ROOT / "index.md").read_text(encoding="utf-8")
+    assert f"translate([\"{DATA['sentence']}\"])\n  # ['{DATA['translation']}']" in page
+
+
+def test_law_writing_the_weights_reproduces_the_committed_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(cover, "alignment", lambda: dict(DATA))
+    cover.write_cover(tmp_path / "cover.json")
+    assert (tmp_path / "cover.json").read_text(encoding="utf-8") == cover.FILE.read_text(encoding="utf-8")
+
+
+def test_law_the_picture_states_its_weights_without_javascript():
+    page = soup(picture.picture("1 MB"))
+    words = [word.get_text() for word in page.select(".at-alignment-queries li")]
+    assert words[5] == f"morgen attends to “tomorrow” 88{NO_BREAK}%, “can” 3{NO_BREAK}%"
+    assert words[2].startswith(", (comma) attends to ")
+    label = page.select_one("svg")["aria-label"]
+    assert 8 <= len(label.split()) <= 60
+    assert DATA["sentence"] in label
+    assert page.select_one(".at-alignment-run.pst-js-only button").get_text().endswith("page (1 MB)")
+    page.select_one(".at-alignment-run").decompose()
+    assert page.select("button, [tabindex], script") == []  # added by the script
+    drawn = [(path["data-query"], path["d"]) for path in page.select("path")]
+    assert len(drawn) == sum(weight >= picture.LEAST for row in DATA["weights"] for weight in row)
+    script = (cover.FILE.parent / "cover.js").read_text(encoding="utf-8")
+    assert f"LEAST = {picture.LEAST};" in script
+
+
+# Chapters, cards, and sidebar.
+
+
+def test_law_the_list_and_the_table_of_contents_agree():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    titles = {
+        c["file"]: (part.get("caption"), c.get("title")) for part in toc["parts"] for c in part["chapters"]
+    }
+    for chapter in FINISHED:
+        assert titles[chapter.file] == (chapter.part, chapter.title)
+
+
+def write_list(folder: Path, file: str, source: str) -> Path:
+    """Write a book with a chapter list and the source of one chapter."""
+    (folder / "chapters" / "src").mkdir(parents=True)
+    entry = f'- {{number: 1, part: P, title: A, question: "Q?", {file}}}'
+    (folder / "chapters" / "planned.yml").write_text(entry, encoding="utf-8")
+    (folder / "chapters" / "src" / source).write_text("# A\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("file", ["file: chapters/01_b", "terms: []"])
+def test_message_a_chapter_list_that_differs_from_the_sources(tmp_path: Path, file: str):
+    write_list(tmp_path, file, "01_a.md")
+    with pytest.raises(
+        ExtensionError, match=r"planned\.yml and chapters/src differ in \[.*'01_a'.*once its source"
+    ):
+        read_chapters(tmp_path)
+
+
+def test_law_a_chapter_list_that_matches_the_sources_is_read(tmp_path: Path):
+    write_list(tmp_path, "file: chapters/01_a", "01_a.md")
+    assert [chapter.name for chapter in read_chapters(tmp_path)] == ["01_a"]
+
+
+def test_law_a_card_has_one_link_and_a_planned_card_has_none():
+    page = soup(cards(CHAPTERS, ROOT, lambda name: f"{name}.html"))
+    assert [part.get_text() for part in page.select("h3")] == list(dict.fromkeys(c.part for c in CHAPTERS))
+    found = page.select("li.at-card")
+    assert len(found) == len(CHAPTERS)
+    for card, chapter in zip(found, CHAPTERS, strict=True):
+        assert [link["href"] for link in card.select("a")] == (
+            [f"{chapter.file}.html"] if chapter.file else []
+        )
+        assert card.select_one("strong").get_text() == chapter.title
+        assert chapter.question in card.get_text()
+        assert ("planned" in card.get_text().split()) is not bool(chapter.file)
+        assert len(card.select("svg[aria-hidden=true]")) == bool(chapter.file)
+    ids = [element["id"] for element in page.select("[id]")]
+    assert len(set(ids)) == len(ids)
+    used = set(re.findall(r"url\(#([^)]+)\)|href=\"#([^\"]+)\"", str(page)))
+    assert {one or other for one, other in used} <= set(ids)
+
+
+DRAWING = (
+    '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
+    'style="background:red" onload="alert(1)" viewBox="0 0 9 9"><title>T</title><script>alert(1)</script>'
+    '<a xlink:href="https://example.org"><path d="M0 0"/></a><style>p{}</style>'
+    '<defs><clipPath id="c"><rect width="1"/></clipPath></defs>'
+    '<g class="at-cell" data-row="1" tabindex="0" aria-label="x" clip-path="url(#c)">'
+    '<use xlink:href="#c"/><image href="https://example.org/x.png"/><text>word</text></g></svg>'
+)
+
+
+def test_law_a_thumbnail_has_no_scripts_links_or_labels():
+    text = safe(DRAWING, "card-1-")
+    page = soup(text)
+    forbidden = (
+        "alert",
+        "example.org",
+        "script",
+        "style",
+        "title",
+        "tabindex",
+        "data-",
+        "class",
+        "aria-label",
+    )
+    assert [word for word in forbidden if word in text] == []
+    assert page.svg["aria-hidden"] == "true"
+    assert page.svg["viewbox"] == "0 0 9 9"
+    assert page.find("text").get_text() == "word"
+    assert page.find("clippath")["id"] == "card-1-c"
+    assert page.g["clip-path"] == "url(#card-1-c)"
+    assert page.find("use")["xlink:href"] == "#card-1-c"
+
+
+def notebook(*html: str) -> str:
+    """Return a notebook whose cells output these pieces of HTML."""
+    outputs = [{"data": {"text/html": [text]}} for text in html]
+    return json.dumps({"cells": [{"source": ""}, {"outputs": outputs}]})
+
+
+def test_law_a_thumbnail_is_the_first_figure_or_the_one_that_is_asked_for():
+    def figure(number: str, word: str) -> str:
+        drawing = base64.b64encode(DRAWING.replace("word", word).encode()).decode()
+        image = f'<img class="at-svg" alt="a" src="data:image/svg+xml;base64,{drawing}">'
+        return f'<figure id="figure-{number}">{image}</figure>'
+
+    pages = notebook("<p>no figure</p>", figure("3-1", "first"), figure("3-2", "second"))
+    assert ">first<" in thumbnail(pages, "c-")
+    assert ">second<" in thumbnail(pages, "c-", "3.2")
+    assert thumbnail(pages, "c-", "3.9") == ""
+
+
+def sidebar(*parts: tuple[str, list[str]]) -> BeautifulSoup:
+    """Return a sidebar as the theme renders it."""
+    return soup(
+        "".join(
+            f'<p class="caption"><span class="caption-text">{part}</span></p>\n<ul class="nav">'
+            + "".join(f'<li class="toctree-l1"><a href="x">{title}</a></li>\n' for title in titles)
+            + "</ul>\n"
+            for part, titles in parts
+        )
+    )
+
+
+def test_law_the_sidebar_lists_planned_chapters_among_the_finished_ones():
+    made = sidebar(("Part I", ["B", "D"]), ("Back matter", ["Notation"]))
+    listed = [("A", "I"), ("B", "I"), ("C", "I"), ("D", "I"), ("E", "I"), ("F", "II")]
+    chapters = [
+        Chapter(n, f"Part {part}", title, "?", file="x" if title in "BD" else "")
+        for n, (title, part) in enumerate(listed, start=1)
+    ]
+    add_planned(made, chapters)
+    assert [caption.get_text() for caption in made.select("p.caption")] == [
+        "Part I",
+        "Part II",
+        "Back matter",
+    ]
+    lines = [line.get_text() for line in made.select("li")]
+    planned = ["1. A (planned)", "B", "3. C (planned)", "D", "5. E (planned)", "6. F (planned)"]
+    assert lines == [*planned, "Notation"]
+    assert [link.get_text() for link in made.select("a")] == ["B", "D", "Notation"]
+
+
+def test_law_a_sidebar_of_another_book_stays_as_it_is():
+    made = sidebar(("Elsewhere", ["X"]))
+    before = str(made)
+    add_planned(made, CHAPTERS)
+    assert str(made) == before
+
+
+# Link previews, and everything else that depends on the base URL.
+
+
+def test_law_a_link_preview_without_a_base_url_has_no_picture():
+    description = '<meta name="description" content="What &quot;it&quot; is" />'
+    found = soup(preview.tags("A <b>", "Book", description, "", ""))
+    assert {tag.get("property") or tag["name"]: tag["content"] for tag in found.select("meta")} == {
+        "og:type": "article",
+        "og:site_name": "Book",
+        "og:title": "A <b>",
+        "og:description": 'What "it" is',
+        "twitter:card": "summary",
+    }
+
+
+@pytest.mark.parametrize("base", ["https://the.book/x", "https://the.book/x/"])
+def test_law_a_link_preview_with_a_base_url_uses_absolute_urls(base: str):
+    found = soup(preview.tags("Book", "Book", "", base, "https://the.book/x/index.html"))
+    said = {tag.get("property") or tag["name"]: tag["content"] for tag in found.select("meta")}
+    assert said["og:type"] == "website"
+    assert said["og:url"] == "https://the.book/x/index.html"
+    assert said["og:image"] == "https://the.book/x/_static/cover.png"
+    assert said["twitter:card"] == "summary_large_image"
+    assert "og:description" not in said
+
+
+def test_law_the_preview_picture_has_the_right_size_and_is_reproducible(tmp_path: Path):
+    for name in ("one.png", "two.png"):
+        preview.draw(tmp_path / "new" / name, "A Book")
+    one, two = (tmp_path / "new" / name for name in ("one.png", "two.png"))
+    assert one.read_bytes() == two.read_bytes()
+    assert struct.unpack(">II", one.read_bytes()[16:24]) == (1200, 630)
+    preview.draw(two, "Another Book")
+    assert one.read_bytes() != two.read_bytes()
+
+
+def finished(folder: Path, base: str = "", error: Exception | None = None) -> Path:
+    """Write the files at the end of a build, as Sphinx does."""
+    config = SimpleNamespace(html_title="The <Book>", html_baseurl=base)
+    builder = SimpleNamespace(format="html")
+    sphinx_cover.write_files(Mock(spec=Sphinx, outdir=folder, builder=builder, config=config), error)
+    return folder / "404.html"
+
+
+def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path: Path):
+    for base, root in (("", "/"), ("https://the.book/x", "https://the.book/x/")):
+        page = soup(finished(tmp_path, base).read_text(encoding="utf-8"))
+        assert page.select_one("main a")["href"] == f"{root}index.html"
+        assert page.select_one("form")["action"] == f"{root}search.html"
+        assert "The <Book>" in page.title.get_text()
+        assert (tmp_path / preview.PICTURE).is_file() is bool(base)
+
+
+def test_law_a_failed_build_leaves_no_404_page(tmp_path: Path):
+    assert not finished(tmp_path, error=ValueError("no")).exists()
+    assert finished(tmp_path).exists()
+
+
+# The rendered pages.
+
+
+class Lost(Quiet):
+    """A server that returns 404.html for a missing page, as web sites do."""
+
+    def send_error(self, code: int, *args: object) -> None:
+        """Send the 404 page."""
+        page = (HTML / "404.html").read_bytes()
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(page)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the book below a folder, like a GitHub project page, and yield its address."""
+    assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "project").symlink_to(HTML, target_is_directory=True)
+    with serving(folder, Lost) as address:
+        yield f"{address}project/"
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with contextlib.closing(browser.new_context(viewport={"width": 1280, "height": 800})) as context:
+        yield context.new_page()
+
+
+def lit(page: Page) -> dict[str, str]:
+    """Return the English words with a visible weight, and their weights."""
+    return dict(
+        page.evaluate(
+            "[...document.querySelectorAll('.at-alignment-keys li')]"
+            ".map(k => ['b', 'i'].map(part => k.querySelector(part).textContent)).filter(k => k[1])"
+        )
+    )
+
+
+MORGEN = {"tomorrow": f"88{NO_BREAK}%", "can": f"3{NO_BREAK}%"}
+
+
+@pytest.mark.page
+def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, site: str):
+    with contextlib.closing(browser.new_context(has_touch=True)) as context:
+        page = context.new_page()
+        page.goto(f"{site}index.html")
+        words = page.locator("button.at-alignment-word")
+        assert words.count() == len(DATA["target"])
+        assert lit(page) == {}
+        words.nth(5).hover()
+        eventually(lambda: lit(page), MORGEN)
+        page.mouse.move(0, 0)
+        eventually(lambda: lit(page), {})
+        words.nth(4).focus()
+        page.keyboard.press("ArrowDown")
+        assert lit(page) == MORGEN
+        words.nth(0).hover()
+        eventually(lambda: lit(page) == MORGEN, False)
+        page.mouse.move(0, 0)
+        eventually(lambda: lit(page), MORGEN)  # the focused word stays chosen, also for the explorer
+        assert page.locator(".at-alignment-more a").get_attribute("href").endswith("&step=5")
+        assert page.evaluate("document.activeElement.textContent").startswith(
+            f"morgen attends to “tomorrow” 88{NO_BREAK}%"
+        )
+        page.keyboard.press("End")
+        page.keyboard.press("ArrowDown")  # focus stays
+        assert page.evaluate("document.activeElement.textContent").startswith(". (period) attends to")
+        page.keyboard.press("Home")
+        assert page.evaluate("document.activeElement.textContent").startswith("Ich")
+        assert page.evaluate("document.querySelectorAll('.at-alignment [tabindex=\"0\"]').length") == 1
+        page.keyboard.press("Escape")
+        assert lit(page) == {}
+        words.nth(5).tap()
+        eventually(lambda: lit(page), MORGEN)
+        resize(page, width=1280, height=800)
+        ends = (
+            "['.at-cover-text', '.at-alignment'].map(e => document.querySelector(e).getBoundingClientRect())"
+        )
+        boxes = page.evaluate(f"{ends}.map(e => [e.left, e.right, e.bottom])")
+        assert all(bottom <= 800 for _, _, bottom in boxes)  # a laptop shows both in one screen
+        assert boxes[0][1] <= boxes[1][0]  # side by side
+
+
+@pytest.mark.page
+def test_law_the_cover_can_be_read_without_a_script(browser: Browser, site: str):
+    with contextlib.closing(browser.new_context(java_script_enabled=False)) as context:
+        page = context.new_page()
+        page.goto(f"{site}index.html")
+        assert page.locator(".at-alignment path").count() > 20
+        assert page.locator(".at-alignment button:visible").count() == 0
+        assert page.get_by_text("Hover over a German word").is_hidden()
+        assert page.locator(".at-card a").count() == len(FINISHED)
+
+
+@pytest.mark.page
+@pytest.mark.parametrize("name", ["index.html", "404.html", "search.html?q=mask"])
+def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(page: Page, site: str, name: str):
+    resize(page, width=360, height=780)
+    page.emulate_media(reduced_motion="reduce", color_scheme="light")
+    page.goto(site + name)
+    page.wait_for_load_state("load")
+    if name == "index.html":
+        page.locator("button.at-alignment-word").nth(5).focus()  # highlighted: the least legible state
+    elif "search" in name:
+        page.wait_for_selector("ul.search li")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert violations(page) == []
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function("[undefined, 'dark'].includes(document.documentElement.dataset.theme)")
+    assert violations(page, contrast_only=True) == []
+
+
+@pytest.mark.page
+@pytest.mark.parametrize("name", ["index", "chapters/06_masking"])
+def test_law_the_sidebar_of_each_page_lists_all_chapters_in_order(name: str):
+    page = soup((HTML / f"{name}.html").read_text(encoding="utf-8"))
+    lines = [line.get_text().strip() for line in page.select(".bd-sidebar-primary li.toctree-l1")]
+    wanted = [
+        f"{chapter.number}. {chapter.title}{'' if chapter.file else ' (planned)'}" for chapter in CHAPTERS
+    ]
+    assert [line for line in lines if line in wanted] == wanted
+    assert page.select(".bd-sidebar-primary li.at-planned a") == []
+    parts = dict.fromkeys(chapter.part for chapter in CHAPTERS)
+    captions = [caption.get_text().strip() for caption in page.select(".bd-sidebar-primary .caption")]
+    assert [caption for caption in captions if caption in parts] == list(parts)
+
+
+@pytest.mark.page
+def test_law_every_page_has_link_preview_metadata():
+    titles = []
+    for file in sorted(HTML.rglob("*.html")):
+        if file.name == "404.html" or "_static" in file.parts:
+            continue
+        page = soup(file.read_text(encoding="utf-8").partition("</head>")[0])
+        said = {tag["property"]: tag["content"] for tag in page.select("meta[property]")}
+        assert set(said) == {"og:type", "og:site_name", "og:title", "og:description"}, file  # no base URL yet
+        assert said["og:description"] == page.select_one("meta[name=description]")["content"], file
+        assert page.select("link[rel=canonical]") == [], file
+        titles.append(said["og:title"])
+    named = [title for title in titles if title != "The Annotated Transformer"]  # the cover, the indexes
+    assert len(set(named)) == len(named) > 10
+    assert "6. Masking decides which query may attend to which key" in titles
+
+
+@pytest.mark.page
+def test_law_the_404_page_leads_to_the_cover_and_the_search(page: Page, site: str):
+    for lost in ("nowhere.html", "chapters/06_masks/old/?x=1", "chapters/06_causal_masks.html"):
+        page.goto(site + lost)
+        page.wait_for_function("document.querySelector('form').action.includes('/project/')")
+        assert page.locator("main a").evaluate("link => link.href") == f"{site}index.html"
+    assert page.locator("input").input_value() == "causal masks"
+    page.locator("input").fill("mask")
+    page.get_by_role("button").click()
+    page.wait_for_url(f"{site}search.html?q=mask")
+
+
+LEADING = {
+    "mask": "06_masking",
+    "masking": "06_masking",
+    "multi-head attention": "05_multi_head_attention",
+    "scaled dot-product attention": "03_scaled_dot_product_attention",
+    **{term: chapter.name for chapter in FINISHED for term in list(chapter.terms)[:2]},
+}
+RANKED = """queries => queries.map(query => {
+  const places = Search._performSearch(...Search._parseQuery(query)).toReversed().map(([page]) => page);
+  return [query, places[0], places.filter(page => page === places[0]).length];
+})"""
+
+
+@pytest.mark.page
+def test_law_search_ranks_the_chapter_of_the_term_first(page: Page, site: str):
+    page.goto(f"{site}search.html?q=mask")
+    page.wait_for_selector("ul.search > li a[href='chapters/06_masking.html']")  # the index is there
+    assert page.evaluate(RANKED, [*LEADING]) == [
+        [query, f"chapters/{name}", 1] for query, name in LEADING.items()
+    ]
+
+
+@pytest.mark.page
+def test_law_no_result_shows_raw_formulas(page: Page, site: str):
+    page.goto(f"{site}search.html?q=softmax")
+    page.wait_for_function("/finished/i.test(document.querySelector('.search-summary')?.textContent)")
+    found = "[...document.querySelectorAll('ul.search > li')]"  # a link, then what is fetched of its page
+    page.wait_for_function(f"{found}.every(r => r.children.length > 1)")
+    texts = page.evaluate(f"{found}.map(r => r.textContent)")
+    assert len(texts) > 3
+    assert [text for text in texts if re.search(r"[\\$]", text)] == []
+    assert any(len(text) > 150 for text in texts)  # snippets have loaded
+
+
+TEX = (
+    r"a \(\sqrt{d_k}\) b \(QK^\top\) c \(\frac{1}{2}\) d \(\mathrm{softmax}(x)\) e \(x \in \mathbb{R}\) $5 \n"
+)
+
+
+@pytest.mark.page
+def test_law_search_snippets_show_formulas_as_plain_text(page: Page, site: str):
+    page.goto(f"{site}search.html")
+    spans = re.sub(r"(\\\(.*?\\\))", r'<span class="math">\1</span>', TEX)
+    parts = f"<h1>T</h1><svg>drawn</svg><p>{spans}</p><div class='math'>\\[x\\]</div><p id='x'>end</p>"
+    html = f"<article>{parts}<p>Title</p><i>caption</i></article>"
+    assert page.evaluate("html => Search.htmlToText(html)", html) == (
+        "a √d_k b QKᵀ c 1/2 d softmax(x) e x ∈ R 5 n … end Title caption"
+    )
+    assert page.evaluate("html => Search.htmlToText(html, '#x')", html) == "end"

@@ -1,0 +1,97 @@
+"""The index of figures and equations is complete, and each link leads to the item it names."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from annotated_transformer.book.drawing.figures import heading
+from builder.site.front.chapters import Chapter
+from builder.site.front.indexes import (
+    Equation,
+    EquationIndex,
+    FigureIndex,
+    equations_of,
+    figures_of,
+    marked_tests,
+)
+from tests.targets import HTML, NOTEBOOKS, OFFERED, ROOT, SOURCES
+
+TESTS = marked_tests(ROOT / "tests")
+
+
+def chapter(folder: Path, markdown: str, output: str) -> tuple[Path, Path]:
+    """Write the source of a chapter and its notebook, with one output."""
+    cell = {"cell_type": "code", "source": [], "outputs": [{"data": {"text/html": [output]}}]}
+    source, notebook = folder / "chapters" / "src" / "made.md", folder / "made.ipynb"
+    source.parent.mkdir(parents=True)
+    source.write_text(markdown, encoding="utf-8")
+    notebook.write_text(json.dumps({"cells": [cell]}), encoding="utf-8")
+    return source, notebook
+
+
+def test_law_every_figure_of_a_chapter_is_listed_once_and_in_order():
+    for number, path in NOTEBOOKS.items():
+        found = figures_of(path)
+        assert {anchor for anchor, *_ in found} == {n for n in OFFERED[number] if n.startswith("figure-")}
+        assert [place for _, place, _ in found] == [f"{number}.{i}" for i in range(1, len(found) + 1)]
+        assert all(title.strip() for _, _, title in found)
+
+
+def test_law_every_labeled_equation_is_listed_with_its_test():
+    for path in SOURCES.values():
+        found, source = equations_of(path, TESTS), path.read_text(encoding="utf-8")
+        assert [one.label for one in found] == re.findall(r"^\$\$ \((eq-[a-z0-9-]+)\)$", source, re.MULTILINE)
+        for one in found:
+            assert one.formula.strip(), one
+            assert "$" not in one.formula, one  # one formula, not the text between two
+            assert one.tests, one
+
+
+def test_law_equations_are_read_from_the_source_and_figures_from_the_notebook(tmp_path):
+    text = "Text.\n\n$$\na = b\n$$\n\n$$\n|c| = d\n$$ (eq-one)\n"
+    source, notebook = chapter(tmp_path, text, heading("3.1", "x < y"))
+    assert figures_of(notebook) == [("figure-3-1", "3.1", "x < y")]
+    assert equations_of(source, {"eq-one": [("tests/test_a.py", "test_it")]}) == [
+        Equation("eq-one", "|c| = d", (("tests/test_a.py", "test_it"),))
+    ]
+
+
+def test_law_only_marks_on_tests_count(tmp_path):
+    code = (
+        'import pytest\n\n@pytest.mark.equation("eq-one")\ndef test_it(): ...\n\n'
+        '@pytest.mark.equation("eq-two")\ndef helper(): ...\n'
+    )
+    (tmp_path / "tests" / "model").mkdir(parents=True)
+    (tmp_path / "tests" / "model" / "test_a.py").write_text(code, encoding="utf-8")
+    assert marked_tests(tmp_path / "tests") == {"eq-one": [("tests/model/test_a.py", "test_it")]}
+
+
+def test_law_markdown_characters_in_a_title_are_escaped(tmp_path):
+    _, notebook = chapter(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", heading("1.1", "a*b | $c_d$"))
+    (tmp_path / "tests").mkdir()
+    made = Chapter(1, "Part I", "One", "?", file=notebook.stem)
+    *_, line = FigureIndex.text(None, {1: made}, tmp_path).splitlines()
+    assert line == r"| [1.1](/made.ipynb#figure-1-1) | a\*b \| \$c\_d\$ |"
+    *_, line = EquationIndex.text(None, {1: made}, tmp_path).splitlines()
+    assert line == r"| {eq}`eq-one` | $\displaystyle P(a \vert  b)$  |"
+
+
+@pytest.mark.page
+def test_law_each_line_of_the_page_leads_to_what_it_names():
+    page = BeautifulSoup((HTML / "indexes.html").read_text(encoding="utf-8"), "html.parser")
+    figures, equations = page.select("article table")
+    wanted = [figure for path in NOTEBOOKS.values() for figure in figures_of(path)]
+    lines = figures.select("tbody tr")
+    assert [line.select_one("a").get_text() for line in lines] == [number for _, number, _ in wanted]
+    curly = str.maketrans({"'": "’", '"': None, "“": None, "”": None})
+    shown = [line.select("td")[1].get_text().translate(curly) for line in lines]
+    assert shown == [title.translate(curly) for _, _, title in wanted]
+    assert len(equations.select("tbody tr")) == sum(
+        len(equations_of(path, TESTS)) for path in SOURCES.values()
+    )
+    for link in page.select("article table a[href]"):
+        name, _, anchor = str(link["href"]).partition("#")
+        assert f'id="{anchor}"' in (HTML / name).read_text(encoding="utf-8"), link

@@ -1,0 +1,79 @@
+"""Each statement of the syllabus links to an existing place, and no line of the notes is left out."""
+
+import re
+
+import pytest
+
+from builder.site.front.syllabus import Statement, read_syllabus, syllabus_table
+from builder.site.front.targets import read_targets
+from tests.targets import CHAPTERS, HTML, ROOT, faults, rendered_faults, words_in_a_row
+
+ROWS = read_syllabus(ROOT)
+PAGE = (ROOT / "chapters" / "syllabus.md").read_text("utf-8")
+
+
+def numbers(lines: str) -> set[int]:
+    """Parse line numbers such as "3,5-7"."""
+    found: set[int] = set()
+    for part in lines.split(","):
+        first, _, last = part.partition("-")
+        found |= set(range(int(first), int(last or first) + 1))
+    return found
+
+
+def left_out(text: str, rows: list[Statement]) -> list[int]:
+    """Return the lines of a note that no statement covers."""
+    covered = {number for row in rows for number in numbers(row.lines)}
+    return [n for n, line in enumerate(text.splitlines(), 1) if line.strip() and n not in covered]
+
+
+def test_law_a_statement_leads_to_places_that_are_there_and_names_none_twice():
+    for row in ROWS:
+        assert row.says.endswith((".", "?")), row
+        assert "|" not in row.says, row  # it would end the cell
+        assert faults(row) == [], row
+        assert len({(target.chapter, target.anchor) for target in row.shown}) == len(row.shown), row
+
+
+def test_law_the_page_has_each_note_once_and_in_order():
+    shown = re.findall(r"^```\{syllabus\} (\d)$", PAGE, re.MULTILINE)
+    assert shown == sorted({str(row.note) for row in ROWS}) == list("12345")
+    assert [row.note for row in ROWS] == sorted(row.note for row in ROWS)
+
+
+def test_law_a_table_has_a_line_for_each_statement():
+    rows = [
+        Statement(1, "1", "A.", read_targets(["8#an-offset-is-a-rotation"])),
+        Statement(1, "2", "B.", planned=22),
+    ]
+    *_, one, other = syllabus_table(rows, CHAPTERS, ROOT).splitlines()
+    link = "[An offset is a rotation](/chapters/08_positional_encoding.ipynb#an-offset-is-a-rotation)"
+    assert one == f"| A. | Chapter 8: {link}. |"
+    assert other == "| B. | From here to modern models (chapter 22, planned). |"
+
+
+@pytest.mark.page
+def test_law_each_statement_of_the_rendered_page_leads_to_its_places():
+    page = (HTML / "syllabus.html").read_text("utf-8")
+    assert rendered_faults(page, ROWS, HTML) == []
+
+
+# Compared with the notes.
+
+
+def test_law_a_line_missing_from_the_syllabus_is_found():
+    assert left_out("a\n\nb\nc\n", [Statement(1, "1,4", "A.")]) == [3]
+    assert numbers("1,4-6") == {1, 4, 5, 6}
+
+
+def test_law_no_line_of_the_notes_is_left_out(notes: list[str]):
+    assert len(notes) == 5
+    for note, text in enumerate(notes, 1):
+        rows = [row for row in ROWS if row.note == note]
+        assert left_out(text, rows) == [], f"note {note}"
+        assert max(number for row in rows for number in numbers(row.lines)) <= len(text.splitlines())
+
+
+def test_law_no_statement_copies_the_notes(notes: list[str]):
+    written = {run for note in notes for run in words_in_a_row(note)}
+    assert [row.says for row in ROWS if words_in_a_row(row.says) & written] == []

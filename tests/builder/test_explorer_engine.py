@@ -1,0 +1,492 @@
+"""The explorer's engine, run in a browser from a file, gives the same numbers as the package."""
+
+import base64
+import contextlib
+import json
+import random
+import struct
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Browser, Page
+from py_mini_racer import MiniRacer
+
+from annotated_transformer.decoding.beam import beam_search
+from annotated_transformer.decoding.greedy import generate, greedy_search
+from annotated_transformer.decoding.sampling import Temperature
+from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.inspection.heads import KINDS, ablate_head, attention_maps
+from annotated_transformer.model.inference import suppress_tokens
+from annotated_transformer.text.batching import Batch, pad
+from annotated_transformer.text.cleaning import VARIANTS, set_aside
+from annotated_transformer.text.tokenizer import BOS_ID
+from builder.explorer import bundle, pack
+from tests.explorer_sentences import sentences, strings
+
+DIRECTIONS = ("de-en", "en-de")
+EACH = 13  # sentences per direction
+LOGITS, ATTENTION = 1e-4, 1e-5  # tolerances for single precision
+
+PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>engine</title>
+<script src="engine.js"></script>"""
+
+# The page has the engine behind its public API, as in the explorer, and its parts on the main thread.
+PREPARE = """async () => {
+  window.client = new EngineClient(".");
+  window.parts = transformerEngine();
+  window.models = {};
+  for (const direction of ["de-en", "en-de"]) {
+    const model = await fetchModel(".", direction);
+    models[direction] = new parts.Translator({ ...model, weights: parts.bytesOf(model.weights) });
+    client.models.set(direction, client.ask("load", model));
+  }
+  // Numbers travel as base64 of their bytes.
+  window.packed = (rows) => {
+    const bytes = new Uint8Array(Float32Array.from(rows.flat(9).flatMap((row) => Array.from(row))).buffer);
+    let text = "";
+    for (let i = 0; i < bytes.length; i += 4096) text += String.fromCharCode(...bytes.subarray(i, i + 4096));
+    return btoa(text);
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the packed scripts and a page that loads the engine."""
+    folder = tmp_path_factory.mktemp("engine")
+    pack.write(folder)
+    (folder / "index.html").write_text(PAGE, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, folder: Path) -> Iterator[Page]:
+    """Yield the page, opened from a file with both models; errors, console output, or other requests fail."""
+    faults: list[str] = []
+    with contextlib.closing(browser.new_page()) as page:
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda said: faults.append(said.text))
+        page.on("request", lambda request: request.url.startswith("file:") or faults.append(request.url))
+        page.goto((folder / "index.html").as_uri())
+        page.evaluate(PREPARE)
+        yield page
+    assert [fault for fault in faults if not fault.startswith("blob:")] == []
+
+
+@pytest.fixture(scope="module")
+def translators() -> dict[str, Translator]:
+    """Return the shipped models."""
+    return {direction: Translator.from_pretrained(direction) for direction in DIRECTIONS}
+
+
+def unpack(text: str, *shape: int) -> torch.Tensor:
+    """Return the float32 values that the page encoded, as a tensor."""
+    return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy()).view(*shape)
+
+
+def translated(page: Page, direction: str, texts: list[str], options: str = "{}") -> list[list[int]]:
+    """Return the ids that the engine generates for each text; `options` is JavaScript and may use `i`."""
+    return page.evaluate(
+        """([direction, texts, options]) => {
+          const [translator, optionsOf] = [models[direction], eval(options)];
+          return texts.map((text, i) => {
+            const steps = translator.search(translator.encode(text), optionsOf(i));
+            for (let step = steps.next(); ; step = steps.next()) if (step.done) return step.value;
+          });
+        }""",
+        [direction, texts, f"(i) => ({options})"],
+    )
+
+
+def real(rows: torch.Tensor) -> list[list[int]]:
+    """Return rows of ids without their padding."""
+    return [[token for token in row if token != 0] for row in rows.tolist()]
+
+
+def sources(translator: Translator, texts: list[str]) -> Iterator[torch.Tensor]:
+    """Yield the ids of each text, as a batch of one."""
+    for ids in translator.encode(texts).ids:
+        yield torch.tensor([ids])
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_the_tokenizer_matches_python(page, translators, direction):
+    tokenizer, texts = translators[direction].tokenizer, strings(400)
+    found = page.evaluate(
+        """([direction, texts]) => {
+          const { tokenizer } = models[direction];
+          return texts.map((text) => {
+            const ids = tokenizer.encodeSource(text);
+            return { ids, text: tokenizer.decode(ids), tokens: tokenizer.tokens(ids.slice(0, -1)) };
+          });
+        }""",
+        [direction, texts],
+    )
+    ids = tokenizer.encode_source(texts)
+    assert [one["ids"] for one in found] == ids
+    assert [one["text"] for one in found] == tokenizer.decode(ids)
+    assert [one["tokens"] for one in found] == [tokenizer.tokens(row[:-1]) for row in ids]
+
+
+def test_oracle_decorations_are_set_aside_as_in_python():
+    racer, labels = MiniRacer(), ("1. ", "(a) ", "b) ", "3.5 ", "1️⃣ ", "- ")
+    racer.eval(pack.join_scripts("engine", ["cleaning"]))
+    texts = [label + text for text in strings(2000) for label in ("", random.Random(text).choice(labels))]
+    known = [c for c in map(chr, range(0xE0200)) if unicodedata.category(c) not in ("Cn", "Cs")]
+    texts += [f"Hi{character}." for character in known]  # browsers may know later versions of Unicode
+    racer.eval(f"const variants = new Map(Object.entries({json.dumps(VARIANTS)}))")
+    found = racer.eval(f"JSON.stringify({json.dumps(texts)}.map((text) => setAside(text, variants)))")
+    pairs = zip(texts, json.loads(str(found)), strict=True)
+    assert [text for text, parts in pairs if (*parts,) != set_aside(text)] == []
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_a_translation_has_its_decorations_as_in_python(page, translators, direction):
+    texts = [f"\u200e• {text}\u2063 😊" for text in sentences(direction, 7)]
+    found = page.evaluate(
+        """async ([direction, texts]) => {
+          const found = [];
+          for (const text of texts) found.push((await client.translate({ direction, text })).text);
+          return found;
+        }""",
+        [direction, texts],
+    )
+    assert found == translators[direction].translate(texts)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_any_ids_decode_as_in_python(page, translators, direction):
+    tokenizer = translators[direction].tokenizer
+    rows = torch.randint(tokenizer.vocab_size, (100, 7), generator=torch.Generator().manual_seed(0)).tolist()
+    rows.append([*map(tokenizer._backend.token_to_id, "ï»¿"), 70])  # the three bytes of a byte order mark
+    decode = "([direction, rows]) => rows.map((ids) => models[direction].tokenizer.decode(ids))"
+    assert page.evaluate(decode, [direction, rows]) == tokenizer.decode(rows)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
+    model, ids = translator.model, translator.encode(texts).ids
+    found_ids = real(greedy_search(model, pad(ids)))
+    batch = Batch(list(range(len(ids))), pad(ids), pad([[BOS_ID, *tgt] for tgt in found_ids]))
+    with torch.inference_mode():
+        all_logits = [suppress_tokens(one, model.config) for one in model(batch.src, batch.decoder_input)]
+        all_maps = attention_maps(model, batch)
+    for row, (text, src, tgt) in enumerate(zip(texts, ids, found_ids, strict=True)):
+        found = page.evaluate(
+            """async ([direction, text]) => {
+              const { source, target, attention, logProb } = await client.translate({ direction, text });
+              const logits = (await client.tensor("logits")).map((row) => row.map((x) => Math.max(x, -1e9)));
+              const kinds = Object.entries(attention).map(([kind, weights]) => [kind, packed(weights)]);
+              const maps = Object.fromEntries(kinds);
+              return { source, target, logProb, logits: packed(logits), attention: maps };
+            }""",
+            [direction, text],
+        )
+        assert found["source"]["ids"] == src, text
+        assert found["target"]["ids"] == tgt, text
+        logits = all_logits[row][: len(tgt)]
+        apart = unpack(found["logits"], *logits.shape) - logits.clamp(min=-1e9)
+        assert apart.abs().max() < LOGITS, text
+        sizes = {
+            "encoder": (len(src), len(src)),
+            "decoder": (len(tgt), len(tgt)),
+            "cross": (len(tgt), len(src)),
+        }
+        for kind, (queries, keys) in sizes.items():
+            weights = all_maps[kind][row, ..., :queries, :keys]
+            apart = unpack(found["attention"][kind], *weights.shape) - weights
+            assert apart.abs().max() < ATTENTION, (text, kind)
+        expected = logits.log_softmax(dim=-1)[range(len(tgt)), tgt].sum()
+        assert found["logProb"] == pytest.approx(float(expected), abs=LOGITS * len(tgt)), text
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_beam_search_matches_python(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
+    expected = real(beam_search(translator.model, pad(translator.encode(texts).ids), beam_size=4).ids)
+    assert translated(page, direction, texts, '{ method: "beam", beamSize: 4 }') == expected
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_oracle_decoding_continues_from_forced_tokens_as_in_python(page, translators, direction):
+    translator, texts = translators[direction], sentences(direction, EACH)
+    prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)]
+    expected: list[list[int]] = [[] for _ in texts]
+    for length in (1, 2):  # sources with prefixes of the same length are decoded as a batch
+        rows = [i for i, prefix in enumerate(prefixes) if len(prefix) == length]
+        steps = iter(torch.tensor([prefixes[i] for i in rows]).T)
+        choose = lambda logits, steps=steps: next(steps, logits.argmax(dim=-1))  # noqa: E731
+        src = pad(translator.encode([texts[i] for i in rows]).ids)
+        for i, ids in zip(rows, real(generate(translator.model, src, choose)), strict=True):
+            expected[i] = ids
+    assert translated(page, direction, texts, f"{{ prefix: {json.dumps(prefixes)}[i] }}") == expected
+    narrow = f'{{ method: "beam", beamSize: 1, prefix: {json.dumps(prefixes)}[i] }}'
+    assert translated(page, direction, texts[:5], narrow) == expected[:5]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_oracle_ablating_a_head_gives_the_logits_of_python(page, translators, kind):
+    translator = translators["en-de"]
+    (text, *_), layer, head = sentences("en-de", EACH), 1, 3
+    (src,) = sources(translator, [text])
+    with ablate_head(translator.model, kind, layer, head), torch.inference_mode():
+        tgt = greedy_search(translator.model, src)
+        logits = translator.model(src, torch.cat([torch.tensor([[1]]), tgt[:, :-1]], dim=1))[0]
+    found = page.evaluate(
+        """async ([text, kind, layer, head]) => {
+          const translate = (ablated) => client.translate({ direction: "en-de", text, ablated });
+          const { target } = await translate([[kind, layer, head]]);
+          const off = packed((await client.tensor("logits")).map((row) => row.slice(2)));
+          await translate([]);
+          return { target, off, on: packed((await client.tensor("logits")).map((row) => row.slice(2))) };
+        }""",
+        [text, kind, layer, head],
+    )
+    assert found["target"]["ids"] == tgt[0].tolist()
+    on, off = (unpack(found[name], -1, 5998) for name in ("on", "off"))
+    assert (off - logits[:, 2:]).abs().max() < LOGITS
+    steps = min(len(on), len(off))
+    assert (on[:steps] - off[:steps]).abs().max() > 1e-2
+
+
+def test_law_each_number_can_be_recomputed_from_its_stated_operands(page):
+    found = page.evaluate(
+        """async (text) => {
+          const ablated = [["encoder", 0, 1], ["decoder", 2, 3], ["cross", 1, 4]]; // heads that are looked at
+          const { tensors } = await client.translate({ direction: "en-de", text, ablated });
+          const found = [];
+          for (const { name, shape } of tensors) {
+            for (const part of [0, 0.31, 0.62, 0.999]) {
+              const index = shape.map((size, axis) => Math.floor(size * ((part * (axis + 1)) % 1)));
+              found.push(await client.provenance(name, index));
+            }
+          }
+          const infinite = ({ value, result }) => value === -Infinity && result === -Infinity;
+          const size = (x) => Math.abs(x ?? 0);
+          const sizes = ({ terms, aside }) => [size(aside?.bias), ...terms.map(({ value }) => size(value))];
+          const scale = (one) => Math.max(...sizes(one));
+          return found.map((one) => ({ ...one, terms: [], scale: scale(one), infinite: infinite(one) }));
+        }""",
+        "The old man sees it.",
+    )
+    for one in found:
+        wanted = pytest.approx(one["value"], abs=1e-6 * one["scale"], rel=1e-6)
+        assert one["infinite"] or one["result"] == wanted, one
+    assert {one["name"] for one in found if (one.get("aside") or {}).get("off")} == {
+        "encoder.layers.0.self_attention.heads",
+        "decoder.layers.2.self_attention.heads",
+        "decoder.layers.1.cross_attention.heads",
+    }
+    assert {one["kind"] for one in found} == set(bundle.kinds())
+
+
+def test_law_sampling_follows_the_distribution_and_the_seed(page):
+    logits = torch.tensor([2.0, 1.0, 0.0, -1.0, -torch.inf])
+    draw = """([tau, seed, count]) => {
+      const choose = parts.sampler(tau, seed);
+      return Array.from({ length: count }, () => choose(Float32Array.of(2, 1, 0, -1, -Infinity)));
+    }"""
+    for tau in (0.5, 1.0, 2.0):
+        drawn = torch.tensor(page.evaluate(draw, [tau, 1, 20_000])).bincount(minlength=5) / 20_000
+        expected = Temperature(tau)(logits[None]).softmax(dim=-1)[0]
+        assert (drawn - expected).abs().max() < 0.015  # four standard deviations at p = 1/2
+    assert page.evaluate(draw, [1, 7, 50]) == page.evaluate(draw, [1, 7, 50])
+    assert page.evaluate(draw, [1, 7, 50]) != page.evaluate(draw, [1, 8, 50])
+    assert set(page.evaluate(draw, [0.01, 1, 50])) == {0}
+    options = '{ method: "sample", temperature: 0.7, seed: i % 5 }'
+    found = translated(page, "en-de", ["The dog sees the city."] * 10, options)
+    assert found[:5] == found[5:]
+    assert len({tuple(ids) for ids in found}) > 1
+
+
+def test_law_the_beam_becomes_narrower_with_each_hypothesis_that_ends(page):
+    widths = page.evaluate(
+        """() => {
+          const { model } = models["en-de"];
+          const src = models["en-de"].encode("zzz qqq"); // some hypotheses end steps before others
+          return [...parts.beamSearch(model, src, 6)].map((growing) => growing.length);
+        }"""
+    )
+    assert widths[0] == 6
+    assert widths == sorted(widths, reverse=True)
+    assert set(widths) & {1, 2, 3, 4, 5}
+
+
+def test_law_each_token_is_reported_as_it_is_generated(page):
+    found = page.evaluate(
+        """async (text) => {
+          const heard = [];
+          const report = ({ tokens }) => heard.push(tokens);
+          const { target, source } = await client.translate({ direction: "en-de", text }, report);
+          return { heard, tokens: target.tokens, source: source.tokens };
+        }""",
+        "The dog sees it!",
+    )
+    tokens = found["tokens"]
+    assert found["heard"] == [tokens[: i + 1] for i in range(len(tokens))]
+    assert tokens[-1] == found["source"][-1] == "<eos>"
+
+
+def test_law_the_five_likeliest_tokens_match_python(page, translators):
+    translator = translators["en-de"]
+    found = page.evaluate(
+        'async () => (await client.translate({ direction: "en-de", text: "The dog sees it!" })).top[0]'
+    )
+    (src,) = sources(translator, ["The dog sees it!"])
+    with torch.inference_mode():
+        logits = suppress_tokens(translator.model(src, torch.tensor([[1]]))[0], translator.model.config)
+    likely, ids = logits.softmax(dim=-1)[0].topk(5)
+    assert [one["id"] for one in found] == ids.tolist()
+    assert [one["token"] for one in found] == translator.tokenizer.tokens(ids.tolist())
+    assert [one["probability"] for one in found] == pytest.approx(likely.tolist(), abs=1e-5)
+
+
+def test_oracle_the_largest_of_equal_values_is_the_first():
+    racer, rng = MiniRacer(), random.Random(0)
+    racer.eval(pack.join_scripts("engine", ["tensors"]))
+    for k in (1, 2, 5, 7) * 9:
+        values = rng.choices(range(4), k=7)
+        found = json.loads(str(racer.eval(f"JSON.stringify(topk({values}, {k}))")))
+        assert found == sorted(range(7), key=lambda i: -values[i])[:k], values  # a stable sort
+
+
+REFUSED = [
+    "  \u00ad\t ",
+    "♪ … \u200e!",
+    "it's\x85a \x07 b",
+    "half a pair \ud800 here",
+    'it\'s \ud800 "both" \\ \x07\n\u2028\xa0',
+    "x y " * 200,
+    "it's \U0001d6c2 \U000e0001 " * 60,
+]
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=range(len(REFUSED)))
+def test_message_texts_that_python_refuses_are_refused_with_its_message(page, translators, text):
+    with pytest.raises(ValueError, match="text 0 of 1") as refused:
+        translators["en-de"].translate([text])
+    attempt = f"""async () => client.translate({{ direction: "en-de", text: {json.dumps(text)} }})
+      .then(() => null, (error) => error.message)"""
+    assert page.evaluate(attempt) == str(refused.value)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("tau", [0, 1e-38, 1e39])
+def test_message_an_invalid_temperature(page, tau):
+    with pytest.raises(ValueError, match=r"is not a temperature|is too extreme") as refused:
+        Temperature(tau)
+    attempt = "(tau) => { try { parts.sampler(tau, 0); } catch (error) { return error.message; } }"
+    assert page.evaluate(attempt, tau) == str(refused.value)
+
+
+@pytest.mark.message
+@pytest.mark.parametrize("size", [0, 2.5])
+def test_message_an_invalid_beam_size(page, translators, size):
+    with pytest.raises(ValueError, match="keeps no hypothesis") as refused:
+        beam_search(translators["en-de"].model, torch.tensor([[5, 2]]), beam_size=size)
+    attempt = """(beamSize) => client.translate({ direction: "en-de", text: "Hi.", method: "beam", beamSize })
+      .then(() => null, (error) => error.message)"""
+    assert page.evaluate(attempt, size) == str(refused.value)
+
+
+def stored(numbers: np.ndarray, dtype: str) -> str:
+    """Return a safetensors file with one tensor, as base64."""
+    header = {"x": {"dtype": dtype, "shape": list(numbers.shape), "data_offsets": [0, numbers.nbytes]}}
+    text = json.dumps(header).encode()
+    return base64.b64encode(struct.pack("<Q", len(text)) + text + numbers.tobytes()).decode()
+
+
+def test_law_every_float16_value_is_read_exactly(page):
+    numbers = np.arange(65536, dtype=np.uint16).view(np.float16)
+    read = """(file) => Array.from(parts.readSafetensors(parts.bytesOf(file)).get("x"), String)"""
+    found = np.array([float(text) for text in page.evaluate(read, stored(numbers, "F16"))], dtype=np.float32)
+    assert np.array_equal(found, numbers.astype(np.float32), equal_nan=True)
+
+
+def test_message_a_missing_model_can_be_requested_again(browser, folder):
+    page = browser.new_page()
+    page.goto((folder / "index.html").as_uri())
+    attempt = """(client = new EngineClient("."), [0, 1].map(() =>
+      client.load("fr-en").then(() => null, (error) => error.message)))"""
+    messages = page.evaluate(f"() => Promise.all({attempt})")
+    messages.append(page.evaluate('() => client.load("fr-en").then(() => null, (error) => error.message)'))
+    page.close()
+    assert len(messages) == 3
+    for message in messages:
+        assert message.startswith("the model could not be loaded from file:")
+        assert message.endswith("fr-en.js; try again")
+
+
+def test_message_a_script_without_a_model(browser, folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "en-de.js").write_text("'<!doctype html>';", encoding="utf-8")
+    page = browser.new_page()
+    page.goto((tmp_path / "index.html").as_uri())
+    attempt = 'new EngineClient(".").load("en-de").then(() => null, (error) => error.message)'
+    message = page.evaluate(f"() => {attempt}")
+    page.close()
+    assert message.endswith("en-de.js holds no model; try again")
+
+
+def test_law_a_model_is_packed_without_loss(translators):
+    for direction in DIRECTIONS:
+        script = pack.weights_script(direction)
+        assert script.startswith("receiveTransformer(")
+        model: dict[str, Any] = json.loads(script.removeprefix("receiveTransformer(").removesuffix(");\n"))
+        stored_bytes = base64.b64decode(model["weights"])
+        weights = Path(pack.pretrained_folder(direction), "model.safetensors")
+        assert stored_bytes == weights.read_bytes()
+        assert model["config"]["d_model"] == translators[direction].model.config.d_model
+
+
+UNSUPPORTED = {  # what is attempted, and the message
+    "search": (
+        'client.translate({ direction: "en-de", text: "Hi.", method: "dream" })',
+        "method=dream is no search; choose greedy, beam or sample",
+    ),
+    "precision": (
+        "parts.readSafetensors(parts.bytesOf(file))",
+        "x is stored as F32; this engine reads F16",
+    ),
+    "tensors": (
+        'build({}, [...tensors].filter(([name]) => name !== "embedding.weight"))',
+        "the weights hold no embedding.weight",
+    ),
+    "norm": ('build({ norm: "pre" })', "the model has norm=pre; this engine computes norm="),
+    "activation": (
+        'build({ activation: "gelu" })',
+        "the model has activation=gelu; this engine computes act",
+    ),
+    "positions": (
+        'build({ positions: "no" })',
+        "the model has positions=no; this engine computes positions=",
+    ),
+    "d_k": ("build({ d_k: 16 })", "the model has d_k=16; this engine computes d_k="),
+    "stopped": ('stop(new EngineClient("."))', "the engine stopped: out of memory"),
+}
+
+
+@pytest.mark.parametrize(("attempt", "message"), UNSUPPORTED.values(), ids=list(UNSUPPORTED))
+def test_message_what_the_engine_does_not_support(page, attempt, message):
+    run = f"""async (file) => {{
+      const {{ config, tensors }} = models["en-de"].model;
+      const build = (changes, kept = tensors) =>
+        new models["en-de"].model.constructor({{ ...config, ...changes }}, new Map(kept));
+      const stop = (client) => {{
+        const asked = client.ask("tensor", {{ name: "logits" }});
+        client.worker.onerror({{ message: "out of memory" }});
+        return asked;
+      }};
+      try {{ await {attempt}; }} catch (error) {{ return error.message; }}
+    }}"""
+    assert page.evaluate(run, stored(np.zeros(3, dtype=np.float32), "F32")).startswith(message)

@@ -1,0 +1,554 @@
+"""The explorer page, before the model is loaded and while it runs in the page."""
+
+import base64
+import contextlib
+import gzip
+import json
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+from playwright.sync_api import Browser, Page
+
+from annotated_transformer.book.explorer import first_frame
+from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
+from annotated_transformer.decoding.translator import Translator
+from benchmarks.serving import serving
+from builder.explorer import bundle, frame_page
+from builder.explorer.frame_page import explorer_page
+from builder.site.front.chapters import read_chapters
+from builder.site.front.picture import LEAST
+from tests.axe import violations
+from tests.explorer_pages import (
+    ADDRESS,
+    EXPLAINED,
+    FOCUSED,
+    FRAME,
+    HTML,
+    LINK,
+    NO,
+    ROOT,
+    SURE,
+    TOUR,
+    eventually,
+    go,
+    pages,
+    ready,
+    resize,
+    settle,
+    translation,
+    watched,
+    why,
+)
+
+KINDS = bundle.kinds()
+CHAPTERS = {chapter.number: chapter for chapter in read_chapters(ROOT)}
+NO_BREAK = "\u00a0"
+COVER_BUDGET = 350_000  # bytes sent before the first interaction: compressed, except fonts
+
+
+# The page's statements about the package.
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_law_each_kind_names_a_function_a_test_and_a_chapter_that_exist(kind: str):
+    entry = KINDS[kind]
+    assert callable(pkgutil.resolve_name(entry["function"]))
+    file, test = entry["test"].split("::")
+    assert f"\ndef {test}(" in (ROOT / file).read_text(encoding="utf-8")
+    chapter = CHAPTERS[entry["chapter"]]
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    files = [c["file"] for part in toc["parts"] for c in part["chapters"]]
+    assert not chapter.file or chapter.file in files
+
+
+def test_law_the_tensor_kinds_match_those_of_the_engine():
+    engine = (bundle.HERE / "engine" / "provenance.js").read_text(encoding="utf-8")
+    listed = re.search(r"const KINDS = \{(.*?)\n\};", engine, re.DOTALL)
+    assert listed
+    assert set(KINDS) == set(re.findall(r"^  (\w+):", listed[1], re.MULTILINE))
+
+
+def test_law_the_tour_has_a_step_for_each_chapter_from_2_to_13_and_ends_at_one_number():
+    assert sorted(step["chapter"] for step in TOUR["steps"]) == list(range(2, 14))
+    assert TOUR["steps"][-1]["part"] == "number"
+    assert TOUR["text"] == first_frame.SENTENCE
+
+
+def test_oracle_the_first_frame_is_what_the_model_computes():
+    found = first_frame.first_frame()
+    for name in ("sentence", "text", "source", "target", "step", "direction"):
+        assert found[name] == FRAME[name]
+    assert found["logProb"] == pytest.approx(FRAME["logProb"], abs=0.02)
+    assert found["logProbs"] == pytest.approx(FRAME["logProbs"], abs=2e-3)
+    for row, committed in zip(found["attention"], FRAME["attention"], strict=True):
+        assert row == pytest.approx(committed, abs=2e-3)
+    for row, committed in zip(found["top"], FRAME["top"], strict=True):
+        assert row[0]["token"] == committed[0]["token"]
+        shares = [[entry["probability"] for entry in entries] for entries in (row, committed)]
+        assert shares[1] == [round(share, 3) for share in shares[1]]  # displayed numbers are rounded once
+        assert shares[0] == pytest.approx(shares[1], abs=2e-3)
+
+
+def test_law_writing_the_first_frame_reproduces_the_committed_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(first_frame, "first_frame", lambda: dict(FRAME))
+    first_frame.write_first_frame(tmp_path / "frame.json")
+    assert (tmp_path / "frame.json").read_text("utf-8") == first_frame.FILE.read_text("utf-8")
+
+
+def test_law_the_first_frame_can_be_read_without_a_script():
+    page = BeautifulSoup(explorer_page(), "html.parser")
+    assert page.select("button, input, [tabindex]") == []  # added by the script
+    words = [word.get_text() for word in page.select(".at-x-queries li")]
+    assert words[FRAME["step"]].startswith(f"morgen attends to “tomorrow” 88{NO_BREAK}%")
+    assert words[2].startswith(", (comma) attends to")
+    chosen = [word.get_text() for word in page.select(".at-x-bar-token") if "✓ written" in word.get_text()]
+    assert chosen == ["morgen ✓ written"]
+    assert page.select_one("h3").get_text() == "Why morgen?"
+    assert page.select(".at-x-bar-number")[0].get_text() == f"{100 * SURE:.1f}{NO_BREAK}%"
+    label = page.select_one("svg")["aria-label"]
+    assert 8 <= len(label.split()) <= 80
+    assert FRAME["sentence"] in label
+    assert page.find_all(string=re.compile("[0-9] %")) == []  # no break before a percent sign
+    assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
+
+
+@pytest.mark.parametrize("direction", bundle.DIFFERENT)
+def test_law_beam_search_differs_from_greedy_search_where_the_page_says_so(direction: str):
+    translator, text = Translator.from_pretrained(direction), bundle.DIFFERENT[direction]
+    assert translator.translate([text], beam_size=4) != translator.translate([text])
+
+
+def test_law_the_first_frame_names_its_own_languages_and_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tokens = [" I", " be", "gle", "<eos>"]
+    other = {
+        **FRAME,
+        "direction": "de-en",
+        "layer": 1,
+        "step": 2,
+        "target": {"ids": [1, 2, 3, 4], "tokens": tokens},
+    }
+    file = tmp_path / "frame.json"
+    file.write_text(
+        json.dumps({**other, "attention": FRAME["attention"][:4], "top": FRAME["top"][:4]}), "utf-8"
+    )
+    monkeypatch.setattr(frame_page, "FILE", file)
+    page = BeautifulSoup(explorer_page(), "html.parser")
+    assert page.select_one(".at-x-keys p").get_text() == "German keys"
+    assert page.select_one(".at-x-translation q")["lang"] == "de"
+    assert {found["lang"] for found in page.select(".at-x-why [lang]")} == {"en"}
+    assert "(layer 2, mean of its heads)" in page.select_one(".at-x-why").get_text()
+    assert "the English tokens" in page.select_one("svg")["aria-label"]
+    words = [word.get_text() for word in page.select(".at-x-queries .at-x-word")]
+    assert [word.split(" attends")[0] for word in words] == ["I", "be", "+gle", "end (end of sentence)"]
+    assert page.select_one("h3").get_text() == "Why +gle?"
+
+
+@pytest.mark.parametrize(
+    ("token", "place", "shown"),
+    [(" be", 1, "be"), ("gle", 2, "+gle"), ("I", 0, "I"), (",", 2, ","), ("<eos>", 3, "end"), ("9", 1, "+9")],
+)
+def test_law_a_plus_marks_what_continues_a_word(token: str, place: int, shown: str):
+    assert first_frame.plain(token, place) == shown
+
+
+# Explorer figures in a chapter.
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_law_a_figure_is_a_drawing_with_words_and_a_place_for_the_button(view: str):
+    page = show_explorer(number="12.9", view=view, step=5)
+    figure = BeautifulSoup(str(page._repr_html_()), "html.parser").figure
+    options = json.loads(figure["data-explorer"])
+    assert options["view"] == VIEWS[view]
+    assert options["text"] == first_frame.SENTENCE
+    assert figure["id"] == "figure-12-9"
+    assert figure.select("button, script") == []
+    drawing = base64.b64decode(figure.img["src"].split(",")[1]).decode()
+    assert "tomorrow" in drawing or view == "decoder"
+    assert figure.img["alt"] in repr(page)
+    assert len(str(page._repr_html_())) < 40_000
+    assert not re.search(r"\d\.\d{3}", figure.get_text() + figure.img["alt"])  # rounded numbers only
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"view": "all"}, "view='all' is not a view of the explorer; choose from encoder, cross-attention"),
+        ({"step": 10}, r"step=10 is not a token of \['Ich', .*; choose one from 0 to 9"),
+        ({"layer": 4}, "layer=4, head=None is not a place in 4 layers of 5 heads; count both from 0"),
+        ({"head": 5}, "layer=3, head=5 is not a place in 4 layers of 5 heads"),
+    ],
+)
+def test_message_a_figure_of_an_unknown_view_step_layer_or_head(wrong: dict[str, object], sentence: str):
+    with pytest.raises(ValueError, match=sentence):
+        show_explorer(number="12.9", **wrong)
+
+
+# The page in a browser.
+
+
+@pages
+def test_law_the_default_frame_needs_no_script(browser: Browser):
+    with contextlib.closing(browser.new_context(java_script_enabled=False)) as context:
+        page = context.new_page()
+        page.goto(ADDRESS)
+        assert translation(page) == FRAME["text"]
+        assert "Why morgen?" in why(page)
+        assert page.locator(".at-x-stage path").count() > 20
+        assert page.locator(".at-x button").count() == 0
+        assert "type a sentence of your own" in page.inner_text(".at-x noscript")
+
+
+@pages
+def test_law_other_pages_load_nothing_of_the_explorer():
+    for file in HTML.rglob("*.html"):
+        text = file.read_text(encoding="utf-8")
+        assert ("_static/explorer/" in text) == ("data-explorer=" in text), file
+    assert "_static/explorer/" in (HTML / "explorer.html").read_text(encoding="utf-8")
+
+
+def sent(file: Path) -> int:
+    """Return how many bytes of a file a server sends."""
+    packed = file.suffix.startswith(".woff")
+    return file.stat().st_size if packed else len(gzip.compress(file.read_bytes()))
+
+
+@pages
+def test_law_the_cover_leads_to_the_explorer_and_stays_small(browser: Browser):
+    with contextlib.closing(browser.new_context()) as context:
+        page = context.new_page()
+        sizes: dict[str, int] = {}
+
+        def weigh(request) -> None:
+            file = HTML / request.url.split("?")[0].partition("/html/")[2]
+            sizes[file.name] = sent(file) if file.is_file() else 0
+
+        page.on("request", weigh)
+        page.goto((HTML / "index.html").as_uri())
+        page.wait_for_load_state("load")
+        assert not {"explorer.js", "engine.js", "en-de.js"} & set(sizes)
+        assert 100_000 < sum(sizes.values()) <= COVER_BUDGET, sizes
+        page.locator("button.at-alignment-word").nth(7).click()
+        page.click(".at-alignment-more a")
+        page.wait_for_selector(".at-x-go")
+        assert "Why kannst?" in why(page)  # the word selected on the cover
+        assert page.locator(".at-x-stale").count() == 0
+
+
+@pages
+def test_law_it_translates_from_a_file_address(fresh: Page):
+    assert fresh.url.startswith("file:")
+    assert translation(fresh) == FRAME["text"]
+    assert fresh.locator(".at-x-queries li").count() == len(FRAME["target"]["tokens"])
+    fresh.fill(".at-x-field input", "The old man did not want to sell his house.")
+    fresh.keyboard.press("Enter")
+    fresh.wait_for_function(
+        "document.querySelector('.at-x-translation q').textContent.startsWith('Der alte')"
+    )
+    ready(fresh)
+    assert translation(fresh) == "Der alte Mann wollte sein Haus nicht verkaufen."
+    assert "Why Der?" in why(fresh)
+    status = fresh.inner_text(".at-x [role=status]")
+    assert status.startswith("Translated: Der alte Mann")
+
+
+@pages
+def test_law_each_direction_loads_its_own_model_when_its_button_is_pressed(browser: Browser):
+    faults: list[str] = []
+    asked: list[str] = []
+    with (
+        serving(HTML) as address,
+        contextlib.closing(browser.new_context(reduced_motion="reduce")) as context,
+    ):
+        page = watched(context.new_page(), faults, fonts=True)
+        page.on("request", lambda request: asked.append(Path(request.url.split("?")[0]).name))
+        page.goto(f"{address}explorer.html")
+        page.wait_for_selector(".at-x-go")
+        size = (HTML / "_static" / "explorer" / "en-de.js").stat().st_size
+        assert page.inner_text(".at-x-go") == f"Load the model ({size / 1e6:.1f} MB) and translate"
+        assert {"engine.js", "en-de.js", "de-en.js"} & set(asked) == set()
+        page.click(".at-x-go")
+        ready(page)
+        assert translation(page) == FRAME["text"]
+        assert {"engine.js", "en-de.js"} <= set(asked)
+        assert "de-en.js" not in asked
+        page.fill(".at-x-field input", FRAME["sentence"])
+        page.get_by_label("German to English").focus()
+        page.keyboard.press("Space")
+        page.fill(".at-x-field input", "Ich hoffe, dass du morgen kommen kannst.")
+        page.click(".at-x-go")
+        page.wait_for_function("document.querySelector('.at-x-translation q').textContent.startsWith('I')")
+        ready(page)
+        assert translation(page) == "I hope you can come tomorrow."
+    assert faults == []
+
+
+@pages
+def test_law_a_link_keeps_the_whole_state(fresh: Page, browser: Browser, faults: list[str]):
+    state = (
+        f"{LINK}&prefix=491&forced=0&ablated=encoder.0.2_cross.3.1"
+        "&layer=2&head=4&step=3&tensor=decoder.layers.2.cross_attention.value&at=4.2.30"
+    )
+    go(fresh, state)
+    fresh.wait_for_selector(EXPLAINED)
+    assert fresh.evaluate("location.hash") == state
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = watched(context.new_page(), faults)
+        page.goto(ADDRESS + state)
+        assert "Your link holds a sentence" in page.inner_text(".at-x-note")
+        assert page.inner_text(".at-x-opener + .at-x-note").endswith("belongs to the example sentence.")
+        page.click(".at-x-go")
+        ready(page)
+        page.wait_for_selector(EXPLAINED)
+        assert page.evaluate("location.hash") == state
+        for part in (".at-x-stage", ".at-x-why", ".at-x-off", ".at-x-number"):
+            assert page.locator(part).text_content() == fresh.locator(part).text_content()
+        changed = "In this translation: 2 heads off, with your forced token."
+        assert changed in page.inner_text(".at-x-heat-head")
+        page.evaluate("() => { navigator.clipboard.writeText = async (text) => { window.copied = text; }; }")
+        page.click("[data-key=share]")
+        page.wait_for_function("document.querySelector('.at-x-share').textContent.includes('Link copied.')")
+        assert page.evaluate("copied") == page.url
+        page.evaluate("() => { navigator.clipboard.writeText = async () => { throw Error('no'); }; }")
+        page.click("[data-key=share]")
+        page.wait_for_function(
+            "document.querySelector('.at-x-share').textContent.includes('Copy the address')"
+        )
+        page.click("[data-key='back home']")
+        assert page.evaluate(FOCUSED) == "query 3"
+        page.goto("about:blank")
+        page.goto(ADDRESS + state)  # after the first visit, the model is loaded immediately
+        ready(page)
+        page.wait_for_selector(EXPLAINED)
+        assert page.evaluate("location.hash") == state
+
+
+@pages
+def test_law_a_sentence_that_cannot_be_translated_is_refused_beside_it(fresh: Page):
+    field = fresh.locator(".at-x-field input")
+    assert field.get_attribute("maxlength") == "1000"
+    for text, sentence in (
+        ("one two three " * 100, "has 301 tokens with EOS, and this model has positions for 256"),
+        ("\ud800", "is not valid Unicode: it has half of a surrogate pair"),
+        ("   ", "Type a sentence first."),
+    ):
+        field.evaluate("(field, codes) => field.value = String.fromCharCode(...codes)", [*map(ord, text)])
+        fresh.click(".at-x-go")
+        eventually(lambda wanted=sentence: wanted in fresh.inner_text(".at-x-form .at-x-error"), True)
+        ready(fresh)
+        assert field.get_attribute("aria-invalid") == "true"
+        said = fresh.inner_text(".at-x-form .at-x-error")
+        assert fresh.inner_text(f"#{field.get_attribute('aria-describedby')}") == said
+        assert translation(fresh) == FRAME["text"]  # the previous translation stays
+
+
+SMALL = """() => [...document.querySelectorAll(".at-x :is(button, summary, input, [role=gridcell])")]
+  .filter(x => x.checkVisibility() && x.closest("[hidden]") === null)
+  .map(x => [x.outerHTML.slice(0, 90), x.getBoundingClientRect()])
+  .filter(([, box]) => box.width && (box.width < 24 || box.height < 24))
+  .map(([html, box]) => `${html} ${box.width} x ${box.height}`)"""
+
+
+@pages
+def test_law_the_running_page_is_accessible_and_fits_a_phone(fresh: Page):
+    state = f"{LINK}&prefix=491&ablated=cross.3.0"
+    go(fresh, f"{state}&tensor=decoder.layers.0.self_attention.scores&at=1.1.1")
+    fresh.evaluate("document.querySelectorAll('details.at-x-section').forEach(part => part.open = true)")
+    fresh.click("[data-key=tour]")
+    fresh.wait_for_selector(".at-x-tour h3")
+    go(fresh, f"{state}&tensor=encoder.positions&at=1.1")
+    fresh.wait_for_selector(EXPLAINED)
+    try:
+        for theme, width in (("light", 1280), ("dark", 360)):
+            fresh.emulate_media(color_scheme=theme)
+            fresh.wait_for_function(f"document.documentElement.dataset.theme === '{theme}'")
+            resize(fresh, width=width, height=800)
+            assert fresh.evaluate("document.documentElement.scrollWidth") <= width
+            assert fresh.locator(".at-x-stage svg").evaluate("x => x.getBoundingClientRect().width") >= 72
+            assert fresh.evaluate(SMALL) == []
+            assert violations(fresh, ".at-x") == [], theme
+    finally:
+        fresh.click("[data-key=end]")
+        fresh.emulate_media(color_scheme="light")
+        resize(fresh, width=1280, height=900)
+
+
+@pages
+def test_law_reduced_motion_and_motion_end_in_the_same_page(fresh: Page, moving: Page):
+    go(moving, "#x")
+    moving.evaluate(
+        """() => {
+          window.lengths = new Set();
+          new MutationObserver(() => lengths.add(document.querySelectorAll(".at-x-queries li").length))
+            .observe(document.querySelector(".at-x-stage"), { childList: true });
+        }"""
+    )
+    go(moving, "#direction=en-de&text=No.")
+    go(moving, f"{LINK}&step=5")
+    assert len(moving.evaluate("[...lengths]")) >= 8  # it appeared token by token
+    assert moving.locator(".at-x-stage").text_content() == fresh.locator(".at-x-stage").text_content()
+
+
+@pages
+def test_law_a_superseded_translation_is_no_longer_drawn(moving: Page, faults: list[str]):
+    moving.evaluate(  # the test decides when one pause between two tokens ends
+        """() => {
+          const { setTimeout } = window;
+          window.setTimeout = (call, pause) => {
+            if (pause !== 45 || window.held) return setTimeout(call, pause);
+            window.held = call;
+          };
+          window.mend = () => { window.setTimeout = setTimeout; };
+        }"""
+    )
+    go(moving, "#x")
+    moving.fill(".at-x-field input", "If it rains tomorrow, we will stay at home and read an old book.")
+    moving.keyboard.press("Enter")
+    moving.wait_for_function("Boolean(window.held)")
+    go(moving, "#direction=en-de&text=No.")
+    moving.evaluate("held()")  # the superseded translation resumes
+    settle(moving)
+    moving.evaluate("mend()")
+    assert moving.locator(".at-x-queries li button").count() == moving.locator(".at-x-queries li").count() > 0
+    assert translation(moving) == NO
+    assert faults == []
+
+
+@pages
+def test_law_what_is_shown_before_a_translation_is_complete_belongs_to_the_previous_one(moving: Page):
+    moving.evaluate(
+        """() => {
+          window.keys = new Set();
+          window.growing = new Set();
+          const opacity = (part) => Number(getComputedStyle(document.querySelector(part)).opacity);
+          new MutationObserver(() => {
+            keys.add(document.querySelector(".at-x-keys").textContent);
+            if (document.querySelector(".at-x-queries button")) return;
+            const parts = [".at-x-main", ".at-x-stage", ".at-x-main .at-x-translation", ".at-x-why"];
+            growing.add(parts.map(opacity).join(" "));
+          }).observe(document.querySelector(".at-x-stage"), { childList: true });
+        }"""
+    )
+    go(moving, "#direction=en-de&text=constructor")  # a word that is the name of a JavaScript property
+    assert moving.evaluate("[...growing]") == ["1 1 0.4 0.4"]  # the columns are already new
+    assert "Englishconstructor" in (keys := moving.evaluate("[...keys]"))
+    assert not [text for text in keys if "function" in text]
+
+
+@pages
+def test_law_a_missing_model_is_reported_and_can_be_retried(browser: Browser):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.route("**/en-de.js", lambda route: route.abort())
+        state = f"{LINK}&step=3"
+        page.goto(ADDRESS + state)
+        page.click(".at-x-go")
+        page.wait_for_function("document.querySelector('.at-x-error').textContent")
+        assert "the model could not be loaded" in page.inner_text(".at-x-form .at-x-error").lower()
+        page.unroute("**/en-de.js")
+        page.click(".at-x-go")
+        ready(page)
+        assert translation(page) == FRAME["text"]
+        assert page.evaluate("location.hash") == state  # the page shows the state in the link
+        assert "Token 4 of 10" in why(page)
+
+
+@pages
+def test_law_an_engine_that_stopped_is_started_again(browser: Browser, faults: list[str]):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = watched(context.new_page(), faults)
+        page.add_init_script(
+            """window.started = [];
+            window.Worker = class extends Worker {
+              constructor(...address) {
+                super(...address);
+                started.push(this);
+              }
+            };"""
+        )
+        page.goto(ADDRESS)
+        page.click(".at-x-go")
+        ready(page)
+        page.evaluate("started[0].dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))")
+        page.get_by_label("1", exact=True).first.check(force=True)  # redraws the button
+        page.click(".at-x-go")
+        page.wait_for_function("started.length === 2")
+        ready(page)
+        assert translation(page) == FRAME["text"]
+        assert page.locator("script[src*='engine.js']").count() == 1
+        assert faults == []
+
+
+FIGURES = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Figures</title>
+<link rel="stylesheet" href="{root}_static/explorer/explorer.css"></head><body><main>{figures}</main>
+<script src="{root}_static/explorer/explorer.js"></script></body></html>"""
+
+
+@pages
+def test_law_figures_of_a_chapter_come_to_life(browser: Browser, tmp_path: Path, faults: list[str]):
+    figures = [show_explorer(number=f"12.{i}", view=view, step=5) for i, view in enumerate(VIEWS, start=1)]
+    text = FIGURES.format(root=f"{HTML.as_uri()}/", figures="".join(str(f._repr_html_()) for f in figures))
+    (tmp_path / "figures.html").write_text(text, encoding="utf-8")
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = watched(context.new_page(), faults)
+        page.goto((tmp_path / "figures.html").as_uri())
+        buttons = page.get_by_role("button", name="Run this model in the page")
+        assert buttons.count() == 3
+        for number in range(3):
+            buttons.first.click()
+            page.wait_for_function(
+                f"document.querySelectorAll('.at-x-stage').length === {number + 1}", timeout=60_000
+            )
+        assert page.locator("figure img").count() == 0
+        assert page.locator("figure figcaption").count() == 0  # they describe the drawings
+        heads = page.eval_on_selector_all(".at-x-stage > div > p", "all => all.map(x => x.textContent)")
+        english, german = ["English keys", "English queries"], ["German keys", "German queries"]
+        assert heads == [*english, english[0], german[1], *german]
+        assert page.locator(".at-x-why").nth(1).inner_text().startswith("◀")
+        link = page.locator(".at-x a", has_text="Open this in the explorer").nth(1).get_attribute("href")
+        assert "explorer.html#direction=en-de" in str(link)
+        assert page.evaluate("location.hash") == ""  # only the explorer page updates its URL
+        assert faults == []
+
+
+@pages
+def test_law_tables_have_captions_and_print_hides_actions_but_no_content(fresh: Page):
+    go(fresh, f"{LINK}&prefix=491&forced=0&ablated=cross.3.0&tensor=logits&at=5.1248")
+    fresh.wait_for_selector(EXPLAINED)
+    operands = fresh.locator(".at-x-sum button")
+    assert operands.count() > 3
+    fresh.locator("details.at-x-section").evaluate_all("all => all.forEach(part => { part.open = true; })")
+    fresh.click(".at-x-searches button")
+    fresh.wait_for_selector(".at-x-searches tbody tr")
+    assert fresh.locator(".at-x table").count() == fresh.locator(".at-x table caption").count() == 3
+    for formula in fresh.locator(".at-x-formula, .bd-article table .math").all():
+        box = formula.evaluate("x => [getComputedStyle(x).overflowY, x.scrollHeight - x.clientHeight]")
+        assert box[0] in ("hidden", "visible"), box
+        assert box[1] <= 0, box
+    keys = [f"[data-key='{key}']" for key in ("undo", "switch on", "all on", "to heads")]
+    fresh.locator(".at-x-searches").evaluate("part => { part.closest('details').open = false; }")
+    closed = ".at-x-section:not([open]) summary"
+    places = (".at-x-form", ".at-x-opener", ".at-x-choose", ".at-x-steps", closed, *keys)
+    hidden = [fresh.locator(place).first for place in places]
+    for action in hidden:
+        assert action.is_visible()
+    fresh.emulate_media(media="print")
+    try:
+        for action in hidden:
+            action.wait_for(state="hidden")
+        for shown in (*operands.all(), fresh.locator(".at-x-stage")):
+            assert shown.is_visible()
+        assert fresh.locator(".at-x-kind button", has_text="Layer 4").first.is_visible()  # its row's label
+        assert "To test what matters" not in why(fresh)
+        assert "The five likeliest next tokens\n" in why(fresh)
+    finally:
+        fresh.emulate_media(media="screen")

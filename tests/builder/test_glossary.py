@@ -1,0 +1,48 @@
+"""The glossary lists the terms of the chapters' front matter, and renders even if there are none."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from builder.site.front.chapters import defined_terms, read_chapters
+from builder.site.front.directives import NO_TERMS, Terms
+from tests.small_book import TERMS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_law_terms_are_defined_only_in_the_front_matter():
+    assert defined_terms(f"---\n{TERMS}---\n# Title\n")["Apple"] == "A fruit in two lines."
+    assert defined_terms("---\njupytext: {}\n---\n# Title\n") == {}
+    assert defined_terms("# No front matter\n\n---\nterms: {a: b}\n---\n") == {}
+
+
+def test_law_the_glossary_is_alphabetical_and_leads_to_the_chapter(small_book: dict[str, str]):
+    page = small_book["chapters/glossary.html"]
+    assert 0 < page.index('id="term-apple"') < page.index('id="term-zebra"')
+    assert 'href="https://example.org"' in page  # a definition is Markdown
+    assert 'class="math' in page
+    link = page.split('id="term-zebra"')[1].split("</dd>")[0]
+    assert 'href="01_looking.html"' in link
+    assert "Chapter 1: Looking" in link
+    assert "beam" not in page  # a planned chapter defines nothing yet
+    assert '"zebra":[[' in small_book["searchindex.js"].replace(" ", "")
+
+
+def test_law_a_book_without_terms_says_so():
+    planned = [SimpleNamespace(file="", terms={})]
+    (words,) = Terms.run(SimpleNamespace(config=SimpleNamespace(at_chapters=planned)))
+    assert words.astext() == NO_TERMS
+
+
+def test_law_no_term_is_introduced_twice_and_each_definition_is_a_sentence():
+    introduced: dict[str, int] = {}
+    for chapter in read_chapters(ROOT):
+        for term in chapter.terms:
+            name = term.lower()
+            assert name not in introduced, f"{term}: chapters {introduced[name]} and {chapter.number}"
+            introduced[name] = chapter.number
+        for term, words in chapter.terms.items() if chapter.file else ():
+            assert 4 <= len(words.split()) <= 45, term
+            assert words.endswith("."), term
+            assert words[0].isupper() or words[0] in "$`", term
+    assert introduced

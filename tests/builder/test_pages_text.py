@@ -1,0 +1,193 @@
+"""Pages without cells make true statements about the package, the chapters, and the tests."""
+
+import argparse
+import inspect
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import jupytext
+import pytest
+import yaml
+
+from annotated_transformer.__main__ import COMMANDS
+from annotated_transformer.book.results import RESULTS
+from annotated_transformer.text import corpus
+from annotated_transformer.text.corpus import READERS, load_corpus
+
+ROOT = Path(__file__).resolve().parents[2]
+CHAPTERS = ROOT / "chapters"
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted(CHAPTERS.glob("*.md"))}
+GUIDE = (CHAPTERS / "src" / "train_and_translate.md").read_text("utf-8")
+PLAN = yaml.safe_load((CHAPTERS / "planned.yml").read_text("utf-8"))
+SOURCES = {path.stem: path.read_text("utf-8") for path in sorted((CHAPTERS / "src").glob("[0-9]*.md"))}
+SHAPE = re.compile(r"""\b(?:Float|Int|Bool|Shaped)\[[\w.]+,\s*f?["']([^"']*)["']""")
+
+
+def axes(code: str) -> set[str]:
+    """Return the axis names used in the shapes of a module's signatures."""
+    found = set()
+    for shape in SHAPE.findall(code):
+        for word in shape.split():
+            name = word.lstrip("*#")
+            if re.fullmatch(r"[a-z]\w*", name):
+                found.add(name)
+    return found
+
+
+def rows(page: str, heading: str) -> list[list[str]]:
+    """Return the cells of each row, except headers, of the tables in a section of a page."""
+    section = re.split(r"^## ", page, flags=re.MULTILINE)
+    (text,) = [part for part in section if part.startswith(heading + "\n")]
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for before, line in zip(["", *lines], lines, strict=False)
+        if before and not line.startswith("| ---")
+    ]
+
+
+# Notation.
+
+
+def test_law_the_names_of_axes_are_those_of_the_signatures():
+    package = sorted((ROOT / "annotated_transformer").rglob("*.py"))
+    package = [path for path in package if "book" not in path.parts]
+    used = {name for path in package for name in axes(path.read_text("utf-8"))}
+    listed = [name for names, _ in rows(PAGES["notation"], "Axes") for name in re.findall(r"`(\w+)`", names)]
+    assert sorted(listed) == sorted(used)
+    assert {"batch", "src_tokens", "rows"} <= used
+
+
+def test_law_each_symbol_of_the_notation_is_used_in_a_chapter():
+    notation, used = PAGES["notation"], "\n".join(SOURCES.values())
+    cells = [row[0] for row in rows(notation, "Counts") if "{doc}" in row[-1]]
+    for heading in ("Attention, one head", "Attention, several heads"):
+        cells += [row[0] for row in rows(notation, heading)]
+    symbols = [symbol for cell in cells for symbol in re.findall(r"\$([^$]+)\$", cell)]
+    assert len(symbols) >= 15
+    plain = re.sub(r"\\(?:Q|K|V)\b", lambda name: name[0][1:], used)  # \Q is a colored Q
+    plain = re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", plain)
+    for symbol in symbols:
+        assert re.sub(r"[{}\s]|\\(?:text|mathrm|color|top)", "", symbol) in plain, symbol
+
+
+# The preface and the reference.
+
+
+def test_law_the_preface_lists_the_planned_chapters_with_their_questions():
+    listed = []
+    for part, table in re.findall(
+        r"^\| (Part [^|]+) \|.*\n\| --- .*\n((?:\|.*\n)+)", PAGES["preface"], re.MULTILINE
+    ):
+        for line in table.splitlines():
+            number, title, file, question = re.fullmatch(
+                r"\| (\d+)\. (?:\{doc\}`)?([^<`|]+?)(?: <(\w+)>`)? \| (.+) \|", line
+            ).groups()
+            listed.append((int(number), part, title, file and f"chapters/{file}", question))
+    assert listed == [(c["number"], c["part"], c["title"], c.get("file"), c["question"]) for c in PLAN]
+
+
+def test_law_the_preface_names_the_licenses_of_the_vendored_software():
+    question = "**Which third-party software do these pages include?** "
+    words = PAGES["preface"].split(question)[1].split("\n\n")[0]
+    vendored = yaml.safe_load((ROOT / "builder/site/vendored.json").read_text("utf-8"))
+    assert vendored
+    for name, about in vendored.items():
+        assert name.split("-")[0].lower() in words.lower(), name
+        license = about["license"].split()[0]
+        spoken = {"Apache-2.0": "Apache License 2.0", "OFL-1.1": "SIL Open Font License 1.1", "MIT": "MIT"}
+        assert spoken[license] in words, license
+    static = ROOT / "annotated_transformer" / "book" / "site" / "static"
+    rules = re.findall(r"@font-face \{[^}]*\}", (static / "book.css").read_text("utf-8"))
+    fonts = {re.search(r'font-family: "(.+?)"', rule)[1] for rule in rules if 'url("fonts/' in rule}
+    assert fonts <= set(re.findall(r"Source \w+(?: \w+)?(?= and| \()", " ".join(words.split())))
+    assert "SIL Open Font License" in (static / "fonts" / "OFL.txt").read_text("utf-8") or not fonts
+
+
+def test_law_there_are_as_many_deliberate_bugs_as_the_preface_says():
+    (least,) = re.findall(r"More than (\d+) deliberate bugs", PAGES["preface"])
+    listed = (ROOT / "tests/mutation/mutants.toml").read_text("utf-8").count("[[mutant]]")
+    assert int(least) < listed < int(least) + 50
+
+
+# The guide.
+
+
+def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
+    sentence = re.search(r"^`(\w+)` and `(\w+)` are split so that", GUIDE, re.MULTILINE)
+    split = {name for name in READERS if "split_by_sentence(" in inspect.getsource(READERS[name])}
+    assert set(sentence.groups()) == split - {"files"}
+    assert "`multi30k` keeps its published splits, and `files` keeps yours" in GUIDE
+    for language, word in (("en", "house"), ("de", "Haus")):
+        (tmp_path / f"train.{language}").write_text(f"{word}\n{word} 2\n", encoding="utf-8")
+    assert "If there are only `train` files, they are split like `toy`." in GUIDE
+    assert "split_by_sentence(" in inspect.getsource(corpus._read_own)
+    assert set(load_corpus("files", folder=tmp_path).splits) == {"train"}  # too few pairs to split
+    assert set(READERS) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
+
+
+def options(*commands: str) -> set[str]:
+    """Return the options of these commands."""
+    found = set()
+    for name in commands:
+        parser = argparse.ArgumentParser()
+        COMMANDS[name].add_options(parser)
+        found |= set(re.findall(r"--[\w-]+", parser.format_help()))
+    return found
+
+
+def test_law_the_guides_tables_of_results_need_no_file_of_the_book(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    cells = [cell.source for cell in jupytext.reads(GUIDE, fmt="md:myst").cells if cell.cell_type == "code"]
+    assert [cell for cell in cells if '".."' in cell or "../" in cell] == []
+    names: dict[str, object] = {}
+    for cell in cells[:2]:  # imports
+        exec(cell, names)
+    shown: list[str] = []
+    names["say"] = shown.append
+    for cell in cells[2:]:
+        if "say(" in cell and ("RESULTS" in cell or "read_result" in cell):
+            exec(cell, names)
+    assert len(shown) == 5
+    assert all("| --" in text for text in shown)
+
+
+def test_law_each_train_option_in_the_guides_table_exists():
+    table = GUIDE.split("### More options of `train`")[1].split("\n## ")[0]
+    named = set(re.findall(r"^\| `(--[\w-]+)", table, re.MULTILINE))
+    assert len(named) >= 6
+    assert named <= options("train")
+
+
+def test_law_each_command_that_the_guide_shows_is_one():
+    blocks = "\n".join(re.findall(r"^```sh\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)).replace("\\\n", " ")
+    lines = [line.split()[1:] for line in blocks.splitlines() if line.startswith("annotated-transformer ")]
+    assert [name for name, *_ in lines] == ["download", "train"]  # the page executes the others
+    for name, *arguments in lines:
+        parser = argparse.ArgumentParser(exit_on_error=False)
+        COMMANDS[name].add_options(parser)
+        assert vars(parser.parse_args(arguments))
+
+
+def test_law_each_option_in_the_guides_text_exists():
+    prose = re.sub(r"^```.*?^```", "", GUIDE, flags=re.MULTILINE | re.DOTALL)
+    named = {
+        option
+        for code in re.findall(r"`[^`]+`", prose)
+        for option in re.findall(r"(?<!\S)--[\w-]+", code[1:])
+    }
+    assert {"--input", "--nbest", "--no-split", "--source", "--start"} <= named
+    assert named - {"--nproc-per-node", "--test"} <= options(*COMMANDS)  # of torchrun and of a benchmark
+
+
+def test_law_the_benchmark_runs_used_the_allocator_that_the_guide_names():
+    assert "LD_PRELOAD=libjemalloc.so.2" in GUIDE
+    assert "The Multi30k runs above used it." in GUIDE
+    records = [json.loads(path.read_text("utf-8")) for path in sorted(RESULTS.glob("multi30k_seed*.json"))]
+    assert records
+    assert all(record["machine"]["preloaded"] == ["libjemalloc.so.2"] for record in records)

@@ -1,0 +1,272 @@
+"""Automatic checks of the prose: terms of later chapters, typed numbers, and absolute words."""
+
+import json
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from builder.lint import absolutes, numbers, terms
+from builder.lint.source import read, read_file, sentences
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+PAGES = [*sorted((ROOT / "chapters").glob("*.md")), ROOT / "index.md", ROOT / "README.md"]
+HEADER = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+terms: {query: A vector.}
+---
+
+"""
+
+
+def chapter(text, name="03_here.md"):
+    return read(HEADER + text, name)
+
+
+def cells(path):
+    return json.loads((ROOT / "chapters" / f"{path.stem}.ipynb").read_text("utf-8"))["cells"]
+
+
+# Terms.
+
+
+@pytest.fixture(scope="module")
+def homes():
+    """Return where each term belongs, read from all chapters once."""
+    return terms.homes(ROOT / "chapters")
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=lambda path: path.stem)
+def test_law_later_terms_are_marked_measured_numbers_printed_and_large_numbers_grouped(path, homes):
+    page = read_file(path)
+    assert numbers.ungrouped(page) == []
+    if path in SOURCES:
+        assert terms.lint(page, homes) == []
+        assert numbers.lint(page, cells(path)) == []
+
+
+HOMES = {
+    "query": terms.Home(3, "03_here"),
+    "encoder": terms.Home(11, ""),
+    "self attention": terms.Home(4, ""),
+    "attention": terms.Home(3, "03_here"),
+    "vocabulary": terms.Home(7, ""),
+    "loss": terms.Home(16, ""),
+    "cross entropy": terms.Home(2, ""),
+    "entropy": terms.Home(19, ""),
+    "head": terms.Home(5, "05_heads"),
+}
+
+
+def ahead(text, name="03_here.md"):
+    return [use.term for use in terms.uses(chapter(text, name), HOMES) if not use.marked]
+
+
+def test_law_a_later_term_is_found_in_prose_only():
+    for text, found in (
+        ("An encoder reads. An encoder writes.", ["encoder"]),
+        ("Encoders read, and so does the vocabulary's index.", ["encoder", "vocabulary"]),
+        ("Self-attention is self attention.", ["self attention"]),
+        ("Encoder–decoder, encoder-decoder.", ["encoder"]),
+        ("Cross-entropy", []),  # a term of an earlier chapter
+        ("Cross-entropy and entropy", ["entropy"]),
+        ("A query asks by attention.", []),  # its own terms
+        ("`encoder`, $encoder$, [x](encoder.html), https://encoder.org", []),
+        ("```sh\nencoder\n```", []),
+        ("```{code-cell} ipython3\nencoder = 1\n```", []),
+        ("```{note} Look\nThe encoder.\n```", ["encoder"]),
+        ("| a |\n| - |\n| encoder |", ["encoder"]),
+        ('+++ {"tags": ["remove-cell"]}\n\nThe encoder.\n\n+++\n\nText.', []),
+    ):
+        assert ahead(text) == found, text
+
+
+def test_law_one_mark_at_the_first_use_is_enough():
+    for text, term in (
+        ("An *encoder*, which reads the source, comes later. The encoder reads.", "encoder"),
+        ("At the head of the table <!-- ahead: head --> it stands.", "head"),
+        ("The head and the encoder <!-- ahead: encoder, head -->", "head"),
+        ("Each head is explained in {doc}`05_heads`.", "head"),
+        ("Each head is explained [later](05_heads.ipynb).", "head"),
+    ):
+        assert ahead(f"The {term}.") == [term]
+        assert term not in ahead(f"{text}\n\nAnd again: the {term}."), text
+
+
+def test_law_a_mark_that_comes_late_or_is_another_one_does_not_count():
+    for text in (
+        "An encoder reads. An *encoder* reads.",
+        "An encoder reads.\n\nThe table <!-- ahead: encoder -->",
+        "An encoder <!-- ahead: decoder -->",
+        "Each encoder is explained in {doc}`05_heads`.",
+        "*Reading this long line about the encoder takes some minutes of your time.*",
+    ):
+        assert "encoder" in ahead(text), text
+
+
+def test_law_a_guide_and_a_later_chapter_may_use_the_term():
+    assert ahead("The encoder.", "guide.md") == []
+    assert ahead("The encoder.", "11_there.md") == []
+    assert ahead("The encoder.", "10_there.md") == ["encoder"]
+
+
+def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs(homes):
+    assert homes["query"] == terms.Home(2, "02_queries_keys_values")
+    assert homes["rmsnorm"] == terms.Home(22, "")
+    assert homes["cross entropy"].number == 16
+
+
+@pytest.mark.message
+def test_message_two_chapters_introduce_one_term(tmp_path):
+    (tmp_path / "planned.yml").write_text("- {number: 1, terms: [mask]}\n- {number: 2, terms: [Mask]}\n")
+    with pytest.raises(ValueError, match="chapters 1 and 2 both introduce 'Mask'"):
+        terms.homes(tmp_path)
+
+
+# Numbers.
+
+
+def test_law_a_number_with_two_digits_looks_measured_and_a_constant_does_not():
+    for number in ("0.67", "41.36", "41.5", "44 %", "44%", r"12\%", "3.4e38", "0.330", "1,234.5"):
+        assert numbers.measured(number), number
+    for number in (
+        "0.1",
+        "0.5",
+        "1.5",
+        "0.25",
+        "0.75",
+        "0.02",
+        "0.125",
+        "1e-9",
+        "50 %",
+        "100%",
+        "7",
+        "65,536",
+    ):
+        assert not numbers.measured(number), number
+
+
+OUTPUT = {"data": {"text/plain": ["tensor([[0.6652, 0.0900]])"], "text/markdown": "**41.357**, 12,345.67"}}
+STREAM = {"text": "share 0.4712\n"}
+FIGURE = {"data": {"text/plain": "Falls from 9.87 to 0.3141", "text/html": "<figure>"}}
+CELLS = [
+    {"source": "x = 1", "outputs": [OUTPUT, STREAM]},
+    {"source": 'show_figure("3.1", fig, x=x)', "outputs": [FIGURE]},
+    {"source": "no outputs"},
+]
+
+
+def typed(text):
+    page = chapter(text)._replace(captions=["Falls from 9.87 to "])
+    complaints = [line for line in numbers.lint(page, CELLS) if not line.endswith(": Falls from 9.87 to")]
+    return [line.split(": ")[1].split(" is typed")[0] for line in complaints]
+
+
+CODE = "```{{code-cell}} ipython3\n{}\n```"
+SOLUTION = CODE.format(":tags: [solution]\n\nbeta = 0.98")
+
+
+TYPED = [
+    ("The weight is 0.67, and 0.665, and $0.6652$.", []),
+    ("It has 41.36 BLEU, or 41.35.", ["41.35"]),
+    ("It has 12,345.7 in all, or 12,345.6.", ["12,345.6"]),
+    ("It is 47 % of it, $47\\%$, or 48 %.", ["48 %"]),
+    ("It falls to 0.314.", []),  # computed by the figure's cell
+    ("It falls from 9.87.", ["9.87"]),  # typed in both places
+    ("The paper has 25.81.", []),
+    ("> We have 25.81.", []),
+    ("The paper says so. We have 25.81.", ["25.81"]),
+    ("From the paper:\n\n| h | BLEU |\n| --- | --- |\n| 8 | 25.81 |", []),
+    ("From us:\n\n| h | BLEU |\n| --- | --- |\n| 8 | 25.81 |", ["25.81"]),
+    ("The largest is 3.4e38 <!-- typed: 3.4e38 -->", ["3.4e38"]),  # reads as 3.4
+    ("The largest is 65.504 <!-- typed: 65.503 -->", ["65.504"]),
+    ("See section 3.21, figure 3.12, table 5.55 and Python 3.11.", []),
+    ("`0.77` and [x](https://x.org/0.77), and 10^{-9.77}.", []),
+    (f"{CODE.format('beta = 0.98')}\n\nBeta is 0.98.", []),
+    (f"{SOLUTION}\n\nBeta is 0.98.", ["0.98"]),
+]
+
+
+def test_law_a_number_that_is_neither_printed_nor_quoted_is_named():
+    for text, found in TYPED:
+        assert typed(text) == found, text
+
+
+# Commas.
+
+
+UNGROUPED = [
+    ("10000 keys, 1234567 queries, 65504.", ["10000", "1234567", "65504"]),
+    ("-60000, −60000 and 60000.5 in (70000), 80000–90000", ["60000"] * 3 + ["70000", "80000", "90000"]),
+    ("10 000 keys and 37\u202f000 more", ["10 000", "37\u202f000"]),
+    ("1706.03762, 3.14159, 0.10000, float32, 12345th, a12345", []),
+    ("arXiv 12345, id 50256, ids 50256, 50257 and 50258, seed 12345, issue #12345, #12345", []),
+    ("$10000$ and `10000` and [x](https://x.org/10000) <!-- 10000 -->", []),
+    (CODE.format("x = 10000"), []),
+    ("| a |\n| - |\n| 10000 |", ["10000"]),
+    (CODE.format('claim("10000 keys", 30000, equals=30000)'), ["10000"]),
+    (CODE.format('say("10000 keys")'), ["10000"]),
+]
+
+
+def test_law_a_number_typed_into_a_caption_is_named_unless_a_cell_prints_it():
+    page = chapter("Words.")._replace(captions=["It is 0.78 high, and 0.6652 wide, of ", " or 10000."])
+    (complaint,) = numbers.lint(page, CELLS)
+    assert complaint.startswith("line 1: 0.78 is typed")
+    assert numbers.ungrouped(page) == ["line 1: 10000 has no commas"]
+
+
+def test_law_a_large_number_without_commas_is_named():
+    for text, found in UNGROUPED:
+        complaints = [line.partition(": ")[2] for line in numbers.ungrouped(chapter(text))]
+        assert complaints == [f"{number} has no commas" for number in found], text
+
+
+def test_law_a_large_number_is_named_with_its_line_and_found_in_terms_too():
+    (complaint,) = numbers.ungrouped(chapter("Few.\nBut 10000 keys."))
+    assert complaint == "line 7: 10000 has no commas"
+    header = HEADER.replace("A vector.", "One of 10000 vectors.")
+    assert numbers.ungrouped(read(header, "03_here.md")) == ["line 1: 10000 has no commas"]
+
+
+# Absolute words.
+
+
+def test_law_an_absolute_word_without_a_claim_nearby_is_listed_with_its_line():
+    text = "Few words.\nBut every word counts. Not here.\n\n`all` and $all$\n"
+    (debt,) = absolutes.debts(chapter(text))
+    assert (debt.words, debt.line, debt.sentence) == (("every",), 7, "But every word counts.")
+    claim = CODE.format('claim("x", 1, name="x", below=2)')
+    near = [
+        f"Every word.\n\n{claim}",
+        f"{claim}\n\nEvery word.",
+        "Every word [✓](#claim-x).",
+        "> Every word.",
+    ]
+    for text in near:
+        assert list(absolutes.debts(chapter(text))) == []
+    far = f"Every word.\n\n{CODE.format('x = 1')}\n\nText.\n\n{claim}"
+    assert len(list(absolutes.debts(chapter(far)))) == 1
+
+
+def test_law_a_paragraph_falls_into_its_sentences():
+    text = 'One is 0.5 high. *Two* ends: "Three!" Four, e.g. five.'
+    assert "".join(sentence for sentence, _ in sentences(text)) == text
+    assert [text[start:].split()[0] for _, start in sentences(text)] == ["One", "*Two*", '"Three!"', "Four,"]
+
+
+def test_law_the_command_lists_absolute_words_looks_ahead_and_typed_numbers(monkeypatch, capsys):
+    def run(name):
+        monkeypatch.setattr(sys, "argv", ["lint_prose.py", name])
+        runpy.run_path(str(ROOT / "chapters" / "lint_prose.py"), run_name="__main__")
+        return capsys.readouterr().out
+
+    listed = run("03_scaled_dot_product_attention")
+    assert re.search(r"^  03_scaled_dot_product_attention\.md:\d+: (all|only|every)", listed, re.MULTILINE)
+    assert "look ahead at" in listed
+    assert "(printed)" in listed
+    with pytest.raises(SystemExit, match="no chapter is called x; there are 0"):
+        run("x")

@@ -1,0 +1,565 @@
+"""Rendered pages have the required metadata, working links, and legible colors."""
+
+import html as html_module
+import html.parser
+import io
+import pkgutil
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
+from urllib.parse import unquote, urljoin, urlparse
+
+import pytest
+import yaml
+from docutils import nodes
+from docutils.utils import new_document
+from fontTools.ttLib import TTFont
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle, exercise_title
+
+import annotated_transformer
+from annotated_transformer.plotting import palette
+from builder.site.rendering import docstrings, fonts, formulas, numbers, questions, themes
+from builder.site.rendering import pages as framing
+from tests.colors import contrast, variables
+
+ROOT = Path(__file__).resolve().parents[2]
+HTML = ROOT / "_build" / "html"
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+DOCUMENTS = [TOC["root"], *(chapter["file"] for part in TOC["parts"] for chapter in part["chapters"])]
+PAGES = ["search", "genindex", "py-modindex", *DOCUMENTS]
+SITE = "https://the.book/"
+APP = Mock(spec=Sphinx)
+
+
+# The API reference.
+
+# Called by Sphinx, or used by one chapter for drawing; `python -m` is documented by its --help.
+WITHOUT_REFERENCE = re.compile(
+    r"annotated_transformer\.book\.(site\.[\w.]+|grading\.\w+|explorer\.(?!figure)\w+|"
+    r"drawing\.(?!(figures|boxes|matrices|add_and_norm|model_map|curves|corpus_sizes)$)\w+)"
+)
+
+
+def modules() -> set[str]:
+    """Return the name of every module of the package that defines something public."""
+    found = pkgutil.walk_packages(annotated_transformer.__path__, "annotated_transformer.")
+    return {module.name for module in found if not module.ispkg}
+
+
+def test_law_every_module_has_its_reference_and_nothing_else_has():
+    pages = (ROOT / "chapters" / "api").glob("*.md")
+    documented = re.findall(
+        r"automodule:: (\S+)", "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    )
+    assert sorted(documented) == sorted(name for name in modules() if not WITHOUT_REFERENCE.fullmatch(name))
+
+
+def test_law_every_page_that_is_written_is_in_the_table_of_contents():
+    chapters = ROOT / "chapters"
+    written = [
+        ROOT / "index.md",
+        ROOT / "explorer.md",
+        *chapters.glob("*.md"),
+        *chapters.glob("*.ipynb"),
+        *chapters.glob("api/*.md"),
+    ]
+    assert sorted(str(path.relative_to(ROOT).with_suffix("")) for path in written) == sorted(DOCUMENTS)
+
+
+# Colors.
+
+
+def test_law_contrast_is_computed_as_wcag_defines_it():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#ffffff", "#777777") == pytest.approx(4.48, abs=0.01)  # known to fall just short of 4.5
+
+
+def test_law_text_and_shapes_have_enough_contrast():
+    roles = {f"--at-{role}" for role in ("query", "key", "value", "output")}
+    words = {"--at-ink", "--at-muted", "--at-link", *(f"{role}-text" for role in roles)}
+    for theme in ("light", "dark"):
+        colors = variables(theme)
+        for ground in ("--at-paper", "--at-card"):
+            for word in words:
+                assert contrast(colors[word], colors[ground]) >= 4.5, f"{theme}: {word} on {ground}"
+        for role in roles:
+            assert contrast(colors[role], colors["--at-paper"]) >= 3, f"{theme}: {role}"
+
+
+def test_law_figures_and_pages_share_their_colors():
+    light = {name: color.lower() for name, color in variables("light").items()}
+    drawn = {variable: color.lower() for color, variable in palette.THEMED.items()}
+    roles = "QUERY", "KEY", "VALUE", "OUTPUT", "FIRST", "SECOND"
+    drawn |= {f"--at-{role.lower()}": getattr(palette, role).lower() for role in roles}
+    paper = drawn.pop("--at-paper"), light.pop("--at-paper")
+    assert {name: light[name] for name in drawn} == drawn
+    assert contrast(*paper) < 1.05  # --at-paper differs imperceptibly; see palette for the reason
+
+
+# The Sphinx extension.
+
+
+def paragraphs(*texts: str) -> nodes.document:
+    """Return a page of paragraphs."""
+    page = nodes.document(None, None)
+    page += [nodes.paragraph(text, text) for text in texts]
+    return page
+
+
+def test_law_a_page_is_described_by_its_first_real_paragraph():
+    long = "word " * 100
+    describe = framing.first_paragraph
+    assert describe(paragraphs("short", "Long enough to describe\n what this page is about.")) == (
+        "Long enough to describe what this page is about."
+    )
+    assert len(describe(paragraphs(long))) <= 300
+    assert describe(paragraphs(long)).endswith("word…")
+    assert describe(None) == describe(paragraphs("short")) == framing.DESCRIPTION
+
+
+def test_law_a_description_cannot_break_out_of_its_attribute():
+    context: dict[str, str] = {}
+    page = paragraphs('He said "attention", and <this> is all that you need to know.')
+    framing.describe_page(APP, "x", "page.html", context, page)
+    assert 'content="He said &quot;attention&quot;, and &lt;this&gt; is' in context["metatags"]
+
+
+def test_law_markdown_formulas_in_docstrings_become_math_roles():
+    lines = [r"Return $\sqrt{d_k}$ and $Q", r"K^\top$."]
+    docstrings.markdown_math(APP, "function", "f", None, None, lines)
+    assert lines == [r"Return :math:`\sqrt{d_k}` and :math:`Q", r"K^\top`."]
+
+
+def test_law_the_docstring_of_a_constant_keeps_the_words_before_its_colon():
+    for what, kept in (("data", True), ("function", False)):
+        lines = ["the numbers.", "", ":type: Table 3"]
+        docstrings.keep_colons(APP, what, "BASE", None, None, lines)
+        assert (lines == ["Table 3: the numbers.", ""]) is kept
+
+
+def test_law_parameters_in_a_signature_are_not_marked_up_as_a_list():
+    context = {
+        "body": '<dt><b>f</b>(<dl>\n<dd>a,</dd>\n<dd>b,</dd>\n</dl>\n)</dt><dl class="x"><dd>c</dd></dl>'
+    }
+    framing.mend_lists(APP, "x", "page.html", context, None)
+    assert context["body"] == (
+        '<dt><b>f</b>(<span class="at-parameters"><span>a,</span>\n<span>b,</span>\n</span>\n)</dt>'
+        '<dl class="x"><dd>c</dd></dl>'
+    )
+
+
+def test_law_a_type_is_shortened_without_losing_the_node_that_holds_it():
+    name = addnodes.desc_sig_name()
+    name += [nodes.inline("", "~torch.nn.Module"), nodes.reference("", "Tensor"), nodes.Text("~a.B = 1")]
+    page = nodes.document(None, None)
+    page += name
+    docstrings.shorten_types(APP, page)
+    assert [child.astext() for child in name] == ["Module", "Tensor", "B = 1"]
+    assert [type(child) for child in name] == [nodes.inline, nodes.reference, nodes.Text]
+
+
+def test_law_a_bibliography_has_no_labels_beside_its_citations_by_author():
+    context = {
+        "body": '<div role="doc-biblioentry">\n<span class="label"><i>[</i>V17<i>]</i></span>\n<p>Vaswani'
+    }
+    framing.mend_lists(APP, "x", "page.html", context, None)
+    assert "V17" not in context["body"]
+    assert context["body"].endswith("<p>Vaswani")
+
+
+FOLD = '<summary aria-label="Toggle hidden content">\n<p>Show {}</p>\n<p>Hide {}</p>\n</summary>{}'
+
+
+def test_law_a_fold_is_named_by_what_it_holds():
+    for hidden, code, name in (
+        ("code cell source", "<pre>x", "code"),
+        ("code cell output", "<pre>x", "output"),
+        ("code cell content", "<pre># checks", "checks"),
+        ("code cell content", "<pre>x", "code and output"),
+    ):
+        context = {"body": FOLD.format(hidden, hidden, code)}
+        framing.mend_folds(APP, "x", "page.html", context, None)
+        assert context["body"] == f"<summary>{name}</summary>{code}"
+
+
+def test_law_a_question_is_folded_together_with_its_whole_answer():
+    def asked(question: str, answer: str) -> nodes.paragraph:
+        bold = nodes.strong("", question)
+        return nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text(answer))
+
+    title, first = nodes.title("", "Questions readers ask"), nodes.paragraph("", "Before.")
+    cell = nodes.container("", nodes.paragraph("", "A cell."))
+    found = questions.folded([title, first, asked("Why?", " So."), cell, asked("How?", " Thus.")])
+    assert found[:2] == [title, first]
+    assert [type(node) for node in found[2:]] == [questions.question] * 2
+    why, how = found[2:]
+    assert [node.astext() for node in why.children] == ["Why?", "So.", "A cell."]
+    assert [node.astext() for node in how.children] == ["How?", "Thus."]
+    assert (why["ids"], how["ids"]) == (["asked-why"], ["asked-how"])
+
+
+def test_law_only_the_section_of_questions_is_folded():
+    bold = nodes.paragraph("", "", nodes.strong("", "Why?"), nodes.Text(" So."))
+    for title, folds in (("Questions readers ask", 1), ("Why not …?", 0)):
+        page = new_document("x")
+        page += nodes.section("", nodes.title("", title), bold.deepcopy())
+        questions.FoldQuestions(page).run()
+        assert len(list(page.findall(questions.question))) == folds
+
+
+def test_law_only_the_check_mark_of_a_claim_is_styled():
+    context = {"body": '<p><a class="at-claim" id="claim-x"></a>✓ keys: <b>1</b></p><p>✓ no claim</p>'}
+    framing.mend_folds(APP, "x", "page.html", context, None)
+    assert context["body"].count('<span class="at-check">✓</span> keys') == 1
+    assert context["body"].count("at-check") == 1
+
+
+def test_law_only_an_output_of_one_line_wraps():
+    output = '<div class="highlight-%s notranslate"><div class="highlight"><pre><span></span>%s\n</pre></div>'
+    for kind, text, wraps in (("myst-ansi", "✗ No", 1), ("myst-ansi", "a  b\n1  2", 0), ("ipython3", "x", 0)):
+        context = {"body": output % (kind, text)}
+        framing.mend_folds(APP, "x", "page.html", context, None)
+        assert context["body"].count('<pre class="at-line">') == wraps
+
+
+def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
+    one, two = (
+        f'<span class="math notranslate nohighlight"><mjx-container>{x}</mjx-container></span>' for x in "xy"
+    )
+    context = {"body": f"({one} and {two}), {one}. But {two} stands alone"}
+    framing.keep_punctuation(APP, "x", "page.html", context, None)
+    kept = '<span class="at-kept">{}</span>'
+    pieces = [kept.format(piece) for piece in (f"({one}", f"{two}),", f"{one}.")]
+    assert context["body"] == f"{pieces[0]} and {pieces[1]} {pieces[2]} But {two} stands alone"
+
+
+def test_law_a_percent_sign_a_check_mark_and_an_option_are_not_broken_off():
+    check, code = '<a href="#claim-x"><span class="myst">✓</span></a>', "<code>9 % 4</code>"
+    context = {"body": f'95\n% of it {check}, {code}, <span class="pre">-m</span>'}
+    framing.keep_punctuation(APP, "x", "page.html", context, None)
+    kept = f'95&nbsp;% of it&nbsp;{check}, {code}, <span class="pre at-kept">-m</span>'
+    assert context["body"] == kept
+
+
+def test_law_long_code_breaks_in_a_table_and_only_there():
+    code = '<span class="pre">F.scaled_dot_product(mask=None)</span>'
+    table = f'<table class="t">{code}<td>a_b.c_d.e_f.g</td><span class="pre">a_b.c</span></table>'
+    context = {"body": code + table}
+    framing.let_code_break(APP, "x", "page.html", context, None)
+    first, second = context["body"].split("<table", 1)
+    assert first == code
+    assert '"pre">F.<wbr>scaled_<wbr>dot_<wbr>product(<wbr>mask=<wbr>None)<' in second
+    assert '<td>a_b.c_d.e_f.g</td><span class="pre">a_b.c</span>' in second
+
+
+def test_law_only_tables_of_words_in_three_columns_name_their_cells_and_have_roles():
+    heads = "".join(f'<th class="head"><p>{name}</p></th>' for name in ("A", "<em>B</em>", ""))
+    cells = "<td><p>1</p></td><td><p><mtd>2</mtd></p></td><td><p>3</p></td>"
+    table = f'<table class="table"><tr>{heads}</tr><tr>{cells}</tr></table>'
+    narrow, numbers = table.replace("head", "", 1), table.replace("<td>", '<td class="text-right">', 1)
+    context = {"body": narrow + numbers + table}
+    framing.stack_tables(APP, "x", "page.html", context, None)
+    for part, role in (("table", "table"), ("tr", "row"), ("th", "columnheader"), ("td", "cell")):
+        table = re.sub(rf"<{part}\b", f'<{part} role="{role}"', table)
+    for start, name in (("<p>1", "A"), ("<p><mtd>", "B")):
+        table = table.replace(start, start.replace("<p", f'<p data-label="{name}: "'))
+    assert context["body"] == narrow + numbers + table
+
+
+def test_law_a_cell_is_named_by_its_claim_or_its_figure():
+    claim, figure = '<p class="at-claim-line">', '<figure class="at-figure" id="a">'
+    cells = [f'<div class="cell {name}">{body}' for name, body in (("a", claim), ("b", figure), ("c", "x"))]
+    context = {"body": "".join(["start", *cells])}
+    framing.lighten(APP, "x", "page.html", context, None)
+    assert 'class="cell at-claims a"' in context["body"]
+    assert 'class="cell at-draws b"' in context["body"]
+    assert 'class="cell c"' in context["body"]
+
+
+def test_law_only_needed_scripts_are_loaded_and_waited_for():
+    def load(body: str, page: str = "x") -> dict[str, bool]:
+        names = ("documentation_options.js", "copybutton.js", "design-tabs.js", "doctools.js", "doctools.js")
+        scripts = [SimpleNamespace(filename=f"_static/{name}?v=1", attributes={}) for name in names]
+        context: dict = {"body": body, "script_files": scripts}
+        framing.choose_scripts(APP, page, "page.html", context, None)
+        return {Path(s.filename).name[:-4]: "defer" in s.attributes for s in context["script_files"]}
+
+    assert load("") == {"documentation_options.js": False, "doctools.js": True}
+    assert load("", "search") == {"documentation_options.js": False, "doctools.js": False}
+    assert load('class="highlight"') == {
+        "documentation_options.js": False,
+        "copybutton.js": True,
+        "doctools.js": True,
+    }
+
+
+# Numbers.
+
+
+def test_law_numbers_include_the_chapter_where_the_file_has_one():
+    assert numbers.number("chapters/03_attention", 1) == "3.1"
+    assert numbers.number("chapters/12_x", 7) == "12.7"
+    assert numbers.number("chapters/preface", 2) == "2"
+
+
+@pytest.mark.parametrize(
+    ("classes", "subtitle", "expected"),
+    [
+        (["implement", "stars-2"], "Softmax", "· Implement ★★ · Softmax"),
+        ([], "Softmax", "· Softmax"),
+        (["debug", "stars-3"], "", "· Debug ★★★ "),
+        ([], "", ""),
+    ],
+)
+def test_law_an_exercise_is_titled_by_its_kind_its_stars_and_its_name(classes, subtitle, expected):
+    node, title = exercise_enumerable_node(classes=classes), exercise_title("", "Exercise")
+    node += title
+    if subtitle:
+        title += exercise_subtitle("", subtitle)
+    heading = numbers.exercise_heading(node)
+    text = "".join(re.sub("<[^>]*>", "", part.astext()) for part in heading.children)
+    assert text == expected
+    stars = [part.astext() for part in heading.findall(nodes.raw)]
+    assert [f'aria-label="difficulty {expected.count("★")} of 3"' in star for star in stars] == [True] * (
+        "★" in expected
+    )
+
+
+# Formulas and fonts.
+
+
+def test_law_a_formula_is_set_with_glyphs_and_with_mathml():
+    html = formulas.set_formula(r"\sqrt{d_k}", False)
+    assert html.startswith("<mjx-container")
+    assert 'class="mjx-c1D451 TEX-I"' in html  # an italic d
+    assert "<msqrt>" in html
+    assert "display" not in html.split(">")[0]
+    assert 'display="true"' in formulas.set_formula("x", True).split(">")[0]
+
+
+def test_law_the_style_sheet_of_formulas_depends_only_on_the_formulas():
+    wanted = {("Q", False), (r"\frac{a}{b}", True)}
+    first = formulas.style_sheet(wanted)
+    formulas.style_sheet({(r"\mathbb{R}^n", False)})
+    assert formulas.style_sheet(wanted) == first
+    assert "mjx-c1D444" in first
+    assert "mjx-c211D" not in first  # R of the real numbers
+
+
+def test_law_only_the_fonts_and_glyphs_in_use_are_included():
+    one = {("Q", False)}
+    files = fonts.style_with_fonts(formulas.style_sheet(one), formulas.set_formula("Q", False))
+    assert set(files) == {
+        "formulas.css",
+        "MathJax_Zero.woff",
+        "MathJax_Main-Regular.woff",
+        "MathJax_Math-Italic.woff",
+    }
+    letters = TTFont(io.BytesIO(files["MathJax_Math-Italic.woff"])).getBestCmap()
+    assert ord("Q") in letters
+    assert ord("K") not in letters
+
+
+def test_law_the_link_check_builder_discards_no_formulas():
+    builder = SimpleNamespace(format="")  # it writes no page, so it has no `current_docname`
+    app = Mock(spec=Sphinx, builder=builder, at_formulas={"chapters/x": ["x"]})
+    formulas.forget_page(app, Mock(spec=nodes.document), "chapters/x")
+    assert app.at_formulas == {"chapters/x": ["x"]}
+    builder.format, builder.current_docname = "html", "chapters/x"
+    formulas.forget_page(app, Mock(spec=nodes.document), "chapters/x")
+    assert app.at_formulas == {"chapters/x": []}
+
+
+@pytest.mark.message
+def test_message_a_wrong_formula_is_named_with_its_page():
+    app = SimpleNamespace(doctreedir="/nowhere", builder=SimpleNamespace(current_docname="chapters/x"))
+    writer = SimpleNamespace(builder=SimpleNamespace(current_docname="chapters/x", app=app), body=[])
+    with pytest.raises(
+        ExtensionError, match=r"chapters/x: the formula '.*foo.*' cannot be set: Undefined control .*foo"
+    ):
+        formulas.write_formula(writer, nodes.math("", r"\foo"), r"\foo", False)
+
+
+@pytest.mark.message
+def test_message_a_wrong_formula_says_what_is_wrong():
+    with pytest.raises(ValueError, match="Missing close brace"):
+        formulas.set_formula(r"\frac{a", True)
+
+
+def test_law_blank_lines_separate_equations_and_double_backslashes_break_lines():
+    assert formulas.display_tex("a\n\nb") == r"\begin{align}\begin{aligned}a\\b\end{aligned}\end{align}"
+    assert formulas.display_tex(r"a \\ b") == r"\begin{split}a \\ b\end{split}"
+    assert formulas.display_tex("a") == "a"
+
+
+def test_law_without_scripts_the_system_chooses_the_theme():
+    css = (
+        ':root, html[data-theme="light"] {--x: 1} p {a: b}\n'
+        "html[data-theme=dark] img:not(.a, .b) {c: d} @media print {html[data-theme=dark] {e: f}}"
+    )
+    assert themes.without_script(css) == (
+        'html[data-theme="auto"]{--x: 1}\n'
+        "@media screen and (prefers-color-scheme: dark){\n"
+        'html[data-theme="auto"] img:not(.a, .b){c: d}\n}\n'
+    )
+
+
+# The rendered pages, as files.
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects a page's title, description, language, ids, and links."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.seen: dict[str, list[str]] = defaultdict(list)
+        self.open = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        self.open = tag
+        self.seen["id"] += [given[name] for name in ("id", "name") if name in given and tag != "meta"]
+        if tag == "meta" and given.get("name") == "description":
+            self.seen["description"].append(given["content"])
+        if tag == "html":
+            self.seen["language"].append(given.get("lang", ""))
+        if tag == "a" and "href" in given:
+            self.seen["link"].append(given["href"])
+        elif tag != "a":
+            self.seen["resource"] += [given[name] for name in ("src", "href", "srcset") if name in given]
+        if tag == "script":
+            self.seen["script"].append(given.get("src", ""))
+        if "math" in given.get("class", "").split():
+            self.seen["formula"].append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.open == "title":
+            self.seen["title"].append(data.strip())
+            self.open = ""
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, dict[str, list[str]]]:
+    assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
+    return {
+        f"{name}.html": Reader((HTML / f"{name}.html").read_text(encoding="utf-8")).seen for name in PAGES
+    }
+
+
+@pytest.mark.page
+def test_law_a_page_has_a_title_a_description_and_a_language(pages):
+    for name, seen in pages.items():
+        assert len(seen["title"]) == 1, f"{name}: {seen['title']}"
+        assert seen["title"][0].strip(" —-"), name
+        assert len(seen["description"]) == 1, f"{name}: {seen['description']}"
+        assert len(seen["description"][0]) >= 40, f"{name}: {seen['description']}"
+        assert seen["language"] == ["en"], name
+    titles = [seen["title"][0] for name, seen in pages.items() if name != "index.html"]
+    assert len(set(titles)) == len(titles)
+
+
+def dead_links(pages: dict[str, dict[str, list[str]]]) -> list[str]:
+    """Return the links whose page, file, or anchor does not exist."""
+    dead = []
+    for name, seen in pages.items():
+        for link in {*seen["link"], *seen["resource"]}:
+            target = urlparse(urljoin(SITE + name, link))
+            if not target.geturl().startswith(SITE):
+                continue
+            path, anchor = unquote(target.path).lstrip("/"), unquote(target.fragment)
+            found = pages.get(path)
+            if found is None and not (HTML / path).is_file():
+                dead.append(f"{name}: {link}")
+            if found is not None and anchor and anchor not in found["id"]:
+                dead.append(f"{name}: {link}")
+    return dead
+
+
+@pytest.mark.page
+def test_law_every_link_leads_somewhere(pages):
+    assert dead_links(pages) == []
+    assert any("#" in link and link != "#" for seen in pages.values() for link in seen["link"])
+
+
+@pytest.mark.page
+def test_law_a_dead_link_is_found(pages):
+    for link in ("nowhere.html", "chapters/notation.html#nowhere", "_static/nowhere.js"):
+        faulty = {**pages, "faulty.html": Reader(f"<a href='{link}'>x</a>").seen}
+        assert dead_links(faulty) == [f"faulty.html: {link}"]
+
+
+@pytest.mark.page
+def test_law_pages_refer_to_other_sites_only_in_links(pages):
+    for name, seen in pages.items():
+        assert [link for link in seen["resource"] if urlparse(link).scheme in {"http", "https"}] == [], name
+        text = (HTML / name).read_text(encoding="utf-8")
+        text = re.sub(r"base64,[\w+/=]+", "", text)  # the bytes of a picture are not text
+        assert re.findall(r"cdn|jsdelivr|unpkg|thebe", text, re.IGNORECASE) == [], name
+
+
+def type_texts(page: str) -> list[str]:
+    """Return the text of each type in a page's signatures, without tags."""
+    found = re.findall(r'<em class="sig-param">(.*?)</em>', page, re.DOTALL)
+    found += re.findall(r'<span class="sig-return-typehint">(.*?)</span>\s*</span>', page, re.DOTALL)
+    return [html_module.unescape(re.sub("<[^>]*>", "", text)) for text in found]
+
+
+@pytest.mark.page
+def test_law_no_type_is_printed_twice():
+    signatures = "".join(page.read_text(encoding="utf-8") for page in (HTML / "chapters/api").glob("*.html"))
+    types = type_texts(signatures)
+    assert any("Float[Tensor, '*batch queries d_k']" in text for text in types)
+    assert [text for text in types if re.search(r"\b([A-Z]\w{2,})\1\b", text)] == []
+    assert re.search(r"\b([A-Z]\w{2,})\1\b", "FloatFloat[TensorTensor")  # the pattern matches a repeated type
+    assert re.findall(r"~\w+\.[\w.]*", signatures) == []  # each type is shown by its last name
+
+
+@pytest.mark.page
+def test_law_only_pages_with_formulas_ask_for_their_fonts(pages):
+    heads = {name: (HTML / name).read_text(encoding="utf-8").partition("</head>")[0] for name in pages}
+    asks = {name: "_static/formulas/MathJax_" in head for name, head in heads.items()}
+    assert asks == {name: bool(seen["formula"]) for name, seen in pages.items()}
+    assert set(asks.values()) == {True, False}
+
+
+@pytest.mark.page
+def test_law_each_id_is_unique_within_its_page(pages):
+    for name, seen in pages.items():
+        repeated = {name for name in seen["id"] if seen["id"].count(name) > 1}
+        assert repeated - {"q"} == set(), name  # "q" is the id of the search fields
+
+
+@pytest.mark.page
+def test_law_equations_and_exercises_are_numbered_by_chapter():
+    for name in (name for name in DOCUMENTS if re.match(r"chapters/\d\d_", name)):
+        chapter, page = int(name[9:11]), (HTML / f"{name}.html").read_text(encoding="utf-8")
+        for pattern in (r'class="eqno">\(([\d.]+)\)', r'class="caption-number">Exercise ([\d.]+) <'):
+            found = re.findall(pattern, page)
+            assert found == [f"{chapter}.{place}" for place in range(1, len(found) + 1)], name
+            assert found
+
+
+@pytest.mark.page
+@pytest.mark.slow
+def test_law_rendering_twice_gives_the_same_book(tmp_path: Path):
+    tool = str(Path(sys.executable).with_name("jupyter-book"))
+    command = [tool, "build", ".", "--path-output", str(tmp_path), "-W", "-n", "--keep-going"]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    again = tmp_path / "_build" / "html"
+    names = [f"{name}.html" for name in PAGES]
+
+    def page(path: Path) -> str:
+        """Read a page without the checksums that are added to URLs if the folder already contained a book."""
+        return re.sub(r"\?v=[0-9a-f]{8}", "", path.read_text(encoding="utf-8"))
+
+    changed = [name for name in names if page(again / name) != page(HTML / name)]
+    assert changed == [], "rendered otherwise than _build/html; if a source changed since, run `make book`"

@@ -1,0 +1,154 @@
+"""Layouts of equations, folds of claims, reading times, phrases for the search, and the citation."""
+
+from pathlib import Path
+from unittest.mock import Mock
+
+import nbformat
+import pytest
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from builder.site.rendering import checks, equations, footer, reading, search, sources
+
+
+def test_law_a_wide_page_joins_what_was_broken_for_a_phone():
+    spaces = r"\begin{aligned}Q &\in A\\K &\in B\end{aligned}"
+    tex = rf"\begin{{gathered}}f(Q) =\\ QK\\[4pt] {spaces}\end{{gathered}}"
+    joined = r"\begin{gathered}f(Q) = QK\\[4pt]Q \in A, \quad K \in B\end{gathered}"
+    assert equations.for_wide(tex, lambda _: 9) == joined
+    too_wide = equations.for_wide(tex, lambda _: equations.WIDE + 1)
+    assert too_wide.count(r"\\") == 3  # nothing is joined
+    assert equations.for_wide(r"a =\\ b", len) == r"a =\\ b"  # `gathered` only
+
+
+def test_law_a_phone_breaks_an_aligned_formula_that_is_too_wide():
+    tex = r"\begin{aligned}a &= b\\ c &= d\end{aligned}"
+    assert equations.for_phone(tex, lambda _: equations.PHONE) == tex
+    broken = equations.for_phone(tex, lambda _: equations.PHONE + 1)
+    assert broken == r"\begin{aligned}& a =\\ & \quad b\\& c =\\ & \quad d\end{aligned}"
+
+
+def cell(*texts: str, tag: str = "tag_hide-input", claims: bool = True) -> nodes.container:
+    """Return a cell that shows these claims, or other lines."""
+    mark = '<a class="at-claim" id="x"></a>' if claims else "<b></b>"
+    lines = [nodes.paragraph("", "", nodes.raw("", mark), nodes.Text(text)) for text in texts]
+    return nodes.container("", nodes.container("", *lines, classes=["cell_output"]), classes=["cell", tag])
+
+
+def test_law_the_claims_of_a_section_are_one_fold_and_nothing_else_is_folded():
+    before, words = nodes.paragraph("", "Before."), nodes.paragraph("", "Between.")
+    one, two, hidden, other = cell("a", "b"), cell("c"), cell(tag="tag_hide-cell"), cell("x", claims=False)
+    found = checks.in_one_fold([before, one, words, hidden, two, other])
+    assert [type(block) for block in found] == [
+        nodes.paragraph, nodes.paragraph, checks.checks, nodes.container,
+    ]  # fmt: skip
+    assert found[2]["count"] == 3
+    assert found[2].children == [one, hidden, two]
+    assert checks.in_one_fold([before, two]) == [before, two]  # a lone claim stays visible
+    seen = cell("a", "b", tag="")
+    assert checks.in_one_fold([before, seen]) == [before, seen]  # and so do those of visible code
+
+
+def test_law_the_reading_time_counts_what_is_not_folded():
+    shown = nodes.paragraph("", "word " * 300)
+    page = nodes.section("", shown, checks.checks("", shown.deepcopy(), count=2))
+    page += nodes.container("", shown.deepcopy(), classes=["dropdown"])
+    page += nodes.math_block("", r"a \quad b \quad c")
+    assert reading.words_shown(page) == 301
+    page += shown.deepcopy()
+
+
+def test_message_a_reading_time_that_is_far_from_the_words(monkeypatch: pytest.MonkeyPatch):
+    page = nodes.section("", nodes.paragraph("", "word " * 5_100))
+    logger = Mock()
+    monkeypatch.setattr(reading, "logger", logger)
+    for minutes in (21, 30, 20):
+        body = {"body": f"<em>Reading: {minutes} minutes. Running: 5 minutes.</em>"}
+        reading.check_time(Mock(spec=Sphinx), "x", "page.html", body, page)
+    (warned,) = logger.warning.call_args_list
+    words = "its words take 26 minutes to read, and it names 20; give the nearest multiple of 5"
+    assert warned.args[0] % warned.args[1:] == words
+
+
+def test_law_a_page_is_about_the_pairs_of_words_that_it_repeats():
+    assert search.repeated_pairs(["Label smoothing,", "label", "smoothing the label smoothing"]) == {
+        "label smoothing": 2
+    }
+
+
+def test_law_the_citation_has_the_version_the_date_and_a_bibtex_entry():
+    facts = {
+        "title": "A <Book>",
+        "version": "1.2",
+        "date-released": "2031-05-07",
+        "authors": [{"name": "us"}],
+    }
+    words = footer.footer(facts)
+    assert words.startswith("Version 1.2, 2031-05-07.")
+    assert "title = {A &lt;Book&gt;}" in words
+    assert "author = {{us}}" in words
+    assert "year = {2031}" in words
+
+
+HEAD = "---\njupytext: {text_representation: {extension: .md, format_name: myst}}\n---\n"
+CODE = "```{code-cell} ipython3\n1\n```\n"
+
+
+def taken(folder: Path, source: str) -> str:
+    """Return the text of a page whose notebook has a setup cell, a plain text, and a cell with an output."""
+    (folder / "chapters" / "src").mkdir(parents=True)
+    (folder / "chapters" / "src" / "one.md").write_text(HEAD + source, "utf-8")
+    new = nbformat.v4
+    output = new.new_output("execute_result", {"text/plain": "kept"}, execution_count=2)
+    setup = new.new_code_cell("import x", metadata={"tags": [sources.SETUP]})
+    built = [
+        setup,
+        new.new_markdown_cell("plain"),
+        new.new_code_cell("1", execution_count=2, outputs=[output]),
+    ]
+    content = [nbformat.writes(new.new_notebook(cells=built))]
+    app = Mock(spec=Sphinx)
+    app.srcdir, app.env = folder, Mock()
+    app.env.doc2path.return_value = str(folder / "chapters" / "one.ipynb")
+    sources.take_source(app, "chapters/one", content)
+    app.env.note_dependency.assert_called_once_with(str(folder / "chapters" / "src" / "one.md"))
+    return content[0]
+
+
+def test_law_a_page_has_the_texts_of_its_source_and_the_outputs_of_its_notebook(tmp_path):
+    page = nbformat.reads(taken(tmp_path, f"See {{eq}}`eq-x`.\n\n{CODE}"), as_version=4)
+    assert [cell.source for cell in page.cells] == ["See {eq}`eq-x`.", "1"]
+    assert page.cells[1].execution_count == 2
+    assert page.cells[1].outputs[0].data == {"text/plain": "kept"}
+
+
+def claims_of(names: list[str], *texts: str) -> nbformat.NotebookNode:
+    """Return a cell with these names in its option, and with these displayed texts."""
+    outputs = [nbformat.v4.new_output("display_data", {"text/markdown": text}) for text in texts]
+    return nbformat.v4.new_code_cell("claim()", metadata={"claims": names}, outputs=outputs)
+
+
+def test_law_the_claims_of_a_cell_are_named_in_order_and_other_outputs_are_not():
+    texts = "✓ a: **1** (the book says below 2)", "three ✓", "✓ b"
+    found = sources.named_claims(claims_of(["one", "two"], *texts))
+    assert [(name, output.data["text/markdown"]) for name, output in found] == [
+        ("claim-one", texts[0]), ("claim-two", texts[2]),
+    ]  # fmt: skip
+    assert [sources.CLAIM.sub(r"\1", text) for text in texts[::2]] == ["a", "b"]
+
+
+@pytest.mark.message
+def test_message_a_cell_with_another_number_of_claims_than_names():
+    sentence = r"displayed 1 claims, and its option :claims: has 2 names \(one, two\); it begins 'claim\(\)'"
+    with pytest.raises(ExtensionError, match=sentence):
+        sources.named_claims(claims_of(["one", "two"], "✓ a"))
+    with pytest.raises(ExtensionError, match=r"displayed 1 claims, .* has 0 names \(none\)"):
+        sources.named_claims(claims_of([], "✓ a"))
+
+
+@pytest.mark.message
+def test_message_a_notebook_of_a_different_source(tmp_path):
+    sentence = r"one\.ipynb has 1 cells of code and its source 2; run make chapters"
+    with pytest.raises(ExtensionError, match=sentence):
+        taken(tmp_path, CODE + CODE)

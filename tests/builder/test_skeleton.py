@@ -1,0 +1,138 @@
+"""Every chapter has the same skeleton, as checked by `builder/lint/skeleton.py`."""
+
+import json
+from pathlib import Path
+
+import jupytext
+import pytest
+
+from builder.lint.cells import length, lint_notebook
+from builder.lint.skeleton import lint, lint_guide
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+CHAPTERS = [path for path in SOURCES if path.name[0].isdigit()]
+GUIDES = [path for path in SOURCES if path not in CHAPTERS]  # guides to using the package
+FOUR = "".join(
+    f"```{{exercise-start}} Title {kind}\n:label: ex-{kind}\n:class: {kind} stars-2\n```\nText.\n"
+    "```{exercise-end}\n```\n\n"
+    for kind in ("predict", "debug", "derive", "extend")
+)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+def test_law_every_chapter_has_the_skeleton_and_every_visible_cell_prints(path):
+    assert lint(path.read_text("utf-8"), path.name) == []
+    notebook = json.loads((ROOT / "chapters" / f"{path.stem}.ipynb").read_text("utf-8"))
+    assert lint_notebook(notebook["cells"]) == []
+
+
+@pytest.mark.parametrize("path", GUIDES, ids=lambda path: path.stem)
+def test_law_every_guide_opens_as_a_chapter_and_keeps_its_cells_short(path):
+    assert lint_guide(path.read_text("utf-8"), path.name) == []
+
+
+@pytest.fixture
+def good(small) -> str:
+    return small.replace("## What we showed", FOUR + "## What we showed")
+
+
+def test_law_the_small_chapter_has_all_parts(good):
+    assert lint(good, "01_fixture.md") == []
+    assert lint_guide(good, "fixture.md") == []
+
+
+CELL = "```{code-cell} ipython3\n"
+SENTENCE = "In JupyterLab the next cell draws a map of any size."
+
+
+FAULTS = [
+    ("proves the machinery that carries the large ones", "", "the title must be a sentence"),
+    ("**The question.**", "The question.", "the chapter must open with"),
+    ("| Before this chapter you need |", "| Before |", "no table of prerequisites"),
+    ("*Reading: 1 minute. Running", "*Running", "no line *Reading"),
+    ("torch.set_num_threads(1)", "", "the first code cell must call"),
+    ("## Questions readers ask", "## Questions", "sections are missing: Questions readers ask"),
+    ("## Why not a loop?", "## A loop", "sections are missing: Why not"),
+    ("## The equation, in one line", "## What we showed, first", "the sections are out of order"),
+    (
+        "- PyTorch, [",
+        "## More\n\n- PyTorch, [",
+        "the chapter must end with Further reading, not with More",
+    ),
+    ("show_source(causal_mask)", "causal_mask", "The code that the model runs: no show_source"),
+    ("claim(\"hidden", "print(\"hidden", "An experiment: how much a mask hides: no claim"),
+    ("**Why not?**", "{doc}`06_masking`", "write {doc}`chapter 6 <06_masking>`"),
+    ("fig, ax = new_figure()", "fig, ax = plt.subplots()", "plt.subplots bypasses show_figure"),
+    ("show_slider(\"1.2\"", "print(\"1.2\"", "no show_slider"),
+    ('"1.2", draw', '"1.3", draw', "numbered 1.1, 1.3; in reading order they are 1.1, 1.2"),
+    ("(#figure-1-1)", "(#figure-1-3)", "there is no figure 1.3"),
+    ("[figure 1.1]", "[figure 1.2]", "'figure 1.2' links to figure 1.1"),
+    ("show_figure(\"1.1\"", "print(\"1.1\"", "no picture in the opening or the first section"),
+    (FOUR[: FOUR.index("\n\n") + 2], "", "4 exercises, not 5 to 7"),
+    (":class: predict stars-2", ":class: derive stars-2", "no exercise of the kind predict"),
+    (":class: debug stars-2", ":class: debug stars-4", "ex-debug: no class such as"),
+    ("{exercise-start} Count the pairs", "{exercise-start}", "ex-square: no title"),
+    (":label: ex-debug\n", "", "Title debug: no label"),
+    ("by_hand\n```", "by_hand\n" + "x = 0\n" * 12 + "```", "14 lines, more than 12; split or fold it"),
+    ("by_hand = torch", f"{'x' * 60} = torch", "columns, more than 88: xxx"),
+    (":tags: [hide-cell]\n\n# checks", "# checks", "a cell of checks must be tagged hide-cell"),
+    ("[remove-cell, nbval-ignore-output]", "[remove-cell]", "a live cell must be tagged"),
+    (f'+++ {{"tags": ["remove-cell"]}}\n\n{SENTENCE}', SENTENCE, "the sentence before a live cell"),
+    ("lengths = range", "%time\nlengths = range", "no shell, no magic"),
+    ('show_figure("1.1"', 'show_figure("1.0", fig)\nshow_figure("1.1"', "only a cell's last expression"),
+    ("## The equation", f"{CELL}1\n```\n\n{CELL}2\n```\n\n## The equation", "prose must separate two"),
+    ("## The equation", f"Why?\n\n{CELL}1\n```\n\n" * 11 + "## The equation", "13 visible cells"),
+    ("(https://pytorch.org/docs/stable/index.html)", "(x)", "an item without a URL: - PyTorch"),
+    ("- PyTorch, [", "PyTorch, [", "Further reading: 2 items, not 3 to 6"),
+    ("terms:\n", "words:\n", "the front matter has no terms"),
+    ("A triangle of booleans that hides what comes later.", "A triangle", "causal mask is not explained"),
+]  # fmt: skip
+
+
+def test_law_missing_parts_are_named(good):
+    for old, new, complaint in FAULTS:
+        assert old in good
+        found = lint(good.replace(old, new, 1), "01_fixture.md")
+        named = any(complaint in line for line in found) if complaint else not found
+        assert named, (old, new, complaint, found)
+
+
+def test_law_missing_parts_of_a_guide_are_named(good):
+    for old, new, complaint in (
+        ("**The question.**", "The question.", "the chapter must open with"),
+        ("[figure 1.1](#figure-1-1)", "[figure 1.9](#figure-1-9)", "there is no figure 1.9"),
+        ("lengths = range", "!rm\nlengths = range", "no shell, no magic"),
+    ):
+        found = lint_guide(good.replace(old, new, 1), "fixture.md")
+        assert any(complaint in line for line in found), (complaint, found)
+
+
+def test_law_the_length_of_a_cell_ignores_imports_blank_lines_and_string_contents():
+    assert length("import a\nfrom b import (\n    c,\n)\n\nx = 1\n\n# why\ny = 2") == 3
+    assert length('say("""\n| a | b |\n| - | - |\n""")') == 2
+
+
+def test_law_an_executed_cell_that_prints_nothing_and_a_table_that_is_short_are_named(small):
+    def executed(text):
+        cells = jupytext.reads(text, fmt="md:myst").cells
+        for cell in cells:
+            if cell.cell_type == "code":
+                cell.outputs = [{"output_type": "stream", "text": "something"}]
+        return cells
+
+    cells = executed(small)
+    assert lint_notebook(cells) == []
+    quiet = next(cell for cell in cells if cell.source.startswith("by_hand ="))
+    quiet.outputs = []
+    assert lint_notebook(cells) == [
+        "'by_hand = torch.tensor([[True, False], [True, True]])': a visible cell that prints nothing"
+    ]
+    short = executed(small.replace("| the loss is too good |", "the loss is too good |"))
+    assert lint_notebook(short) == ["When it goes wrong: no table"]
+    none = executed(small.replace("| Library | Name |", "Library | Name |"))
+    assert lint_notebook(none) == ["In other libraries: no table"]
+    printed = {"output_type": "display_data", "data": {"text/markdown": "| a |\n| - |\n| 1 |"}}
+    none.append({"cell_type": "markdown", "source": "## In other libraries, computed", "metadata": {}})
+    none.append({"cell_type": "code", "source": "say(x)", "metadata": {}, "outputs": [printed]})
+    assert len(lint_notebook(none)) == 1  # only the first table: the second is computed
