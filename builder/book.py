@@ -17,6 +17,7 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 from pybtex.database import Entry, Person, parse_file
 
+from builder.chapters import written
 from builder.site.rendering.numbers import chapter_number, kind_and_stars, number
 
 SITES = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
@@ -42,7 +43,7 @@ class Book:
 
     def __init__(self, root: Path) -> None:
         """Read all sources, and the address of the site, which is empty as long as there is none."""
-        self.sources = {path.stem: path for path in sorted((root / "chapters" / "src").glob("*.md"))}
+        self.sources = {path.stem: path for path in written(root)}
         self.pages = {path.stem: path for path in sorted((root / "chapters").glob("*.md"))}
         config = yaml.safe_load((root / "_config.yml").read_text("utf-8"))
         self.site = (config.get("html") or {}).get("baseurl", "").rstrip("/")

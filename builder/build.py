@@ -26,6 +26,7 @@ from nbformat import NotebookNode
 
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
+from builder.chapters import written
 from builder.imports import CHAPTERS, ROOT, committed, fingerprint, overlooked, present
 from builder.reader import name_folded
 from builder.staleness import Status, all_stale, made_of, status, unexecuted
@@ -151,7 +152,7 @@ def built_before(book: Book) -> dict[str, str]:
 
 def build(names: list[str]) -> None:
     """Execute the named chapters; by default, bring those up to date whose source, code, or data changed."""
-    sources = {source.stem: source for source in sorted((CHAPTERS / "src").glob("*.md"))}
+    sources = {source.stem: source for source in written(ROOT)}
     if unknown := sorted(set(names) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
     book, files = Book(ROOT), present()

@@ -24,6 +24,7 @@ from tqdm import tqdm
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
 from builder.build import COLOR, watched
+from builder.chapters import written
 from builder.imports import CHAPTERS, ROOT
 from builder.staleness import unexecuted
 
@@ -103,7 +104,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="number of one change, from 1")
     parser.add_argument("--change", nargs=2, metavar=("OLD", "NEW"), help="a change that is not listed")
     options = parser.parse_args()
-    sources = sorted((CHAPTERS / "src").glob("*.md"))
+    sources = written(ROOT)
     if unknown := sorted(set(options.names) - {source.stem for source in sources}):
         parser.error(
             f"no chapter is called {', '.join(unknown)}; there are {', '.join(s.stem for s in sources)}"

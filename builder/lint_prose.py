@@ -11,6 +11,7 @@ import json
 import sys
 from pathlib import Path
 
+from builder.chapters import written
 from builder.lint import absolutes, numbers, terms
 from builder.lint.source import read_file
 
@@ -24,7 +25,7 @@ def report(source: Path) -> list[str]:
     lines = [f"== {source.name}"]
     for debt in absolutes.debts(chapter):
         lines.append(f"  {source.name}:{debt.line}: {', '.join(debt.words)}: {debt.sentence}")
-    for use in terms.uses(chapter, terms.homes(CHAPTERS)):
+    for use in terms.uses(chapter, terms.homes(CHAPTERS.parent)):
         mark = " " if use.marked else "!"
         lines.append(f"{mark} {source.name}:{use.line}: look ahead at {use.term!r}: {use.sentence}")
     for typed in numbers.numbers(chapter, cells):
@@ -35,7 +36,7 @@ def report(source: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    sources = {source.stem: source for source in sorted((CHAPTERS / "src").glob("*.md"))}
+    sources = {source.stem: source for source in written(CHAPTERS.parent)}
     if unknown := sorted(set(sys.argv[1:]) - set(sources)):
         sys.exit(f"no chapter is called {', '.join(unknown)}; there are {', '.join(sources)}")
     for name in sys.argv[1:] or sources:

@@ -21,6 +21,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from builder.book import Book
+from builder.chapters import written
 from builder.imports import CHAPTERS, ROOT
 from builder.reader import name_folded, read_cells
 
@@ -99,7 +100,7 @@ def status(name: str, book: Book) -> Status:
 def all_stale() -> list[str]:
     """Return the reason for each notebook that is out of date or missing."""
     names, book = (
-        {path.stem for path in [*(CHAPTERS / "src").glob("*.md"), *CHAPTERS.glob("*.ipynb")]},
+        {path.stem for path in [*written(ROOT), *CHAPTERS.glob("*.ipynb")]},
         Book(ROOT),
     )
     return list(filter(None, (status(name, book).reason for name in sorted(names))))

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-STATIC = Path(__file__).resolve().parents[1] / "annotated_transformer" / "book" / "site" / "static"
+STATIC = Path(__file__).resolve().parents[1] / "builder" / "site" / "static"
 CSS = "\n".join((STATIC / name).read_text(encoding="utf-8") for name in ("book.css", "figures.css"))
 
 

@@ -18,10 +18,8 @@ html_theme = 'basic'
 nitpicky = True
 suppress_warnings = ['myst.xref_missing']
 """
-LIST = """
-- {number: 1, part: P, title: Looking, question: "Why?", file: chapters/01_looking}
-- {number: 2, part: P, title: Later, question: "When?", terms: [beam]}
-"""
+LATER = "---\nplanned: true\ntitle: Later\npart: P\nquestion: When?\nterms: [beam]\n---\n"
+HEAD = "title: Looking\npart: P\nquestion: Why?\n"
 TERMS = """terms:
   zebra: An animal with $n$ stripes, see [the paper](https://example.org).
   Apple: >-
@@ -58,9 +56,9 @@ def chapter() -> str:
 def render(folder: Path) -> tuple[dict[str, str], str]:
     """Write the book into a folder, render it, and return its pages and warnings."""
     pages = {
-        "planned.yml": LIST,
+        "src/02_later.md": LATER,
         "corrections.yml": CORRECTIONS,
-        "src/01_looking.md": f"---\njupytext: {{}}\n{TERMS}---\n\n# Looking around\n\nZebras.\n",
+        "src/01_looking.md": f"---\n{HEAD}{TERMS}---\n\n# Looking around\n\nZebras.\n",
         "01_looking.ipynb": chapter(),
         "corrections.md": "# Notes\n\n```{corrections} stars\n```\n",
         "glossary.md": GLOSSARY.read_text("utf-8"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
-from builder.site.front.chapters import read_chapters, source_of
+from builder.chapters import read_chapters, source_of
 from builder.site.front.corrections import Correction
 from builder.site.front.syllabus import Statement
 from builder.site.front.targets import sections

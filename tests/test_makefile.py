@@ -103,7 +103,7 @@ def test_law_ci_allows_no_skip(project: Path):
 
 
 def test_law_the_deliberate_bugs_rely_on_the_tests_only_if_these_passed(project: Path):
-    for failed in ("", "-m not message", "-m message", "build.py --check", "--nbval"):
+    for failed in ("", "-m not message", "-m message", "builder.build --check", "--nbval"):
         mutate = [c for c in calls(run(project, "make", "ci", FAIL=failed)) if "mutation/run.py" in c]
         assert [call.endswith(" --green") for call in mutate] == [not failed], failed
 
@@ -111,7 +111,7 @@ def test_law_the_deliberate_bugs_rely_on_the_tests_only_if_these_passed(project:
 def test_law_making_the_book_runs_no_test_and_no_chapter(project: Path):
     done = run(project, "make", "book")
     assert any(" build . " in call for call in calls(done))
-    assert not any("pytest" in call or "build.py" in call for call in calls(done))
+    assert not any("pytest" in call or "builder.build" in call for call in calls(done))
 
 
 @pytest.mark.parametrize("command", [["unit"], ["oldest", "PYTHON=.venv/bin/python"]], ids=["unit", "oldest"])

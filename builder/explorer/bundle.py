@@ -7,8 +7,8 @@ from typing import Any
 
 from annotated_transformer.book.explorer.first_frame import FILE as FIRST_FRAME
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
+from builder.chapters import Chapter
 from builder.explorer.pack import join_scripts, weights_script
-from builder.site.front.chapters import Chapter
 
 HERE = Path(__file__).parent
 UI = (  # each file uses only those before it

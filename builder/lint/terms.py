@@ -1,7 +1,7 @@
 """Terms used early: the first use of a term that a later chapter introduces must be marked.
 
 A term belongs to the chapter whose front matter defines it (`terms:`) or, while that chapter is
-unwritten, to the one under which `chapters/planned.yml` lists it. An earlier chapter marks its first use
+planned, the front matter that is its whole source. An earlier chapter marks its first use
 of the term in one of three ways, and may then use it freely:
 
 - in italics, explained in the same sentence: the *encoder*, the half that reads the source sentence;
@@ -20,9 +20,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
-from builder.lint.source import Chapter, blank, read_file
+from builder.chapters import read_chapters
+from builder.lint.source import Chapter, blank
 
 ITALIC = re.compile(r"(?<![*\w\\])\*(?![*\s])([^*]+?)\*(?!\*)|(?<![\w\\])_(?![_\s])([^_]+?)_(?!\w)")
 AHEAD = re.compile(r"<!--\s*ahead:\s*(.*?)-->", re.DOTALL)
@@ -36,18 +35,18 @@ class Home(NamedTuple):
     stem: str
 
 
-def homes(chapters: Path) -> dict[str, Home]:
-    """Return which chapter introduces each term of the book, by planned.yml and the front matter."""
+def homes(root: Path) -> dict[str, Home]:
+    """Return which chapter introduces each term of the book in `root`.
+
+    Raises:
+        ValueError: Two chapters introduce a term.
+    """
     by_term: dict[str, Home] = {}
-    for entry in yaml.safe_load((chapters / "planned.yml").read_text("utf-8")):
-        stem = entry.get("file", "").rpartition("/")[2]
-        terms = entry.get("terms", [])
-        if stem:
-            terms = read_file(chapters / "src" / f"{stem}.md").header.get("terms") or {}
-        for term in terms:
-            first = by_term.setdefault(key(term), Home(entry["number"], stem))
-            if first.number != entry["number"]:
-                raise ValueError(f"chapters {first.number} and {entry['number']} both introduce {term!r}")
+    for chapter in read_chapters(root):
+        for term in chapter.terms:
+            first = by_term.setdefault(key(term), Home(chapter.number, chapter.name))
+            if first.number != chapter.number:
+                raise ValueError(f"chapters {first.number} and {chapter.number} both introduce {term!r}")
     return by_term
 
 

@@ -11,10 +11,17 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
+from builder.chapters import read_chapters, source_of
 from builder.site.front import preview
-from builder.site.front.chapters import read_chapters, source_of
 from builder.site.front.corrections import Corrections
-from builder.site.front.directives import Cards, Picture, Terms, chapter_cards, write_cards
+from builder.site.front.directives import (
+    Cards,
+    Chapters,
+    Picture,
+    Terms,
+    chapter_cards,
+    write_cards,
+)
 from builder.site.front.exercises import ExerciseKinds, ExerciseList
 from builder.site.front.indexes import EquationIndex, FigureIndex
 from builder.site.front.sidebar import add_planned
@@ -100,6 +107,7 @@ def setup(app: Sphinx) -> None:
     app.add_node(chapter_cards, html=(write_cards, None), singlehtml=(write_cards, None))
     app.add_directive("attention-picture", Picture)
     app.add_directive("chapter-cards", Cards)
+    app.add_directive("chapter-tables", Chapters)
     app.add_directive("chapter-terms", Terms)
     app.add_directive("corrections", Corrections)
     app.add_directive("equation-index", EquationIndex)

@@ -8,6 +8,8 @@ from pathlib import Path
 import jupytext
 import torch
 
+from builder.chapters import written
+
 ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}  # code written by readers may use any name
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -107,7 +109,7 @@ def restates_attention(node: ast.FunctionDef) -> bool:
 def test_law_no_chapter_redefines_names_of_the_package():
     names = {name for code in package().values() for name in definitions(code)}
     assert "attention_weights" in names
-    sources = sorted((ROOT / "chapters" / "src").glob("*.md"))
+    sources = written(ROOT)
     assert {p.name: second_definitions(p.read_text("utf-8"), names) for p in sources} == {
         p.name: [] for p in sources
     }

@@ -21,8 +21,10 @@ import jupytext
 import pytest
 from torch import Tensor, nn
 
+from builder.chapters import written
+
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = {path.stem: path for path in sorted((ROOT / "chapters" / "src").glob("[0-9]*.md"))}
+SOURCES = {path.stem: path for path in written(ROOT, "[0-9]*")}
 TESTS = sorted((Path(__file__).parent / "exercises").glob("test_*.py"))
 NAME = re.compile(r"[A-Za-z_]\w*")
 

@@ -12,8 +12,10 @@ from pathlib import Path
 import jupytext
 import pytest
 
+from builder.chapters import written
+
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+SOURCES = written(ROOT)
 
 
 def exercises(text):

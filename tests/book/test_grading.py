@@ -11,11 +11,12 @@ import pytest
 from annotated_transformer.book.grading.execution import grade
 from annotated_transformer.book.grading.notebook import read_exercises
 from builder.book import Book
+from builder.chapters import written
 from builder.site.notebooks import without_solutions
 from builder.staleness import unexecuted
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "chapters" / "src").glob("[0-9]*.md"))
+SOURCES = written(ROOT, "[0-9]*")
 SOME = ("3.2", "5.7", "9.4", "12.4", "16.3")  # one needs a cell of its chapter, others its settings
 
 

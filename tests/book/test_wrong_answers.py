@@ -10,6 +10,7 @@ import pytest
 
 from annotated_transformer.book.exercises import judge
 from annotated_transformer.book.exercises.verdict import expect_number
+from builder.chapters import written
 from tests.answers import UNGRAMMATICAL, faults
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,7 @@ def test_law_every_check_has_answers():
 
 def test_law_every_exercise_has_a_check_of_the_package():
     used = set()
-    for path in sorted((ROOT / "chapters" / "src").glob("*.md")):
+    for path in written(ROOT):
         cells = [cell for cell in jupytext.read(path, fmt="md:myst").cells if cell.cell_type == "code"]
         code = "\n".join(cell.source for cell in cells)
         modules = re.findall(r"\bbook\.exercises(?:\.| import )(\w+)", code)

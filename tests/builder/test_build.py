@@ -232,7 +232,7 @@ def test_law_a_notebook_records_its_inputs_and_the_check_detects_a_change(copy, 
     monkeypatch.setenv("PYTHONPATH", str(copy))
     weights = "annotated_transformer/weights/de-en"
     load = f"import annotated_transformer as at\nat.load('../{weights}')[0].training"
-    read = "from annotated_transformer.book import read_result\nlen(read_result('beams'))"
+    read = "from annotated_transformer.book.results import read_result\nlen(read_result('beams'))"
     notebook = chapter(copy, load, read)
     chapter(copy, read.replace("beams", "collapse"), name="02_two")
     builder.build([])

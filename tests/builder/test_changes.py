@@ -9,9 +9,10 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from builder import changes
+from builder.chapters import written
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+SOURCES = written(ROOT)
 # One change of each kind; `make changes` runs all of all chapters.
 HANDFUL = ("04_self_attention", "08_positional_encoding", "18_decoding")
 

@@ -17,9 +17,9 @@ from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving
+from builder.chapters import read_chapters
 from builder.explorer import bundle, frame_page
 from builder.explorer.frame_page import explorer_page
-from builder.site.front.chapters import read_chapters
 from builder.site.front.picture import LEAST
 from tests.axe import violations
 from tests.explorer_pages import (

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from builder.chapters import read_chapters
 from builder.explorer import bundle
 from builder.explorer.frame_page import explorer_page
-from builder.site.front.chapters import read_chapters
 from tests.explorer_pages import (
     EXPLAINED,
     FOCUSED,

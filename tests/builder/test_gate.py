@@ -18,10 +18,11 @@ import pytest
 
 from annotated_transformer.book.results import RESULTS
 from annotated_transformer.model.masks import causal_mask
+from builder.chapters import written
 from builder.imports import parse_cell
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+SOURCES = written(ROOT)
 
 
 @pytest.fixture

@@ -3,17 +3,23 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-from builder.site.front.chapters import defined_terms, read_chapters
+from builder.chapters import front_matter, read_chapters, terms_of
 from builder.site.front.directives import NO_TERMS, Terms
 from tests.small_book import TERMS
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_law_terms_are_defined_only_in_the_front_matter():
-    assert defined_terms(f"---\n{TERMS}---\n# Title\n")["Apple"] == "A fruit in two lines."
-    assert defined_terms("---\njupytext: {}\n---\n# Title\n") == {}
-    assert defined_terms("# No front matter\n\n---\nterms: {a: b}\n---\n") == {}
+def test_law_terms_are_defined_only_in_the_front_matter(tmp_path: Path):
+    for text, terms in (
+        (f"---\n{TERMS}---\n# Title\n", ["zebra", "Apple"]),
+        ("---\njupytext: {}\n---\n# Title\n", []),
+        ("# No front matter\n\n---\nterms: {a: b}\n---\n", []),
+    ):
+        (tmp_path / "a.md").write_text(text, "utf-8")
+        found = terms_of(front_matter(tmp_path / "a.md"))
+        assert list(found) == terms
+        assert found.get("Apple", "A fruit in two lines.") == "A fruit in two lines."
 
 
 def test_law_the_glossary_is_alphabetical_and_leads_to_the_chapter(small_book: dict[str, str]):

@@ -5,6 +5,8 @@ import re
 import nbformat
 import pytest
 
+from builder.chapters import written
+
 START = "**The question.** Why?\n\n*Reading: 2 minutes. Running: 10 seconds on one CPU core.*"
 
 
@@ -104,7 +106,7 @@ def test_law_students_get_no_solution_and_no_word_of_it(lab, tmp_path):
 
 
 def test_law_every_chapter_names_its_running_time_in_seconds_on_one_core(root):
-    for source in (root / "chapters" / "src").glob("*.md"):
+    for source in written(root):
         times = re.findall(r"Running: (.*?)\.", source.read_text("utf-8"))
         assert [bool(re.fullmatch(r"\d+ seconds on one CPU core", time)) for time in times] == [True], source
 

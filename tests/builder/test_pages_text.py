@@ -15,13 +15,13 @@ from annotated_transformer.__main__ import COMMANDS
 from annotated_transformer.book.results import RESULTS
 from annotated_transformer.text import corpus
 from annotated_transformer.text.corpus import READERS, load_corpus
+from builder.chapters import written
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = ROOT / "chapters"
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted(CHAPTERS.glob("*.md"))}
 GUIDE = (CHAPTERS / "src" / "train_and_translate.md").read_text("utf-8")
-PLAN = yaml.safe_load((CHAPTERS / "planned.yml").read_text("utf-8"))
-SOURCES = {path.stem: path.read_text("utf-8") for path in sorted((CHAPTERS / "src").glob("[0-9]*.md"))}
+SOURCES = {path.stem: path.read_text("utf-8") for path in written(ROOT, "[0-9]*")}
 SHAPE = re.compile(r"""\b(?:Float|Int|Bool|Shaped)\[[\w.]+,\s*f?["']([^"']*)["']""")
 
 
@@ -76,19 +76,6 @@ def test_law_each_symbol_of_the_notation_is_used_in_a_chapter():
 # The preface and the reference.
 
 
-def test_law_the_preface_lists_the_planned_chapters_with_their_questions():
-    listed = []
-    for part, table in re.findall(
-        r"^\| (Part [^|]+) \|.*\n\| --- .*\n((?:\|.*\n)+)", PAGES["preface"], re.MULTILINE
-    ):
-        for line in table.splitlines():
-            number, title, file, question = re.fullmatch(
-                r"\| (\d+)\. (?:\{doc\}`)?([^<`|]+?)(?: <(\w+)>`)? \| (.+) \|", line
-            ).groups()
-            listed.append((int(number), part, title, file and f"chapters/{file}", question))
-    assert listed == [(c["number"], c["part"], c["title"], c.get("file"), c["question"]) for c in PLAN]
-
-
 def test_law_the_preface_names_the_licenses_of_the_vendored_software():
     question = "**Which third-party software do these pages include?** "
     words = PAGES["preface"].split(question)[1].split("\n\n")[0]
@@ -99,7 +86,7 @@ def test_law_the_preface_names_the_licenses_of_the_vendored_software():
         license = about["license"].split()[0]
         spoken = {"Apache-2.0": "Apache License 2.0", "OFL-1.1": "SIL Open Font License 1.1", "MIT": "MIT"}
         assert spoken[license] in words, license
-    static = ROOT / "annotated_transformer" / "book" / "site" / "static"
+    static = ROOT / "builder" / "site" / "static"
     rules = re.findall(r"@font-face \{[^}]*\}", (static / "book.css").read_text("utf-8"))
     fonts = {re.search(r'font-family: "(.+?)"', rule)[1] for rule in rules if 'url("fonts/' in rule}
     assert fonts <= set(re.findall(r"Source \w+(?: \w+)?(?= and| \()", " ".join(words.split())))

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from builder.chapters import written
 from builder.lint import absolutes, numbers, terms
 from builder.lint.source import read, read_file, sentences
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+SOURCES = written(ROOT)
 PAGES = [*sorted((ROOT / "chapters").glob("*.md")), ROOT / "index.md", ROOT / "README.md"]
 HEADER = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
@@ -36,7 +37,7 @@ def cells(path):
 @pytest.fixture(scope="module")
 def homes():
     """Return where each term belongs, read from all chapters once."""
-    return terms.homes(ROOT / "chapters")
+    return terms.homes(ROOT)
 
 
 @pytest.mark.parametrize("path", [*SOURCES, *PAGES], ids=lambda path: path.stem)
@@ -121,7 +122,10 @@ def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs(homes):
 
 @pytest.mark.message
 def test_message_two_chapters_introduce_one_term(tmp_path):
-    (tmp_path / "planned.yml").write_text("- {number: 1, terms: [mask]}\n- {number: 2, terms: [Mask]}\n")
+    (tmp_path / "chapters" / "src").mkdir(parents=True)
+    for number, term in enumerate(("mask", "Mask"), start=1):
+        head = f"title: A\npart: P\nquestion: Q?\nterms: [{term}]\nplanned: true"
+        (tmp_path / "chapters" / "src" / f"0{number}_a.md").write_text(f"---\n{head}\n---\n", "utf-8")
     with pytest.raises(ValueError, match="chapters 1 and 2 both introduce 'Mask'"):
         terms.homes(tmp_path)
 
@@ -261,7 +265,7 @@ def test_law_a_paragraph_falls_into_its_sentences():
 def test_law_the_command_lists_absolute_words_looks_ahead_and_typed_numbers(monkeypatch, capsys):
     def run(name):
         monkeypatch.setattr(sys, "argv", ["lint_prose.py", name])
-        runpy.run_path(str(ROOT / "chapters" / "lint_prose.py"), run_name="__main__")
+        runpy.run_module("builder.lint_prose", run_name="__main__")
         return capsys.readouterr().out
 
     listed = run("03_scaled_dot_product_attention")

@@ -6,11 +6,12 @@ from pathlib import Path
 import jupytext
 import pytest
 
+from builder.chapters import written
 from builder.lint.cells import length, lint_notebook
 from builder.lint.skeleton import lint, lint_guide
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+SOURCES = written(ROOT)
 CHAPTERS = [path for path in SOURCES if path.name[0].isdigit()]
 GUIDES = [path for path in SOURCES if path not in CHAPTERS]  # guides to using the package
 FOUR = "".join(

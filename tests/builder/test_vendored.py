@@ -10,7 +10,7 @@ from sphinx.errors import ExtensionError
 from builder.site.rendering.vendored import MANIFESTS, package_root, verified_files
 
 ROOT = Path(__file__).resolve().parents[2]
-FONTS = ROOT / "annotated_transformer" / "book" / "site" / "static" / "fonts"
+FONTS = ROOT / "builder" / "site" / "static" / "fonts"
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from builder.site.front.chapters import Chapter
+from builder.chapters import Chapter
 from builder.site.front.targets import Target, TargetTable, link_all, read_targets
 
 DATA = Path("chapters", "corrections.yml")

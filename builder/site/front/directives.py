@@ -7,11 +7,12 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
+from builder.chapters import Chapter, source_of
 from builder.explorer.bundle import model_size
-from builder.site.front.chapters import LIST, Chapter, cards, source_of
+from builder.site.front.cards import cards, table
 from builder.site.front.cover import FILE, MODEL
 from builder.site.front.picture import picture
-from builder.site.front.targets import reference
+from builder.site.front.targets import TargetTable, note_sources, reference
 
 NO_TERMS = "No chapter defines its terms yet."
 
@@ -31,11 +32,11 @@ class chapter_cards(nodes.General, nodes.Element):  # type: ignore[misc]
 
 
 class Cards(SphinxDirective):
-    """`{chapter-cards}`: a card for each chapter of planned.yml, by part."""
+    """`{chapter-cards}`: a card for each chapter, by part."""
 
     def run(self) -> list[nodes.Node]:
         """Return the placeholder, and register the files that the cards are made from."""
-        self.env.note_dependency(str(Path(self.env.srcdir, LIST)))
+        note_sources(self.env)
         for chapter in self.config.at_chapters:
             if chapter.file:
                 self.env.note_dependency(str(Path(self.env.srcdir, f"{chapter.file}.ipynb")))
@@ -77,3 +78,13 @@ class Terms(SphinxDirective):
         name = nodes.term("", term, ids=[f"term-{nodes.make_id(term)}"])
         body = nodes.definition("", nodes.paragraph("", "", *texts, nodes.Text(" "), link), *messages)
         return nodes.definition_list_item("", name, body)
+
+
+class Chapters(TargetTable):
+    """`{chapter-tables}`: the chapters of each part, with the questions that they answer."""
+
+    required_arguments = 0
+
+    def text(self, chapters: dict[int, Chapter], root: Path) -> str:
+        """Return the tables as Markdown."""
+        return table(list(chapters.values()))

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.site.front.chapters import Chapter, source_of
+from builder.chapters import Chapter, source_of
 from builder.site.front.targets import TargetTable
 from builder.site.rendering.numbers import KINDS, STARS, kind_and_stars
 from builder.site.rendering.reading import WORDS_PER_MINUTE
@@ -77,7 +77,6 @@ class ExerciseList(TargetTable):
     """`{exercise-list}`: the exercises of each chapter, below its title."""
 
     required_arguments = 0
-    data = Path("_toc.yml")
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the tables as Markdown."""
@@ -106,7 +105,6 @@ class ExerciseKinds(TargetTable):
     """`{exercise-kinds}`: the numbers of the exercises of each kind, by difficulty."""
 
     required_arguments = 0
-    data = Path("_toc.yml")
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the table as Markdown."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from builder.site.front.chapters import Chapter, source_of
+from builder.chapters import Chapter, source_of
 from builder.site.front.targets import TargetTable
 
 TITLE = re.compile(

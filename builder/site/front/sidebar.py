@@ -5,7 +5,7 @@ from typing import cast
 
 from bs4 import BeautifulSoup, Tag
 
-from builder.site.front.chapters import Chapter
+from builder.chapters import Chapter
 
 
 def add_planned(navigation: BeautifulSoup, chapters: list[Chapter]) -> None:

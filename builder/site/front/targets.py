@@ -17,7 +17,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
-from builder.site.front.chapters import Chapter, source_of
+from builder.chapters import Chapter, source_of, sources_of
 from builder.site.rendering.sources import CLAIM, named_claims
 
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
@@ -115,21 +115,27 @@ def reference(
     )
 
 
+def note_sources(environment: BuildEnvironment) -> None:
+    """Let the page that is read be read again whenever a source of a chapter changes."""
+    for source in sources_of(Path(environment.srcdir), "*"):
+        environment.note_dependency(str(source))
+
+
 class TargetTable(SphinxDirective):
     """A directive that renders rows of a list, `data`, as a table with links into the chapters."""
 
     required_arguments = 1
-    data: Path
+    data = Path("_toc.yml")
 
     def run(self) -> list[nodes.Node]:
         """Return the table, and register the files that it is made from."""
         root = Path(self.env.srcdir)
         chapters = {chapter.number: chapter for chapter in self.config.at_chapters}
         self.env.note_dependency(str(root / self.data))
+        note_sources(self.env)
         for chapter in chapters.values():
             if chapter.file:
                 self.env.note_dependency(str(root / f"{chapter.file}.ipynb"))
-                self.env.note_dependency(str(source_of(root, chapter.name)))
         return self.parse_text_to_nodes(self.text(chapters, root))
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from builder.site.front.chapters import source_of
+from builder.chapters import source_of
 
 CLAIM = re.compile(r"✓ (.*?)(?:: \*\*.*\*\* \((?:the book says .*|exactly)\))?$")
 SETUP = "setup"  # the tag of the notebook's cell that its source does not have

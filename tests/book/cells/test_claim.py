@@ -12,11 +12,12 @@ import torch
 
 from annotated_transformer.book.cells.check import STRICT, check, check_close
 from annotated_transformer.book.cells.claim import claim
+from builder.chapters import written
 from builder.lint import claims
 from builder.site.rendering.sources import named_claims
 
 ROOT = Path(__file__).resolve().parents[3]
-SOURCES = sorted((ROOT / "chapters" / "src").glob("*.md"))
+SOURCES = written(ROOT)
 
 
 @pytest.fixture(autouse=True)

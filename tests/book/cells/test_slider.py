@@ -89,7 +89,7 @@ def test_message_title_and_number_are_checked_as_for_a_figure():
         slider(number="3")
 
 
-STATIC = Path(__file__).resolve().parents[3] / "annotated_transformer" / "book" / "site" / "static"
+STATIC = Path(__file__).resolve().parents[3] / "builder" / "site" / "static"
 CSS = "* { box-sizing: border-box } figure { margin: 0 }" + "".join(  # as in the theme
     re.sub(r"url\([^)]*\)", "none", (STATIC / name).read_text("utf-8"))
     for name in ("book.css", "figures.css")

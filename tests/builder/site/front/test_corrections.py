@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from builder.site.front.chapters import source_of
+from builder.chapters import source_of
 from builder.site.front.corrections import KINDS, correction_table, read_corrections
 from tests.targets import CHAPTERS, HTML, ROOT, faults, rendered_faults, words_in_a_row
 

@@ -18,9 +18,10 @@ from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
 from benchmarks.serving import Quiet, serving
+from builder.chapters import Chapter, read_chapters, written
 from builder.site import cover_page as sphinx_cover
 from builder.site.front import cover, picture, preview
-from builder.site.front.chapters import Chapter, cards, read_chapters
+from builder.site.front.cards import cards, table
 from builder.site.front.sidebar import add_planned
 from builder.site.front.thumbnail import safe, thumbnail
 from tests.axe import violations
@@ -110,28 +111,31 @@ def test_law_the_list_and_the_table_of_contents_agree():
         assert titles[chapter.file] == (chapter.part, chapter.title)
 
 
-def write_list(folder: Path, file: str, source: str) -> Path:
-    """Write a book with a chapter list and the source of one chapter."""
-    (folder / "chapters" / "src").mkdir(parents=True)
-    entry = f'- {{number: 1, part: P, title: A, question: "Q?", {file}}}'
-    (folder / "chapters" / "planned.yml").write_text(entry, encoding="utf-8")
-    (folder / "chapters" / "src" / source).write_text("# A\n", encoding="utf-8")
+def write_source(folder: Path, name: str, head: str) -> Path:
+    """Write a book with one source."""
+    (folder / "chapters" / "src").mkdir(parents=True, exist_ok=True)
+    (folder / "chapters" / "src" / f"{name}.md").write_text(f"---\n{head}\n---\n", encoding="utf-8")
     return folder
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("file", ["file: chapters/01_b", "terms: []"])
-def test_message_a_chapter_list_that_differs_from_the_sources(tmp_path: Path, file: str):
-    write_list(tmp_path, file, "01_a.md")
-    with pytest.raises(
-        ExtensionError, match=r"planned\.yml and chapters/src differ in \[.*'01_a'.*once its source"
-    ):
+def test_message_a_source_that_lacks_what_the_list_needs(tmp_path: Path):
+    write_source(tmp_path, "01_a", "title: A\nterms: [beam]")
+    with pytest.raises(ExtensionError, match=r"the front matter of 01_a\.md has no part, question"):
         read_chapters(tmp_path)
 
 
-def test_law_a_chapter_list_that_matches_the_sources_is_read(tmp_path: Path):
-    write_list(tmp_path, "file: chapters/01_a", "01_a.md")
-    assert [chapter.name for chapter in read_chapters(tmp_path)] == ["01_a"]
+def test_law_the_sources_are_the_list_of_chapters(tmp_path: Path):
+    write_source(tmp_path, "02_later", "title: Later\npart: P\nquestion: When?\nterms: [beam]\nplanned: true")
+    write_source(tmp_path, "01_a", 'title: A\npart: P\nquestion: "Why?"\nfigure: "1.2"\nterms: {a: b}')
+    write_source(tmp_path, "guide", "jupytext: {}")
+    first = Chapter(1, "P", "A", "Why?", "chapters/01_a", "1.2", {"a": "b"})
+    assert read_chapters(tmp_path) == [first, Chapter(2, "P", "Later", "When?", terms={"beam": ""})]
+    assert [path.stem for path in written(tmp_path)] == ["01_a", "guide"]
+    assert table(read_chapters(tmp_path)).splitlines()[2:] == [
+        "| 1. {doc}`A </chapters/01_a>` | Why? |",
+        "| 2. Later | When? |",
+    ]
 
 
 def test_law_a_card_has_one_link_and_a_planned_card_has_none():

@@ -5,7 +5,7 @@ import re
 import pytest
 from bs4 import BeautifulSoup
 
-from builder.site.front.chapters import Chapter
+from builder.chapters import Chapter
 from builder.site.front.exercises import (
     Exercise,
     ExerciseKinds,

@@ -8,7 +8,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from annotated_transformer.book.drawing.figures import heading
-from builder.site.front.chapters import Chapter
+from builder.chapters import Chapter
 from builder.site.front.indexes import (
     Equation,
     EquationIndex,

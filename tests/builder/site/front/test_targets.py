@@ -5,7 +5,7 @@ import re
 import pytest
 from sphinx.errors import ExtensionError
 
-from builder.site.front.chapters import Chapter
+from builder.chapters import Chapter
 from builder.site.front.corrections import Correction
 from builder.site.front.targets import Target, claims, link_all, read_targets
 from tests.targets import CHAPTERS, NOTEBOOKS, OFFERED, ROOT, faults, rendered_faults

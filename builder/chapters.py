@@ -1,0 +1,85 @@
+"""The chapters of the book, written or planned: the front matter of the sources in `chapters/src` lists them.
+
+    title: Masking
+    part: "Part I: Attention"
+    question: How do you keep a word from attending to padding, or to words that come after it?
+    figure: "6.3"             the figure on its card; without it, its first
+    terms: {causal mask: …}   what it introduces; the glossary is made of them
+    planned: true             in a source that is nothing else yet: it has no page, and its terms are a list
+
+The number is the beginning of the file's name.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from sphinx.errors import ExtensionError
+
+FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
+NEEDED = {"title", "part", "question"}
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter: `file` is its page, if it is written; `terms` are those that it introduces."""
+
+    number: int
+    part: str
+    title: str
+    question: str
+    file: str = ""
+    figure: str = ""
+    terms: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The page's name without its folder, which its source shares."""
+        return self.file.rpartition("/")[2]
+
+
+def read_chapters(root: Path) -> list[Chapter]:
+    """Return the chapters of the book in `root`, written or planned, in their order.
+
+    Raises:
+        ExtensionError: The front matter of a source lacks what the list of chapters needs.
+    """
+    found = []
+    for source in sources_of(root, "[0-9][0-9]_*"):
+        head = front_matter(source)
+        if missing := NEEDED - head.keys():
+            raise ExtensionError(f"the front matter of {source.name} has no {', '.join(sorted(missing))}")
+        file = "" if head.get("planned") else f"chapters/{source.stem}"
+        given = {name: str(head[name]) for name in (*NEEDED, "figure") if name in head}
+        found.append(Chapter(int(source.name[:2]), **given, file=file, terms=terms_of(head)))
+    return found
+
+
+def written(root: Path, pattern: str = "*") -> list[Path]:
+    """Return the sources of chapters and guides whose names match a pattern, without the planned ones."""
+    return [source for source in sources_of(root, pattern) if not front_matter(source).get("planned")]
+
+
+def sources_of(root: Path, pattern: str) -> list[Path]:
+    """Return the sources whose names match a pattern, in the order of their names."""
+    return sorted((root / "chapters" / "src").glob(f"{pattern}.md"))
+
+
+def source_of(root: Path, name: str) -> Path:
+    """Return the path of a chapter's source."""
+    return root / "chapters" / "src" / f"{name}.md"
+
+
+def front_matter(source: Path) -> dict[str, Any]:
+    """Return what stands between the lines `---` at the top of a source; nothing if it has none."""
+    head = FRONT_MATTER.match(source.read_text("utf-8"))
+    return yaml.safe_load(head[1]) or {} if head else {}
+
+
+def terms_of(head: dict[str, Any]) -> dict[str, str]:
+    """Return the terms in a front matter with their definitions, which are empty in a planned chapter."""
+    terms = head.get("terms") or {}
+    words = terms if isinstance(terms, dict) else dict.fromkeys(terms, "")
+    return {str(term): " ".join(str(meaning).split()) for term, meaning in words.items()}
