@@ -56,13 +56,13 @@ def model_config(options: argparse.Namespace, start: Path | None) -> Transformer
     return dataclasses.replace(loaded, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
 
 
-def training_config(options: argparse.Namespace, **defaults: Any) -> TrainingConfig:
-    """Return the settings of the training run; `defaults` are those that replace ours.
+def training_config(options: argparse.Namespace) -> TrainingConfig:
+    """Return the settings of the training run.
 
     Raises:
         ValueError: If the config file or a setting is invalid.
     """
-    return TrainingConfig(**(DEFAULT_TRAINING | defaults | _given(options, "training")))
+    return TrainingConfig(**(DEFAULT_TRAINING | _given(options, "training")))
 
 
 def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:

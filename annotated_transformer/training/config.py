@@ -69,9 +69,7 @@ class TrainingConfig:
 
     def resume_key(self) -> dict[str, object]:
         """Return the settings that an interrupted run has to resume with: all but the limits."""
-        settings = dataclasses.asdict(self)
-        absent = ["clip_norm"] if self.clip_norm is None else []  # older runs have no such setting
-        return {name: settings[name] for name in settings if name not in (*LIMITS, *absent)}
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in LIMITS}
 
 
 def refuse_seed(seed: int) -> None:
