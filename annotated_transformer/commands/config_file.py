@@ -12,18 +12,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 from annotated_transformer.commands.output import check_input_file
-from annotated_transformer.config import TINY, TransformerConfig
+from annotated_transformer.commands.train_options import DEFAULT_SHAPE, DEFAULT_TRAINING
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.training.config import TrainingConfig
 
 CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}
-DEFAULT_SHAPE = dataclasses.replace(TINY, vocab_size=4000, dropout=0.1)
-DEFAULT_TRAINING = {
-    "steps": None,  # the user gives a limit
-    "batch_tokens": 2048,
-    "warmup_steps": 1000,  # with 200, the encoder may collapse: see `benchmarks/collapse.py`
-    "max_lr": 3e-3,
-}
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
 
 

@@ -1,13 +1,10 @@
 """Options that commands share, and their names in error messages. Nothing here imports PyTorch."""
 
 import argparse
-from dataclasses import fields
 from pathlib import Path
 
-from annotated_transformer.config import TransformerConfig
 from annotated_transformer.messages import Message, in_python
 from annotated_transformer.text.corpus import DATA_VARIABLE, READERS, VALIDATION
-from annotated_transformer.training.config import TrainingConfig
 
 DEVICES = ("cpu", "cuda")
 OTHER_NAMES = {  # arguments whose option has a different name
@@ -18,7 +15,6 @@ OTHER_NAMES = {  # arguments whose option has a different name
     "k": "top_k",
     "p": "top_p",
 }
-SETTINGS = {field.name for config in (TransformerConfig, TrainingConfig) for field in fields(config)}
 
 
 def path(text: str) -> Path:
@@ -41,16 +37,14 @@ def name_options(message: object, options: argparse.Namespace) -> str:
     """Return a message in which arguments are named as the options that set them.
 
     `max_lr=3.0` becomes `--max-lr 3.0`, `steps=None` becomes `no --steps`, and `max_lr` becomes
-    `--max-lr`. A value that comes from the file of `--config` keeps its name, and a setting that only this
-    file can change is followed by "(see --config)".
+    `--max-lr`. A value that comes from the file of `--config` keeps its name.
     """
     settings_file = getattr(options, "config", None)
 
     def in_options(name: str, *value: object) -> str:
         dest = OTHER_NAMES.get(name, name)
         if not hasattr(options, dest):
-            see = " (see --config)" * (name in SETTINGS and hasattr(options, "config"))
-            return f"{in_python(name, *value)}{see}"
+            return in_python(name, *value)
         option = option_name(dest)
         if value == (None,):
             return f"no {option}"
