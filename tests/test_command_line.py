@@ -291,7 +291,7 @@ MISTAKES = {
     ),
     "too wide a model": (
         ["train", "--steps", "1", *FILES, "--d-model", "100000000"],
-        "make --vocab-size 4000, max_length=256 (see --config), --num-layers 4, --d-model 100000000 or",
+        "make --vocab-size 4000, --max-length 256, --num-layers 4, --d-model 100000000 or",
     ),
     "no split": (
         ["evaluate", "--model", "m", "--data", "{data}", "--split", "dev"],

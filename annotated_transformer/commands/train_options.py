@@ -9,8 +9,8 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from annotated_transformer.commands.options import (
-    DEVICES,
     add_corpus_options,
+    add_device_option,
     describe_command,
     option_name,
     path,
@@ -49,51 +49,47 @@ def add_train_options(command: argparse.ArgumentParser) -> None:
 
 def _add_run_options(command: argparse.ArgumentParser) -> None:
     run = command.add_argument_group("training run", "Where it starts, and what it saves.")
-    _add(
-        run,
+    run.add_argument(
         "--out",
-        "folder of the training run: it gets the model, and the state to resume from",
+        help="folder of the training run: it gets the model, and the state to resume from",
         type=path,
         required=True,
     )
-    _add(
-        run,
+    run.add_argument(
         "--start",
-        "folder of a trained model, or name of one in this package, to start from: with its shape, "
+        help="folder of a trained model, or name of one in this package, to start from: with its shape, "
         "tokenizer and weights (default: new weights)",
         type=path,
         metavar="MODEL",
     )
-    _add(
-        run,
+    run.add_argument(
         "--keep",
-        "which model to keep: last, that of the last epoch; best, that of the epoch with the lowest "
+        help="which model to keep: last, that of the last epoch; best, that of the epoch with the lowest "
         "validation loss (default: %(default)s)",
         choices=("last", "best"),
         default="last",
     )
-    _add(
-        run,
+    run.add_argument(
         "--average",
-        "average the weights of the last EPOCHS epochs, or with --keep best, of those up to the best one "
-        "(default: %(default)s, no averaging)",
+        help="average the weights of the last EPOCHS epochs, or with --keep best, of those up to the best "
+        "one (default: %(default)s, no averaging)",
         type=int,
         default=1,
         metavar="EPOCHS",
     )
-    _add(
-        run,
+    run.add_argument(
         "--save-minutes",
-        "longest time between two checkpoints, in minutes (default: %(default)s)",
+        help="longest time between two checkpoints, in minutes (default: %(default)s)",
         type=float,
         default=3.0,
         metavar="MINUTES",
     )
-    _add(run, "--seed", "random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0)
-    _add(
-        run,
+    run.add_argument(
+        "--seed", help="random seed, from 0 to 2**32 - 1 (default: %(default)s)", type=int, default=0
+    )
+    run.add_argument(
         "--config",
-        "JSON file with fields of TransformerConfig and TrainingConfig, such as "
+        help="JSON file with fields of TransformerConfig and TrainingConfig, such as "
         '{"model": {"max_length": 512}, "training": {"warmup_steps": 400}}; options override it '
         "(default: no file)",
         type=path,
@@ -115,32 +111,24 @@ def _add_training_options(command: argparse.ArgumentParser) -> None:
     text = "The run ends at the first of its limits; give --minutes or --steps."
     training = command.add_argument_group("training", text)
     _add_fields(training, TrainingConfig, DEFAULT_TRAINING)
-    _add(
-        training,
+    training.add_argument(
         "--bpe-dropout",
-        "BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)",
+        help="BPE dropout: probability of leaving out a merge of the tokenizer (default: %(default)s)",
         type=float,
         default=0.0,
         metavar="P",
     )
-    _add(
-        training,
+    training.add_argument(
         "--bidirectional",
-        "number of initial epochs that also train the reverse direction (default: %(default)s)",
+        help="number of initial epochs that also train the reverse direction (default: %(default)s)",
         type=int,
         default=0,
         metavar="EPOCHS",
     )
-    _add(
-        training,
-        "--device",
-        "device to train on (default: cuda if available, otherwise cpu)",
-        choices=DEVICES,
-    )
-    _add(
-        training,
+    add_device_option(training, "train")
+    training.add_argument(
         "--compile",
-        "compile encoder and decoder with torch.compile, which takes minutes (default: do not compile)",
+        help="compile encoder and decoder with torch.compile, which takes minutes (default: do not compile)",
         action="store_true",
     )
 
@@ -157,7 +145,7 @@ def _add_fields(
     for field in dataclasses.fields(config):
         if field.name not in leave_out:
             text = _help(texts[field.name], defaults.get(field.name, field.default))
-            _add(group, option_name(field.name), text, **_kind(kinds[field.name]))
+            group.add_argument(option_name(field.name), help=text, **_kind(kinds[field.name]))
 
 
 def _attributes(config: type) -> dict[str, str]:
@@ -181,7 +169,3 @@ def _kind(kind: Any) -> dict[str, Any]:
         return {"choices": get_args(kind)}
     (kind,) = {*(get_args(kind) or (kind,))} - {NoneType}
     return {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}
-
-
-def _add(group: "argparse._ArgumentGroup", option: str, text: str, **settings: Any) -> None:
-    group.add_argument(option, help=text, **settings)
