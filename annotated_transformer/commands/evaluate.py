@@ -28,7 +28,7 @@ from annotated_transformer.commands.output import (
 )
 from annotated_transformer.evaluation import bleu
 from annotated_transformer.evaluation.metrics import Score, chrf, ter
-from annotated_transformer.text.corpus import corpus_folder
+from annotated_transformer.text.corpus import CORPORA, OWN_FILES, corpus_folder
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.moses import check_language
 from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, split_files, split_names
@@ -64,8 +64,9 @@ def _check_output(options: argparse.Namespace) -> None:
         return
     check_output_file("--output", options.output)
     files = [file for place in own_files(options).values() for file in place.files]
-    if not files and options.corpus in (None, "files"):
-        files = split_files(corpus_folder("files", options.data), options.source, options.target)
+    name = options.corpus or OWN_FILES
+    if not files and CORPORA[name].needs_folder:
+        files = split_files(corpus_folder(name, options.data), options.source, options.target)
     if options.output.exists() and any(options.output.samefile(file) for file in files):
         raise ValueError(f"--output {options.output} would replace a file of the corpus; give another name")
 
@@ -138,8 +139,9 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
     files = own_files(options)
     if split in files and list(files) != ["train"]:
         return files[split].read()
-    if not files and options.corpus in (None, "files"):  # the split `train` may be missing
-        folder = corpus_folder("files", options.data)
+    name = options.corpus or OWN_FILES
+    if not files and CORPORA[name].languages is None:  # the user's files, of which `train` may be missing
+        folder = corpus_folder(name, options.data)
         if split_names(folder, **languages) != ["train"]:
             return read_pairs(folder, split, **languages)
     corpus = read_corpus(options)

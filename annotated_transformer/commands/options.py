@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from annotated_transformer.messages import Message, in_python
-from annotated_transformer.text.corpus import DATA_VARIABLE, READERS, VALIDATION
+from annotated_transformer.text.corpus import CORPORA, DATA_VARIABLE, OWN_FILES, VALIDATION
 
 DEVICES = ("cpu", "cuda")
 OTHER_NAMES = {  # arguments whose option has a different name
@@ -75,9 +75,9 @@ def add_corpus_options(
     corpus = command.add_argument_group("corpus")
     corpus.add_argument(
         "--corpus",
-        choices=READERS,
-        help="files: your own sentences; toy: sentences of a toy language, made on the fly; multi30k: "
-        "captions of photos; tatoeba: short everyday sentences (default: files)",
+        choices=CORPORA,
+        help="; ".join(f"{name}: {known.about}" for name, known in CORPORA.items())
+        + f" (default: {OWN_FILES})",
     )
     corpus.add_argument(
         "--data",

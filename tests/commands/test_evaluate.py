@@ -406,6 +406,10 @@ def test_law_own_files_are_evaluated_under_any_name(
             "--output test.de would replace a file of the corpus; give",
         ),
         (
+            ["--corpus", "multi30k", "--data", ".", "--output", "./test.de"],
+            "--output test.de would replace a file of the corpus; give",
+        ),
+        (
             ["--test-source", "found.txt", "--test-target", "same.txt", "--output", "same.txt"],
             "--output same.txt would replace a file of the corpus; give another name",
         ),
