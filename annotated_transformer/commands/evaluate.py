@@ -8,7 +8,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from annotated_transformer.commands.decoding import SearchOptions, search_options
-from annotated_transformer.commands.evaluate_options import METRICS
 from annotated_transformer.commands.loading import (
     describe_device,
     known_languages,
@@ -27,16 +26,13 @@ from annotated_transformer.commands.output import (
     write_lines,
 )
 from annotated_transformer.evaluation import bleu
-from annotated_transformer.evaluation.metrics import Score, chrf, ter
+from annotated_transformer.evaluation.metrics import METRICS, Measure, Score
 from annotated_transformer.text.corpus import CORPORA, OWN_FILES, corpus_folder
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.moses import check_language
 from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, split_files, split_names
 
 TOGETHER = 4  # batches of texts sorted by length and translated per update of the progress bar
-
-Measure = Callable[..., Score]
-"""Returns the score of hypotheses, given one or several lists of references."""
 
 
 def evaluate_command(options: argparse.Namespace) -> None:
@@ -157,7 +153,7 @@ def _measures(options: argparse.Namespace, language: str) -> list[Measure]:
     Raises:
         ValueError: If an option has no effect, or if a language or a tokenizer cannot be used.
     """
-    names: tuple[str, ...] = options.metric or METRICS[:1]
+    names: tuple[str, ...] = options.metric or ("bleu",)
     if "bleu" not in names:
         for option, is_given in {
             "--bleu-tokenizer": options.bleu_tokenizer is not None,
@@ -167,13 +163,8 @@ def _measures(options: argparse.Namespace, language: str) -> list[Measure]:
                 raise ValueError(
                     f"{option} has an effect only on BLEU; add bleu to --metric, or leave it out"
                 )
-    measures: dict[str, Callable[[], Measure]] = {
-        "bleu": lambda: _bleu(options, language),
-        "chrf": lambda: chrf,
-        "chrf++": lambda: partial(chrf, word_order=2),
-        "ter": lambda: partial(ter, language=language),
-    }
-    return [measures[name]() for name in names]
+    measures: dict[str, Callable[[str], Measure]] = {"bleu": partial(_bleu, options), **METRICS}
+    return [measures[name](language) for name in names]
 
 
 def _bleu(options: argparse.Namespace, language: str) -> Measure:

@@ -3,18 +3,12 @@
 import argparse
 from pathlib import Path
 
+from annotated_transformer.commands.decoding_options import OTHER_NAMES as OF_DECODING
 from annotated_transformer.messages import Message, in_python
 from annotated_transformer.text.corpus import CORPORA, DATA_VARIABLE, OWN_FILES, VALIDATION
 
 DEVICES = ("cpu", "cuda")
-OTHER_NAMES = {  # arguments whose option has a different name
-    "beam_size": "beam",
-    "compiled": "compile",
-    "folder": "data",
-    "tau": "temperature",
-    "k": "top_k",
-    "p": "top_p",
-}
+OTHER_NAMES = OF_DECODING | {"compiled": "compile", "folder": "data"}
 
 
 def path(text: str) -> Path:
