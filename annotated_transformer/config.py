@@ -13,8 +13,8 @@ MOST_WEIGHTS = 10**11  # 400 GB in float32; 500 times as many as the paper's lar
 class TransformerConfig:
     """The shape of a Transformer; the defaults are the paper's base model (table 3).
 
-    Training settings (label smoothing, warm-up) are in `TrainingConfig`: they change no shape. An option of
-    the command `train` is made from each field, with the first sentence of its text below as its help.
+    Training settings (label smoothing, warm-up) are in `TrainingConfig`: they change no shape. The
+    command `train` has an option for each field but the ids, whose help is the first sentence below.
 
     Attributes:
         vocab_size: Size of the vocabulary, which source and target share, V.

@@ -1,6 +1,6 @@
 """The sources and licenses of published corpora: the chapter on training.
 
-The package contains none of their text.
+The package contains none of their text. How they are read is in `text.corpus.CORPORA`.
 """
 
 import hashlib

@@ -14,7 +14,7 @@ LARGEST = 2**53  # larger whole numbers may not be exact as floats
 class TrainingConfig:
     """Length, batch size, learning rate and precision; the defaults are the paper's, without a time limit.
 
-    An option of `train` is made from each field, with the first sentence of its text below as its help.
+    The command `train` has an option for each field, whose help is the first sentence below.
 
     Attributes:
         steps: Stop after this many updates of the weights; `None` means no limit. Training ends at the first
