@@ -13,26 +13,27 @@ MOST_WEIGHTS = 10**11  # 400 GB in float32; 500 times as many as the paper's lar
 class TransformerConfig:
     """The shape of a Transformer; the defaults are the paper's base model (table 3).
 
-    Training settings (label smoothing, warm-up) are in `TrainingConfig`: they change no shape.
+    Training settings (label smoothing, warm-up) are in `TrainingConfig`: they change no shape. The
+    command `train` has an option for each field but the ids, whose help is the first sentence below.
 
     Attributes:
         vocab_size: Size of the vocabulary, which source and target share, V.
         max_length: Number of positions of the positional encoding, in tokens.
         num_layers: Number of encoder layers, and of decoder layers, N.
         d_model: Features of a token between layers.
-        d_ff: Features inside the feed-forward network.
-        num_heads: Number of attention heads, h.
+        d_ff: Features inside the feed-forward networks.
+        num_heads: Number of attention heads in each layer, h.
         d_k: Features of a query and a key in one head; `None` means d_model / num_heads.
         d_v: Features of a value in one head; `None` means d_model / num_heads.
         dropout: Dropout probability on sub-layer outputs and embedding sums, P_drop.
-        norm: `"post"` normalizes after the residual sum, as in the paper; `"pre"` before the
-            sub-layer.
-        activation: Activation of the feed-forward network; `"relu"` in the paper.
-        positions: `"sinusoidal"` as in the base model, or `"learned"` (table 3, row E).
-        attention: `"scaled_dot_product"` is our module, whose weights can be observed; `"fused"`
-            is PyTorch's kernel.
-        attention_bias: Whether the attention projections have biases; in the paper they have
-            none.
+        norm: Where layers are normalized: `"post"`, after the residual sum, as in the paper; `"pre"`,
+            before the sub-layer.
+        activation: Activation of the feed-forward networks; `"relu"` in the paper.
+        positions: Positional encoding: `"sinusoidal"`, as in the base model, or `"learned"` (table 3,
+            row E).
+        attention: How attention is computed: `"scaled_dot_product"`, by our module, whose weights can
+            be observed; `"fused"`, by PyTorch's kernel.
+        attention_bias: Add biases to the attention projections; in the paper they have none.
         pad_id: Id of padding after the shorter sentences of a batch.
         bos_id: Id at the beginning of every target.
         eos_id: Id at the end of every sentence.

@@ -20,9 +20,8 @@ import torch
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
-from annotated_transformer.checkpointing.training_state import read_identity, read_progress
+from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.commands import train
-from annotated_transformer.commands.config_file import DEFAULT_TRAINING
 from annotated_transformer.messages import Message
 from annotated_transformer.training import trainer
 from tests.torchrun import torchrun
@@ -166,25 +165,6 @@ def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_
     assert same_model(out, trained[0])
 
 
-def test_law_a_run_that_began_with_an_older_default_of_the_warm_up_resumes(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    option = TRAIN.index("--warmup-steps")
-    arguments = [*TRAIN[:option], *TRAIN[option + 2 :], *SMALL, "--data", str(data)]
-
-    def warmup(name: str, *more: str) -> object:
-        assert command_line.main([*arguments, "--out", str(tmp_path / name), *more]) == 0
-        return read_identity(tmp_path / name)["warmup_steps"]
-
-    with monkeypatch.context() as older:
-        older.setitem(DEFAULT_TRAINING, "warmup_steps", 211)
-        assert warmup("old", "--steps", "2") == 211
-    assert warmup("old", "--steps", "3") == 211
-    assert read_progress(tmp_path / "old").step == 3
-    assert warmup("new", "--steps", "2") == DEFAULT_TRAINING["warmup_steps"] != 211
-    assert warmup("given", "--steps", "2", "--warmup-steps", "7") == 7
-
-
 def test_law_closing_the_output_early_is_not_an_error(trained: tuple[Path, str], tmp_path: Path):
     (tmp_path / "lines").write_text("The dog sees the man.\n" * (3 * 128))  # more than the pipe holds
     command = [*PROGRAM, "translate", "--model", str(trained[0])]
@@ -311,7 +291,7 @@ MISTAKES = {
     ),
     "too wide a model": (
         ["train", "--steps", "1", *FILES, "--d-model", "100000000"],
-        "make --vocab-size 4000, max_length=256 (see --config), --num-layers 4, --d-model 100000000 or",
+        "make --vocab-size 4000, --max-length 256, --num-layers 4, --d-model 100000000 or",
     ),
     "no split": (
         ["evaluate", "--model", "m", "--data", "{data}", "--split", "dev"],

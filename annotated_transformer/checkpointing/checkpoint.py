@@ -125,7 +125,7 @@ def load(folder: str | Path) -> tuple[Transformer, Tokenizer]:
     model = _new_model(config)
     _refuse_other_shapes(folder, model, tensors)
     model.load_state_dict(tensors, assign=True)  # no rounding to the fresh model's type
-    return model.to(_read_dtype(folder / WEIGHTS, metadata, model)).eval(), tokenizer
+    return model.to(_read_dtype(folder / WEIGHTS, metadata)).eval(), tokenizer
 
 
 def read_languages(folder: str | Path) -> Languages | None:
@@ -188,9 +188,9 @@ def _read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     return tensors, metadata
 
 
-def _read_dtype(path: Path, metadata: dict[str, str], model: Transformer) -> torch.dtype:
-    """Return the type that the model had before it was stored; early versions did not record it."""
-    name = metadata.get("dtype", str(next(model.parameters()).dtype))
+def _read_dtype(path: Path, metadata: dict[str, str]) -> torch.dtype:
+    """Return the type that the model had before it was stored."""
+    name = metadata.get("dtype")
     if name not in DTYPES:
         raise ValueError(
             f"{path} is of a model of type {name}, and this package knows {', '.join(DTYPES)}; "

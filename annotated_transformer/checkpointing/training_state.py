@@ -156,18 +156,6 @@ def read_progress(folder: Path) -> Progress:
     return Progress(**_read(folder / STATE)[1]["progress"])
 
 
-def read_identity(folder: Path) -> dict[str, Any]:
-    """Return what identifies the training run in `folder`; empty before its first update.
-
-    Raises:
-        ValueError: If the file is damaged.
-    """
-    if not (folder / STATE).is_file():
-        return {}
-    record = _read(folder / STATE)[1]
-    return dict(record["identity"]) if record["progress"]["step"] else {}
-
-
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     tensors, metadata = read_tensors(path, way_out=WAY_OUT)
     if metadata.get("format_version") != FORMAT_VERSION:

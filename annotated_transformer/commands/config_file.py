@@ -12,18 +12,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 from annotated_transformer.commands.output import check_input_file
-from annotated_transformer.config import TINY, TransformerConfig
+from annotated_transformer.commands.train_options import DEFAULT_SHAPE, DEFAULT_TRAINING
+from annotated_transformer.config import TransformerConfig
 from annotated_transformer.messages import Message, argument, join
 from annotated_transformer.training.config import TrainingConfig
 
 CONFIGS = {"model": TransformerConfig, "training": TrainingConfig}
-DEFAULT_SHAPE = dataclasses.replace(TINY, vocab_size=4000, dropout=0.1)
-DEFAULT_TRAINING = {
-    "steps": None,  # the user gives a limit
-    "batch_tokens": 2048,
-    "warmup_steps": 1000,  # with 200, the encoder may collapse: see `benchmarks/collapse.py`
-    "max_lr": 3e-3,
-}
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", NoneType: "null"}
 
 
@@ -56,13 +50,13 @@ def model_config(options: argparse.Namespace, start: Path | None) -> Transformer
     return dataclasses.replace(loaded, dropout=given.get("dropout", DEFAULT_SHAPE.dropout))
 
 
-def training_config(options: argparse.Namespace, **defaults: Any) -> TrainingConfig:
-    """Return the settings of the training run; `defaults` are those that replace ours.
+def training_config(options: argparse.Namespace) -> TrainingConfig:
+    """Return the settings of the training run.
 
     Raises:
         ValueError: If the config file or a setting is invalid.
     """
-    return TrainingConfig(**(DEFAULT_TRAINING | defaults | _given(options, "training")))
+    return TrainingConfig(**(DEFAULT_TRAINING | _given(options, "training")))
 
 
 def _given(options: argparse.Namespace, section: str) -> dict[str, Any]:

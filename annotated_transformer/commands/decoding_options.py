@@ -3,6 +3,12 @@
 import argparse
 
 LENGTH_PENALTIES = ("gnmt", "plain")
+OTHER_NAMES = {  # arguments whose option has a different name, for error messages
+    "beam_size": "beam",
+    "tau": "temperature",
+    "k": "top_k",
+    "p": "top_p",
+}
 
 
 def add_search_options(command: argparse.ArgumentParser) -> None:

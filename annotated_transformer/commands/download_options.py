@@ -3,7 +3,7 @@
 import argparse
 
 from annotated_transformer.commands.options import describe_command, path
-from annotated_transformer.text.published_corpora import SOURCES
+from annotated_transformer.text.corpus import published
 
 
 def add_download_options(command: argparse.ArgumentParser) -> None:
@@ -11,7 +11,7 @@ def add_download_options(command: argparse.ArgumentParser) -> None:
     describe_command(
         command, "Download a public corpus to a folder, and print its terms of use.", "multi30k --to data"
     )
-    command.add_argument("corpus", choices=SOURCES, help="name of the corpus")
+    command.add_argument("corpus", choices=published(), help="name of the corpus")
     command.add_argument(
         "--to", type=path, required=True, metavar="FOLDER", help="folder to download the corpus to"
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 from tqdm import tqdm
 
 from annotated_transformer.commands.decoding import SearchOptions, search_options
-from annotated_transformer.commands.evaluate_options import METRICS
 from annotated_transformer.commands.loading import (
     describe_device,
     known_languages,
@@ -27,16 +26,13 @@ from annotated_transformer.commands.output import (
     write_lines,
 )
 from annotated_transformer.evaluation import bleu
-from annotated_transformer.evaluation.metrics import Score, chrf, ter
-from annotated_transformer.text.corpus import corpus_folder
+from annotated_transformer.evaluation.metrics import METRICS, Measure, Score
+from annotated_transformer.text.corpus import CORPORA, OWN_FILES, corpus_folder
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.moses import check_language
 from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, split_files, split_names
 
 TOGETHER = 4  # batches of texts sorted by length and translated per update of the progress bar
-
-Measure = Callable[..., Score]
-"""Returns the score of hypotheses, given one or several lists of references."""
 
 
 def evaluate_command(options: argparse.Namespace) -> None:
@@ -64,8 +60,9 @@ def _check_output(options: argparse.Namespace) -> None:
         return
     check_output_file("--output", options.output)
     files = [file for place in own_files(options).values() for file in place.files]
-    if not files and options.corpus in (None, "files"):
-        files = split_files(corpus_folder("files", options.data), options.source, options.target)
+    name = options.corpus or OWN_FILES
+    if not files and CORPORA[name].needs_folder:
+        files = split_files(corpus_folder(name, options.data), options.source, options.target)
     if options.output.exists() and any(options.output.samefile(file) for file in files):
         raise ValueError(f"--output {options.output} would replace a file of the corpus; give another name")
 
@@ -138,8 +135,9 @@ def _read_split(options: argparse.Namespace) -> list[SentencePair]:
     files = own_files(options)
     if split in files and list(files) != ["train"]:
         return files[split].read()
-    if not files and options.corpus in (None, "files"):  # the split `train` may be missing
-        folder = corpus_folder("files", options.data)
+    name = options.corpus or OWN_FILES
+    if not files and CORPORA[name].languages is None:  # the user's files, of which `train` may be missing
+        folder = corpus_folder(name, options.data)
         if split_names(folder, **languages) != ["train"]:
             return read_pairs(folder, split, **languages)
     corpus = read_corpus(options)
@@ -155,7 +153,7 @@ def _measures(options: argparse.Namespace, language: str) -> list[Measure]:
     Raises:
         ValueError: If an option has no effect, or if a language or a tokenizer cannot be used.
     """
-    names: tuple[str, ...] = options.metric or METRICS[:1]
+    names: tuple[str, ...] = options.metric or ("bleu",)
     if "bleu" not in names:
         for option, is_given in {
             "--bleu-tokenizer": options.bleu_tokenizer is not None,
@@ -165,13 +163,8 @@ def _measures(options: argparse.Namespace, language: str) -> list[Measure]:
                 raise ValueError(
                     f"{option} has an effect only on BLEU; add bleu to --metric, or leave it out"
                 )
-    measures: dict[str, Callable[[], Measure]] = {
-        "bleu": lambda: _bleu(options, language),
-        "chrf": lambda: chrf,
-        "chrf++": lambda: partial(chrf, word_order=2),
-        "ter": lambda: partial(ter, language=language),
-    }
-    return [measures[name]() for name in names]
+    measures: dict[str, Callable[[str], Measure]] = {"bleu": partial(_bleu, options), **METRICS}
+    return [measures[name](language) for name in names]
 
 
 def _bleu(options: argparse.Namespace, language: str) -> Measure:

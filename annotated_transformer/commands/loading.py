@@ -10,7 +10,7 @@ from annotated_transformer.checkpointing.checkpoint import pretrained_folder, re
 from annotated_transformer.commands.options import option_name
 from annotated_transformer.commands.output import check_input_file
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.text.corpus import Corpus, load_corpus, load_files
+from annotated_transformer.text.corpus import CORPORA, OWN_FILES, Corpus, load_corpus, load_files
 from annotated_transformer.text.pair_files import PairFiles, Table, TwoFiles
 from annotated_transformer.text.sentence_pairs import Languages
 
@@ -37,7 +37,7 @@ def read_corpus(options: argparse.Namespace) -> Corpus:
     """
     files, languages = own_files(options), chosen_languages(options)
     if languages is not None and not files:
-        return load_corpus(options.corpus or "files", folder=options.data, **languages._asdict())
+        return load_corpus(options.corpus or OWN_FILES, folder=options.data, **languages._asdict())
     if "train" not in files:
         split = next(iter(files))
         given = next(name for name in SIDES if getattr(options, f"{split}_{name}") is not None)
@@ -49,7 +49,7 @@ def read_corpus(options: argparse.Namespace) -> Corpus:
 
 
 def chosen_languages(options: argparse.Namespace) -> Languages | None:
-    """Return the languages of `--source` and `--target`, or their defaults.
+    """Return the languages of `--source` and `--target`, or those of the corpus, or the defaults.
 
     Files that options name one by one may be in any languages, so their languages are known only if both
     are given.
@@ -57,7 +57,8 @@ def chosen_languages(options: argparse.Namespace) -> Languages | None:
     given = options.source, options.target
     if None in given and own_files(options):
         return None
-    return Languages(*(own or default for own, default in zip(given, LANGUAGES, strict=True)))
+    defaults = CORPORA[options.corpus or OWN_FILES].languages or LANGUAGES
+    return Languages(*(own or default for own, default in zip(given, defaults, strict=True)))
 
 
 def own_files(options: argparse.Namespace) -> dict[str, PairFiles]:

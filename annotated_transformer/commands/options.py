@@ -1,24 +1,14 @@
 """Options that commands share, and their names in error messages. Nothing here imports PyTorch."""
 
 import argparse
-from dataclasses import fields
 from pathlib import Path
 
-from annotated_transformer.config import TransformerConfig
+from annotated_transformer.commands.decoding_options import OTHER_NAMES as OF_DECODING
 from annotated_transformer.messages import Message, in_python
-from annotated_transformer.text.corpus import DATA_VARIABLE, READERS, VALIDATION
-from annotated_transformer.training.config import TrainingConfig
+from annotated_transformer.text.corpus import CORPORA, DATA_VARIABLE, OWN_FILES, VALIDATION
 
 DEVICES = ("cpu", "cuda")
-OTHER_NAMES = {  # arguments whose option has a different name
-    "beam_size": "beam",
-    "compiled": "compile",
-    "folder": "data",
-    "tau": "temperature",
-    "k": "top_k",
-    "p": "top_p",
-}
-SETTINGS = {field.name for config in (TransformerConfig, TrainingConfig) for field in fields(config)}
+OTHER_NAMES = OF_DECODING | {"compiled": "compile", "folder": "data"}
 
 
 def path(text: str) -> Path:
@@ -41,16 +31,14 @@ def name_options(message: object, options: argparse.Namespace) -> str:
     """Return a message in which arguments are named as the options that set them.
 
     `max_lr=3.0` becomes `--max-lr 3.0`, `steps=None` becomes `no --steps`, and `max_lr` becomes
-    `--max-lr`. A value that comes from the file of `--config` keeps its name, and a setting that only this
-    file can change is followed by "(see --config)".
+    `--max-lr`. A value that comes from the file of `--config` keeps its name.
     """
     settings_file = getattr(options, "config", None)
 
     def in_options(name: str, *value: object) -> str:
         dest = OTHER_NAMES.get(name, name)
         if not hasattr(options, dest):
-            see = " (see --config)" * (name in SETTINGS and hasattr(options, "config"))
-            return f"{in_python(name, *value)}{see}"
+            return in_python(name, *value)
         option = option_name(dest)
         if value == (None,):
             return f"no {option}"
@@ -81,9 +69,9 @@ def add_corpus_options(
     corpus = command.add_argument_group("corpus")
     corpus.add_argument(
         "--corpus",
-        choices=READERS,
-        help="files: your own sentences; toy: sentences of a toy language, made on the fly; multi30k: "
-        "captions of photos; tatoeba: short everyday sentences (default: files)",
+        choices=CORPORA,
+        help="; ".join(f"{name}: {known.about}" for name, known in CORPORA.items())
+        + f" (default: {OWN_FILES})",
     )
     corpus.add_argument(
         "--data",

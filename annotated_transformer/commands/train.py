@@ -11,13 +11,8 @@ import torch
 
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.checkpoint import read_languages
-from annotated_transformer.checkpointing.training_state import STATE, read_identity, read_progress
-from annotated_transformer.commands.config_file import (
-    DEFAULT_TRAINING,
-    model_config,
-    start_folder,
-    training_config,
-)
+from annotated_transformer.checkpointing.training_state import STATE, read_progress
+from annotated_transformer.commands.config_file import model_config, start_folder, training_config
 from annotated_transformer.commands.loading import (
     chosen_languages,
     describe_device,
@@ -111,10 +106,9 @@ def _how_to_resume(options: argparse.Namespace, group: ProcessGroup) -> str:
 
 
 def _recipe(options: argparse.Namespace) -> Recipe:
-    begun = DEFAULT_TRAINING | read_identity(options.out)  # older runs began with another default warm-up
     return Recipe(
         shape=model_config(options, options.start),
-        training=training_config(options, warmup_steps=begun["warmup_steps"]),
+        training=training_config(options),
         bpe_dropout=options.bpe_dropout,
         bidirectional=options.bidirectional,
         average=options.average,

@@ -1,6 +1,8 @@
 """Metrics besides BLEU: chrF, which compares characters, and TER, the rate of edits."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
@@ -21,6 +23,10 @@ class Score:
     name: str
     value: float
     signature: str
+
+
+Measure = Callable[..., Score]
+"""Returns the score of hypotheses, given one or several lists of references."""
 
 
 def chrf(hypotheses: list[str], *references: list[str], word_order: int = 0) -> Score:
@@ -55,3 +61,11 @@ def ter(hypotheses: list[str], *references: list[str], language: str) -> Score:
     if not characters:
         warn_if_whole("spaces", sum(len(text.split()) for text in references[0]), references[0])
     return Score(score.name, score.score, str(metric.get_signature()))
+
+
+# The metrics of `evaluate` besides BLEU, given the target language; `evaluate_options` has their names.
+METRICS: dict[str, Callable[[str], Measure]] = {
+    "chrf": lambda language: chrf,
+    "chrf++": lambda language: partial(chrf, word_order=2),
+    "ter": lambda language: partial(ter, language=language),
+}

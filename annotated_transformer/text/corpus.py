@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from annotated_transformer.messages import Message
 from annotated_transformer.text.cleaning import clean
 from annotated_transformer.text.lines import list_problems, read_lines
 from annotated_transformer.text.pair_files import PairFiles, TwoFiles
-from annotated_transformer.text.published_corpora import SOURCES, refuse_other_files
+from annotated_transformer.text.published_corpora import MULTI30K, TATOEBA, Source, refuse_other_files
 from annotated_transformer.text.sentence_pairs import (
     Languages,
     SentencePair,
@@ -25,6 +25,7 @@ from annotated_transformer.text.sentence_pairs import (
     split_paths,
 )
 
+OWN_FILES = "files"  # the name of the corpus that consists of the user's files
 DATA_VARIABLE = "ANNOTATED_TRANSFORMER_DATA"
 TOY_PAIRS = 20_000
 FEW = 1000  # pairs to train on: the fewest in the guide's table of corpus sizes
@@ -124,22 +125,24 @@ def load_corpus(
             wrong content.
         FileNotFoundError: If a file is missing; the message lists the files that exist.
     """
-    if not isinstance(name, str) or name not in READERS:
-        raise ValueError(f"there is no corpus {name!r}; choose from {', '.join(READERS)}")
-    if name != "files" and {source, target} != {"en", "de"}:
-        message = "the corpus {} has en and de, not {} and {}; give {source}, {target}, or the reverse"
-        raise ValueError(Message(message, name, source, target, source="en", target="de"))
+    if not isinstance(name, str) or name not in CORPORA:
+        raise ValueError(f"there is no corpus {name!r}; choose from {', '.join(CORPORA)}")
+    known = CORPORA[name]
+    first, second = known.languages or (source, target)
+    if {source, target} != {first, second}:
+        message = "the corpus {} has {} and {}, not {} and {}; give {source}, {target}, or the reverse"
+        parts = name, first, second, source, target
+        raise ValueError(Message(message, *parts, source=first, target=second))
     refuse_one_language(source, target)
-    place = Path() if name == "toy" else corpus_folder(name, folder)
-    first, second = (source, target) if name == "files" else ("en", "de")
-    if name == "multi30k":
-        refuse_other_files(name, split_files(place, first, second))
+    place = corpus_folder(name, folder) if known.needs_folder else Path()
+    if known.source.is_fixed:
+        refuse_other_files(name, known.source, split_files(place, first, second))
     corpus = Corpus(
         name=name,
-        terms=TERMS[name],
-        cleaned=name == "tatoeba",
+        terms=known.source.terms,
+        cleaned=known.cleaned,
         languages=Languages(first, second),
-        **READERS[name](place, first, second)._asdict(),
+        **known.read(place, first, second)._asdict(),
     )
     return corpus if source == first else corpus.reversed()
 
@@ -165,7 +168,8 @@ def load_files(files: Mapping[str, PairFiles], *, languages: Languages | None = 
     if languages is not None:
         refuse_one_language(*languages)
     reading = _read_own(files, swapped=_is_swapped(files["train"]))
-    return Corpus(name="files", terms=TERMS["files"], languages=languages, **reading._asdict())
+    terms = CORPORA[OWN_FILES].source.terms
+    return Corpus(name=OWN_FILES, terms=terms, languages=languages, **reading._asdict())
 
 
 def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
@@ -178,14 +182,19 @@ def corpus_folder(name: str, folder: str | Path | None = None) -> Path:
     """
     base = folder or os.environ.get(DATA_VARIABLE)
     if not base:
-        fetch = f"; annotated-transformer download {name} downloads it" if name in SOURCES else ""
+        fetch = f"; annotated-transformer download {name} downloads it" if name in published() else ""
         message = "the folder of the corpus {} is unknown; give {folder}, or set {} to it{}"
         raise ValueError(Message(message, name, DATA_VARIABLE, fetch))
     inside = Path(base) / name
     return inside if inside.is_dir() else Path(base)
 
 
-class _Reading(NamedTuple):
+def published() -> dict[str, Source]:
+    """Return the sources of the corpora that can be downloaded, by name."""
+    return {name: known.source for name, known in CORPORA.items() if known.source.url}
+
+
+class Reading(NamedTuple):
     """The result of a reader: the fields of a `Corpus` of the same names."""
 
     splits: Splits
@@ -194,14 +203,35 @@ class _Reading(NamedTuple):
     files: tuple[PairFiles, ...] = ()
 
 
-def _toy(folder: Path, source: str, target: str) -> _Reading:
+@dataclass(frozen=True, kw_only=True)
+class KnownCorpus:
+    """What there is to know about a corpus with a name. To add one, add an entry to `CORPORA`.
+
+    Attributes:
+        about: What it contains, in a few words.
+        read: Returns its pairs, given its folder and the two languages.
+        languages: Its languages; `None` for the user's own files, which may be in any.
+        source: Its terms, and where its files can be downloaded, if they can.
+        cleaned: Whether `read` cleans the sentences.
+        needs_folder: Whether it is read from files.
+    """
+
+    about: str
+    read: Callable[[Path, str, str], Reading]
+    languages: Languages | None
+    source: Source
+    cleaned: bool = False
+    needs_folder: bool = True
+
+
+def _toy(folder: Path, source: str, target: str) -> Reading:
     from annotated_transformer.text.toy.pairs import toy_pairs  # it imports PyTorch, which takes seconds
 
     pairs, skipped = keep_usable([(pair.source, pair.target) for pair in toy_pairs(TOY_PAIRS)])
-    return _Reading(split_by_sentence(pairs, share=0.05), skipped)
+    return Reading(split_by_sentence(pairs, share=0.05), skipped)
 
 
-def _tatoeba(folder: Path, source: str, target: str) -> _Reading:
+def _tatoeba(folder: Path, source: str, target: str) -> Reading:
     path = find_file(folder, "deu-eng.zip", "deu.txt")
     pairs, problems = [], []
     for number, line in enumerate(read_lines(path, "deu.txt"), start=1):
@@ -216,10 +246,10 @@ def _tatoeba(folder: Path, source: str, target: str) -> _Reading:
         )
         raise ValueError(list_problems(problems, way_out))
     pairs, skipped = keep_usable(pairs)
-    return _Reading(split_by_sentence(pairs), skipped)
+    return Reading(split_by_sentence(pairs), skipped)
 
 
-def _parallel_files(folder: Path, source: str, target: str) -> _Reading:
+def _parallel_files(folder: Path, source: str, target: str) -> Reading:
     return _read(_find_files(folder, source, target))
 
 
@@ -228,13 +258,13 @@ def _find_files(folder: Path, source: str, target: str) -> dict[str, PairFiles]:
     return {name: TwoFiles(*split_paths(folder, name, source, target)) for name in names}
 
 
-def _read(files: Mapping[str, PairFiles]) -> _Reading:
+def _read(files: Mapping[str, PairFiles]) -> Reading:
     splits = {name: place.read() for name, place in files.items()}
     splits["train"], skipped = keep_usable(splits["train"])
-    return _Reading(splits, skipped, files=tuple(files.values()))
+    return Reading(splits, skipped, files=tuple(files.values()))
 
 
-def _own_files(folder: Path, source: str, target: str) -> _Reading:
+def _own_files(folder: Path, source: str, target: str) -> Reading:
     return _read_own(_find_files(folder, source, target), swapped=source > target)
 
 
@@ -246,7 +276,7 @@ def _is_swapped(place: PairFiles) -> bool:
     return str(place.columns[0]) > str(place.columns[1])
 
 
-def _read_own(files: Mapping[str, PairFiles], *, swapped: bool) -> _Reading:
+def _read_own(files: Mapping[str, PairFiles], *, swapped: bool) -> Reading:
     """Read the user's files, and split them if `train` is their only split.
 
     The splits of the two directions are the same, because one of them is `swapped` before.
@@ -275,14 +305,26 @@ def _swap(pairs: list[SentencePair]) -> list[SentencePair]:
     return [(target, source) for source, target in pairs]
 
 
-READERS = {
-    "toy": _toy,
-    "multi30k": _parallel_files,
-    "tatoeba": _tatoeba,
-    "files": _own_files,
-}
-TERMS = {
-    "toy": "Terms: none; generated by this package, without anyone else's text.",
-    **{name: source.terms for name, source in SOURCES.items()},
-    "files": "Terms: your own.",
+ENGLISH_GERMAN = Languages("en", "de")
+CORPORA = {
+    "toy": KnownCorpus(
+        about="sentences of a toy language, made on the fly",
+        read=_toy,
+        languages=ENGLISH_GERMAN,
+        source=Source(terms="Terms: none; generated by this package, without anyone else's text."),
+        needs_folder=False,
+    ),
+    "multi30k": KnownCorpus(
+        about="captions of photos", read=_parallel_files, languages=ENGLISH_GERMAN, source=MULTI30K
+    ),
+    "tatoeba": KnownCorpus(
+        about="short everyday sentences",
+        read=_tatoeba,
+        languages=ENGLISH_GERMAN,
+        source=TATOEBA,
+        cleaned=True,
+    ),
+    OWN_FILES: KnownCorpus(
+        about="your own sentences", read=_own_files, languages=None, source=Source(terms="Terms: your own.")
+    ),
 }

@@ -11,7 +11,7 @@ from urllib.request import Request, urlopen
 
 from tqdm import tqdm
 
-from annotated_transformer.text.published_corpora import SOURCES
+from annotated_transformer.text.corpus import published
 
 BLOCK = 1 << 16  # bytes per read
 
@@ -20,10 +20,10 @@ def download(name: str, folder: str | Path, *, timeout: float = 30.0) -> Path:
     """Download the missing files of a corpus to the folder called `name` inside `folder`.
 
     The files come from a public repository, at a fixed commit, and their SHA-256 digests are
-    verified. `SOURCES[name].terms` has the terms of use.
+    verified. `published()[name].terms` has the terms of use.
 
     Args:
-        name: `"multi30k"` or `"tatoeba"`.
+        name: The name of a published corpus, such as `"multi30k"`.
         folder: The parent folder of corpora, or the folder of this corpus if it is called `name`.
         timeout: Longest time without data from the network, in seconds.
 
@@ -35,12 +35,12 @@ def download(name: str, folder: str | Path, *, timeout: float = 30.0) -> Path:
         OSError: If the network or the disk fails; the next call resumes the download. Folders that are
             still empty are removed.
     """
-    if name not in SOURCES:
-        raise ValueError(f"there is no corpus {name!r} to download; choose from {', '.join(SOURCES)}")
+    if name not in (sources := published()):
+        raise ValueError(f"there is no corpus {name!r} to download; choose from {', '.join(sources)}")
     folder = Path(folder) if Path(folder).name == name else Path(folder) / name
     with _new_folder(folder):
-        for file, sha256 in SOURCES[name].files.items():
-            fetch(f"{SOURCES[name].url}/{file}", folder / file, sha256=sha256, timeout=timeout)
+        for file, sha256 in sources[name].files.items():
+            fetch(f"{sources[name].url}/{file}", folder / file, sha256=sha256, timeout=timeout)
     return folder
 
 

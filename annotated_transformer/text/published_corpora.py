@@ -1,6 +1,6 @@
-"""The sources and licenses of the two published corpora: the chapter on training.
+"""The sources and licenses of published corpora: the chapter on training.
 
-The package contains none of their text.
+The package contains none of their text. How they are read is in `text.corpus.CORPORA`.
 """
 
 import hashlib
@@ -13,17 +13,19 @@ GITHUB = "https://raw.githubusercontent.com"
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """The files of a corpus, at one commit of a public repository.
+    """The terms of a corpus, and its files at one commit of a public repository, if they are published.
 
     Attributes:
+        terms: The license and the attribution that it requires.
         url: The address of a file, without the file's name.
         sums: One line per file in the format of sha256sum: digest, two spaces, name.
-        terms: The license and the attribution that it requires.
+        is_fixed: Whether other files than these, such as another release, are refused.
     """
 
-    url: str
-    sums: str
     terms: str
+    url: str = ""
+    sums: str = ""
+    is_fixed: bool = False
 
     @property
     def files(self) -> dict[str, str]:
@@ -59,6 +61,7 @@ For test_2017_*: Elliott et al.: Findings of the Second Shared Task on Multimoda
 Translation and Multilingual Image Description. WMT 2017, pp. 215-233.
 For test_2018_*: Barrault et al.: Findings of the Third Shared Task on Multimodal Machine
 Translation. WMT 2018, pp. 304-323.""",
+    is_fixed=True,
 )
 
 TATOEBA = Source(
@@ -73,11 +76,9 @@ Changed: white space and quotation marks were normalized, unsuitable pairs left 
 If you share a copy or a part of it, keep this attribution and say that it was changed.""",
 )
 
-SOURCES = {"multi30k": MULTI30K, "tatoeba": TATOEBA}
 
-
-def refuse_other_files(name: str, paths: Iterable[Path]) -> None:
-    """Refuse files that are not those of the published corpus `name`.
+def refuse_other_files(name: str, source: Source, paths: Iterable[Path]) -> None:
+    """Refuse files that are not those of the corpus `name`, which `source` has.
 
     Raises:
         ValueError: If a file has another name or other content than the published ones.
@@ -86,7 +87,7 @@ def refuse_other_files(name: str, paths: Iterable[Path]) -> None:
         if not path.is_file():  # a folder or a FIFO: `read_pairs` refuses it
             continue
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        if digest != SOURCES[name].files.get(path.name):
+        if digest != source.files.get(path.name):
             raise ValueError(
                 f"{path} is not a file of the published corpus {name} (its SHA-256 is {digest}); "
                 f"download {name} again, or choose the corpus files for your own sentences"

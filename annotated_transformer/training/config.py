@@ -14,21 +14,26 @@ LARGEST = 2**53  # larger whole numbers may not be exact as floats
 class TrainingConfig:
     """Length, batch size, learning rate and precision; the defaults are the paper's, without a time limit.
 
+    The command `train` has an option for each field, whose help is the first sentence below.
+
     Attributes:
-        steps: Updates of the weights. Training ends at the first limit that it reaches; `None` is no limit.
-        minutes: Wall time, over all sessions of a training run that was interrupted; `None` is no limit.
-        patience: Epochs in a row after which training ends early if the validation loss has not become
-            lower than before; `None` is no such limit. There must be a limit of steps or minutes, too.
+        steps: Stop after this many updates of the weights; `None` means no limit. Training ends at the first
+            limit that it reaches.
+        minutes: Stop after this many minutes of training; `None` means no limit. It is the wall time over all
+            sessions of a training run that was interrupted.
+        patience: Stop early when the validation loss has not become lower for this many epochs; `None` means
+            no limit. There must be a limit of steps or minutes, too.
         batch_tokens: Maximum number of tokens on each side of a batch, padding included.
         warmup_steps: Updates during which the learning rate rises.
-        max_lr: The highest learning rate; `None` is the paper's.
-        clip_norm: The gradient is scaled down to this norm if it is longer; `None` never scales it.
-        label_smoothing: Probability mass spread uniformly over the classes.
+        max_lr: Highest learning rate, at the end of the warm-up; `None` means the paper's.
+        clip_norm: Scale the gradient down to this norm if it is longer; `None` means never.
+        label_smoothing: Probability mass spread uniformly over the vocabulary; 0.1 in the paper.
         bf16: Compute matrix products in bfloat16, which is faster on CPUs and GPUs that support it, and many
             times slower on CPUs that emulate it.
-        fast: Use the accelerated modules and loss of `annotated_transformer.fast`. `None` uses them on a CPU,
-            for models that compute their logits as `Transformer` does and that `torch.compile` has not
-            wrapped, and not on CUDA, where they are not always faster.
+        fast: Use accelerated modules, whose dropout masks differ; `None` means on a CPU, but not on CUDA,
+            where they are not always faster. They and their loss are in `annotated_transformer.fast`. `None`
+            leaves them out for models that compute their logits in another way than `Transformer` does, or
+            that `torch.compile` has wrapped.
     """
 
     steps: int | None = 100_000
@@ -69,9 +74,7 @@ class TrainingConfig:
 
     def resume_key(self) -> dict[str, object]:
         """Return the settings that an interrupted run has to resume with: all but the limits."""
-        settings = dataclasses.asdict(self)
-        absent = ["clip_norm"] if self.clip_norm is None else []  # older runs have no such setting
-        return {name: settings[name] for name in settings if name not in (*LIMITS, *absent)}
+        return {name: value for name, value in dataclasses.asdict(self).items() if name not in LIMITS}
 
 
 def refuse_seed(seed: int) -> None:

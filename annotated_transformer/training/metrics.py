@@ -24,7 +24,7 @@ class EpochMetrics:
             change: not comparable with `validation_loss`.
         validation_loss: In nats, without smoothing and dropout, so its exponential is the perplexity.
         best_epoch: The epoch with the lowest validation loss so far.
-        label_smoothing: The smoothing of `training_loss`; early versions did not record it.
+        label_smoothing: The smoothing of `training_loss`; some results of the book's benchmarks lack it.
         lr: The last learning rate.
         gradient_norm: Mean over the epoch's updates, before the gradient is clipped.
         encoder_cosine: See `Health`; on the validation set, or on one training batch if there is none.

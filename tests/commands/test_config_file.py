@@ -11,13 +11,8 @@ import pytest
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
-from annotated_transformer.commands.config_file import (
-    DEFAULT_SHAPE,
-    model_config,
-    start_folder,
-    training_config,
-)
-from annotated_transformer.commands.train_options import add_train_options
+from annotated_transformer.commands.config_file import model_config, start_folder, training_config
+from annotated_transformer.commands.train_options import DEFAULT_SHAPE, add_train_options
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training.config import TrainingConfig
 
@@ -198,7 +193,7 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
     [
         ('{"training": {"warmup_steps": 0}}', "error: warmup_steps=0 is not a positive whole number; give"),
         ('{"model": {"d_model": 22}}', "error: d_model=22 does not split into num_heads=4 equal heads"),
-        ('{"model": {"pad_id": 3}}', "error: pad_id=3 (see --config) is not that of the tokenizer, 0"),
+        ('{"model": {"pad_id": 3}}', "error: pad_id=3 is not that of the tokenizer, 0"),
         (None, "settings.json is not a regular file; give another name"),
     ],
 )

@@ -1,5 +1,6 @@
 """The command `download` prints the terms first, and the corpus can then be loaded."""
 
+import dataclasses
 import hashlib
 import http.server
 import io
@@ -12,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.text.corpus import load_corpus
-from annotated_transformer.text.published_corpora import SOURCES, Source
+from annotated_transformer.text.corpus import CORPORA, load_corpus
+from annotated_transformer.text.published_corpora import TATOEBA
 
 LINES = "".join(f"A{i} b.\tEin C{i} d.\n" for i in range(1009))
 
@@ -36,8 +37,8 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     sums = f"{hashlib.sha256(packed.getvalue()).hexdigest()}  deu-eng.zip\n"
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
         url = f"http://127.0.0.1:{server.server_port}"
-        terms = SOURCES["tatoeba"].terms
-        monkeypatch.setitem(SOURCES, "tatoeba", Source(url=url, sums=sums, terms=terms))
+        known, source = CORPORA["tatoeba"], dataclasses.replace(TATOEBA, url=url, sums=sums)
+        monkeypatch.setitem(CORPORA, "tatoeba", dataclasses.replace(known, source=source))
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield folder
@@ -50,7 +51,7 @@ def test_law_a_downloaded_corpus_can_be_loaded(tmp_path: Path, capsys: pytest.Ca
     assert command_line.main(["download", "tatoeba", "--to", str(tmp_path / "data")]) == 0
     out, err = capsys.readouterr()
     terms, last = out.rstrip("\n").rsplit("\n", 1)
-    assert terms == SOURCES["tatoeba"].terms
+    assert terms == TATOEBA.terms
     where = f"--corpus tatoeba --data {tmp_path / 'data'}"
     assert last == f"tatoeba is in {tmp_path / 'data' / 'tatoeba'}; give {where}"
     assert err == ""  # no progress bar without a terminal
@@ -66,7 +67,7 @@ def test_message_the_terms_are_printed_before_an_error(
     to = tmp_path / "new" / "data"
     assert command_line.main(["download", "tatoeba", "--to", str(to)]) == 2
     out, err = capsys.readouterr()
-    assert out == f"{SOURCES['tatoeba'].terms}\n"
+    assert out == f"{TATOEBA.terms}\n"
     assert err.startswith(f"error: {to / 'tatoeba' / 'deu-eng.zip.part'} has the SHA-256 ")
     assert err.count("\n") == 1
     (served / "deu-eng.zip").unlink()

@@ -165,7 +165,7 @@ def test_law_a_corpus_has_its_own_splits(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--corpus", "toy", "--split", "dev"], "toy has no split 'dev'; choose from train, val, test"),
+        (["--corpus", "toy", "--split", "dev", "--output", "o"], "toy has no split 'dev'; choose from train"),
         (["--corpus", "tatoeba"], "the folder of the corpus tatoeba is unknown; give --data, or set"),
         (["--corpus", "toy", "--target", "fr"], "the corpus toy has en and de, not en and fr"),
     ],
@@ -403,6 +403,10 @@ def test_law_own_files_are_evaluated_under_any_name(
         ),
         (
             ["--data", ".", "--output", "./test.de"],
+            "--output test.de would replace a file of the corpus; give",
+        ),
+        (
+            ["--corpus", "multi30k", "--data", ".", "--output", "./test.de"],
             "--output test.de would replace a file of the corpus; give",
         ),
         (

@@ -21,8 +21,9 @@ from annotated_transformer.commands.loading import (
 )
 from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.text.corpus import load_corpus
+from annotated_transformer.text.corpus import CORPORA, KnownCorpus, Reading, load_corpus
 from annotated_transformer.text.pair_files import Table, TwoFiles
+from annotated_transformer.text.published_corpora import Source
 from annotated_transformer.text.sentence_pairs import Languages
 
 
@@ -254,6 +255,30 @@ def test_law_a_model_stores_its_languages(capsys: pytest.CaptureFixture[str]):
     for model, tokenizer in {"known": "zh", "unknown": "13a"}.items():
         assert command_line.main([*evaluate, model]) == 0
         assert f"|tok:{tokenizer}|" in capsys.readouterr().out
+
+
+def test_law_an_entry_in_the_table_of_corpora_is_all_that_the_commands_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def read(folder: Path, source: str, target: str) -> Reading:
+        words = (folder / "words.txt").read_text().split()
+        pairs = [(f"{source} {word}", f"{target} {word}") for word in words]
+        return Reading({"train": pairs[:7], "val": pairs[7:], "test": pairs[7:]}, {"rude": 3})
+
+    french, source = Languages("en", "fr"), Source(terms="Terms: by the cook.")
+    soup = KnownCorpus(about="words alone", read=read, languages=french, source=source, cleaned=True)
+    monkeypatch.setitem(CORPORA, "soup", soup)
+    (tmp_path / "words.txt").write_text(" ".join(f"w{i}" for i in range(11)))
+    add_train_options(parser := argparse.ArgumentParser())
+    assert "soup: words alone" in " ".join(parser.format_help().split())
+    out, data = str(tmp_path / "out"), ["--corpus", "soup", "--data", str(tmp_path)]
+    assert command_line.main(["train", *data, "--steps", "1", *SIZES, "--out", out]) == 0
+    said = capsys.readouterr().err
+    assert "soup: train 7, val 4, test 4 pairs; left out: 3 rude\n" in said
+    assert "\nTerms: by the cook.\n" in said
+    assert checkpoint.read_languages(out) == french
+    assert checkpoint.load(out)[1].cleans
+    assert command_line.main(["evaluate", *data, "--model", out]) == 0
 
 
 @pytest.mark.message

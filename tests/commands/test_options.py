@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from dataclasses import make_dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import torch
 
 from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing.checkpoint import EN_DE, pretrained_names
-from annotated_transformer.commands import decoding_options
+from annotated_transformer.commands import config_file, decoding_options, evaluate_options, train_options
 from annotated_transformer.commands.config_file import model_config, training_config
 from annotated_transformer.commands.curves_options import add_curves_options
 from annotated_transformer.commands.decoding import LENGTH_PENALTIES, PROCESSORS, sampler, search_options
@@ -21,7 +22,9 @@ from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.commands.translate_options import add_translate_options
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.evaluation.metrics import METRICS
 from annotated_transformer.messages import Message, argument, join
+from annotated_transformer.training.config import TrainingConfig
 from tests.commands.conftest import DEVICE
 
 OPTIONS = argparse.Namespace(steps=3, minutes=None, max_lr=3.0, beam=4, source="en", data="x", bf16=True)
@@ -56,19 +59,6 @@ def test_law_settings_of_the_config_file_keep_their_names():
     options.config = "settings.json"
     of_file = given.replace("--d-model 30", "d_model=30").replace("--bf16", "bf16=True")
     assert name_options(message, options) == of_file
-
-
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        (Message("{max_length}: too short", max_length=256), "max_length=256 (see --config): too short"),
-        (Message("give both {d_k} and {d_v}"), "give both d_k (see --config) and d_v (see --config)"),
-        (Message("attention to the {}", "positions"), "attention to the positions"),
-    ],
-)
-def test_law_settings_without_an_option_lead_to_the_config_file(message: Message, expected: str):
-    assert name_options(message, argparse.Namespace(config=None, d_model=30)) == expected
-    assert name_options(message, argparse.Namespace(d_model=30)) == message  # a command without --config
 
 
 @pytest.mark.message
@@ -133,20 +123,35 @@ def test_law_every_option_states_its_default(command: str):
 
 def test_law_the_training_defaults_in_the_help_are_those_in_use():
     options = parser_of("train").parse_args(["--out", "folder", "--steps", "3"])
-    shape, training = model_config(options, None), training_config(options)
+    in_use = vars(model_config(options, None)) | vars(training_config(options))
     stated = stated_defaults("train")
-    in_shape = [name for name in stated if hasattr(shape, name)]
-    in_training = [name for name in stated if isinstance(getattr(training, name, None), (int, float))]
-    assert {"vocab_size", "d_model", "norm", "dropout"} <= set(in_shape)
-    assert {"batch_tokens", "warmup_steps", "max_lr", "label_smoothing"} <= set(in_training)
-    for name in in_shape:
-        assert stated[name] == str(getattr(shape, name))
-    for name in set(in_training) - {"steps", "bf16", "fast"}:  # whose defaults are words
-        assert stated[name] == str(getattr(training, name))
+    for name in in_use.keys() - {"steps", "pad_id", "bos_id", "eos_id"}:
+        assert stated[name] == str(in_use[name]) or in_use[name] in (None, False)
+
+
+def test_law_a_new_field_of_a_config_is_an_option(monkeypatch: pytest.MonkeyPatch):
+    more = [("decay", float | None, None), ("nesterov", bool, True)]
+    texts = """
+        decay: RMS of the
+            `weights`, 50%; `None` means never. Not in the help.
+        nesterov: Look ahead."""
+    namespace = {"__doc__": f"{TrainingConfig.__doc__.rstrip()}{texts}"}
+    new = make_dataclass("New", more, bases=(TrainingConfig,), namespace=namespace, frozen=True, kw_only=True)
+    for module in (train_options, config_file):
+        monkeypatch.setattr(module, "TrainingConfig", new)
+    monkeypatch.setitem(config_file.CONFIGS, "training", new)
+    parser = parser_of("train")
+    text = " ".join(parser.format_help().split())
+    assert (
+        "--decay DECAY RMS of the weights, 50% (default: never) --nesterov, --no-nesterov look ahead" in text
+    )
+    found = training_config(parser.parse_args("--out x --steps 3 --decay 0.5 --no-nesterov".split()))
+    assert (found.steps, found.decay, found.nesterov) == (3, 0.5, False)
 
 
 def test_law_the_choices_are_those_that_exist():
     assert tuple(LENGTH_PENALTIES) == decoding_options.LENGTH_PENALTIES
+    assert ("bleu", *METRICS) == evaluate_options.METRICS
     for command in ("evaluate", "translate"):
         (pretrained,) = (one for one in parser_of(command)._actions if one.dest == "pretrained")
         assert f"in this package: {' or '.join(pretrained_names())} (" in pretrained.help

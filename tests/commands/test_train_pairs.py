@@ -4,7 +4,6 @@ import contextlib
 import functools
 import io
 import itertools
-import json
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,14 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.training_state import read_progress
 
-CONFIGS = {
-    "fused": {"model": {"attention": "fused", "d_k": 4}},
-    "learned": {"model": {"positions": "learned", "activation": "gelu", "attention_bias": True}},
-}
 OPTIONS = [  # for each option, the values that are tried
-    ["", "--norm pre", "--start START", "--config fused", "--config learned"],
+    [
+        "",
+        "--norm pre",
+        "--start START",
+        "--attention fused --d-k 4",
+        "--positions learned --activation gelu --attention-bias",
+    ],
     ["", "--fast", "--no-fast"],
     ["", "--bf16"],
     ["", "--dropout 0"],
@@ -76,13 +77,11 @@ def test_law_each_pair_of_values_occurs_in_a_row():
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a corpus, config files, and a model to start from."""
+    """Return a folder with a corpus and a model to start from."""
     folder = tmp_path_factory.mktemp("data")
     for language, text in {"en": "A {} b.\n", "de": "Ein {} d.\n"}.items():
         lines = "".join(text.format(i % 97) for i in range(211))
         (folder / f"train.{language}").write_text(lines, encoding="utf-8")
-    for name, config in CONFIGS.items():
-        (folder / name).write_text(json.dumps(config))
     train(folder, "start", [*SMALL, *COMMON])
     return folder
 
@@ -104,8 +103,7 @@ def test_law_options_of_train_work_together(
     data: Path, monkeypatch: pytest.MonkeyPatch, row: Row, compiled: bool
 ):
     """Without the C++ code of TorchInductor, which takes minutes to compile: test_compilation.py has it."""
-    files = {"START": str(data / "start"), **{name: str(data / name) for name in CONFIGS}}
-    options = [files.get(word, word) for value in row for word in value.split()]
+    options = [word.replace("START", str(data / "start")) for value in row for word in value.split()]
     small = [] if "--start" in options else SMALL
     out = f"{ROWS.index(row)} {compiled}"
     torch._dynamo.reset()

@@ -16,8 +16,8 @@ import pytest
 
 from annotated_transformer.text import corpus as module
 from annotated_transformer.text.cleaning import clean
-from annotated_transformer.text.corpus import DATA_VARIABLE, Corpus, load_corpus
-from annotated_transformer.text.published_corpora import SOURCES
+from annotated_transformer.text.corpus import CORPORA, DATA_VARIABLE, Corpus, load_corpus
+from annotated_transformer.text.published_corpora import MULTI30K, TATOEBA
 from annotated_transformer.text.sentence_pairs import Splits, read_pairs, split_names
 
 COLUMNS = [(f"A{i} {'far ' * (i % 5)}b.", f"Ein C{i // 2} d.") for i in range(1009)]
@@ -152,7 +152,7 @@ def test_law_tatoeba_counts_what_it_leaves_out(tmp_path: Path):
     assert corpus.skipped == {"empty": 5, "mismatched": 1}
     assert sum(map(len, corpus.splits.values())) == len(COLUMNS)
     assert "; left out: 5 empty, 1 mismatched\n" in corpus.summary()
-    assert corpus.summary().endswith(f"\n{SOURCES['tatoeba'].terms}")
+    assert corpus.summary().endswith(f"\n{TATOEBA.terms}")
 
 
 @pytest.mark.parametrize("name", ["toy", "tatoeba"])
@@ -216,8 +216,8 @@ def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Write two files and register their digests as those of Multi30k."""
     write(tmp_path, en=b"One.\n", de=b"Eins.\n")
     sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in tmp_path.iterdir())
-    source = dataclasses.replace(SOURCES["multi30k"], sums="\n".join(sums))
-    monkeypatch.setitem(SOURCES, "multi30k", source)
+    source = dataclasses.replace(MULTI30K, sums="\n".join(sums))
+    monkeypatch.setitem(CORPORA, "multi30k", dataclasses.replace(CORPORA["multi30k"], source=source))
     return tmp_path
 
 

@@ -1,5 +1,6 @@
 """Downloads: verified, resumed after an interruption, and clear error messages."""
 
+import dataclasses
 import errno
 import hashlib
 import http.server
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from annotated_transformer.text import download as module
+from annotated_transformer.text.corpus import CORPORA
 from annotated_transformer.text.download import download, fetch
-from annotated_transformer.text.published_corpora import SOURCES, Source
+from annotated_transformer.text.published_corpora import Source
 
 DATA = bytes(i * i % 251 for i in range(200_003))
 SHA256 = hashlib.sha256(DATA).hexdigest()
@@ -141,7 +143,8 @@ def test_law_all_files_of_a_corpus_are_downloaded_to_its_folder(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     sums = f"{SHA256}  one.gz\n{SHA256}  two.gz\n"
-    monkeypatch.setitem(SOURCES, "tatoeba", Source(url=server.url, sums=sums, terms=""))
+    source = Source(url=server.url, sums=sums, terms="")
+    monkeypatch.setitem(CORPORA, "tatoeba", dataclasses.replace(CORPORA["tatoeba"], source=source))
     inside = tmp_path / "data" / "tatoeba"
     assert download("tatoeba", tmp_path / "data") == inside
     assert {path.name: path.read_bytes() for path in inside.iterdir()} == {"one.gz": DATA, "two.gz": DATA}
