@@ -14,7 +14,7 @@ import yaml
 from annotated_transformer.__main__ import COMMANDS
 from annotated_transformer.book.results import RESULTS
 from annotated_transformer.text import corpus
-from annotated_transformer.text.corpus import READERS, load_corpus
+from annotated_transformer.text.corpus import CORPORA, load_corpus
 from builder.chapters import written
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +104,7 @@ def test_law_there_are_as_many_deliberate_bugs_as_the_preface_says():
 
 def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
     sentence = re.search(r"^`(\w+)` and `(\w+)` are split so that", GUIDE, re.MULTILINE)
-    split = {name for name in READERS if "split_by_sentence(" in inspect.getsource(READERS[name])}
+    split = {name for name in CORPORA if "split_by_sentence(" in inspect.getsource(CORPORA[name].read)}
     assert set(sentence.groups()) == split - {"files"}
     assert "`multi30k` keeps its published splits, and `files` keeps yours" in GUIDE
     for language, word in (("en", "house"), ("de", "Haus")):
@@ -112,7 +112,7 @@ def test_law_the_guide_says_which_corpora_are_split_by_sentence(tmp_path: Path):
     assert "If there are only `train` files, they are split like `toy`." in GUIDE
     assert "split_by_sentence(" in inspect.getsource(corpus._read_own)
     assert set(load_corpus("files", folder=tmp_path).splits) == {"train"}  # too few pairs to split
-    assert set(READERS) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
+    assert set(CORPORA) == set(re.findall(r"^\| `(\w+)` \|.*\|$", GUIDE.split("## Choose")[1], re.MULTILINE))
 
 
 def options(*commands: str) -> set[str]:
