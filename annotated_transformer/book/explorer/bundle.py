@@ -11,7 +11,7 @@ from annotated_transformer.book.site.front.chapters import Chapter
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, pretrained_names
 
 HERE = Path(__file__).parent
-UI = (  # each file uses only those before it
+UI = (  # while the page loads it, each file uses only those before it
     "dom",
     "words",
     "state",
