@@ -59,8 +59,9 @@ def join_scripts(folder: str, names: Iterable[str]) -> str:
 
 
 def read_script(path: Path) -> str:
-    """Return a module without its imports and exports: a page opened from a file loads no modules."""
-    return re.sub(r"^(?:import [^;]*;\n|export )", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    """Return a module without types, imports and exports: a page opened from a file loads no modules."""
+    left_out = r"^(?: */\*\*(?:[^*]|\*(?!/))*\*/\n|import [^;]*;\n|export )"
+    return re.sub(left_out, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def weights_script(direction: str) -> str:
