@@ -78,17 +78,19 @@ test: $(READY)  ## run the tests, in about twelve minutes
 ci: $(READY)  ## run what CI runs: these tests, the slow ones, and the deliberate bugs
 	@$(MAKE) --no-print-directory test STAGES="$(STAGES) slow mutate"
 
-lint: $(READY)  ## check code and formatting (ruff, oxfmt), spelling (typos), workflows (zizmor), and settings (repo-review)
+lint: $(READY)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (typos), workflows (zizmor), and settings (repo-review)
 	$(RUN) -m ruff check --output-format=concise .
 	$(RUN) -m ruff format --check --output-format=concise .
-	$(VENV)/bin/oxfmt --check '**/*.js'
+	$(VENV)/bin/oxlint
+	$(VENV)/bin/oxfmt --check '**/*.js' '**/*.ts'
 	$(VENV)/bin/typos
 	$(VENV)/bin/zizmor --offline --quiet .
 	$(VENV)/bin/repo-review --show err .
 
 # In one process: mypy's workers must start within three seconds, and on a busy machine, just set up, they do not.
-types: $(READY)  ## run mypy in strict mode, less strict on the tests
+types: $(READY)  ## run mypy in strict mode, less strict on the tests, and check the types of JavaScript (deno)
 	$(RUN) -m mypy
+	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer tests
 
 unit: browser  ## run the unit tests, checking all annotated shapes
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page and not slow and not cuda" $(SHAPES)

@@ -1,5 +1,8 @@
 // A stub of the engine for testing the explorer's page: it answers at once and loads no model.
 // Its words, weights, and numbers differ from place to place, so that a mix-up is visible.
+/** @import { Provenance, Term } from "../annotated_transformer/book/explorer/engine/provenance.js" */
+/** @import { Kind } from "../annotated_transformer/book/explorer/engine/transformer.js" */
+/** @import { Answer, Report, Request } from "../annotated_transformer/book/explorer/engine/worker.js" */
 
 const VOCABULARY = [
   "<pad>",
@@ -11,20 +14,33 @@ const VOCABULARY = [
 const [LAYERS, HEADS, FEATURES, EOS] = [4, 5, 7, 2];
 
 // The page's requests, and a promise that a translation waits for if a test sets one.
-window.asked = [];
-window.door = null;
+// Tests read and set them as properties of the window.
+/** @type {unknown[]} */
+var asked = [];
+/** @type {Promise<unknown> | null} */
+var door = null;
 
 // The attention weight at one position: 0, 0.05, …, 0.95.
-window.weight = (kind, layer, head, query, key) =>
-  ((kind.length + 11 * layer + 3 * head + 7 * query + 13 * key) % 20) / 20;
+/** @type {(kind: Kind, layer: number, head: number, query: number, key: number) => number} */
+function weight(kind, layer, head, query, key) {
+  return ((kind.length + 11 * layer + 3 * head + 7 * query + 13 * key) % 20) / 20;
+}
 
-const partsOf = (name) => [name.slice(0, name.lastIndexOf(".")), name.split(".").at(-1).replace(/_\d$/, "")];
+/** @type {(name: string) => [parent: string, kind: string]} */
+const partsOf = (name) => {
+  const place = name.lastIndexOf(".");
+  return [name.slice(0, place), name.slice(place + 1).replace(/_\d$/, "")];
+};
+
+/** @type {(terms: Term[]) => number} */
 const total = (terms) => terms.reduce((sum, { value }) => sum + value, 0);
 
 // The products whose sum is a head's output or, divided by a root, a score.
+/** @type {(name: string, index: number[], keys?: number) => Term[]} */
 function products(name, [head, row, column], keys) {
   const [parent, kind] = partsOf(name);
-  const pair = {
+  /** @type {Record<string, (i: number) => [part: string, ...place: number[]][]>} */
+  const pairs = {
     scores: (i) => [
       ["query", row, i],
       ["key", column, i],
@@ -33,15 +49,18 @@ function products(name, [head, row, column], keys) {
       ["weights", row, i],
       ["value", i, column],
     ],
-  }[kind];
-  return Array.from({ length: kind === "scores" ? FEATURES : keys }, (_, i) => {
-    const factors = pair(i).map(([part, ...place]) => tensorValue(`${parent}.${part}`, [head, ...place]));
+  };
+  return Array.from({ length: kind === "scores" ? FEATURES : (keys ?? 0) }, (_, i) => {
+    const factors = pairs[kind](i).map(([part, ...place]) =>
+      tensorValue(`${parent}.${part}`, [head, ...place]),
+    );
     return { factors, value: factors[0] * factors[1] };
   });
 }
 
 // The value at one index of a tensor.
-window.tensorValue = (name, index) => {
+/** @type {(name: string, index: number[]) => number} */
+function tensorValue(name, index) {
   const [, kind] = partsOf(name);
   if (kind === "scores") return total(products(name, index)) / Math.sqrt(FEATURES);
   const drawn = Math.sin(
@@ -51,14 +70,17 @@ window.tensorValue = (name, index) => {
       .reduce((sum, x) => (31 * sum + x) % 65521, 7) ** 2,
   ); // squared, or neighbors would be similar
   return ["weights", "probabilities"].includes(kind) ? Math.abs(drawn) : drawn;
-};
+}
 
+/** @type {(name: string, shape: number[], index?: number[]) => any} */
 const make = (name, [size, ...more], index = []) =>
   more.length
     ? Array.from({ length: size }, (_, i) => make(name, more, [...index, i]))
     : Float32Array.from({ length: size }, (_, i) => tensorValue(name, [...index, i]));
 
+/** @type {(source: number, target: number) => Record<string, number[]>} */
 function shapesOf(source, target) {
+  /** @type {(own: number, memory: number) => Record<string, number[]>} */
   const attention = (own, memory) => ({
     query: [HEADS, own, FEATURES],
     key: [HEADS, memory, FEATURES],
@@ -67,7 +89,9 @@ function shapesOf(source, target) {
     weights: [HEADS, own, memory],
     heads: [HEADS, own, FEATURES],
   });
+  /** @type {Record<string, number[]>} */
   const shapes = { "encoder.embedding": [source, FEATURES], "encoder.positions": [source, FEATURES] };
+  /** @type {(module: string, parts: Record<string, number[]>) => void} */
   const add = (module, parts) =>
     Object.entries(parts).forEach(([part, shape]) => (shapes[`${module}.${part}`] = shape));
   for (let layer = 0; layer < LAYERS; layer++) {
@@ -81,6 +105,7 @@ function shapesOf(source, target) {
 }
 
 // A translation has one token per word; forced tokens, ablated heads, and the search method change it.
+/** @type {(request: Request) => Answer} */
 function answer({
   direction,
   text,
@@ -91,11 +116,13 @@ function answer({
   temperature = 1,
 }) {
   const source = [...text.split(/(?= )/), "<eos>"];
-  const shift =
-    { greedy: 0, beam: 2500, sample: 3000 + seed + 100 * temperature }[method] +
-    200 * Math.min(ablated.length, 9) +
-    (direction === "en-de" ? 0 : 4000);
-  const [ids, top] = [[], []];
+  /** @type {Record<string, number>} */
+  const shifts = { greedy: 0, beam: 2500, sample: 3000 + seed + 100 * temperature };
+  const shift = shifts[method] + 200 * Math.min(ablated.length, 9) + (direction === "en-de" ? 0 : 4000);
+  /** @type {number[]} */
+  const ids = [];
+  /** @type {{ id: number, probability: number }[][]} */
+  const top = [];
   source.forEach((_, step) => {
     const turned = ids.some((id, i) => id !== top[i][0].id); // by an earlier token
     const own = 10 * (step + 1) + shift + (turned ? 100 : 0);
@@ -111,6 +138,7 @@ function answer({
   const logProbs = ids.map(
     (id, step) => Math.log(top[step].find((entry) => entry.id === id)?.probability ?? 0.0123) - shift / 1e4,
   );
+  /** @type {(kind: Kind, rows: string[], columns: string[]) => Float32Array[][][]} */
   const maps = (kind, rows, columns) =>
     Array.from({ length: LAYERS }, (_, layer) =>
       Array.from({ length: HEADS }, (_, head) =>
@@ -135,21 +163,27 @@ function answer({
 }
 
 class EngineClient {
+  /** @type {Answer} */
+  current;
+
   constructor() {
     this.worker = Object.assign(new EventTarget(), { terminate() {} });
+    /** @type {(reason: string) => void} */
     this.fail = () => {};
   }
 
+  /** @type {(direction: string) => Promise<{ vocabulary: string[] }>} */
   async load(direction) {
     asked.push(["load", direction]);
     return { vocabulary: VOCABULARY };
   }
 
+  /** @type {(options: Request, report?: Report) => Promise<Answer>} */
   translate(options, report) {
     asked.push(["translate", options]);
     return new Promise((resolve, reject) => {
       this.fail = (reason) => reject(new Error(reason));
-      Promise.resolve(window.door)
+      Promise.resolve(door)
         .then(() => {
           this.current = answer(options);
           report?.({ tokens: this.current.target.tokens });
@@ -159,10 +193,17 @@ class EngineClient {
     });
   }
 
-  async tensor(name) {
-    return make(name, this.current.tensors.find((tensor) => tensor.name === name).shape);
+  /** @type {(name: string) => number[]} */
+  shapeOf(name) {
+    return this.current.tensors.find((tensor) => tensor.name === name)?.shape ?? [];
   }
 
+  /** @type {(name: string) => Promise<unknown>} */
+  async tensor(name) {
+    return make(name, this.shapeOf(name));
+  }
+
+  /** @type {(name: string, index: number[]) => Promise<Omit<Provenance, "factors">>} */
   async provenance(name, index) {
     const [parent, kind] = partsOf(name);
     const value = tensorValue(name, index);
@@ -170,14 +211,12 @@ class EngineClient {
     if (kind === "scores")
       return { ...found, terms: products(name, index), aside: { divisor: Math.sqrt(FEATURES) } };
     if (kind === "heads") {
-      const terms = products(
-        name,
-        index,
-        this.current.tensors.find((tensor) => tensor.name === `${parent}.value`).shape[1],
-      );
+      const terms = products(name, index, this.shapeOf(`${parent}.value`)[1]);
       return { ...found, terms, value: total(terms), result: total(terms) };
     }
-    const from = { weights: `${parent}.scores`, probabilities: "logits" }[kind];
+    /** @type {Record<string, string | undefined>} */
+    const sources = { weights: `${parent}.scores`, probabilities: "logits" };
+    const from = sources[kind];
     if (from)
       return { ...found, terms: [], from, aside: { score: tensorValue(from, index), largest: 2, total: 3 } };
     return { ...found, terms: [{ factors: [value], value }] };

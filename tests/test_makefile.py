@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MISSPELLED = "recie" + "ve"
+PROGRAMS = ("python", "jupyter", "jupyter-book", "repo-review", "deno", "oxfmt", "oxlint", "typos", "zizmor")
 PRETENDER = """#!/bin/sh
 echo "REQUIRE_ALL=$REQUIRE_ALL $PYTEST_ADDOPTS $*"
 case "$*" in *"$FAIL"*) test -z "$FAIL";; esac
@@ -24,7 +25,7 @@ def project(tmp_path: Path) -> Path:
     shutil.copy(ROOT / "Makefile", tmp_path)
     for name in (".venv", ".venv-oldest", ".venv-newest"):
         (tmp_path / name / "bin").mkdir(parents=True)
-        for program in ("python", "jupyter", "jupyter-book", "repo-review", "oxfmt", "typos", "zizmor"):
+        for program in PROGRAMS:
             path = tmp_path / name / "bin" / program
             path.write_text(PRETENDER, encoding="utf-8")
             path.chmod(0o755)
@@ -91,6 +92,32 @@ def test_law_lint_reads_no_ignored_file_in_a_copy_without_git(unpacked: Path):
     done = run(unpacked, *lint)
     assert done.returncode != 0
     assert "mine.md" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "program", "faults"),
+    [
+        ("lint", "oxlint", {"debugger;": "no-debugger"}),
+        ("types", "deno", {'Math.max("1");': "TS2345", "export const same = (x) => x;": "TS7006"}),
+    ],
+)
+def test_law_a_fault_in_javascript_is_found(project: Path, target: str, program: str, faults: dict[str, str]):
+    """Of the programs of the stage, only the one that checks JavaScript is real."""
+    (project / ".venv" / "bin" / program).unlink()
+    (project / ".venv" / "bin" / program).symlink_to(Path(sys.prefix, "bin", program))
+    for path in [*ROOT.glob("annotated_transformer/**/*.[jt]s"), *ROOT.glob("tests/*.js")]:
+        copy = project / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
+    for name in ("deno.json", ".oxlintrc.json"):
+        shutil.copy(ROOT / name, project)
+    done = run(project, "make", target)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with (project / "annotated_transformer/book/explorer/ui/words.js").open("a", encoding="utf-8") as script:
+        script.write("\n".join(faults))
+    done = run(project, "make", target)
+    assert done.returncode != 0
+    assert [code for code in faults.values() if code not in done.stdout + done.stderr] == []
 
 
 def test_law_ci_allows_no_skip(project: Path):

@@ -11,7 +11,7 @@ from builder.chapters import Chapter
 from builder.explorer.pack import join_scripts, weights_script
 
 HERE = Path(__file__).parent
-UI = (  # each file uses only those before it
+UI = (  # while the page loads it, each file uses only those before it
     "dom",
     "words",
     "state",

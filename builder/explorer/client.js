@@ -1,19 +1,32 @@
+/** @import { Provenance } from "./engine/provenance.js" */
+/** @import { Config } from "./engine/transformer.js" */
+/** @import { Answer, Packed, Report, Request } from "./engine/worker.js" */
+
+/** @typedef {{ config: Config, vocabulary: string[] }} Loaded */
+/** @typedef {{ resolve: (result: any) => void, reject: (reason: Error) => void, report?: Report }} Waiting */
+/** @typedef {{ id: number, partial?: { tokens: string[] }, result?: unknown, error?: string }} Message */
+
 // Receivers of the models' scripts, by direction.
+/** @type {Map<string, (model: Packed) => void>} */
 const receivers = new Map();
 window.receiveTransformer = (model) => {
   const receive = receivers.get(model.direction);
   receivers.delete(model.direction); // otherwise the model's text would stay in memory
-  receive(model);
+  receive?.(model);
 };
 
 // The page's side of the engine: starts the worker, loads a model when asked to, and answers with promises.
-class EngineClient {
+export class EngineClient {
   // `folder` is where this script and the models lie.
+  /** @param {string} folder */
   constructor(folder) {
     this.folder = folder;
     const source = `"use strict"; (${transformerEngine})().serve(self);`;
     this.worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+    /** @type {Map<number, Waiting>} */
     this.waiting = new Map();
+    this.lastId = 0;
+    /** @type {Map<string, Promise<Loaded>>} */
     this.models = new Map();
     this.worker.onmessage = ({ data }) => this.answer(data);
     this.worker.onerror = ({ message }) =>
@@ -21,48 +34,55 @@ class EngineClient {
   }
 
   // Loads the model of a direction, "en-de" or "de-en", once.
+  /** @type {(direction: string) => Promise<Loaded>} */
   load(direction) {
-    if (!this.models.has(direction)) {
-      const loading = fetchModel(this.folder, direction).then((model) => this.ask("load", model));
-      loading.catch(() => this.models.delete(direction)); // the next call tries again
-      this.models.set(direction, loading);
-    }
-    return this.models.get(direction);
+    const known = this.models.get(direction);
+    if (known) return known;
+    const loading = fetchModel(this.folder, direction).then((model) => this.ask("load", model));
+    loading.catch(() => this.models.delete(direction)); // the next call tries again
+    this.models.set(direction, loading);
+    return loading;
   }
 
   // Translates; `report` is called after each token with { tokens }. See worker.js for what it returns.
+  /** @type {(options: Request, report?: Report) => Promise<Answer>} */
   async translate(options, report) {
     await this.load(options.direction);
     return this.ask("translate", options, report);
   }
 
   // A tensor of the last translation, by its name.
+  /** @type {(name: string) => Promise<any>} */
   tensor(name) {
     return this.ask("tensor", { name });
   }
 
   // Where a number of such a tensor comes from.
+  /** @type {(name: string, index: number[]) => Promise<Provenance>} */
   provenance(name, index) {
     return this.ask("provenance", { name, index });
   }
 
+  /** @type {(call: string, argument: object, report?: Report) => Promise<any>} */
   ask(call, argument, report) {
-    const id = (this.lastId = (this.lastId ?? 0) + 1);
+    const id = (this.lastId += 1);
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject, report });
       this.worker.postMessage({ id, call, argument });
     });
   }
 
+  /** @type {(message: Message) => void} */
   answer({ id, partial, result, error }) {
-    const { resolve, reject, report } = this.waiting.get(id) ?? {};
-    if (!resolve) return; // already rejected
-    if (partial) return report?.(partial);
+    const waiting = this.waiting.get(id);
+    if (!waiting) return; // already rejected
+    if (partial) return waiting.report?.(partial);
     this.waiting.delete(id);
-    return error === undefined ? resolve(result) : reject(new Error(error));
+    return error === undefined ? waiting.resolve(result) : waiting.reject(new Error(error));
   }
 
   // No more answers will come, so all pending promises are rejected.
+  /** @type {(reason: string) => void} */
   fail(reason) {
     for (const { reject } of this.waiting.values()) reject(new Error(reason));
     this.waiting.clear();
@@ -70,6 +90,7 @@ class EngineClient {
 }
 
 // A page that is opened from a file can load scripts, but it cannot fetch.
+/** @type {(folder: string, direction: string) => Promise<Packed>} */
 function fetchModel(folder, direction) {
   return new Promise((resolve, reject) => {
     const script = document.createElement("script");

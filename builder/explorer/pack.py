@@ -7,6 +7,7 @@ a string in a script.
 
 import base64
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -53,8 +54,14 @@ def engine_script() -> str:
 
 
 def join_scripts(folder: str, names: Iterable[str]) -> str:
-    """Return the scripts of a folder of the explorer as one text, in this order."""
-    return "\n".join((HERE / folder / f"{name}.js").read_text(encoding="utf-8") for name in names)
+    """Return the modules of a folder of the explorer as one text in this order, in one scope."""
+    return "\n".join(read_script(HERE / folder / f"{name}.js") for name in names)
+
+
+def read_script(path: Path) -> str:
+    """Return a module without types, imports and exports: a page opened from a file loads no modules."""
+    left_out = r"^(?: */\*\*(?:[^*]|\*(?!/))*\*/\n|import [^;]*;\n|export )"
+    return re.sub(left_out, "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def weights_script(direction: str) -> str:
@@ -72,8 +79,7 @@ def weights_script(direction: str) -> str:
 def write(folder: Path) -> None:
     """Write the engine, the client and the models into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
-    client = (HERE / "client.js").read_text(encoding="utf-8")
-    scripts = {"engine.js": engine_script() + client}
+    scripts = {"engine.js": engine_script() + read_script(HERE / "client.js")}
     scripts |= {f"{direction}.js": weights_script(direction) for direction in pretrained_names()}
     for name, script in scripts.items():
         (folder / name).write_text(script, encoding="utf-8")

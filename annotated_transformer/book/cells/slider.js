@@ -1,10 +1,14 @@
 // Turns each figure that holds frames into one with a slider. Runs once after each such figure.
-document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure) => {
-  const data = figure.querySelector("script.at-frames");
-  if (!data) return;
-  figure.dataset.ready = "";
-  const { name, start, frames } = JSON.parse(data.textContent);
+/** @type {NodeListOf<HTMLElement>} */ (
+  document.querySelectorAll("figure.at-slider:not([data-ready])")
+).forEach((figure) => {
   const stage = figure.querySelector(".at-stage");
+  const data = figure.querySelector("script.at-frames");
+  if (!data || !stage) return;
+  figure.dataset.ready = "";
+  /** @type {{ name: string, start: number, frames: { value: string, alt: string, image: string }[] }} */
+  const { name, start, frames } = JSON.parse(data.textContent);
+  /** @type {<T extends keyof HTMLElementTagNameMap>(tag: T, properties: object) => HTMLElementTagNameMap[T]} */
   const make = (tag, properties) => Object.assign(document.createElement(tag), properties);
   const list = make("datalist", { id: `${figure.id}-ticks` });
   list.append(...frames.map((_, place) => make("option", { value: place })));
@@ -21,24 +25,24 @@ document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure)
   const controls = make("div", { className: "at-controls" });
   controls.append(play, " ", label, list);
   stage.after(controls);
-  let timer = null;
+  let timer = 0;
   const show = () => {
-    const { value, alt, image } = frames[input.value];
+    const { value, alt, image } = frames[Number(input.value)];
     const bytes = Uint8Array.from(atob(image.split(",")[1]), (c) => c.charCodeAt(0));
     stage.innerHTML = new TextDecoder().decode(bytes);
-    stage.firstChild.setAttribute("role", "img");
-    stage.firstChild.setAttribute("aria-label", alt);
+    stage.children[0].setAttribute("role", "img");
+    stage.children[0].setAttribute("aria-label", alt);
     input.setAttribute("aria-valuetext", value);
     output.textContent = value;
   };
   const stop = () => {
     clearInterval(timer);
-    timer = null;
+    timer = 0;
     play.textContent = "▶";
     play.setAttribute("aria-label", `Play: ${name}`);
   };
   const step = () => {
-    input.value = Number(input.value) + 1;
+    input.value = String(Number(input.value) + 1);
     show();
     if (input.value === input.max) stop();
   };
@@ -48,7 +52,7 @@ document.querySelectorAll("figure.at-slider:not([data-ready])").forEach((figure)
     play.textContent = "❚❚";
     play.setAttribute("aria-label", `Pause: ${name}`);
     if (input.value !== input.max) return step();
-    input.value = 0;
+    input.value = "0";
     show();
   });
   input.addEventListener("input", () => {

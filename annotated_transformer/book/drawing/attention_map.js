@@ -1,13 +1,17 @@
 // Lets the attention maps of a figure answer to mouse, finger and arrow keys: a row lights up, its weights are read out.
-document.querySelectorAll("figure[data-map]:not([data-maps])").forEach((figure) => {
+/** @type {NodeListOf<HTMLElement>} */ (
+  document.querySelectorAll("figure[data-map]:not([data-maps])")
+).forEach((figure) => {
+  /** @type {(image: HTMLImageElement) => void} */
   const inline = (image) => {
     const bytes = Uint8Array.from(atob(image.src.split(",")[1]), (c) => c.charCodeAt(0));
     const host = document.createElement("div");
     host.innerHTML = new TextDecoder().decode(bytes);
-    host.firstChild.setAttribute("role", "img");
-    host.firstChild.setAttribute("aria-label", image.alt);
-    image.replaceWith(host.firstChild);
+    host.children[0].setAttribute("role", "img");
+    host.children[0].setAttribute("aria-label", image.alt);
+    image.replaceWith(host.children[0]);
   };
+  /** @type {HTMLImageElement | null} */
   const image = figure.querySelector(":scope > img.at-svg");
   if (image) inline(image);
   if (!figure.querySelector(".at-cell")) return;
@@ -18,24 +22,29 @@ document.querySelectorAll("figure[data-map]:not([data-maps])").forEach((figure) 
   const hint = "Point at a row or tap it, or move through the rows with the arrow keys.";
   readout.textContent = hint;
   const caption = figure.querySelector("figcaption");
-  caption.before(readout);
+  caption?.before(readout);
 
   // A cell belongs to the map, a group of the drawing, that it was drawn into.
-  const rowOf = (cell) =>
-    [...cell.parentNode.querySelectorAll(".at-cell")].filter(
-      (other) => other.dataset.row === cell.dataset.row,
-    );
+  /** @type {(part: ParentNode) => SVGElement[]} */
+  const cellsIn = (part) => Array.from(part.querySelectorAll(".at-cell"));
+  /** @type {(cell: SVGElement) => SVGElement[]} */
+  const rowOf = (cell) => {
+    const map = /** @type {ParentNode} */ (cell.parentNode);
+    return cellsIn(map).filter((other) => other.dataset.row === cell.dataset.row);
+  };
+  /** @type {(cell: SVGElement, lit: boolean, others: boolean) => void} */
   const mark = (cell, lit, others) => {
     cell.style.opacity = lit || !others ? "" : "0.5";
-    cell.querySelector("path").style.strokeWidth = lit ? "2.5" : "0.5";
+    /** @type {SVGElement} */ (cell.querySelector("path")).style.strokeWidth = lit ? "2.5" : "0.5";
   };
-  const clear = () => figure.querySelectorAll(".at-cell").forEach((cell) => mark(cell, false, false));
+  const clear = () => cellsIn(figure).forEach((cell) => mark(cell, false, false));
+  /** @type {(cell: SVGElement) => void} */
   const light = (cell) => {
     const row = rowOf(cell);
-    figure.querySelectorAll(".at-cell").forEach((other) => mark(other, row.includes(other), true));
+    cellsIn(figure).forEach((other) => mark(other, row.includes(other), true));
     const weights = row.map((other) => `${other.dataset.key}: ${other.dataset.weight}`).join(", ");
     readout.textContent = `${cell.dataset.query} reads ${weights}. Sum: ${cell.dataset.sum}.`;
-    figure.dataset.lit = [...figure.querySelectorAll(".at-cell")].indexOf(row[0]);
+    figure.dataset.lit = String(cellsIn(figure).indexOf(row[0]));
   };
   const drawing = () => figure.querySelector("svg");
   const prepare = () => {
@@ -49,21 +58,22 @@ document.querySelectorAll("figure[data-map]:not([data-maps])").forEach((figure) 
   };
   prepare();
   new MutationObserver(prepare).observe(figure, { childList: true, subtree: true }); // a slider draws anew
+  /** @type {(event: Event) => void} */
   const over = (event) => {
-    const cell = event.target.closest?.(".at-cell");
-    if (cell) light(cell);
+    const cell = event.target instanceof Element && event.target.closest(".at-cell");
+    if (cell) light(/** @type {SVGElement} */ (cell));
   };
   figure.addEventListener("pointerover", over);
   figure.addEventListener("click", over);
   figure.addEventListener("pointerleave", clear);
   figure.addEventListener("focusout", clear);
   figure.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key] ?? 0;
     if (!step || event.target !== drawing()) return;
     event.preventDefault();
-    const cells = [...figure.querySelectorAll(".at-cell")];
+    const cells = cellsIn(figure);
     const rows = cells.filter((cell) => rowOf(cell)[0] === cell);
-    const now = rows.indexOf(cells[figure.dataset.lit]);
+    const now = rows.indexOf(cells[Number(figure.dataset.lit)]);
     light(rows[Math.max(0, Math.min(rows.length - 1, now + step))]);
   });
 });

@@ -1,7 +1,10 @@
 // Scaled dot-product attention: equation 1 of the paper, annotated_transformer/model/attention.py.
+import { times } from "./tensors.js";
+/** @import { Matrix } from "./tensors.js" */
 
 // q k^T / sqrt(d_k), whose softmax gives the weights; mask[i][j] is true where query i may attend to key j.
-function attentionScores(query, key, mask) {
+/** @type {(query: Matrix, key: Matrix, mask?: boolean[][]) => Matrix} */
+export function attentionScores(query, key, mask) {
   const scale = Math.sqrt(query[0].length);
   return query.map((q, i) =>
     times(key, q).map((product, j) => (!mask || mask[i][j] ? product / scale : -Infinity)),
@@ -9,7 +12,8 @@ function attentionScores(query, key, mask) {
 }
 
 // One weighted mean of the values for each query.
-function weightedMeans(weights, value) {
+/** @type {(weights: Matrix, value: Matrix) => Matrix} */
+export function weightedMeans(weights, value) {
   return weights.map((row) => {
     const mean = new Float64Array(value[0].length);
     row.forEach((weight, j) => {

@@ -1,4 +1,5 @@
 // Decorations around a sentence: annotated_transformer/text/cleaning.py, which says what the letters mean.
+/** @type {[kind: string, sign: RegExp][]} */
 const SIGNS = [
   ["e", /^[ℹ①-⑨❶-❾]/u],
   ["s", /^[%‰&@§°©®™№\p{Sc}]/u],
@@ -20,10 +21,14 @@ const PICTURE = / ?e[ei]*/g;
 const ENCLOSED = /^\(([^()]*)\)([.?!]*)$/;
 
 // The decorations before a sentence, the sentence, and the decorations after it; `variants` has the plain forms.
-function setAside(text, variants) {
+/** @type {(text: string, variants: Map<string, string>) => [before: string, sentence: string, after: string]} */
+export function setAside(text, variants) {
+  /** @type {(character: string) => string} */
   const kindOf = (character) => {
     const plain = variants.get(character) ?? character;
-    return plain === character && IGNORABLE.test(plain) ? "i" : SIGNS.find(([, sign]) => sign.test(plain))[0];
+    if (plain === character && IGNORABLE.test(plain)) return "i";
+    const [kind] = SIGNS.find(([, sign]) => sign.test(plain)) ?? [""]; // the last sign matches anything
+    return kind;
   };
   const shape = Array.from(
     text.replace(LABEL, (found) => "☆".repeat(found.length)),

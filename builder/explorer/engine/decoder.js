@@ -1,15 +1,25 @@
 // The decoder: section 3.1 of the paper, annotated_transformer/model/decoder.py.
+import { FeedForward } from "./feed_forward.js";
+import { Module } from "./module.js";
+import { MultiHeadAttention } from "./multi_head_attention.js";
+import { PostNorm } from "./normalization.js";
+/** @import { Model } from "./module.js" */
+/** @import { Matrix } from "./tensors.js" */
+/** @import { Config } from "./transformer.js" */
+
 class DecoderLayer extends Module {
+  /** @param {Model} model @param {string} path @param {Config} config */
   constructor(model, path, { num_heads }) {
     super(model, path);
     this.self_attention = new MultiHeadAttention(model, `${path}.self_attention`, num_heads);
     this.cross_attention = new MultiHeadAttention(model, `${path}.cross_attention`, num_heads);
     this.feed_forward = new FeedForward(model, `${path}.feed_forward`);
-    for (const norm of ["add_norm_1", "add_norm_2", "add_norm_3"]) {
-      this[norm] = new PostNorm(model, `${path}.${norm}`);
-    }
+    this.add_norm_1 = new PostNorm(model, `${path}.add_norm_1`);
+    this.add_norm_2 = new PostNorm(model, `${path}.add_norm_2`);
+    this.add_norm_3 = new PostNorm(model, `${path}.add_norm_3`);
   }
 
+  /** @type {(x: Matrix, memory: Matrix, mask: boolean[][]) => Matrix} */
   forward(x, memory, mask) {
     return this.sublayers(
       x,
@@ -18,6 +28,7 @@ class DecoderLayer extends Module {
     );
   }
 
+  /** @type {(x: Matrix, readPast: (x: Matrix) => Matrix, readMemory: (x: Matrix) => Matrix) => Matrix} */
   sublayers(x, readPast, readMemory) {
     x = this.add_norm_1.forward(x, readPast);
     x = this.add_norm_2.forward(x, readMemory);
@@ -25,7 +36,8 @@ class DecoderLayer extends Module {
   }
 }
 
-class Decoder {
+export class Decoder {
+  /** @param {Model} model @param {Config} config */
   constructor(model, config) {
     this.layers = Array.from(
       { length: config.num_layers },
@@ -33,6 +45,7 @@ class Decoder {
     );
   }
 
+  /** @type {(x: Matrix, memory: Matrix, mask: boolean[][]) => Matrix} */
   forward(x, memory, mask) {
     return this.layers.reduce((x, layer) => layer.forward(x, memory, mask), x);
   }

@@ -1,5 +1,14 @@
 // The encoder: section 3.1 of the paper, annotated_transformer/model/encoder.py.
+import { FeedForward } from "./feed_forward.js";
+import { Module } from "./module.js";
+import { MultiHeadAttention } from "./multi_head_attention.js";
+import { PostNorm } from "./normalization.js";
+/** @import { Model } from "./module.js" */
+/** @import { Matrix } from "./tensors.js" */
+/** @import { Config } from "./transformer.js" */
+
 class EncoderLayer extends Module {
+  /** @param {Model} model @param {string} path @param {Config} config */
   constructor(model, path, { num_heads }) {
     super(model, path);
     this.self_attention = new MultiHeadAttention(model, `${path}.self_attention`, num_heads);
@@ -8,13 +17,15 @@ class EncoderLayer extends Module {
     this.add_norm_2 = new PostNorm(model, `${path}.add_norm_2`);
   }
 
+  /** @type {(x: Matrix) => Matrix} */
   forward(x) {
     x = this.add_norm_1.forward(x, (x) => this.self_attention.forward(x, x));
     return this.add_norm_2.forward(x, (x) => this.feed_forward.forward(x));
   }
 }
 
-class Encoder {
+export class Encoder {
+  /** @param {Model} model @param {Config} config */
   constructor(model, config) {
     this.layers = Array.from(
       { length: config.num_layers },
@@ -22,6 +33,7 @@ class Encoder {
     );
   }
 
+  /** @type {(x: Matrix) => Matrix} */
   forward(x) {
     return this.layers.reduce((x, layer) => layer.forward(x), x);
   }

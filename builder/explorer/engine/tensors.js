@@ -1,7 +1,15 @@
 // Numbers as the model keeps them: a vector is a Float32Array, a matrix a list of vectors, one per token.
 // Sums are taken in double precision and stored in single precision.
 
+/** @typedef {Float32Array} Vector */
+/** @typedef {Vector[]} Matrix */
+/**
+ * What sums and the like need of an array.
+ * @typedef {ArrayLike<number> & { reduce(step: (so: number, value: number) => number, start: number): number }} Numbers
+ */
+
 // Four partial sums: the processor need not wait for one addition before it starts another.
+/** @type {(a: Numbers, b: Numbers) => number} */
 function dot(a, b) {
   let s0 = 0;
   let s1 = 0;
@@ -19,19 +27,23 @@ function dot(a, b) {
 }
 
 // W x: the dot product of each row of W with x. A translation spends nearly all of its time here.
-function times(W, x) {
+/** @type {(W: Matrix, x: Vector) => Vector} */
+export function times(W, x) {
   const product = new Float32Array(W.length);
   const wide = new Float64Array(x); // once, rather than once for each row
   for (let row = 0; row < W.length; row++) product[row] = dot(W[row], wide);
   return product;
 }
 
-const sum = (values) => values.reduce((total, value) => total + value, 0);
+/** @type {(values: Numbers) => number} */
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
 
-const add = (a, b) => a.map((value, i) => value + b[i]);
+/** @type {(a: Vector, b: Vector) => Vector} */
+export const add = (a, b) => a.map((value, i) => value + b[i]);
 
 // The concatenation of vectors.
-function concatenate(vectors) {
+/** @type {(vectors: Matrix) => Vector} */
+export function concatenate(vectors) {
   const whole = new Float32Array(vectors.reduce((length, vector) => length + vector.length, 0));
   let start = 0;
   for (const vector of vectors) {
@@ -41,10 +53,12 @@ function concatenate(vectors) {
   return whole;
 }
 
-const largest = (values) => values.reduce((best, value) => Math.max(best, value), -Infinity);
+/** @type {(values: Numbers) => number} */
+export const largest = (values) => values.reduce((best, value) => Math.max(best, value), -Infinity);
 
 // exp(x_j) / sum of exp(x): a score of minus infinity gives 0.
-function softmax(scores) {
+/** @type {(scores: Numbers) => Vector} */
+export function softmax(scores) {
   const top = largest(scores);
   const powers = new Float64Array(scores).map((score) => Math.exp(score - top));
   const total = sum(powers);
@@ -52,14 +66,17 @@ function softmax(scores) {
 }
 
 // log(exp(x_j) / sum of exp(x)), in double precision.
-function logSoftmax(scores) {
+/** @type {(scores: Numbers) => Float64Array} */
+export function logSoftmax(scores) {
   const top = largest(scores);
   const logSum = top + Math.log(scores.reduce((total, score) => total + Math.exp(score - top), 0));
   return new Float64Array(scores).map((score) => score - logSum);
 }
 
 // The indices of the k largest values, the largest first; of equal values, the first one.
-function topk(values, k) {
+/** @type {(values: Numbers, k: number) => number[]} */
+export function topk(values, k) {
+  /** @type {number[]} */
   const best = [];
   for (let i = 0; i < values.length; i++) {
     if (best.length === k && values[i] <= values[best[k - 1]]) continue;
@@ -72,6 +89,7 @@ function topk(values, k) {
 }
 
 // A 16-bit float (IEEE 754 binary16) as a JavaScript number.
+/** @type {(bits: number) => number} */
 function halfToNumber(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;
@@ -82,7 +100,8 @@ function halfToNumber(bits) {
 }
 
 // The tensors of a safetensors file by name: a length, a header in JSON, and the numbers.
-function readSafetensors(buffer) {
+/** @type {(buffer: ArrayBuffer) => Map<string, Vector | Matrix>} */
+export function readSafetensors(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   delete header.__metadata__;

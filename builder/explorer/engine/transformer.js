@@ -1,4 +1,26 @@
 // The whole model, figure 1 of the paper: annotated_transformer/model/transformer.py.
+import { Decoder } from "./decoder.js";
+import { sinusoid, TokenEmbedding } from "./embeddings.js";
+import { Encoder } from "./encoder.js";
+import { add } from "./tensors.js";
+/** @import { Model } from "./module.js" */
+/** @import { MultiHeadAttention } from "./multi_head_attention.js" */
+/** @import { Matrix, Vector } from "./tensors.js" */
+
+/**
+ * The settings of config.json that the engine reads.
+ * @typedef {object} Config
+ * @property {number} num_layers
+ * @property {number} num_heads
+ * @property {number} d_model
+ * @property {number} vocab_size
+ * @property {number} max_length
+ * @property {number} pad_id
+ * @property {number} bos_id
+ * @property {number} eos_id
+ */
+/** @typedef {"encoder" | "decoder" | "cross"} Kind  whose attention */
+/** @typedef {[kind: Kind, layer: number, head: number]} Head */
 
 // What this engine computes; a model of another kind is refused rather than computed wrongly.
 const COMPUTED = {
@@ -10,32 +32,38 @@ const COMPUTED = {
   d_v: null,
 };
 
-class Transformer {
+export class Transformer {
+  /** @param {Config} config @param {Map<string, Vector | Matrix>} tensors */
   constructor(config, tensors) {
     for (const [field, wanted] of Object.entries(COMPUTED)) {
-      if (config[field] !== wanted) {
-        throw new Error(`the model has ${field}=${config[field]}; this engine computes ${field}=${wanted}`);
+      const given = /** @type {Record<string, unknown>} */ (config)[field];
+      if (given !== wanted) {
+        throw new Error(`the model has ${field}=${given}; this engine computes ${field}=${wanted}`);
       }
     }
     this.config = config;
     this.tensors = tensors;
-    this.watch = null; // a function of (name, value), called with everything that is computed
+    /** @type {Model["watch"]} */
+    this.watch = null; // called with everything that is computed
     this.embedding = new TokenEmbedding(this, "embedding");
     this.encoder = new Encoder(this, config);
     this.decoder = new Decoder(this, config);
   }
 
   // The memory: all that the decoder can read of the source.
+  /** @type {(src: number[]) => Matrix} */
   encode(src) {
     return this.encoder.forward(this.embed(src, 0, "encoder"));
   }
 
   // The decoder's last layer for a target that begins with BOS; no token reads a later one.
+  /** @type {(tgt: number[], memory: Matrix) => Matrix} */
   decode(tgt, memory) {
     const causal = tgt.map((_, query) => tgt.map((_, key) => key <= query));
     return this.decoder.forward(this.embed(tgt, 0, "decoder"), memory, causal);
   }
 
+  /** @type {(ids: number[], start: number, stack: "encoder" | "decoder") => Matrix} */
   embed(ids, start, stack) {
     const tokens = this.embedding.forward(ids);
     const positions = ids.map((_, i) => sinusoid(start + i, this.config.d_model));
@@ -47,6 +75,7 @@ class Transformer {
   }
 
   // The logit of each token of the vocabulary as the next one; PAD and BOS occur in no target.
+  /** @type {(hidden: Matrix) => Matrix} */
   logits(hidden) {
     const logits = this.embedding.logits(hidden);
     for (const row of logits) row[this.config.pad_id] = row[this.config.bos_id] = -Infinity;
@@ -54,16 +83,19 @@ class Transformer {
     return logits;
   }
 
+  /** @type {(kind: Kind, layer: number) => MultiHeadAttention} */
   attention(kind, layer) {
-    const stack = kind === "encoder" ? this.encoder : this.decoder;
-    return stack.layers[layer][kind === "cross" ? "cross_attention" : "self_attention"];
+    if (kind === "encoder") return this.encoder.layers[layer].self_attention;
+    return this.decoder.layers[layer][kind === "cross" ? "cross_attention" : "self_attention"];
   }
 
   // Replaces the output of these heads by zeros, and restores all others: a list of [kind, layer, head].
+  /** @type {(heads: Head[]) => void} */
   ablate(heads) {
-    for (const { self_attention, cross_attention } of [...this.encoder.layers, ...this.decoder.layers]) {
+    for (const layer of this.encoder.layers) layer.self_attention.ablated.clear();
+    for (const { self_attention, cross_attention } of this.decoder.layers) {
       self_attention.ablated.clear();
-      cross_attention?.ablated.clear();
+      cross_attention.ablated.clear();
     }
     for (const [kind, layer, head] of heads) this.attention(kind, layer).ablated.add(head);
   }

@@ -1,11 +1,40 @@
 // Translation of sentences: annotated_transformer/decoding/translator.py, and what it observes.
-class Translator {
+import { setAside } from "./cleaning.js";
+import { beamSearch, generate, greedy, sampler } from "./search.js";
+import { logSoftmax, readSafetensors, softmax, sum, topk } from "./tensors.js";
+import { Tokenizer } from "./tokenizer.js";
+import { Transformer } from "./transformer.js";
+/** @import { Vector } from "./tensors.js" */
+/** @import { TokenizerFile } from "./tokenizer.js" */
+/** @import { Config } from "./transformer.js" */
+
+/**
+ * @typedef {object} SearchOptions
+ * @property {string} [method]  "greedy", "beam" or "sample"
+ * @property {number} [beamSize]
+ * @property {number} [temperature]
+ * @property {number} [seed]
+ * @property {number[]} [prefix]  ids that the target must begin with
+ */
+/** @typedef {{ id: number, token: string, probability: number }} Likely */
+/**
+ * @typedef {object} Observation
+ * @property {{ encoder: number[], decoder: number[] }} ids
+ * @property {Map<string, any>} tensors  a number, list or list of lists for each token: the name says which
+ * @property {number[]} logProbs
+ * @property {number} logProb
+ * @property {Likely[][]} top
+ */
+
+export class Translator {
+  /** @param {{ config: Config, tokenizer: TokenizerFile, weights: ArrayBuffer }} model */
   constructor({ config, tokenizer, weights }) {
     this.model = new Transformer(config, readSafetensors(weights));
     this.tokenizer = new Tokenizer(tokenizer);
   }
 
   // The ids of a text, or an error with Python's message about why it cannot be translated.
+  /** @type {(text: string) => number[]} */
   encode(text) {
     const shown = pythonRepr([...text].slice(0, 40).join(""));
     if (/\p{Cs}/u.test(text)) {
@@ -15,7 +44,7 @@ class Translator {
     }
     const [control] = this.tokenizer.normalize(text).match(/[\x00-\x1f\x7f-\x9f]/) ?? [];
     if (control) {
-      const code = control.charCodeAt().toString(16).toUpperCase().padStart(4, "0");
+      const code = control.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
       const place = [...text].indexOf(control) + 1;
       throw new Error(
         `text 0 of 1 has the control character U+${code}, character ${place} of ${shown}; remove it`,
@@ -36,11 +65,13 @@ class Translator {
     return ids;
   }
 
+  /** @type {(text: string) => [before: string, sentence: string, after: string]} */
   setAside(text) {
     return setAside(text, this.tokenizer.variants);
   }
 
   // Yields the ids found so far, and returns the whole target.
+  /** @type {(src: number[], options?: SearchOptions) => Generator<number[], number[]>} */
   *search(src, { method = "greedy", beamSize = 4, temperature = 1, seed = 0, prefix = [] } = {}) {
     if (method === "beam") {
       const steps = beamSearch(this.model, src, beamSize, prefix);
@@ -62,6 +93,7 @@ class Translator {
   }
 
   // One pass over a whole target: log-probabilities, the likeliest tokens of each step, and every tensor.
+  /** @type {(src: number[], target: number[]) => Observation} */
   observe(src, target) {
     const tensors = new Map();
     this.model.watch = (name, value) => tensors.set(name, value);
@@ -79,6 +111,7 @@ class Translator {
     }
   }
 
+  /** @type {(logits: Vector, k?: number) => Likely[]} */
   likeliest(logits, k = 5) {
     const probabilities = softmax(logits);
     return topk(logits, k).map((id) => ({
@@ -90,9 +123,12 @@ class Translator {
 }
 
 // A text as Python's repr shows it.
+/** @type {(text: string) => string} */
 function pythonRepr(text) {
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  /** @type {Record<string, string>} */
   const escapes = { "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", [quote]: `\\${quote}` };
+  /** @type {(code: number) => string} */
   const hexadecimal = (code) => {
     const digits = code.toString(16);
     if (code < 0x100) return `\\x${digits.padStart(2, "0")}`;
@@ -101,7 +137,7 @@ function pythonRepr(text) {
   const shown = Array.from(text, (character) => {
     if (escapes[character]) return escapes[character];
     return character !== " " && /[\p{C}\p{Z}]/u.test(character)
-      ? hexadecimal(character.codePointAt(0))
+      ? hexadecimal(/** @type {number} */ (character.codePointAt(0)))
       : character;
   });
   return quote + shown.join("") + quote;

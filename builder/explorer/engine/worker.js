@@ -1,17 +1,47 @@
 // The engine's message handler: answers { id, call, argument } with { id, partial }, { id, result } or { id, error }.
-function serve(scope) {
-  const translators = new Map(); // by direction
-  let current = null; // what was translated last: { translator, observation }
+import { provenance } from "./provenance.js";
+import { Translator } from "./translator.js";
+/** @import { Provenance } from "./provenance.js" */
+/** @import { Matrix } from "./tensors.js" */
+/** @import { TokenizerFile } from "./tokenizer.js" */
+/** @import { Config, Head, Kind } from "./transformer.js" */
+/** @import { Likely, Observation, SearchOptions } from "./translator.js" */
 
+/** @typedef {{ direction: string, config: Config, tokenizer: TokenizerFile, weights: string }} Packed  a model */
+/** @typedef {SearchOptions & { direction: string, text: string, ablated?: Head[] }} Request */
+/** @typedef {(partial: { tokens: string[] }) => void} Report */
+/**
+ * @typedef {object} Answer
+ * @property {{ ids: number[], tokens: string[] }} source
+ * @property {{ ids: number[], tokens: string[] }} target
+ * @property {string} text
+ * @property {string[]} written  what stands before each token
+ * @property {number} logProb
+ * @property {number[]} logProbs
+ * @property {Likely[][]} top
+ * @property {Record<Kind, Matrix[][]>} attention  layers × heads × queries × keys
+ * @property {{ name: string, shape: number[] }[]} tensors
+ */
+
+/** @type {(scope: Pick<Worker, "onmessage" | "postMessage">) => void} */
+export function serve(scope) {
+  /** @type {Map<string, Translator>} */
+  const translators = new Map(); // by direction
+  /** @type {{ translator: Translator, observation: Observation }} */
+  let current; // what was translated last
+
+  /** @type {Record<string, (argument: any, report: Report) => unknown>} */
   const calls = {
+    /** @type {(packed: Packed) => { config: Config, vocabulary: string[] }} */
     load({ direction, config, tokenizer, weights }) {
       const translator = new Translator({ config, tokenizer, weights: bytesOf(weights) });
       translators.set(direction, translator);
       return { config, vocabulary: translator.tokenizer.tokens([...Array(config.vocab_size).keys()]) };
     },
 
+    /** @type {(request: Request, report: Report) => Answer} */
     translate({ direction, text, ablated = [], ...options }, report) {
-      const translator = translators.get(direction);
+      const translator = /** @type {Translator} */ (translators.get(direction));
       const src = translator.encode(text);
       const { tokenizer, model } = translator;
       model.ablate(ablated);
@@ -26,21 +56,27 @@ function serve(scope) {
         source: { ids: src, tokens: tokenizer.tokens(src) },
         target: { ids: target, tokens: tokenizer.tokens(target) },
         text: before + tokenizer.decode(target) + after,
-        written: target.map((_, step) => tokenizer.decode(target.slice(0, step))), // before each token
+        written: target.map((_, step) => tokenizer.decode(target.slice(0, step))),
         logProb: observation.logProb,
         logProbs: observation.logProbs,
         top: observation.top,
-        attention: Object.fromEntries(["encoder", "decoder", "cross"].map((kind) => [kind, weightsOf(kind)])),
+        attention: {
+          encoder: weightsOf("encoder"),
+          decoder: weightsOf("decoder"),
+          cross: weightsOf("cross"),
+        },
         tensors: [...observation.tensors].map(([name, tensor]) => ({ name, shape: shapeOf(tensor) })),
       };
     },
 
+    /** @type {(argument: { name: string }) => unknown} */
     tensor: ({ name }) => current.observation.tensors.get(name),
 
+    /** @type {(argument: { name: string, index: number[] }) => Provenance} */
     provenance: ({ name, index }) => provenance(current.translator, current.observation, name, index),
   };
 
-  // layers × heads × queries × keys
+  /** @type {(kind: Kind) => Matrix[][]} */
   function weightsOf(kind) {
     const { tensors } = current.observation;
     const [stack, module] = [
@@ -58,15 +94,17 @@ function serve(scope) {
       const result = calls[call](argument, (partial) => scope.postMessage({ id, partial }));
       scope.postMessage({ id, result });
     } catch (error) {
-      scope.postMessage({ id, error: error.message });
+      scope.postMessage({ id, error: /** @type {Error} */ (error).message });
     }
   };
 }
 
+/** @type {(tensor: any) => number[]} */
 const shapeOf = (tensor) => (typeof tensor === "number" ? [] : [tensor.length, ...shapeOf(tensor[0])]);
 
 // The weights come as base64, since a page opened from a file cannot fetch another file.
-function bytesOf(base64) {
+/** @type {(base64: string) => ArrayBuffer} */
+export function bytesOf(base64) {
   const text = atob(base64);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);

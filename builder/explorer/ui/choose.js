@@ -1,5 +1,10 @@
 // The controls that choose which attention is drawn: kind, layer and head.
-class Choose {
+import { choices, fill, h } from "./dom.js";
+import { headsMeant } from "./stage.js";
+/** @import { Explorer } from "./explorer.js" */
+
+export class Choose {
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.element = h("div", { class: "at-x-choose" });
@@ -9,12 +14,15 @@ class Choose {
     const { state, result, whole } = this.explorer;
     this.element.hidden = Boolean(result.frame);
     const { layers, heads } = BOOK.shape;
+    /** @type {(count: number) => [number | null, string][]} */
     const numbers = (count) => [
-      ...Array.from({ length: count }, (_, i) => [i, String(i + 1)]),
+      ...Array.from({ length: count }, (_, i) => /** @type {[number, string]} */ ([i, String(i + 1)])),
       [null, "mean"],
     ];
+    /** @type {(head: number | null) => boolean} */
     const isOff = (head) =>
       head !== null && state.layer !== null && !headsMeant({ ...state, head }).on.length;
+    /** @type {(field: string) => (value: unknown) => void} */
     const pick = (field) => (value) => this.explorer.change({ [field]: value });
     fill(
       this.element,

@@ -1,37 +1,62 @@
 // Elements, and controls made of them.
 
+/** @typedef {Node | string | number | null | undefined | false | Children} Child */
+/** @typedef {Child[]} Children */
+/**
+ * Attributes, and listeners of events.
+ * @typedef {object} Attributes
+ * @property {(event: MouseEvent) => unknown} [onclick]
+ * @property {(event: KeyboardEvent) => unknown} [onkeydown]
+ * @property {(event: PointerEvent) => unknown} [onpointerenter]
+ * @property {(event: SubmitEvent) => unknown} [onsubmit]
+ */
+/** @typedef {HTMLElementTagNameMap & Pick<SVGElementTagNameMap, "svg" | "path">} Tags */
+
+/** @type {(children: any[]) => any[]} */
+const flat = (children) => children.flat(Infinity);
+
 const SVG = "http://www.w3.org/2000/svg";
 
 // h("button", { class: "x", onclick }, "words", child): an element; null and false are left out.
-function h(tag, attributes = {}, ...children) {
+/** @type {<T extends keyof Tags>(tag: T, attributes?: Attributes & Record<string, unknown>, ...children: Child[]) => Tags[T]} */
+export function h(tag, attributes = {}, ...children) {
   const element = ["svg", "path"].includes(tag)
     ? document.createElementNS(SVG, tag)
     : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : value);
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else element.setAttribute(name, value === true ? "" : String(value));
   }
   element.append(
-    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+    ...flat(children).filter((child) => child !== null && child !== undefined && child !== false),
   );
-  return element;
+  return /** @type {never} */ (element);
 }
 
 // Replaces an element's children. The focus stays on the child with the same `data-key`, if there still is one.
-function fill(host, ...children) {
-  const focused = host.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
-  host.replaceChildren(...children.flat(Infinity).filter(Boolean));
+/** @type {(host: Element, ...children: Child[]) => void} */
+export function fill(host, ...children) {
+  const active = /** @type {HTMLElement | null} */ (document.activeElement);
+  const focused = host.contains(active) ? active?.dataset.key : undefined;
+  host.replaceChildren(...flat(children).filter(Boolean));
   if (focused) focusOn(host, focused);
 }
 
-const focusOn = (host, key) =>
-  host.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+/** @type {(host: Element, selector: string) => HTMLElement | null} */
+export const find = (host, selector) => host.querySelector(selector);
+
+/** @type {(host: Element, key: string) => void} */
+export const focusOn = (host, key) =>
+  find(host, `[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 
 // Radio buttons in a row. `options` are pairs of a value and a label.
 let groups = 0;
-function choices({ key, legend, options, value, pick }) {
-  const name = `at-x-group-${(groups += 1)}`;
+export const nextGroup = () => (groups += 1);
+
+/** @type {<T>(group: { key: string, legend: string, options: [T, string][], value: unknown, pick: (option: T) => unknown }) => Element} */
+export function choices({ key, legend, options, value, pick }) {
+  const name = `at-x-group-${nextGroup()}`;
   return h(
     "fieldset",
     { class: "at-x-choices" },
@@ -54,8 +79,10 @@ function choices({ key, legend, options, value, pick }) {
 }
 
 // A disabled button stays in the tab order, so that it keeps the focus.
-function button(words, onclick, { disabled, ...attributes } = {}) {
-  const press = (event) => !idle(event.currentTarget) && onclick(event);
+/** @type {(words: Child, onclick: (event: MouseEvent) => unknown, attributes?: Record<string, unknown>) => HTMLButtonElement} */
+export function button(words, onclick, { disabled, ...attributes } = {}) {
+  /** @type {(event: MouseEvent) => unknown} */
+  const press = (event) => !idle(/** @type {Element} */ (event.currentTarget)) && onclick(event);
   return h(
     "button",
     { type: "button", onclick: press, "aria-disabled": disabled ? "true" : null, ...attributes },
@@ -63,9 +90,12 @@ function button(words, onclick, { disabled, ...attributes } = {}) {
   );
 }
 
-const idle = (element) => element.getAttribute("aria-disabled") === "true";
-const disable = (element, disabled) => element.setAttribute("aria-disabled", String(disabled));
+/** @type {(element: Element) => boolean} */
+export const idle = (element) => element.getAttribute("aria-disabled") === "true";
+/** @type {(element: Element, disabled: boolean) => void} */
+export const disable = (element, disabled) => element.setAttribute("aria-disabled", String(disabled));
 
-const STILL = matchMedia("(prefers-reduced-motion: reduce)");
-const show = (element, block = "start") =>
+export const STILL = matchMedia("(prefers-reduced-motion: reduce)");
+/** @type {(element: Element, block?: ScrollLogicalPosition) => void} */
+export const show = (element, block = "start") =>
   element.scrollIntoView({ behavior: STILL.matches ? "auto" : "smooth", block });

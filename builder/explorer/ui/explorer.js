@@ -1,13 +1,57 @@
 // The explorer: its state, its parts, and what happens when something is chosen.
+import { Choose } from "./choose.js";
+import { button, disable, fill, find, focusOn, h, show, STILL } from "./dom.js";
+import { HeadsOff } from "./heads_off.js";
+import { Heat } from "./heat.js";
+import { ModelMap } from "./model_map.js";
+import { capital, parsed, tensorTitle } from "./names.js";
+import { Notices, warnings } from "./notices.js";
+import { NumberPanel } from "./number.js";
+import { Searches } from "./searches.js";
+import { Sentence } from "./sentence.js";
+import { Session } from "./session.js";
+import { headsMeant, placeWords, silenceWords, Stage } from "./stage.js";
+import { forcing, fromFragment, sameSentence, START, toFragment } from "./state.js";
+import { Tour } from "./tour.js";
+import { probabilityOf, Why } from "./why.js";
+import { exactPercent, HELP, languages, number, quoted, reads, shapeWords } from "./words.js";
+/** @import { Kind } from "../engine/transformer.js" */
+/** @import { Options, Result, Translated, Translation } from "./session.js" */
+/** @import { State, Typed } from "./state.js" */
 
+/** @type {(milliseconds: number) => Promise<unknown>} */
 const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 const PACE = 45; // milliseconds between two tokens, so that readers see them arrive
 const LONG = 250; // characters; for a longer sentence, the page says at once that it may take a while
 const PATIENCE = 1500; // milliseconds after which it says so for any other sentence
-let session = null; // one engine per page
+/** @type {Session} */
+let session; // one engine per page
 
-class Explorer {
+export class Explorer {
+  // Made by addInstruments(), so only on the explorer's own page.
+  /** @type {Heat} */
+  heat;
+  /** @type {NumberPanel} */
+  number;
+  /** @type {HeadsOff} */
+  heads;
+  /** @type {Record<string, HTMLDetailsElement>} */
+  sections;
+
+  // Made by compose().
+  /** @type {HTMLElement} */
+  translation;
+  /** @type {HTMLElement} */
+  share;
+  /** @type {HTMLElement} */
+  main;
+  /** @type {HTMLElement} */
+  more;
+  /** @type {HTMLElement} */
+  stale;
+
   // `whole`: on the explorer's own page, not a part of it in a chapter.
+  /** @param {Element} host @param {{ state: State, result: Result, whole: boolean }} shown */
   constructor(host, { state, result, whole }) {
     this.session = session;
     this.host = host;
@@ -21,6 +65,7 @@ class Explorer {
     this.notices = new Notices(this);
     this.why = new Why(this);
     this.choose = new Choose(this);
+    /** @type {{ render(): unknown, drawn?: unknown }[]} */
     this.parts = [this.stage, this.why, this.choose, this.notices];
     if (this.whole) this.addInstruments();
     this.sentence = new Sentence(this);
@@ -33,6 +78,7 @@ class Explorer {
   }
 
   // Opens a link: another token of the first frame is shown at once, everything else waits for the model.
+  /** @type {(linked: State) => void} */
   begin(linked) {
     if (toFragment({ ...linked, step: 0 }) !== toFragment({ ...this.state, step: 0 }))
       return this.sentence.show(linked);
@@ -147,16 +193,17 @@ class Explorer {
   }
 
   // Remembers the focus: the returned function restores it if the focused element is gone.
+  /** @type {() => () => void} */
   holdFocus() {
-    const { activeElement } = document;
-    if (!this.host.contains(activeElement)) return () => {};
+    const activeElement = /** @type {HTMLElement | null} */ (document.activeElement);
+    if (!activeElement || !this.host.contains(activeElement)) return () => {};
     const { key } = activeElement.dataset;
     const home = this.sections?.heads.contains(activeElement) ? this.heads.element : this.stage.element;
     return () => {
       if (document.activeElement !== document.body) return; // the focus stayed, or the reader moved it
       if (key) focusOn(this.host, key);
       if (document.activeElement === document.body)
-        home.querySelector("[data-key][tabindex='0']")?.focus({ preventScroll: true });
+        find(home, "[data-key][tabindex='0']")?.focus({ preventScroll: true });
     };
   }
 
@@ -166,6 +213,7 @@ class Explorer {
   }
 
   // Opens a tensor at one of its numbers.
+  /** @type {(name: string, index?: number[], part?: string) => void} */
   openTensor(name, index = this.firstIndex(name), part = "heat") {
     this.sections.tensors.open = true;
     if (`${name} ${index}` !== `${this.state.tensor} ${this.state.at}`) this.leaveTrace();
@@ -174,33 +222,40 @@ class Explorer {
     this.reveal(part, wanted).then(
       () => wanted() && focusOn(this.host, part === "number" ? "number" : "tensor"),
     );
-    this.say(`${tensorTitle(name)}, ${shapeWords(this.shapeOf(name))}.`);
+    this.say(`${tensorTitle(name)}, ${shapeWords(this.shapeOf(name) ?? [])}.`);
   }
 
+  /** @type {(name: string) => number[] | undefined} */
   shapeOf(name) {
     return this.result.tensors?.find((tensor) => tensor.name === name)?.shape;
   }
 
   // The number to show first: that of the token in focus, and of the key that it attends to most.
+  /** @type {(name: string) => number[]} */
   firstIndex(name) {
-    const { state, result } = this;
+    const { state } = this;
+    const result = /** @type {Translated} */ (this.result);
     const { stack, kind, layer, module } = parsed(name);
     const row = stack === "encoder" ? state.word : state.step;
     const head = state.head ?? 0;
     if (stack === "output") return this.fitting(name, [head, row, result.target.ids[state.step]]);
     if (!["scores", "weights"].includes(kind)) return this.fitting(name, [head, row, 0]);
-    const weights = result.attention[module === "cross_attention" ? "cross" : stack][layer][head][row];
+    const own = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
+    const weights = result.attention[own][Number(layer)][head][row];
     return [head, row, weights.indexOf(Math.max(...weights))];
   }
 
   // The index, limited to the shape of the tensor.
+  /** @type {(name: string, index: number[]) => number[]} */
   fitting(name, index) {
-    const shape = this.shapeOf(name);
+    const shape = this.shapeOf(name) ?? [];
     return shape.map((count, axis) => Math.min(index.at(axis - shape.length) ?? 0, count - 1));
   }
 
   // Scrolls a part of the page into view once it is drawn.
+  /** @type {(part: string, wanted?: () => boolean, bring?: (element: Element) => void) => Promise<void>} */
   async reveal(part, wanted = () => true, bring = show) {
+    /** @type {Record<string, HTMLElement>} */
     const places = {
       stage: this.main,
       choose: this.choose.element,
@@ -224,6 +279,7 @@ class Explorer {
   }
 
   // "it attended to “tomorrow” 88 % (layer 4, mean of its heads)"; if the heads are off, that nothing reached it.
+  /** @type {(who: string, verb?: string) => string} */
   readSentence(who, verb = "attended to") {
     if (this.isSilent()) return `nothing reached ${who} through ${silenceWords(this.state)}`;
     return `${who} ${verb} ${this.readWords()} (${placeWords(this.state)})`;
@@ -234,11 +290,13 @@ class Explorer {
     return headsMeant(this.state).on.length === 0;
   }
 
+  /** @type {(words: string) => void} */
   say(words) {
     this.live.textContent = words;
   }
 
   // Shows another part of the same translation.
+  /** @type {(patch: Partial<State>, aloud?: boolean) => void} */
   change(patch, aloud = false) {
     this.state = this.fitted({ ...this.state, ...patch }); // the pressed control may belong to an earlier translation
     if (this.asked) this.asked = { ...this.asked, ...patch };
@@ -261,6 +319,7 @@ class Explorer {
   }
 
   // The button of the sentence: a new sentence, or the state of the link that led here.
+  /** @type {(direction: string, text: string) => Promise<boolean>} */
   open(direction, text) {
     const { linked } = this;
     if (linked && sameSentence(linked, { direction, text })) return this.openLink(linked);
@@ -279,6 +338,7 @@ class Explorer {
   }
 
   // Returns false if a tensor is shown instead of the translation.
+  /** @type {(linked: State) => Promise<boolean>} */
   async openLink(linked) {
     const { tensor } = linked;
     const shown = await this.compute(linked);
@@ -287,6 +347,7 @@ class Explorer {
   }
 
   // Forces a token at a step, unless the model would choose it itself.
+  /** @type {(step: number, id: number) => void} */
   force(step, id) {
     const { result, state, wanted } = this;
     if (!sameSentence(wanted, state)) return; // another sentence is being translated
@@ -296,6 +357,7 @@ class Explorer {
   }
 
   // Shows again what was shown before the tour.
+  /** @type {(saved: { state: State, result: Result, linked: State | null, field: Typed }) => void} */
   restore({ state, result, linked, field }) {
     Object.assign(this, { state, result, linked });
     this.sentence.show(field);
@@ -304,6 +366,7 @@ class Explorer {
   }
 
   // Lets the model choose again from a step on.
+  /** @type {(step?: number) => Promise<boolean>} */
   free(step = 0) {
     const { prefix, forced } = this.wanted;
     return this.compute({
@@ -325,11 +388,13 @@ class Explorer {
   }
 
   // Translates the sentence of a state, and shows the result; returns false if it could not or was superseded.
+  /** @type {(state: State) => Promise<boolean>} */
   async compute(state) {
     const { linked } = this;
     const turn = (this.turn += 1);
     if (!this.busy) this.bringFocus = this.holdFocus();
     this.busy = true;
+    /** @type {State | null} */
     this.asked = state;
     this.sentence.render();
     const { direction, text, prefix, ablated } = state;
@@ -347,7 +412,7 @@ class Explorer {
         this.sentence.render();
       }, PATIENCE);
       const result = await this.watch({ direction, text, prefix, ablated }, prefix.length, turn);
-      if (turn !== this.turn) return false; // superseded by another request
+      if (turn !== this.turn || !result) return false; // superseded by another request
       this.result = { ...result, direction };
       this.state = this.fitted(this.asked); // with what the reader chose meanwhile
       if (this.linked === linked) this.linked = null;
@@ -361,7 +426,10 @@ class Explorer {
       shown = true;
     } catch (error) {
       if (turn !== this.turn) return false;
-      this.sentence.refuse(sentenceOf(error.message), this.session.loaded.has(direction));
+      this.sentence.refuse(
+        sentenceOf(/** @type {Error} */ (error).message),
+        this.session.loaded.has(direction),
+      );
     } finally {
       clearTimeout(patience);
     }
@@ -370,12 +438,13 @@ class Explorer {
     if (this.state.tensor) this.sections.tensors.open = true;
     if (same) this.holdPlace(() => this.render());
     else this.render();
-    this.bringFocus();
+    this.bringFocus?.();
     this.keepAddress();
     return shown;
   }
 
   // Keeps what is beside and below the translation in place when the same sentence changes.
+  /** @type {(render: () => void) => void} */
   holdPlace(render) {
     const place = () => this.why.element.getBoundingClientRect().top;
     const before = place();
@@ -403,8 +472,10 @@ class Explorer {
   }
 
   // The same places in another translation, which may be shorter.
+  /** @type {(state: State) => State} */
   fitted(state) {
     const { source, target } = this.result;
+    /** @type {(place: number, tokens: string[]) => number} */
     const within = (place, tokens) => Math.min(place, tokens.length - 1);
     const tensor = this.shapeOf(state.tensor) ? state.tensor : "";
     const at = tensor ? this.fitting(tensor, state.at) : [];
@@ -423,7 +494,9 @@ class Explorer {
   }
 
   // Shows tokens as they are computed, one at a time.
+  /** @type {(options: Options, known: number, turn: number) => Promise<Translation | null>} */
   async watch(options, known, turn) {
+    /** @type {string[]} */
     let latest = [];
     let done = false;
     let drawn = known;
@@ -445,6 +518,7 @@ class Explorer {
     return answer;
   }
 
+  /** @type {(typed: { text: string }) => string[]} */
   sourceShown({ text }) {
     return text === this.state.text ? this.result.source.tokens : text.split(/(?= )/);
   }
@@ -487,6 +561,7 @@ class Explorer {
   }
 
   // Buttons that lead back to where a tensor was opened from, and to the translation.
+  /** @type {(key: string) => Element} */
   wayBack(key) {
     const from = history.state?.from;
     const back =
@@ -513,7 +588,7 @@ class Explorer {
     const same =
       !result.frame &&
       !asked &&
-      ["direction", "text", "prefix", "ablated"].every(
+      /** @type {const} */ (["direction", "text", "prefix", "ablated"]).every(
         (name) => String(linked[name]) === String(state[name]),
       );
     this.linked = same ? null : linked;
@@ -524,6 +599,7 @@ class Explorer {
   }
 
   // Goes to another place in the same translation.
+  /** @type {(linked: State) => void} */
   goBack(linked) {
     const opened = this.state.tensor;
     this.sentence.refuse("");
@@ -543,12 +619,15 @@ const TRANSLATION = "the translation";
 
 // Directions whose model the reader has loaded in this session: later pages load it without a button.
 const AGREED = "at-x-loaded";
+/** @type {(direction: string) => boolean} */
 const agreed = (direction) => remembered().includes(direction);
+/** @type {(direction: string) => unknown} */
 const agree = (direction) =>
   agreed(direction) || attempt(() => sessionStorage.setItem(AGREED, [...remembered(), direction].join(" ")));
 const remembered = () => (attempt(() => sessionStorage.getItem(AGREED)) ?? "").split(" ");
 // Calls what a browser may forbid on a page from a file.
-const attempt = (call) => {
+/** @type {<T>(call: () => T) => T | null} */
+export const attempt = (call) => {
   try {
     return call();
   } catch {
@@ -557,12 +636,14 @@ const attempt = (call) => {
 };
 
 // The engine's error message, reworded for someone who typed one sentence.
-const sentenceOf = (message) =>
+/** @type {(message: string) => string} */
+export const sentenceOf = (message) =>
   message.startsWith("text 0 of 1 has nothing to translate")
     ? EMPTY
     : message.replace(/^text 0 of 1/, "The sentence");
-const EMPTY = "Type a sentence first.";
+export const EMPTY = "Type a sentence first.";
 
+/** @type {(title: string, ...children: Element[]) => HTMLDetailsElement} */
 const section = (title, ...children) =>
   h(
     "details",
@@ -571,9 +652,10 @@ const section = (title, ...children) =>
     children,
   );
 
-const FOLDER = document.currentScript.src.replace(/\/[^/]*$/, "");
-const ROOT = FOLDER.replace(/_static\/explorer$/, "");
+const FOLDER = /** @type {HTMLScriptElement} */ (document.currentScript).src.replace(/\/[^/]*$/, "");
+export const ROOT = FOLDER.replace(/_static\/explorer$/, "");
 // The explorer's own page begins with a frame that was computed when the book was built.
+/** @type {(host: Element, whole: boolean) => Explorer} */
 function beginFrame(host, whole) {
   const { frame } = BOOK;
   const { direction, sentence: text, step, layer } = frame;
@@ -585,6 +667,7 @@ function beginFrame(host, whole) {
 }
 
 // The cover's button loads this script. The explorer replaces the picture, and computes the translation again.
+/** @type {(figure: Element) => void} */
 function beginCover(figure) {
   const live = h("div", { class: "at-x" });
   figure.replaceChildren(live);
@@ -594,9 +677,11 @@ function beginCover(figure) {
 }
 
 // A figure of a chapter gets a button; the explorer replaces the drawing once the model has translated.
+/** @type {(figure: Element, options: Partial<State>) => void} */
 function beginFigure(figure, options) {
   const state = { ...START, ...options };
   const { direction, text } = state;
+  const caption = /** @type {Element} */ (figure.querySelector("figcaption"));
   const words = () =>
     `Run this model in the page${session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`}`;
   const error = h("p", { class: "at-x-error", role: "alert" });
@@ -605,27 +690,30 @@ function beginFigure(figure, options) {
     run.textContent = "Loading the model…";
     try {
       await session.load(direction);
-      const result = await session.translate({ direction, text, prefix: [], ablated: [] });
+      const result = /** @type {Translation} */ (
+        await session.translate({ direction, text, prefix: [], ablated: [] })
+      );
       figure.querySelectorAll(":scope > :is(svg, img, .at-figure-tools)").forEach((still) => still.remove());
       const live = h("div", { class: "at-x" });
       host.replaceWith(live);
-      figure.querySelector("figcaption").remove(); // it describes the drawing
+      caption.remove(); // it describes the drawing
       new Explorer(live, { state, result: { ...result, direction }, whole: false });
       focusOn(live, `query ${state[state.view === "encoder" ? "word" : "step"]}`);
     } catch (problem) {
-      fill(error, sentenceOf(problem.message));
+      fill(error, sentenceOf(/** @type {Error} */ (problem).message));
       disable(run, false);
       run.textContent = words();
     }
   });
   const host = h("div", { class: "at-x at-x-run" }, run, error);
-  figure.querySelector("figcaption").before(host);
+  caption.before(host);
 }
 
 function start() {
   session = new Session(FOLDER);
-  document.querySelectorAll("[data-explorer]").forEach((host) => {
-    const options = JSON.parse(host.dataset.explorer);
+  const hosts = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-explorer]"));
+  hosts.forEach((host) => {
+    const options = JSON.parse(host.dataset.explorer ?? "");
     if (options.view === "all") beginFrame(host, true);
     else if (options.view === "cover") beginCover(host);
     else beginFigure(host, options);

@@ -1,7 +1,23 @@
 // Switching heads off, and how the translation changes.
-class HeadsOff {
+import { button, fill, focusOn, h } from "./dom.js";
+import { changes, headsOff } from "./notices.js";
+import { holdsHead } from "./state.js";
+import { probabilityOf, whyName } from "./why.js";
+import { exactPercent, languages, number } from "./words.js";
+/** @import { Head, Kind } from "../engine/transformer.js" */
+/** @import { Answer } from "../engine/worker.js" */
+/** @import { Attributes, Child, Children } from "./dom.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Translated } from "./session.js" */
+/** @import { State } from "./state.js" */
+
+/** @typedef {Translated & { whole: Answer, kept: Answer }} Compared */
+
+export class HeadsOff {
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
+    /** @type {Record<string, [row: number, column: number]>} */
     this.at = { encoder: [0, 0], decoder: [0, 0], cross: [0, 0] }; // the button of each kind that Tab reaches: row, column
     this.element = h("div", { class: "at-x-off" });
   }
@@ -9,6 +25,8 @@ class HeadsOff {
   render() {
     const { state, result } = this.explorer;
     if (result.frame) return;
+    const compared = /** @type {Compared} */ (result); // if heads are off
+    const kinds = /** @type {[Kind, string][]} */ (Object.entries(KINDS_OF_ATTENTION));
     fill(
       this.element,
       h(
@@ -19,18 +37,20 @@ class HeadsOff {
       h(
         "div",
         { class: "at-x-kinds" },
-        Object.entries(KINDS_OF_ATTENTION).map(([kind, title]) => this.kind(kind, title, state.ablated)),
+        kinds.map(([kind, title]) => this.kind(kind, title, state.ablated)),
       ),
-      state.ablated.length > 0 && state.view !== "encoder" && this.effect(result, state),
+      state.ablated.length > 0 && state.view !== "encoder" && this.effect(compared, state),
       state.ablated.length
-        ? this.comparison(result, state)
+        ? this.comparison(compared, state)
         : h("p", { class: "at-x-label" }, "All heads are on."),
     );
   }
 
+  /** @type {(kind: Kind, title: string, off: Head[]) => Element} */
   kind(kind, title, off) {
     const { layers, heads } = BOOK.shape;
     const all = Array.from({ length: heads }, (_, head) => head);
+    /** @type {(row: number, column: number) => Attributes & Record<string, unknown>} */
     const place = (row, column) => ({
       tabindex: String(this.at[kind]) === String([row, column]) ? 0 : -1,
       onfocus: () => this.stopAt(kind, row, column),
@@ -65,6 +85,7 @@ class HeadsOff {
   }
 
   // One Tab stop for each kind; the arrow keys move on from there.
+  /** @type {(event: KeyboardEvent, kind: Kind, row: number, column: number) => void} */
   arrow(event, kind, row, column) {
     if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
     const { layers, heads } = BOOK.shape;
@@ -84,17 +105,20 @@ class HeadsOff {
     );
   }
 
+  /** @type {(kind: Kind, row: number, column: number) => void} */
   stopAt(kind, row, column) {
+    /** @type {(value: number) => void} */
     const stop = (value) =>
       this.element
         .querySelector(`[data-key="${headKey(kind, ...this.at[kind])}"]`)
-        ?.setAttribute("tabindex", value);
+        ?.setAttribute("tabindex", String(value));
     stop(-1);
     this.at[kind] = [row, column];
     stop(0);
   }
 
   // Switches all of these heads off or, if they are off already, on.
+  /** @type {(heads: Head[]) => void} */
   toggle(heads) {
     const { wanted } = this.explorer; // readers may press faster than the model translates
     const rest = wanted.ablated.filter((other) => !holdsHead(heads, other));
@@ -103,6 +127,7 @@ class HeadsOff {
   }
 
   // The effect of the heads on the token in focus, after the same tokens: “morgen”: 96.6 % → 41.2 %.
+  /** @type {(result: Compared, state: State) => Child} */
   effect({ whole, kept, target, direction }, { step }) {
     const at = Math.min(step, whole.target.ids.length - 1);
     const name = whyName(whole.target.tokens[at], at, languages(direction)[1]);
@@ -120,6 +145,7 @@ class HeadsOff {
     );
   }
 
+  /** @type {(result: Compared, state: State) => Child} */
   comparison({ whole, kept, text, logProb, direction }, { ablated, forced }) {
     const language = languages(direction)[1];
     const off = headsOff(ablated.length);
@@ -128,6 +154,7 @@ class HeadsOff {
       logProb === whole.logProb
         ? "as sure of it as before"
         : `${logProb < whole.logProb ? "less" : "more"} sure of it`;
+    /** @type {(words: string, sentence: Child, value: number) => Element} */
     const line = (words, sentence, value) =>
       h(
         "tr",
@@ -178,17 +205,19 @@ class HeadsOff {
 }
 
 // The first button of a row switches the whole layer.
+/** @type {(kind: Kind, layer: number, column: number) => string} */
 const headKey = (kind, layer, column) =>
   column === 0 ? `layer ${kind} ${layer}` : `head ${kind} ${layer} ${column - 1}`;
 
-const KINDS_OF_ATTENTION = {
+export const KINDS_OF_ATTENTION = {
   encoder: "encoder self-attention",
   decoder: "decoder self-attention",
   cross: "cross-attention",
 };
 
 // The words of `after`, with those marked that are not in the longest common subsequence with `before`.
-function marked(before, after) {
+/** @type {(before: string, after: string) => Children} */
+export function marked(before, after) {
   const [a, b] = [before.split(" "), after.split(" ")];
   const common = Array.from({ length: a.length + 1 }, () => Array(b.length + 1).fill(0)); // its length from here on
   for (let i = a.length - 1; i >= 0; i--) {
@@ -197,9 +226,14 @@ function marked(before, after) {
   }
   const words = [];
   for (let i = 0, j = 0; j < b.length;) {
-    if (a[i] === b[j]) [i, j] = [i + 1, (words.push(`${b[j]} `), j + 1)];
-    else if (i < a.length && common[i + 1][j] >= common[i][j + 1]) i += 1;
-    else (words.push(h("ins", {}, b[j]), " "), (j += 1));
+    if (a[i] === b[j]) {
+      words.push(`${b[j]} `);
+      [i, j] = [i + 1, j + 1];
+    } else if (i < a.length && common[i + 1][j] >= common[i][j + 1]) i += 1;
+    else {
+      words.push(h("ins", {}, b[j]), " ");
+      j += 1;
+    }
   }
   return words;
 }

@@ -1,12 +1,40 @@
 // A tensor as a heat map of numbers. Only the cells in view exist, so a tensor may have thousands of columns.
+import { choices, fill, focusOn, h } from "./dom.js";
+import { sentenceOf } from "./explorer.js";
+import { axes, chapterLink, parsed, tensorTitle } from "./names.js";
+import { changes } from "./notices.js";
+import { holdsHead } from "./state.js";
+import { number, shapeWords, tokenElement } from "./words.js";
+/** @import { Matrix } from "../engine/tensors.js" */
+/** @import { Kind } from "../engine/transformer.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Axes } from "./names.js" */
+/** @import { Translated } from "./session.js" */
 
 const CELL = { width: 62, height: 34, side: 116 }; // as in explorer.css
 const AROUND = 3; // cells beyond the edge, for quick scrolling
 const FROM_0_TO_1 = ["weights", "probabilities"];
 
-class Heat {
+export class Heat {
+  // What draw() has drawn, of a tensor that the engine has sent.
+  /** @type {Matrix | Matrix[]} */
+  tensor;
+  /** @type {string} */
+  name;
+  /** @type {Matrix} */
+  slice;
+  /** @type {Axes} */
+  axes;
+  /** @type {number} */
+  scale;
+  /** @type {{ row: number, column: number }} */
+  cell;
+
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
+    /** @type {unknown} */
+    this.drawn = null;
     this.head = h("div", { class: "at-x-heat-head" });
     this.overview = h("canvas", { class: "at-x-overview", "aria-hidden": "true" });
     this.overview.addEventListener("click", (event) => this.jump(event));
@@ -28,19 +56,23 @@ class Heat {
   async render() {
     const { state, result, session } = this.explorer;
     this.element.hidden = !state.tensor;
-    if (!state.tensor) return;
+    if (!state.tensor || result.frame) return;
     if (this.name !== state.tensor || this.result !== result) {
-      const tensor = await session.tensor(result, state.tensor).catch((error) => ({ error }));
+      const tensor = await session.tensor(result, state.tensor).catch((/** @type {Error} */ error) => error);
       if (this.explorer.result !== result || this.explorer.state.tensor !== state.tensor) return; // superseded
-      if (tensor.error) return this.refuse(tensor.error);
-      Object.assign(this, { tensor, name: state.tensor, result, slice: null });
+      if (tensor instanceof Error) return this.refuse(tensor);
+      this.tensor = tensor;
+      this.name = state.tensor;
+      /** @type {Translated | null} */
+      this.result = result;
     }
     this.draw();
   }
 
   // The engine's error message instead of numbers; the next call asks the engine again.
+  /** @type {(error: Error) => void} */
   refuse({ message }) {
-    this.name = null;
+    this.result = null;
     fill(this.head, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(message)));
     this.grid.hidden = this.overview.hidden = this.overviewWords.hidden = true;
   }
@@ -50,12 +82,12 @@ class Heat {
     const { at } = this.explorer.state;
     const { name, tensor } = this;
     const { kind } = parsed(name);
-    const deep = Array.isArray(tensor[0]);
-    const slice = deep ? tensor[at[0]] : tensor;
+    const deep = Array.isArray(tensor[0]) && /** @type {Matrix[]} */ (tensor);
+    const slice = deep ? deep[at[0]] : /** @type {Matrix} */ (tensor);
     const fresh = slice !== this.slice;
     this.slice = slice;
-    this.axes = axes(name, this.result);
-    this.scale = FROM_0_TO_1.includes(kind) ? 1 : largestFinite(tensor.flat());
+    this.axes = axes(name, this.explorer.result);
+    this.scale = FROM_0_TO_1.includes(kind) ? 1 : largestFinite(/** @type {Matrix} */ (tensor.flat()));
     this.sequential = FROM_0_TO_1.includes(kind);
     const [row, column] = at.slice(-2);
     this.cell = { row, column };
@@ -90,25 +122,26 @@ class Heat {
         choices({
           key: "slice",
           legend: "Head",
-          options: tensor.map((_, head) => [head, String(head + 1)]),
+          options: deep.map((_, head) => [head, String(head + 1)]),
           value: at[0],
           pick: (head) => this.explorer.change({ at: [head, row, column] }),
         }),
     );
     this.grid.setAttribute("aria-label", tensorTitle(name));
-    this.grid.setAttribute("aria-rowcount", slice.length + 1);
-    this.grid.setAttribute("aria-colcount", slice[0].length + 1);
+    this.grid.setAttribute("aria-rowcount", String(slice.length + 1));
+    this.grid.setAttribute("aria-colcount", String(slice[0].length + 1));
     this.bring(fresh);
     this.drawCells();
     if (fresh) this.drawOverview();
   }
 
   // Whether these are numbers of a head that is switched off.
+  /** @type {(head: number) => boolean} */
   isOff(head) {
     const { stack, layer, module } = parsed(this.name);
     if (!Array.isArray(this.tensor[0])) return false;
-    const kind = module === "cross_attention" ? "cross" : stack;
-    return holdsHead(this.explorer.state.ablated, [kind, layer, head]);
+    const kind = /** @type {Kind} */ (module === "cross_attention" ? "cross" : stack);
+    return holdsHead(this.explorer.state.ablated, [kind, Number(layer), head]);
   }
 
   legend() {
@@ -117,10 +150,11 @@ class Heat {
   }
 
   // Scrolls until the chosen cell is in view, in the middle if the map is new.
+  /** @type {(fresh: boolean) => void} */
   bring(fresh) {
     const { row, column } = this.cell;
     const { grid } = this;
-    const spacer = grid.firstChild ?? grid.appendChild(h("div"));
+    const spacer = /** @type {HTMLElement | null} */ (grid.firstChild) ?? grid.appendChild(h("div"));
     spacer.style.cssText = `width: ${CELL.side + this.slice[0].length * CELL.width}px; height: ${CELL.height * (this.slice.length + 1)}px`;
     const [left, top] = [column * CELL.width, row * CELL.height];
     const [width, height] = [grid.clientWidth - CELL.side, grid.clientHeight - CELL.height];
@@ -135,6 +169,7 @@ class Heat {
   drawCells() {
     if (!this.slice || !this.grid.clientWidth) return;
     const { grid, slice } = this;
+    /** @type {(offset: number, room: number, size: number, count: number) => number[]} */
     const inSight = (offset, room, size, count) => {
       const first = Math.max(0, Math.floor(offset / size) - AROUND);
       return Array.from(
@@ -144,6 +179,7 @@ class Heat {
     };
     const columns = inSight(grid.scrollLeft, grid.clientWidth, CELL.width, slice[0].length);
     const rows = inSight(grid.scrollTop, grid.clientHeight, CELL.height, slice.length);
+    /** @type {(column: number) => string} */
     const place = (column) => `left: ${CELL.side + column * CELL.width}px`;
     const corner = h(
       "span",
@@ -158,7 +194,7 @@ class Heat {
       ),
     );
     fill(
-      grid.firstChild,
+      grid.children[0],
       h("div", { role: "row", class: "at-x-row at-x-row-names", "aria-rowindex": 1 }, corner, names),
       rows.map((row) =>
         h(
@@ -176,6 +212,7 @@ class Heat {
     );
   }
 
+  /** @type {(row: number, column: number, place: string) => Element} */
   drawCell(row, column, place) {
     const value = this.slice[row][column];
     const here = row === this.cell.row && column === this.cell.column;
@@ -201,6 +238,7 @@ class Heat {
     );
   }
 
+  /** @type {(row: number, axes?: Axes) => HTMLElement} */
   rowName(row, { rows: { tokens, next, language } } = this.axes) {
     if (!next) return tokenElement(tokens[row], row, language);
     return h(
@@ -214,29 +252,33 @@ class Heat {
     );
   }
 
+  /** @type {(column: number, axes?: Axes) => HTMLElement | string} */
   columnName(column, { columns: { tokens, language, name, direction }, rows } = this.axes) {
     if (tokens) return tokenElement(tokens[column], column, language);
     if (name === "features") return String(column);
-    const token = this.explorer.session.tokenName(direction, column);
+    const token = this.explorer.session.tokenName(/** @type {string} */ (direction), column);
     return h("span", { title: `token ${column}` }, tokenElement(token, 1, rows.language)); // 1: "in" and " in" differ
   }
 
   // The names of a position in a tensor of the translation, not necessarily the one that is drawn.
+  /** @type {(tensor: string, index: number[]) => string} */
   placeWords(tensor, index) {
     const own = axes(tensor, this.explorer.result);
     const [row, column] = index.slice(-2);
     const head = index.length > 2 ? `head ${index[0] + 1}, ` : "";
     const name = this.columnName(column, own);
     const what = own.columns.tokens ? "key" : own.columns.name === "features" ? "feature" : "token";
-    return `${head}row “${this.rowName(row, own).textContent}”, ${what} ${name.textContent ?? name}`;
+    return `${head}row “${this.rowName(row, own).textContent}”, ${what} ${typeof name === "string" ? name : name.textContent}`;
   }
 
+  /** @type {(row: number, column: number) => void} */
   go(row, column) {
     const { at } = this.explorer.state;
     this.explorer.change({ at: [...at.slice(0, -2), row, column] });
     focusOn(this.grid, `cell ${row} ${column}`);
   }
 
+  /** @type {(event: KeyboardEvent) => void} */
   arrow(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
     const { row, column } = this.cell;
@@ -266,7 +308,8 @@ class Heat {
     if (overview.hidden) return;
     const width = Math.min(columns, 960);
     Object.assign(overview, { width, height: rows });
-    const brush = overview.getContext("2d");
+    const brush = /** @type {CanvasRenderingContext2D} */ (overview.getContext("2d"));
+    /** @type {(role: string) => string} */
     const color = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--at-${role}`);
     const [positive, negative] = this.sequential
       ? [color("heat"), color("heat")]
@@ -286,6 +329,7 @@ class Heat {
     });
   }
 
+  /** @type {(event: MouseEvent) => void} */
   jump(event) {
     const box = this.overview.getBoundingClientRect();
     this.grid.scrollLeft =
@@ -294,6 +338,7 @@ class Heat {
   }
 }
 
+/** @type {(rows: Matrix) => number} */
 const largestFinite = (rows) =>
   rows.reduce(
     (best, row) =>

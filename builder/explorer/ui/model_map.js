@@ -1,7 +1,17 @@
 // The model in the reading order of figure 1, with every tensor of the translation: pressing one opens it.
-class ModelMap {
+import { button, choices, fill, h } from "./dom.js";
+import { capital, moduleTitle, parsed } from "./names.js";
+import { shapeWords } from "./words.js";
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Place } from "./names.js" */
+
+/** @typedef {{ name: string, shape: number[], place: Place }} Named  a tensor */
+
+export class ModelMap {
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
+    /** @type {Record<string, number>} */
     this.layers = { encoder: 0, decoder: 0 };
     this.element = h("div", { class: "at-x-map" });
   }
@@ -9,8 +19,9 @@ class ModelMap {
   render() {
     const { result, state } = this.explorer;
     if (result.frame) return;
-    const open = state.tensor && parsed(state.tensor);
+    const open = state.tensor ? parsed(state.tensor) : null;
     if (state.tensor !== this.open && open?.layer !== undefined) this.layers[open.stack] = open.layer;
+    /** @type {string} */
     this.open = state.tensor;
     fill(
       this.element,
@@ -24,6 +35,7 @@ class ModelMap {
     );
   }
 
+  /** @type {(stack: string) => Element} */
   stack(stack) {
     const layer = this.layers[stack];
     const own = this.named(stack).filter(({ place }) => place.layer === layer);
@@ -55,12 +67,14 @@ class ModelMap {
     );
   }
 
+  /** @type {(stack: string) => Named[]} */
   named(stack) {
-    return this.explorer.result.tensors
+    return (this.explorer.result.tensors ?? [])
       .map((tensor) => ({ ...tensor, place: parsed(tensor.name) }))
       .filter(({ place }) => place.stack === stack);
   }
 
+  /** @type {(title: string, tensors: Named[]) => Element} */
   box(title, tensors) {
     return h(
       "div",

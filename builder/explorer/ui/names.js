@@ -1,27 +1,44 @@
 // What a tensor is, from its name: "decoder.layers.3.cross_attention.weights".
+import { h } from "./dom.js";
+import { ROOT } from "./explorer.js";
+import { languages, LANGUAGES } from "./words.js";
+/** @import { Result } from "./session.js" */
 
+/** @typedef {{ kind: string, stack: string, layer?: number, module: string }} Place  of a tensor in the model */
+/**
+ * What rows or columns stand for, if it is tokens, these tokens, and what comes `next` after each.
+ * @typedef {{ name: string, tokens?: string[], next?: string[], language?: string, direction?: string }} Axis
+ */
+
+/** @typedef {{ rows: Axis & { tokens: string[] }, columns: Axis }} Axes */
+
+/** @type {Record<string, string>} */
 const MODULES = {
   self_attention: "self-attention",
   cross_attention: "cross-attention",
   feed_forward: "feed-forward network",
   add_norm: "Add & Norm",
 };
-const kindOfTensor = (name) => name.split(".").at(-1).replace(/_\d$/, "");
+/** @type {(name: string) => string} */
+const kindOfTensor = (name) => name.slice(name.lastIndexOf(".") + 1).replace(/_\d$/, "");
 
-function parsed(name) {
+/** @type {(name: string) => Place} */
+export function parsed(name) {
   const [stack, layers, layer, module] = name.split(".");
   const kind = kindOfTensor(name);
-  if (layers !== "layers") return { kind, stack: layers ? stack : "output" };
+  if (layers !== "layers") return { kind, stack: layers ? stack : "output", module: "" };
   return { kind, stack, layer: Number(layer), module };
 }
 
-function moduleTitle({ stack, module }) {
+/** @type {(place: { stack: string, module: string }) => string} */
+export function moduleTitle({ stack, module }) {
   const words = MODULES[module.replace(/_\d$/, "")];
   return stack === "decoder" && module === "self_attention" ? `masked ${words}` : words;
 }
 
 // "Decoder layer 4, cross-attention: attention weights"
-function tensorTitle(name) {
+/** @type {(name: string) => string} */
+export function tensorTitle(name) {
   const place = parsed(name);
   const { title } = BOOK.kinds[place.kind];
   if (place.stack === "output") return capital(title);
@@ -31,11 +48,13 @@ function tensorTitle(name) {
     : `${stack} layer ${place.layer + 1}, ${moduleTitle(place)}: ${title}`;
 }
 
-const capital = (text) => text[0].toUpperCase() + text.slice(1);
+/** @type {(text: string) => string} */
+export const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // What the rows and columns of a tensor stand for: { name, tokens } if it is tokens, otherwise { name }.
 // A row of the decoder comes after one token and predicts the `next`.
-function axes(name, result) {
+/** @type {(name: string, result: Result) => Axes} */
+export function axes(name, result) {
   const { kind, stack, module } = parsed(name);
   const [from, to] = languages(result.direction);
   const source = { name: `${LANGUAGES[from]} tokens`, tokens: result.source.tokens, language: from };
@@ -57,7 +76,8 @@ function axes(name, result) {
 }
 
 // The chapter that explains something, as a link if it is written.
-function chapterLink(number) {
+/** @type {(number: number) => HTMLElement} */
+export function chapterLink(number) {
   const { title, page } = BOOK.chapters[number];
   const words = `Chapter ${number}: ${title}`;
   return page ? h("a", { href: `${ROOT}${page}.html` }, words) : h("span", {}, `${words} (planned)`);

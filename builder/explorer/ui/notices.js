@@ -1,5 +1,13 @@
 // What is shown beside the translation as long as it has the reader's changes: forced tokens, heads switched off.
-class Notices {
+import { button, fill, h } from "./dom.js";
+import { KINDS_OF_ATTENTION } from "./heads_off.js";
+import { languages, plain } from "./words.js";
+/** @import { Head } from "../engine/transformer.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { State } from "./state.js" */
+
+export class Notices {
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.element = h("div", { class: "at-x-notices" });
@@ -40,6 +48,7 @@ class Notices {
     );
   }
 
+  /** @type {(ablated: Head[]) => Element} */
   off(ablated) {
     const { layers, heads } = BOOK.shape;
     const all = Object.keys(KINDS_OF_ATTENTION).length * layers * heads;
@@ -57,29 +66,34 @@ class Notices {
 }
 
 // Reasons why a translation may be nonsense, as far as they can be detected.
-function warnings({ source, target }) {
+/** @type {(result: { source: { tokens: string[] }, target: { ids: number[] } }) => string[]} */
+export function warnings({ source, target }) {
   const { eos } = BOOK.shape.special;
   return [
     source.tokens.some((token) => token.includes("\ufffd")) &&
       "Some characters of this sentence are not in the model’s vocabulary: they are split into bytes, and a part of a character is shown as “�”. Expect nonsense where they are many.",
     target.ids.at(-1) !== eos &&
       `The translation was cut: it was stopped at ${target.ids.length} tokens, the limit.`,
-  ].filter(Boolean);
+  ].filter((words) => words !== false);
 }
 
 // "5 heads off, with your forced token": what the reader has changed, in short.
-const headsOff = (count) => `${count} ${count === 1 ? "head" : "heads"} off`;
-function changes({ ablated, forced }) {
+/** @type {(count: number) => string} */
+export const headsOff = (count) => `${count} ${count === 1 ? "head" : "heads"} off`;
+/** @type {(state: Pick<State, "ablated" | "forced">) => string} */
+export function changes({ ablated, forced }) {
   const tokens = forced.length > 0 && `with your forced ${forced.length === 1 ? "token" : "tokens"}`;
   return [ablated.length > 0 && headsOff(ablated.length), tokens].filter(Boolean).join(", ");
 }
 
 // "a, b and c", of lists of words and elements.
+/** @type {<T>(parts: T[]) => (T | string | false)[][]} */
 const joined = (parts) => parts.map((part, i) => [i > 0 && (i + 1 < parts.length ? ", " : " and "), part]);
 
 const NAMED = 4; // layers that are named; more would make a paragraph
 
 // "encoder layer 2, heads 1 and 3; cross-attention layer 4, all heads"
+/** @type {(ablated: Head[]) => string} */
 function headsWords(ablated) {
   const groups = new Map();
   for (const [kind, layer, head] of [...ablated].sort((a, b) => (String(a) < String(b) ? -1 : 1))) {

@@ -1,29 +1,50 @@
 // Where the chosen number comes from: its formula, with the numbers that went into it.
-class NumberPanel {
+import { button, fill, h } from "./dom.js";
+import { ROOT, sentenceOf } from "./explorer.js";
+import { axes, chapterLink, tensorTitle } from "./names.js";
+import { number, plain } from "./words.js";
+/** @import { Provenance } from "../engine/provenance.js" */
+/** @import { Child } from "./dom.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Translated } from "./session.js" */
+
+/** @typedef {{ value: number, name?: string, index?: number[] }} Factor  a number, and where it is an entry */
+/** @typedef {{ words: Child, factors?: Factor[], value?: number, total?: boolean }} Line  of a calculation */
+
+export class NumberPanel {
+  // What render() has asked for.
+  /** @type {Translated} */
+  result;
+
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.element = h("section", { class: "at-x-number", "aria-label": "Where the number comes from" });
+    /** @type {string | null} */
+    this.wanted = null;
+    /** @type {unknown} */
+    this.drawn = null;
     this.back = h("div", { class: "at-x-back" });
   }
 
   async render() {
     const { state, result, session, heat } = this.explorer;
     this.element.hidden = !state.tensor;
-    if (!state.tensor) return (this.wanted = null); // an answer that is still pending comes too late
+    if (!state.tensor || result.frame) return (this.wanted = null); // an answer that is still pending comes too late
     fill(this.back, this.explorer.wayBack("back")); // again, since readers can come to the same number from elsewhere
     const wanted = `${state.tensor} ${state.at}`;
     if (this.wanted === wanted && this.result === result) return this.drawn; // it may still be pending
-    Object.assign(this, { wanted, result });
+    this.wanted = wanted;
+    this.result = result;
     this.element.setAttribute("aria-busy", "true"); // it still shows another number
-    const found = await session.provenance(result, state.tensor, state.at).catch((error) => ({ error }));
+    const found = await session
+      .provenance(result, state.tensor, state.at)
+      .catch((/** @type {Error} */ error) => error);
     if (this.wanted !== wanted || this.result !== result) return; // superseded
     this.element.setAttribute("aria-busy", "false");
-    if (found.error) {
+    if (found instanceof Error) {
       this.wanted = null; // the next call asks the engine again
-      return fill(
-        this.element,
-        h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.error.message)),
-      );
+      return fill(this.element, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(found.message)));
     }
     const info = BOOK.kinds[found.kind];
     const suppressed = "forbidden" in (found.aside ?? {}); // its formula does not give its value
@@ -70,6 +91,7 @@ class NumberPanel {
     );
   }
 
+  /** @type {(found: Provenance) => Element} */
   steps(found) {
     const lines = found.terms.length ? sumLines(found, this.keyTokens(found)) : plainLines(found);
     return h(
@@ -101,11 +123,15 @@ class NumberPanel {
     );
   }
 
+  /** @type {(found: Provenance) => string[] | null} */
   keyTokens({ kind, name }) {
-    return kind === "heads" ? axes(name.replace(/heads$/, "weights"), this.result).columns.tokens : null;
+    return kind === "heads"
+      ? (axes(name.replace(/heads$/, "weights"), this.result).columns.tokens ?? null)
+      : null;
   }
 
   // A number that is an entry of a tensor links to it.
+  /** @type {(factor: Factor) => Child} */
   operand({ value, name, index }) {
     if (!name) return number(value);
     return button(number(value), () => this.explorer.openTensor(name, index, "number"), {
@@ -116,6 +142,7 @@ class NumberPanel {
   }
 
   // Both are equal up to rounding, which is small compared with the largest term.
+  /** @type {(found: Provenance) => Element} */
   verdict({ value, result, terms }) {
     const scale = Math.max(Math.abs(value), ...terms.map((term) => Math.abs(term.value)));
     const same = value === result || (Number.isFinite(scale) && Math.abs(value - result) <= 1e-6 * scale);
@@ -138,12 +165,14 @@ class NumberPanel {
 const SHOWN = 5; // products written out; the others are added up
 
 // `tokens` are the keys, if there is a term for each of them.
+/** @type {(found: Provenance, tokens: string[] | null) => Line[]} */
 function sumLines(found, tokens) {
   const { terms, aside = {} } = found;
   const order = terms
     .map((term, i) => ({ ...term, i }))
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value));
   const rest = order.slice(SHOWN);
+  /** @type {Line[]} */
   const lines = order.slice(0, SHOWN).map(({ factors, value, from, i }) => ({
     words: from ? tensorTitle(from) : termName(found, i, tokens),
     factors: factors.map((factor, place) => ({ value: factor, ...address(found, place, i, from) })),
@@ -171,12 +200,15 @@ function sumLines(found, tokens) {
 }
 
 // A word that occurs more than once is distinguished by its position.
+/** @type {(tokens: string[], i: number) => string} */
 const tokenName = (tokens, i) =>
   `“${plain(tokens[i], i)}”${tokens.filter((token) => token === tokens[i]).length > 1 ? ` (token ${i + 1})` : ""}`;
+/** @type {(found: Provenance, i: number, tokens: string[] | null) => string} */
 const termName = ({ kind }, i, tokens) =>
-  kind === "heads" ? tokenName(tokens, i) : kind === "embedding" ? "entry × scale" : `feature ${i}`;
+  kind === "heads" && tokens ? tokenName(tokens, i) : kind === "embedding" ? "entry × scale" : `feature ${i}`;
 
 // The tensor and index of a factor: of a first factor if it is in a tensor, of a second one if it is in a key or value.
+/** @type {(found: Provenance, place: number, i: number, own: string | undefined) => { name?: string, index?: number[] }} */
 function address({ kind, name, from, index }, place, i, own) {
   const parent = name.split(".").slice(0, -1).join(".");
   const [row, column] = index.slice(-2);
@@ -198,7 +230,9 @@ function address({ kind, name, from, index }, place, i, own) {
 }
 
 // The kinds that are not sums of products.
-function plainLines({ kind, from, index, result, aside }) {
+/** @type {(found: Provenance) => Line[]} */
+function plainLines({ kind, from, index, result, aside = {} }) {
+  /** @type {(value: number) => Factor[]} */
   const factor = (value) => [{ value, name: from, index }];
   if ("later" in aside)
     return [{ words: "The key comes later than the query, so the causal mask makes the score −∞." }];
@@ -209,7 +243,7 @@ function plainLines({ kind, from, index, result, aside }) {
       { words: "position", value: aside.position },
       { words: "divided by", value: aside.divisor },
       {
-        words: index.at(-1) % 2 ? "cosine of the quotient" : "sine of the quotient",
+        words: index[index.length - 1] % 2 ? "cosine of the quotient" : "sine of the quotient",
         value: result,
         total: true,
       },

@@ -1,12 +1,26 @@
 // The same sentence by greedy search, beam search and sampling, side by side.
-class Searches {
+import { button, disable, fill, h, nextGroup } from "./dom.js";
+import { sentenceOf } from "./explorer.js";
+import { marked } from "./heads_off.js";
+import { changes } from "./notices.js";
+import { languages, number } from "./words.js";
+/** @import { Answer } from "../engine/worker.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Translated } from "./session.js" */
+
+export class Searches {
+  // What compare() has compared.
+  /** @type {Translated} */
+  result;
+
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.temperature = 1;
     this.seed = 1;
     this.element = h("div", { class: "at-x-searches" });
     this.table = h("div");
-    const id = `at-x-temperature-${(groups += 1)}`;
+    const id = `at-x-temperature-${nextGroup()}`;
     const output = h("output", { for: id }, "1.0");
     const temperature = h("input", {
       type: "range",
@@ -47,7 +61,7 @@ class Searches {
 
   async compare() {
     const { explorer } = this;
-    const { result } = explorer;
+    const result = /** @type {Translated} */ (explorer.result);
     this.result = result;
     disable(this.run, true);
     const { temperature, seed } = this;
@@ -60,12 +74,16 @@ class Searches {
       if (explorer.result === result) this.fillTable(found);
     } catch (error) {
       if (explorer.result === result)
-        fill(this.table, h("p", { class: "at-x-error", role: "alert" }, sentenceOf(error.message)));
+        fill(
+          this.table,
+          h("p", { class: "at-x-error", role: "alert" }, sentenceOf(/** @type {Error} */ (error).message)),
+        );
     } finally {
       disable(this.run, false);
     }
   }
 
+  /** @type {(found: Answer[]) => void} */
   fillTable(found) {
     const language = languages(this.result.direction)[1];
     const changed = changes(this.explorer.state);

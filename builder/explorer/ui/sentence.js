@@ -1,11 +1,19 @@
-const LONGEST = 1000; // characters of a sentence
+import { button, choices, disable, fill, h, idle, nextGroup } from "./dom.js";
+import { EMPTY } from "./explorer.js";
+import { sameSentence } from "./state.js";
+import { directionName, languages, LANGUAGES } from "./words.js";
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Typed } from "./state.js" */
+
+export const LONGEST = 1000; // characters of a sentence
 
 // The sentence and its direction: what is typed here becomes the state when the button is pressed.
-class Sentence {
+export class Sentence {
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.direction = explorer.state.direction;
-    const id = `at-x-sentence-${(groups += 1)}`;
+    const id = `at-x-sentence-${nextGroup()}`;
     this.input = h("input", {
       type: "text",
       id,
@@ -34,6 +42,7 @@ class Sentence {
   }
 
   // Puts another sentence, from a link or an example, into the field.
+  /** @type {(typed: Typed) => void} */
   show({ direction, text }) {
     this.direction = direction;
     this.input.value = text;
@@ -91,6 +100,7 @@ class Sentence {
 
   // A sentence in the other language would give nonsense, so it is exchanged, too: an example for the corresponding one,
   // what the reader typed for its translation, if that is shown. Changing the direction back restores it.
+  /** @type {(direction: string) => void} */
   turn(direction) {
     if (direction === this.direction) return;
     const [text, from] = [this.input.value, this.direction];
@@ -105,6 +115,7 @@ class Sentence {
     this.explorer.dim();
   }
 
+  /** @type {(direction: string, text: string) => string} */
   inLanguageOf(direction, text) {
     const { examples } = BOOK.models[this.direction];
     const others = BOOK.models[direction].examples;
@@ -114,6 +125,7 @@ class Sentence {
     return (shown && result.text) || others[0];
   }
 
+  /** @type {(text: string) => void} */
   choose(text) {
     this.input.value = text;
     this.refuse("");
@@ -122,6 +134,7 @@ class Sentence {
     this.explorer.dim();
   }
 
+  /** @type {(event: SubmitEvent) => Promise<void>} */
   async send(event) {
     event.preventDefault();
     if (event.submitter && idle(this.submit)) return; // an example may be chosen meanwhile
@@ -132,6 +145,7 @@ class Sentence {
   }
 
   // Says what went wrong; `invalid` if the sentence is at fault.
+  /** @type {(message: string, invalid?: boolean) => void} */
   refuse(message, invalid = message !== "") {
     fill(this.error, message);
     this.input.setAttribute("aria-invalid", String(invalid));

@@ -1,15 +1,41 @@
 // The engine as this page uses it. The engine remembers only its last translation, so all calls form one queue,
 // and a tensor is asked for together with the translation that it belongs to.
-class Session {
+import { h } from "./dom.js";
+/** @import { Provenance } from "../engine/provenance.js" */
+/** @import { Matrix } from "../engine/tensors.js" */
+/** @import { SearchOptions } from "../engine/translator.js" */
+/** @import { Answer, Report, Request } from "../engine/worker.js" */
+
+/** @typedef {Request & Required<Pick<Request, "prefix" | "ablated">>} Options */
+/** @typedef {Answer & { options: Options, whole: Answer | null, kept: Answer | null }} Translation */
+/** @typedef {Pick<Answer, "target" | "text" | "logProb" | "logProbs" | "top">} Outcome */
+/**
+ * What the page shows: a translation, or the first frame, which was computed when the book was built.
+ * @typedef {Outcome & { source: { tokens: string[] }, attention: number[][], direction: string, frame: true,
+ *   written?: undefined, tensors?: undefined }} FirstFrame
+ */
+/** @typedef {Translation & { direction: string, frame?: undefined }} Translated */
+/** @typedef {FirstFrame | Translated} Result */
+
+export class Session {
+  /** @param {string} folder */
   constructor(folder) {
     this.folder = folder;
+    /** @type {Promise<unknown>} */
     this.queue = Promise.resolve();
+    /** @type {Request | null} */
     this.held = null; // the options of the translation that the engine remembers
-    this.whole = {}; // the last translation with all heads: { key, result }
+    /** @type {{ key: string, result: Answer } | null} */
+    this.whole = null; // the last translation with all heads
+    /** @type {Promise<unknown> | undefined} */
+    this.scripts = undefined;
+    /** @type {Set<string>} */
     this.loaded = new Set();
+    /** @type {Map<string, string[]>} */
     this.vocabularies = new Map(); // the names of all tokens, for the columns of the logits
   }
 
+  /** @type {(direction: string) => Promise<EngineClient>} */
   async load(direction) {
     const client = await this.engine();
     const { vocabulary } = await client.load(direction);
@@ -19,6 +45,7 @@ class Session {
   }
 
   // The client of the engine. If it could not start or has stopped, the next call starts another.
+  /** @type {() => Promise<EngineClient>} */
   engine() {
     if (!this.client) {
       const client = this.start();
@@ -47,6 +74,7 @@ class Session {
     this.forget();
   }
 
+  /** @type {() => Promise<EngineClient>} */
   async start() {
     this.scripts ??= this.script("engine.js"); // once: a second run would declare its classes again
     this.scripts.catch(() => (this.scripts = undefined));
@@ -54,6 +82,7 @@ class Session {
     return new EngineClient(this.folder);
   }
 
+  /** @type {(name: string) => Promise<unknown>} */
   script(name) {
     return new Promise((resolve, reject) => {
       const script = h("script", { src: `${this.folder}/${name}` });
@@ -64,6 +93,7 @@ class Session {
     });
   }
 
+  /** @type {<T>(work: () => Promise<T>) => Promise<T>} */
   inTurn(work) {
     const done = this.queue.then(work);
     this.queue = done.catch(() => {});
@@ -72,6 +102,7 @@ class Session {
 
   // The translation, and what it is compared with if heads are off: the one with all heads, and how likely that one
   // is without them. Null if the translation is no longer `wanted` when its turn comes.
+  /** @type {(options: Options, report?: Report, wanted?: () => boolean) => Promise<Translation | null>} */
   translate(options, report, wanted = () => true) {
     return this.inTurn(async () => {
       if (!wanted()) return null;
@@ -90,14 +121,16 @@ class Session {
   }
 
   // It does not depend on which heads are off, so it is cached.
+  /** @type {(client: EngineClient, options: Options) => Promise<Answer>} */
   async withAllHeads(client, options) {
     const key = JSON.stringify([options.direction, options.text, options.prefix]);
-    if (this.whole.key !== key)
+    if (this.whole?.key !== key)
       this.whole = { key, result: await client.translate({ ...options, ablated: [] }) };
     return this.whole.result;
   }
 
   // Other searches for the same sentence, one after another.
+  /** @type {(options: Options, list: SearchOptions[]) => Promise<Answer[]>} */
   searches(options, list) {
     return this.inTurn(async () => {
       const client = await this.load(options.direction);
@@ -109,6 +142,7 @@ class Session {
   }
 
   // The engine's client, once the engine remembers the translation with these options.
+  /** @type {(options: Options) => Promise<EngineClient>} */
   async holding(options) {
     const client = await this.load(options.direction);
     if (this.held !== options) {
@@ -119,14 +153,17 @@ class Session {
     return client;
   }
 
+  /** @type {(translation: { options: Options }, name: string) => Promise<Matrix | Matrix[]>} */
   tensor({ options }, name) {
     return this.inTurn(async () => (await this.holding(options)).tensor(name));
   }
 
+  /** @type {(translation: { options: Options }, name: string, index: number[]) => Promise<Provenance>} */
   provenance({ options }, name, index) {
     return this.inTurn(async () => (await this.holding(options)).provenance(name, index));
   }
 
+  /** @type {(direction: string, id: number) => string} */
   tokenName(direction, id) {
     return this.vocabularies.get(direction)?.[id] ?? String(id);
   }

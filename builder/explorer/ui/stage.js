@@ -1,5 +1,37 @@
 // Two columns of tokens, joined by curves as wide as the attention weights. The right one holds the queries.
-class Stage {
+import { fill, focusOn, h } from "./dom.js";
+import { KINDS_OF_ATTENTION } from "./heads_off.js";
+import { holdsHead } from "./state.js";
+import { languages, LANGUAGES, LEAST, percent, reads, spoken, tokenElement } from "./words.js";
+/** @import { Head } from "../engine/transformer.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Result } from "./session.js" */
+/** @import { State } from "./state.js" */
+
+/** @typedef {{ name: string | null, language: string, tokens: string[] }} Column */
+/**
+ * @typedef {object} Parts
+ * @property {Column} keys
+ * @property {Column} queries
+ * @property {"word" | "step"} place  where the state has the active query
+ * @property {number[][]} rows
+ * @property {number} active
+ */
+
+export class Stage {
+  // What render() has drawn.
+  /** @type {number[][]} */
+  rows;
+  /** @type {HTMLLIElement[]} */
+  keyItems;
+  /** @type {HTMLLIElement[]} */
+  queryItems;
+  /** @type {{ key: number, query: number, weight: number, path: SVGPathElement }[]} */
+  curves;
+  /** @type {number} */
+  active;
+
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.element = h("div", { class: "at-x-stage" });
@@ -7,6 +39,7 @@ class Stage {
   }
 
   // What the chosen attention joins: keys, queries, and a row of weights for each query.
+  /** @type {(shown: { result: Result, state: State }) => Parts} */
   static parts({ result, state }) {
     const [from, to] = languages(result.direction);
     const source = { name: LANGUAGES[from], language: from, tokens: result.source.tokens };
@@ -29,13 +62,15 @@ class Stage {
     const { explorer } = this;
     const { keys, queries, place, rows, active } = Stage.parts(explorer);
     const lines = Math.max(keys.tokens.length, queries.tokens.length);
-    this.element.style.setProperty("--rows", lines);
+    this.element.style.setProperty("--rows", String(lines));
     this.rows = rows;
     const silent = explorer.isSilent(); // nothing that a switched-off head reads has an effect
     this.element.classList.toggle("at-x-silent", silent);
     const off = headsMeant(explorer.state).meant.length > 1 ? "these heads are off" : "this head is off";
+    /** @type {(row: number[]) => string} */
     const readWords = (row) =>
       silent ? `receives nothing: ${off}` : `attends to ${reads(keys.tokens, row)}`;
+    /** @type {(query: number) => boolean} */
     const later = (query) => place === "step" && query > active;
     this.keyItems = keys.tokens.map((token, i) =>
       h("li", {}, h("i"), h("b", {}, tokenElement(token, i, keys.language))),
@@ -68,10 +103,10 @@ class Stage {
         ),
       ),
     );
-    this.curves = rows.flatMap((row, query) =>
+    const curves = rows.flatMap((row, query) =>
       Array.from(row, (weight, key) => ({ weight, key, query })).filter(({ weight }) => weight >= LEAST),
     );
-    for (const curve of this.curves) curve.path = Stage.curve(curve);
+    this.curves = curves.map((curve) => ({ ...curve, path: Stage.curve(curve) }));
     const box = { viewBox: `0 0 100 ${10 * lines}`, preserveAspectRatio: "none", "aria-hidden": "true" };
     fill(
       this.element,
@@ -103,6 +138,7 @@ class Stage {
     this.light(active);
   }
 
+  /** @type {(curve: { weight: number, key: number, query: number }) => SVGPathElement} */
   static curve({ weight, key, query }) {
     const [left, right] = [10 * key + 5, 10 * query + 5];
     return h("path", {
@@ -112,25 +148,29 @@ class Stage {
   }
 
   // Highlights what one query reads.
+  /** @type {(query: number) => void} */
   light(query) {
     const silent = this.explorer.isSilent();
     this.queryItems.forEach((item, i) => item.classList.toggle("at-active", i === query));
     this.curves.forEach(({ path, query: own }) => path.classList.toggle("at-active", own === query));
     this.keyItems.forEach((item, key) => {
       const weight = this.rows[query][key] >= LEAST && !silent ? this.rows[query][key] : 0;
-      item.style.setProperty("--weight", weight);
+      item.style.setProperty("--weight", String(weight));
       item.classList.toggle("at-active", weight > 0);
-      item.querySelector("i").textContent = weight ? percent(weight) : "";
+      /** @type {Element} */ (item.querySelector("i")).textContent = weight ? percent(weight) : "";
     });
   }
 
+  /** @type {(place: "word" | "step", to: number) => void} */
   go(place, to) {
     this.explorer.change({ [place]: to });
     focusOn(this.element, `query ${to}`);
   }
 
+  /** @type {(event: KeyboardEvent, place: "word" | "step", now: number, count: number) => void} */
   arrow(event, place, now, count) {
     if (event.altKey || event.ctrlKey || event.metaKey) return; // a shortcut of the browser
+    /** @type {Record<string, number>} */
     const step = {
       ArrowDown: now + 1,
       ArrowRight: now + 1,
@@ -145,9 +185,11 @@ class Stage {
   }
 
   // The translation so far, without curves, while it is computed.
+  /** @type {(source: string[], tokens: string[], languages: string[]) => void} */
   grow(source, tokens, [from, to]) {
     const lines = Math.max(source.length, tokens.length);
-    this.element.style.setProperty("--rows", lines);
+    this.element.style.setProperty("--rows", String(lines));
+    /** @type {(token: string, i: number, language: string) => Element} */
     const item = (token, i, language) => h("li", {}, h("i"), h("b", {}, tokenElement(token, i, language)));
     fill(
       this.element,
@@ -177,15 +219,20 @@ class Stage {
 }
 
 // The heads that the chosen kind, layer and head include, and those of them that are on.
-function headsMeant({ view, layer, head, ablated }) {
+/** @type {(state: State) => { meant: Head[], on: Head[] }} */
+export function headsMeant({ view, layer, head, ablated }) {
   const { layers, heads } = BOOK.shape;
+  /** @type {(chosen: number | null, count: number) => number[]} */
   const all = (chosen, count) => (chosen === null ? Array.from({ length: count }, (_, i) => i) : [chosen]);
-  const meant = all(layer, layers).flatMap((l) => all(head, heads).map((h) => [view, l, h]));
+  const meant = all(layer, layers).flatMap((l) =>
+    all(head, heads).map((h) => /** @type {Head} */ ([view, l, h])),
+  );
   return { meant, on: meant.filter((one) => !holdsHead(ablated, one)) };
 }
 
 // The words for the attention that is drawn: "layer 4, mean of its heads". Heads that are off do not count.
-function placeWords(state) {
+/** @type {(state: State) => string} */
+export function placeWords(state) {
   const { layer, head } = state;
   const { meant, on } = headsMeant(state);
   const some = on.length < meant.length;
@@ -199,7 +246,8 @@ function placeWords(state) {
 }
 
 // The words for heads that are all off, and for what that means.
-function silenceWords({ view, layer, head }) {
+/** @type {(state: State) => string} */
+export function silenceWords({ view, layer, head }) {
   const attention = `the ${KINDS_OF_ATTENTION[view]}${layer === null ? "" : ` in layer ${layer + 1}`}`;
   if (head === null) return `${attention}: all its heads are off, so their output is zero`;
   return `head ${head + 1} of ${attention}: that head is off${layer === null ? " in every layer" : ""}, so its output is zero`;
@@ -207,8 +255,10 @@ function silenceWords({ view, layer, head }) {
 
 // The weights of the chosen layer and head, or their mean: a row for each query. Heads that are off do not count,
 // unless all are: then these are weights without effect.
-function meanWeights({ frame, attention }, state) {
-  if (frame) return attention;
+/** @type {(result: Result, state: State) => number[][]} */
+function meanWeights(result, state) {
+  if (result.frame) return result.attention;
+  const { attention } = result;
   const { meant, on } = headsMeant(state);
   const maps = (on.length ? on : meant).map(([kind, layer, head]) => attention[kind][layer][head]);
   return maps[0].map((row, query) =>

@@ -1,40 +1,52 @@
 // The explorer's state: what it shows, also as the fragment of an address.
+import { LONGEST } from "./sentence.js";
+/** @import { Head, Kind } from "../engine/transformer.js" */
 
-const START = {
+export const START = {
   direction: "en-de",
   text: "",
-  prefix: [], // ids that the target must begin with
-  forced: [], // the steps of the prefix that the reader forced; its last is one of them
-  ablated: [], // heads that are switched off: [kind, layer, head]
-  view: "cross", // whose attention is drawn: "encoder", "decoder" or "cross"
-  layer: 3, // null: the mean of all
-  head: null, // null: the mean of all
+  prefix: /** @type {number[]} */ ([]), // ids that the target must begin with
+  forced: /** @type {number[]} */ ([]), // the steps of the prefix that the reader forced; its last is one of them
+  ablated: /** @type {Head[]} */ ([]), // heads that are switched off: [kind, layer, head]
+  view: /** @type {Kind} */ ("cross"), // whose attention is drawn: "encoder", "decoder" or "cross"
+  layer: /** @type {number | null} */ (3), // null: the mean of all
+  head: /** @type {number | null} */ (null), // null: the mean of all
   step: 0, // the target token in focus
   word: 0, // the source token in focus, if the encoder is drawn
   tensor: "", // the tensor that is open
-  at: [], // the number in it
+  at: /** @type {number[]} */ ([]), // the number in it
 };
 
+/** @typedef {typeof START} State */
+/** @typedef {{ direction: string, text: string }} Typed  a sentence and its direction */
+
 // The prefix of a target's ids that ends with the last forced token: the tokens after it need not be fixed.
-const forcing = (ids, forced) => ({ prefix: ids.slice(0, (forced.at(-1) ?? -1) + 1), forced });
+/** @type {(ids: number[], forced: number[]) => { prefix: number[], forced: number[] }} */
+export const forcing = (ids, forced) => ({ prefix: ids.slice(0, (forced.at(-1) ?? -1) + 1), forced });
 
 // Whether two objects, such as states, have the same sentence and the same direction.
-const sameSentence = (one, other) => one.text === other.text && one.direction === other.direction;
+/** @type {(one: Typed, other: Typed) => boolean} */
+export const sameSentence = (one, other) => one.text === other.text && one.direction === other.direction;
 
 // Whether a head is among these: [kind, layer, head].
-const holdsHead = (heads, one) => heads.some((other) => String(other) === String(one));
+/** @type {(heads: Head[], one: Head) => boolean} */
+export const holdsHead = (heads, one) => heads.some((other) => String(other) === String(one));
 
+/** @type {(text: string, separator: string) => string[]} */
 const list = (text, separator) => (text ? text.split(separator) : []);
+/** @type {(text: string) => number | null} */
 const whole = (text) => (text === "mean" ? null : Number(text));
 
+/** @type {Record<string, (value: any) => unknown>} */
 const WRITE = {
   prefix: (ids) => ids.join("."),
   forced: (steps) => steps.join("."),
-  ablated: (heads) => heads.map((head) => head.join(".")).join("_"),
+  ablated: (/** @type {Head[]} */ heads) => heads.map((head) => head.join(".")).join("_"),
   layer: (layer) => layer ?? "mean",
   head: (head) => head ?? "mean",
   at: (index) => index.join("."),
 };
+/** @type {Record<string, (text: string) => unknown>} */
 const READ = {
   prefix: (text) => list(text, ".").map(Number),
   forced: (text) => list(text, ".").map(Number),
@@ -49,7 +61,9 @@ const READ = {
   at: (text) => list(text, ".").map(Number),
 };
 
-function toFragment(state) {
+/** @type {(state: State) => string} */
+export function toFragment(state) {
+  /** @type {(name: string, from: Record<string, unknown>) => string} */
   const text = (name, from) => String((WRITE[name] ?? String)(from[name]));
   const told = Object.keys(START).filter(
     (name) => ["direction", "text"].includes(name) || text(name, state) !== text(name, START),
@@ -58,18 +72,22 @@ function toFragment(state) {
 }
 
 // The state in a fragment, or null if there is none or if it is invalid.
-function fromFragment(fragment) {
+/** @type {(fragment: string) => State | null} */
+export function fromFragment(fragment) {
   const fields = Object.fromEntries(new URLSearchParams(fragment.slice(1)));
   if (!fields.text || !fields.direction) return null;
   const state = { ...START };
   for (const name of Object.keys(START))
-    if (name in fields) state[name] = (READ[name] ?? String)(fields[name]);
+    if (name in fields) Object.assign(state, { [name]: (READ[name] ?? String)(fields[name]) });
   if (!("forced" in fields)) state.forced = [...state.prefix.keys()].slice(-1); // an old link: only the last one is certain
   return possible(state) ? state : null;
 }
 
+/** @type {(state: State) => boolean} */
 function possible({ direction, text, prefix, forced, ablated, view, layer, head, step, word, at }) {
+  /** @type {(value: number) => boolean} */
   const count = (value) => Number.isInteger(value) && value >= 0;
+  /** @type {(value: number, limit: number) => boolean} */
   const below = (value, limit) => count(value) && value < limit;
   const { layers, heads, vocabulary, special } = BOOK.shape;
   const kinds = ["encoder", "decoder", "cross"];

@@ -1,11 +1,21 @@
 // The guided tour: each step sets the state and says in two sentences what to see.
-class Tour {
+import { button, fill, focusOn, h, idle, show, STILL } from "./dom.js";
+import { attempt } from "./explorer.js";
+import { chapterLink } from "./names.js";
+import { sameSentence, START } from "./state.js";
+/** @import { Explorer } from "./explorer.js" */
+
+export class Tour {
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
+    /** @type {number | null} */
     this.now = null;
     this.opener = h("p", { class: "at-x-opener" });
     this.element = h("section", { class: "at-x-tour", "aria-label": "Guided tour" });
+    /** @type {ReturnType<Tour["remember"]> | null} */
     this.saved = null; // what the reader had before
+    /** @type {(event: KeyboardEvent) => unknown} */
     const leave = (event) =>
       event.key === "Escape" && this.now !== null && !ofSomethingElse(event) && this.end();
     document.addEventListener("keydown", leave, true); // before Sphinx's own, which cancels an Escape without a focus
@@ -22,9 +32,10 @@ class Tour {
     );
     this.element.hidden = this.now === null;
     this.explorer.host.classList.toggle("at-x-touring", this.now !== null);
-    this.explorer.host.classList.toggle("at-x-touring-map", steps[this.now]?.part === "heat");
+    this.explorer.host.classList.toggle("at-x-touring-map", steps[this.now ?? -1]?.part === "heat");
     if (this.now === null) return;
     const step = steps[this.now];
+    /** @type {(to: number, words: string) => Element} */
     const move = (to, words) =>
       button(words, () => this.go(to), { "data-key": words, disabled: to < 0 || to >= steps.length });
     fill(
@@ -42,6 +53,7 @@ class Tour {
     );
   }
 
+  /** @type {(to: number) => Promise<unknown>} */
   async go(to) {
     const { explorer } = this;
     const { direction, text, steps } = BOOK.tour;
@@ -69,12 +81,14 @@ class Tour {
       (element) => this.bring(step.part, element),
     );
     if (left()) return;
-    if (!this.element.contains(document.activeElement) || idle(document.activeElement))
+    const { activeElement } = document;
+    if (!activeElement || !this.element.contains(activeElement) || idle(activeElement))
       focusOn(this.element, to + 1 < steps.length ? "Next" : "end");
     explorer.say(`${to + 1} of ${steps.length}: ${step.title}. ${step.words}`);
   }
 
   // Scrolls what a step is about above the card: its cell and the calculation below it, or the curves, the choices or the bars.
+  /** @type {(part: string, element: Element) => void} */
   bring(part, element) {
     const { main, stage, choose, heat, number } = this.explorer;
     const cell = () => [
@@ -82,14 +96,16 @@ class Tour {
       heat.grid.querySelector("[aria-selected=true]"),
       number.element.querySelector(".at-x-sum"),
     ];
+    /** @type {Record<string, (Element | null)[]>} */
     const places = {
       stage: [element, stage.element, stage.element],
       choose: [stage.element, choose.element, choose.element],
       why: [element, element, element],
     };
     const [top, first, last] = places[part] ?? cell();
-    if (!first || !last) return show(element); // the engine refused: there are no numbers
+    if (!top || !first || !last) return show(element); // the engine refused: there are no numbers
     const edge = parseFloat(getComputedStyle(main).scrollMarginTop); // the page's own bar is above it
+    /** @type {(part: Element) => DOMRect} */
     const place = (part) => part.getBoundingClientRect();
     const begin = Math.min(place(element).top, place(top).top) - edge; // then as much of the part as fits is in view
     const hidden = place(last).bottom + GAP - begin - place(this.element).top;
@@ -140,7 +156,10 @@ class Tour {
 }
 
 // Whether an Escape ends the input of a character, or closes a dialog of the page.
+/** @type {(event: KeyboardEvent) => boolean} */
 const ofSomethingElse = (event) =>
-  event.isComposing || event.defaultPrevented || Boolean(event.target.closest?.("dialog"));
+  event.isComposing ||
+  event.defaultPrevented ||
+  (event.target instanceof Element && event.target.closest("dialog") !== null);
 
 const GAP = 8; // pixels around what is scrolled into view

@@ -1,5 +1,13 @@
 // Why this word: what was written before it, what it read, and which other tokens were likely.
-class Why {
+import { button, fill, h, show } from "./dom.js";
+import { capital } from "./names.js";
+import { exactPercent, languages, LEAST, percent, plain, SIGNS, SPECIAL, tokenElement } from "./words.js";
+/** @import { Likely } from "../engine/translator.js" */
+/** @import { Explorer } from "./explorer.js" */
+/** @import { Outcome } from "./session.js" */
+
+export class Why {
+  /** @param {Explorer} explorer */
   constructor(explorer) {
     this.explorer = explorer;
     this.element = h("div", { class: "at-x-why" });
@@ -56,6 +64,7 @@ class Why {
   }
 
   // What attention explains, and what it does not.
+  /** @type {(step: number, forced: boolean) => Element} */
   meaning(step, forced) {
     const { sections, result } = this.explorer;
     if (result.frame) return h("p", { class: "at-x-label" }, `${LEFT_OUT} ${LOOKED}`);
@@ -83,10 +92,13 @@ class Why {
   }
 
   // Tokens forced before this one stay; those after it depend on it.
+  /** @type {(step: number, forced: number[]) => Element} */
   freedom(step, forced) {
     const { explorer } = this;
     const words =
-      forced.at(-1) > step ? "Let the model choose again from here" : "Let the model choose this one again";
+      (forced.at(-1) ?? -1) > step
+        ? "Let the model choose again from here"
+        : "Let the model choose this one again";
     return h(
       "p",
       { class: "at-x-action at-x-free" },
@@ -97,6 +109,7 @@ class Why {
     );
   }
 
+  /** @type {(entry: Likely, step: number, chosen: number, language: string) => Element} */
   bar({ id, token, probability }, step, chosen, language) {
     const parts = [
       h(
@@ -117,7 +130,9 @@ class Why {
     });
   }
 
+  /** @type {(place: "word" | "step", step: number, count: number) => Element} */
   steps(place, step, count) {
+    /** @type {(to: number, words: string, sign: string) => Element} */
     const go = (to, words, sign) =>
       button(
         [h("span", { "aria-hidden": "true" }, sign), h("span", { class: "at-hidden" }, words)],
@@ -137,12 +152,14 @@ class Why {
   }
 
   // If this panel stays in view beside the columns, the highlighted token has to as well.
+  /** @type {(place: "word" | "step", to: number) => void} */
   step(place, to) {
     const { explorer } = this;
     explorer.change({ [place]: to }, true);
     if (getComputedStyle(this.element).position === "sticky") show(explorer.stage.queryItems[to], "nearest");
   }
 
+  /** @type {(step: number, chosen: number) => Element | null} */
   numberLink(step, chosen) {
     const { explorer } = this;
     if (explorer.result.frame || !explorer.heat) return null;
@@ -182,9 +199,11 @@ const LEFT_OUT = `Attention weights below ${percent(LEAST)} are left out.`;
 const LOOKED = "Attention shows where the model looked, not why it chose.";
 
 // The name of a token within a sentence: a special token has no quotation marks.
-const whyName = (token, place, language) =>
+/** @type {(token: string, place: number, language: string) => HTMLElement} */
+export const whyName = (token, place, language) =>
   token in SPECIAL ? h("span", {}, `the ${SIGNS[token]}`) : h("q", { lang: language }, plain(token, place));
 
 // How likely the token at a step was: the number of its bar, if it has one.
-const probabilityOf = ({ target, top, logProbs }, step) =>
+/** @type {(result: Pick<Outcome, "target" | "top" | "logProbs">, step: number) => number} */
+export const probabilityOf = ({ target, top, logProbs }, step) =>
   top[step].find(({ id }) => id === target.ids[step])?.probability ?? Math.exp(logProbs[step]);

@@ -1,15 +1,21 @@
 // How numbers and tokens are written and read out.
+import { h } from "./dom.js";
 
 // Tables without a prototype: a token may be "constructor".
-const LANGUAGES = { __proto__: null, en: "English", de: "German" };
-const languages = (direction) => direction.split("-");
-const directionName = (direction) =>
+/** @type {Record<string, string | null>} */
+export const LANGUAGES = { __proto__: null, en: "English", de: "German" };
+/** @type {(direction: string) => string[]} */
+export const languages = (direction) => direction.split("-");
+/** @type {(direction: string) => string} */
+export const directionName = (direction) =>
   languages(direction)
     .map((code) => LANGUAGES[code])
     .join(" to ");
 
-const SPECIAL = { __proto__: null, "<eos>": "end", "<bos>": "start", "<pad>": "padding" };
-const SIGNS = {
+/** @type {Record<string, string | null>} */
+export const SPECIAL = { __proto__: null, "<eos>": "end", "<bos>": "start", "<pad>": "padding" };
+/** @type {Record<string, string | null>} */
+export const SIGNS = {
   __proto__: null,
   ".": "period",
   ",": "comma",
@@ -21,44 +27,57 @@ const SIGNS = {
 };
 
 // A token that continues the word before it is marked by a plus.
+/** @type {(token: string, place: number) => boolean} */
 const continues = (token, place) => place > 0 && /^[\p{L}\p{N}]/u.test(token);
-const plain = (token, place = 0) =>
+/** @type {(token: string, place?: number) => string} */
+export const plain = (token, place = 0) =>
   SPECIAL[token] ?? (continues(token, place) ? `+${token}` : token.trim() || "space");
-const spoken = (token) => SIGNS[token.trim()] ?? (token.trim() || "space");
+/** @type {(token: string) => string} */
+export const spoken = (token) => SIGNS[token.trim()] ?? (token.trim() || "space");
 // A token within a sentence: punctuation and special tokens have names, all others are quoted.
-const quoted = (token, place) => SIGNS[token.trim()] ?? `“${plain(token, place)}”`;
+/** @type {(token: string, place: number) => string} */
+export const quoted = (token, place) => SIGNS[token.trim()] ?? `“${plain(token, place)}”`;
 
 // A token as an element, in its language.
-function tokenElement(token, place, language) {
+/** @type {(token: string, place: number, language: string | undefined) => HTMLElement} */
+export function tokenElement(token, place, language) {
   if (token in SPECIAL) return h("span", { class: "at-x-special" }, SPECIAL[token]);
   const mark = continues(token, place) && h("span", { class: "at-x-plus" }, "+");
   return h("span", { lang: language }, mark, token.trim() || "␣");
 }
 
 // Each term is explained in one line, where it first appears. frame_page.py has the same lines, without how to choose a word.
-const HELP = {
+export const HELP = {
   logProb:
     "The log-probability adds up the logarithms of the probabilities of all tokens; in parentheses, the probability of the whole sentence.",
   token:
     "Each line is a token: a word or a part of one; “+” continues the word before it. Each query, on the right, attends to the keys, on the left: the wider the curve, the larger the attention weight. Choose a word on the right, or use the arrow keys.",
 };
 
-const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
+export const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
 
 // "“tomorrow” 88 %, “come” 5 %"
-function reads(keys, row) {
-  const order = [...row.keys()].sort((a, b) => row[b] - row[a]).filter((key) => row[key] >= LEAST);
+/** @type {(keys: string[], row: ArrayLike<number>) => string} */
+export function reads(keys, row) {
+  const order = [...Array(row.length).keys()]
+    .sort((a, b) => row[b] - row[a])
+    .filter((key) => row[key] >= LEAST);
   return order.map((key) => `${quoted(keys[key], key)} ${percent(row[key])}`).join(", ");
 }
 
 // With no-break spaces: a number and its sign stay on one line.
-const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
-const exactPercent = (share) => (share < 0.0005 ? "<\u00a00.1\u00a0%" : `${(100 * share).toFixed(1)}\u00a0%`);
+/** @type {(share: number) => string} */
+export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
+/** @type {(share: number) => string} */
+export const exactPercent = (share) =>
+  share < 0.0005 ? "<\u00a00.1\u00a0%" : `${(100 * share).toFixed(1)}\u00a0%`;
 
+/** @type {(text: string) => string} */
 const minus = (text) => text.replace("-", "−");
 
 // A number in at most `digits` significant digits: −0.5342, 3.1·10⁻⁵, −∞.
-function number(value, digits = 4) {
+/** @type {(value: number, digits?: number) => string} */
+export function number(value, digits = 4) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "−∞" : "not a number";
   if (value === 0) return "0";
   if (Math.abs(value) >= 1e-3) return minus(String(Number(value.toPrecision(digits))));
@@ -69,4 +88,5 @@ function number(value, digits = 4) {
   );
 }
 
-const shapeWords = (shape) => shape.join(" × ");
+/** @type {(shape: number[]) => string} */
+export const shapeWords = (shape) => shape.join(" × ");

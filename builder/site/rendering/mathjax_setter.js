@@ -8,7 +8,7 @@ MathJax._.a11y["assistive-mml"].AssistiveMmlHandler(MathJax._.handlers.html_ts.R
 const newDocument = () => {
   const input = new TeX({
     packages: ["base", "ams", "newcommand"],
-    formatError: (jax, error) => {
+    formatError: (/** @type {unknown} */ jax, /** @type {unknown} */ error) => {
       throw error;
     },
   });
@@ -19,15 +19,17 @@ const page = newDocument();
 const size = { em: 16, ex: 16 * 0.442, containerWidth: 16 * 42 }; // so that MathJax writes no size of its own
 
 // Returns one formula as HTML, or why it cannot be typeset.
+/** @type {(tex: string, display: boolean, target?: any) => string} */
 const setFormula = (tex, display, target = page) => {
   try {
     return JSON.stringify({ html: adaptor.outerHTML(target.convert(tex, { display, ...size })) });
   } catch (error) {
-    return JSON.stringify({ error: String(error.message ?? error) });
+    return JSON.stringify({ error: String(/** @type {Error} */ (error).message ?? error) });
   }
 };
 
 // Returns the width of a displayed formula in em, and 0 for one that setFormula reports.
+/** @type {(tex: string) => number} */
 const formulaWidth = (tex) => {
   const item = new page.options.MathItem(tex, page.inputJax[0], true);
   item.start = { node: adaptor.body(page.document) };
@@ -41,6 +43,7 @@ const formulaWidth = (tex) => {
 };
 
 // Returns the style sheet that these formulas need, whatever was typeset before.
+/** @type {(formulas: [tex: string, display: boolean][]) => string} */
 const styleSheet = (formulas) => {
   const fresh = newDocument();
   formulas.forEach(([tex, display]) => setFormula(tex, display, fresh));

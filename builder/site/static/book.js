@@ -4,6 +4,7 @@
 
   // 1. A figure arrives as an image, so that it also shows where scripts do not run. Put the drawing itself into the page:
   //    only then does it follow the theme.
+  /** @type {(image: HTMLImageElement) => void} */
   const inline = (image) => {
     const [head, data] = image.src.split(",", 2);
     if (head !== "data:image/svg+xml;base64") return;
@@ -17,12 +18,15 @@
 
   // The figures on the screen come first; the others, and with them most of the work, when the browser has time,
   // and on a busy machine, which never has time, after 300 ms each.
+  /** @type {(work: () => void) => number} */
   const idle = (work) =>
-    window.requestIdleCallback ? requestIdleCallback(work, { timeout: 300 }) : setTimeout(work, 50);
+    "requestIdleCallback" in window ? requestIdleCallback(work, { timeout: 300 }) : setTimeout(work, 50);
+  /** @type {(images: HTMLImageElement[]) => void} */
   const inlineAll = (images) => {
-    if (images.length === 0) return;
-    inline(images.shift());
-    idle(() => inlineAll(images));
+    const [image, ...others] = images;
+    if (!image) return;
+    inline(image);
+    idle(() => inlineAll(others));
   };
 
   // 2. A formula within a sentence that is wider than the column gets a scrolling line of its own,
@@ -32,18 +36,19 @@
       (formula) => !formula.closest("table:not([role])"),
     ); // it scrolls as a whole
     // Each is measured as it stands: without its class for a moment, a formula that is being scrolled would stop midway.
+    /** @type {[Element, boolean][]} */
     const measured = formulas.map((formula) => {
       // first all measures, then all changes: the page is laid out once
-      const room = formula.parentElement.closest("p, li, dd, dt, div").clientWidth;
+      const room = formula.parentElement?.closest("p, li, dd, dt, div")?.clientWidth ?? 0;
       return [formula, (formula.firstElementChild ?? formula).getBoundingClientRect().width > room + 1];
     });
     measured.forEach(([formula, wide]) => formula.classList.toggle("at-wide", wide));
     const boxes =
       "mjx-container, .at-wide, .bd-article pre, .pst-scrollable-table-container, .cell_output .output";
-    const scrolling = [...document.querySelectorAll(boxes)].map((box) => [
-      box,
-      box.scrollWidth > box.clientWidth,
-    ]);
+    /** @type {NodeListOf<HTMLElement>} */
+    const found = document.querySelectorAll(boxes);
+    /** @type {[HTMLElement, boolean][]} */
+    const scrolling = Array.from(found, (box) => [box, box.scrollWidth > box.clientWidth]);
     scrolling.forEach(([box, scrolls]) => (scrolls ? (box.tabIndex = 0) : box.removeAttribute("tabindex")));
   };
 
@@ -59,7 +64,9 @@
 
   // 4. Print with the light theme, whatever the theme of the screen.
   const page = document.documentElement;
+  /** @type {string | undefined | null} */
   let screen = null;
+  /** @type {(printing: boolean) => void} */
   const print = (printing) => {
     if (printing && screen === null) [screen, page.dataset.theme] = [page.dataset.theme, "light"];
     if (!printing && screen !== null) [page.dataset.theme, screen] = [screen, null];
@@ -70,7 +77,8 @@
 
   // 5. Questions open one by one, or all at once.
   const openTogether = () => {
-    const questions = [...document.querySelectorAll("details.at-asked")];
+    /** @type {HTMLDetailsElement[]} */
+    const questions = Array.from(document.querySelectorAll("details.at-asked"));
     if (questions.length === 0) return;
     const button = document.createElement("button");
     const label = () =>
@@ -87,26 +95,30 @@
   };
   // Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
   const FOLDS = "details:is(.at-asked, .at-checks)";
+  /** @type {HTMLDetailsElement[]} */
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll(`${FOLDS}:not([open])`)];
+    opened = Array.from(document.querySelectorAll(`${FOLDS}:not([open])`));
     opened.forEach((fold) => (fold.open = true));
   });
   window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
   const reveal = () => {
     const target = document.getElementById(location.hash.slice(1));
+    /** @type {HTMLDetailsElement | null | undefined} */
     const fold = target?.closest(`${FOLDS}:not([open])`);
-    if (!fold) return;
+    if (!target || !fold) return;
     fold.open = true;
     target.scrollIntoView();
   };
 
   const start = () => {
-    const images = [...document.querySelectorAll("img.at-svg")];
+    /** @type {() => HTMLImageElement[]} */
+    const drawings = () => Array.from(document.querySelectorAll("img.at-svg"));
+    const images = drawings();
     const near = images.filter((image) => image.getBoundingClientRect().top < 1.5 * window.innerHeight);
     near.forEach(inline);
     idle(() => inlineAll(images.filter((image) => !near.includes(image))));
-    window.addEventListener("beforeprint", () => document.querySelectorAll("img.at-svg").forEach(inline));
+    window.addEventListener("beforeprint", () => drawings().forEach(inline));
     named();
     openTogether();
     reveal();

@@ -15,6 +15,7 @@ var Scorer = {
   "use strict";
   if (typeof Search === "undefined") return;
 
+  /** @type {Record<string, string>} */
   const SYMBOLS = {
     times: "×",
     cdot: "·",
@@ -50,6 +51,7 @@ var Scorer = {
     sigma: "σ",
     omega: "ω",
   };
+  /** @type {(text: string) => string} */
   const plainTeX = (text) =>
     text
       .replace(/\\[()[\]]/g, "")

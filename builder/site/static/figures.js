@@ -2,8 +2,9 @@
 (() => {
   "use strict";
 
+  /** @type {(svg: SVGSVGElement) => string} */
   const standalone = (svg) => {
-    const copy = svg.cloneNode(true);
+    const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
     const names = new Set(copy.outerHTML.match(/--at-[\w-]+/g));
     const style = getComputedStyle(document.documentElement);
     copy.style.cssText += [...names].map((name) => `${name}: ${style.getPropertyValue(name)};`).join("");

@@ -1,6 +1,7 @@
 /* Search results: chapters first, then phrases before scattered words; no code in what is quoted. */
 (() => {
   "use strict";
+  /** @type {(text: string) => string[]} */
   const words = (text) => text.toLowerCase().match(/[a-z]+/g) ?? [];
   const asked = words(new URLSearchParams(location.search).get("q") ?? "");
   const pairs = asked.slice(1).map((word, place) => `${asked[place]} ${word}`);

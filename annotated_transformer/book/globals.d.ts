@@ -1,0 +1,63 @@
+// What scripts find on their pages, but import from no module.
+
+// Written by Python.
+
+/** What the explorer knows about the book; `explorer/bundle.py` writes it before the script. */
+declare const BOOK: {
+  models: Record<string, { size: string; examples: string[]; differs: string }>;
+  shape: {
+    layers: number;
+    heads: number;
+    width: number;
+    vocabulary: number;
+    special: Record<"pad" | "bos" | "eos", number>;
+  };
+  kinds: Record<string, TensorKind>;
+  frame: Omit<FirstFrame, "frame"> & { sentence: string; step: number; layer: number };
+  tour: { direction: string; text: string; steps: TourStep[] };
+  chapters: Record<number, { title: string; page: string }>;
+};
+type FirstFrame = import("./explorer/ui/session.js").FirstFrame;
+type TensorKind = {
+  title: string;
+  words: string;
+  symbols?: string;
+  function: string;
+  test: string;
+  chapter: number;
+  page: string;
+};
+type TourStep = {
+  title: string;
+  words: string;
+  state: Partial<import("./explorer/ui/state.js").State>;
+  part: string;
+  chapter: number;
+};
+
+// Between the explorer's scripts.
+
+/** Returns what the modules of the engine export; `explorer/pack.py` joins them into it. */
+declare function transformerEngine(): typeof import("./explorer/engine/worker.js");
+declare const EngineClient: typeof import("./explorer/client.js").EngineClient;
+type EngineClient = import("./explorer/client.js").EngineClient;
+declare var receiveTransformer: (model: import("./explorer/engine/worker.js").Packed) => void;
+
+// Sphinx's search page, and the data for it that `site/rendering/search.py` writes.
+
+declare const DOCUMENTATION_OPTIONS: { SHOW_SEARCH_SUMMARY: boolean };
+declare const Scorer: { score: (result: [page: string, ...more: any[], score: number]) => number };
+declare const Search: {
+  htmlToText(html: string, anchor?: string): string;
+  makeSearchSummary(html: string, keywords: string[], anchor: string): HTMLElement | null;
+  setIndex(index: SearchIndex): void;
+};
+type SearchIndex = {
+  titles: string[];
+  alltitles: Record<string, unknown>;
+  indexentries: Record<string, [page: number, anchor: string, main: boolean][]>;
+};
+declare const PAIRS: Record<string, Record<string, number>>;
+
+/** MathJax, whose scripts are loaded before ours while the book is built. It publishes no types. */
+declare const MathJax: any;
