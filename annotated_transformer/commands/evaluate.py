@@ -111,10 +111,10 @@ def _evaluate_files(options: argparse.Namespace) -> None:
 
 def _refuse_options_without_effect(options: argparse.Namespace) -> None:
     """Refuse options that describe a model, a corpus, or a search, where only files are compared."""
-    absent = {"beam": 1, "length_penalty": None, "alpha": None, "model": None, "pretrained": None}
-    absent |= dict.fromkeys(("device", "corpus", "data", "split", "output", "columns"))
-    absent |= {name: None for name in vars(options) if name.startswith(("train_", "valid_", "test_"))}
-    given = [name for name, value in absent.items() if getattr(options, name) != value]
+    names = ["beam", "length_penalty", "alpha", "model", "pretrained"]
+    names += ["device", "corpus", "data", "split", "output", "columns"]
+    names += [name for name in vars(options) if name.startswith(("train_", "valid_", "test_"))]
+    given = [name for name in names if getattr(options, name) is not None]
     if given:
         option = option_name(given[0])
         raise ValueError(
