@@ -7,8 +7,10 @@ from pathlib import Path
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.messages import Message, in_python
 from annotated_transformer.text.corpus import DATA_VARIABLE, READERS, VALIDATION
+from annotated_transformer.text.sentence_pairs import Languages
 from annotated_transformer.training.config import TrainingConfig
 
+LANGUAGES = Languages("en", "de")  # the default
 DEVICES = ("cpu", "cuda")
 OTHER_NAMES = {  # arguments whose option has a different name
     "beam_size": "beam",
@@ -35,6 +37,14 @@ def path(text: str) -> Path:
 def option_name(name: str) -> str:
     """Return the option that sets a field, such as `--max-lr`."""
     return f"--{name.replace('_', '-')}"
+
+
+def take_languages(options: argparse.Namespace, known: Languages | None = None) -> Languages:
+    """Set `--source` and `--target` to `known` languages, or to the defaults, where they are not given."""
+    for name, default in zip(Languages._fields, known or LANGUAGES, strict=True):
+        if getattr(options, name) is None:
+            setattr(options, name, default)
+    return Languages(options.source, options.target)
 
 
 def name_options(message: object, options: argparse.Namespace) -> str:
