@@ -129,6 +129,13 @@ def as_number(result: object, *, what: str) -> float | int:
     return result
 
 
+def as_shape(result: object, *, what: str) -> tuple[object, ...]:
+    """Return a predicted shape as a tuple, or stop the check; a text is a sequence, too, but no shape."""
+    if not isinstance(result, list | tuple):
+        raise Unmet(f"{what} should be a shape, such as (2, 3), not {named_type(result)}")
+    return tuple(result)
+
+
 def expect_equal(result: object, wanted: object, *, what: str, mistakes: Mistakes = NONE) -> None:
     """Stop the check unless `result` equals `wanted`, such as a list or a truth value."""
     if not _same(result, wanted):
