@@ -159,11 +159,14 @@ oldest:  ## run the tests with the oldest direct requirements that pyproject.tom
 newest:  ## run `make test` with the newest versions of everything, in .venv-newest
 	$(OTHER) PINS= test
 
-# JupyterLab refuses to run as root without being told; in a container, most users are.
+# JupyterLab refuses to run as root without being told; in a container, most users are. It stores which notebooks
+# are open in a folder that all JupyterLabs of a user share, so without one of its own an edition opens the other's.
+COPIES = _$(or $(EDITION),lab)
 lab: $(READY)  ## open JupyterLab on your copies of the chapters: EDITION=student LAB_ARGS="--no-browser --port 9999"
 	@$(RUN) -m builder.lab $(EDITION:%=--%)
-	$(VENV)/bin/jupyter trust _$(or $(EDITION),lab)/*.ipynb
-	$(VENV)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS) _$(or $(EDITION),lab)/start.ipynb
+	$(VENV)/bin/jupyter trust $(COPIES)/*.ipynb
+	JUPYTERLAB_WORKSPACES_DIR="$(CURDIR)/$(COPIES)/.workspaces" \
+	  $(VENV)/bin/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) $(LAB_ARGS) $(COPIES)/start.ipynb
 
 student: $(READY)  ## copy the notebooks without solutions into _student, where your answers are kept
 	@$(RUN) -m builder.lab --student

@@ -157,9 +157,14 @@ def _run(options: argparse.Namespace) -> None:
     with handle_signals(raise_signal):
         if options.threads is not None:
             _set_threads(options.threads)
-        elif options.command in ONE_THREAD and "OMP_NUM_THREADS" not in os.environ:
+        elif _translates(options) and "OMP_NUM_THREADS" not in os.environ:
             _set_threads(1)
         options.run(options)
+
+
+def _translates(options: argparse.Namespace) -> bool:
+    """Return whether the command translates; `evaluate --hypotheses` compares files, without PyTorch."""
+    return options.command in ONE_THREAD and getattr(options, "hypotheses", None) is None
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
@@ -74,32 +75,47 @@ async def watched(client: NotebookClient) -> None:
     await execution
 
 
-def execute(source: Path, book: Book, *, again: bool = True) -> str:
-    """Execute the notebook of a source and return it as text, identical at every run.
+def execute_twice_if_silent(name: str, make: Callable[[], NotebookClient]) -> NotebookNode:
+    """Return the executed notebook of the client that `make` returns.
 
-    If the kernel stops answering, try `again`, in a new kernel.
+    If the kernel stops answering, execute that of another client, once.
+
+    Raises:
+        KernelSilent: The second kernel has stopped answering, too.
     """
-    notebook = unexecuted(source, book)
-    metadata = json.loads(json.dumps(notebook.metadata))
+    client = make()
+    try:
+        asyncio.run(watched(client))
+    except KernelSilent:
+        print(f"{name}: the kernel has stopped answering; executing the chapter again", flush=True)
+        client = make()
+        asyncio.run(watched(client))
+    return client.nb
+
+
+def execute(source: Path, book: Book) -> str:
+    """Execute the notebook of a source and return it as text, identical at every run."""
+    metadata = json.loads(json.dumps(unexecuted(source, book).metadata))
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # low bits depend on the number of threads
     os.environ[STRICT] = "1"  # a claim or check that does not hold raises an error
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "opened")
-        client = NotebookClient(
-            notebook,
-            timeout=600,
-            record_timing=False,
-            coalesce_streams=True,  # a loaded machine may send one text in two pieces
-            extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={WATCH.format(log=str(log))}"],
-            resources={"metadata": {"path": str(CHAPTERS)}},
-        )
+        lines = f"--IPKernelApp.exec_lines={WATCH.format(log=str(log))}"
+
+        def make() -> NotebookClient:
+            return NotebookClient(
+                unexecuted(source, book),
+                timeout=600,
+                record_timing=False,
+                coalesce_streams=True,  # a loaded machine may send one text in two pieces
+                extra_arguments=["--log-level=ERROR", lines],
+                resources={"metadata": {"path": str(CHAPTERS)}},
+            )
+
         try:
-            asyncio.run(watched(client))
+            notebook = execute_twice_if_silent(source.name, make)
         except KernelSilent:
-            if not again:
-                sys.exit(f"{source.name}: the kernel has stopped answering, again; the chapter is not built")
-            print(f"{source.name}: the kernel has stopped answering; executing the chapter again", flush=True)
-            return execute(source, book, again=False)
+            sys.exit(f"{source.name}: the kernel has stopped answering, again; the chapter is not built")
         except CellExecutionError as error:
             sys.exit(f"{source.name}: {COLOR.sub('', str(error))}")
         opened = log.read_text("utf-8").splitlines()

@@ -9,7 +9,6 @@ its line (✓ or ✗ with its value), each figure must be drawn, and each check 
 """
 
 import argparse
-import asyncio
 import os
 import re
 import sys
@@ -23,7 +22,7 @@ from tqdm import tqdm
 
 from annotated_transformer.book.cells.check import STRICT
 from builder.book import Book
-from builder.build import COLOR, watched
+from builder.build import COLOR, KernelSilent, execute_twice_if_silent
 from builder.chapters import written
 from builder.imports import CHAPTERS, ROOT
 from builder.staleness import unexecuted
@@ -86,15 +85,20 @@ def faults(notebook: NotebookNode) -> Iterator[str]:
 
 def run(source: Path, change: Change | None) -> list[str]:
     """Run a chapter with one change in a reader's copy, and return what breaks."""
-    notebook = unexecuted(source, Book(ROOT))
-    if change:
-        notebook = changed(notebook, change)
+
+    def make() -> NotebookClient:
+        notebook = unexecuted(source, Book(ROOT))
+        if change:
+            notebook = changed(notebook, change)
+        resources = {"metadata": {"path": str(CHAPTERS)}}
+        return NotebookClient(notebook, timeout=900, allow_errors=True, resources=resources)
+
     os.environ.pop(STRICT, None)
     os.environ |= {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    resources = {"metadata": {"path": str(CHAPTERS)}}
-    client = NotebookClient(notebook, timeout=900, allow_errors=True, resources=resources)
-    asyncio.run(watched(client))
-    return list(faults(notebook))
+    try:
+        return list(faults(execute_twice_if_silent(source.stem, make)))
+    except KernelSilent:
+        return ["the kernel has stopped answering, again"]
 
 
 def main() -> int:

@@ -25,6 +25,11 @@ FIGURE = re.compile(r'class="at-figure-number"[^>]*>(Figure [\w.]+)</a> (.*?)</p
 LISTING = re.compile(r"^`{3,}python\n(# annotated_transformer.*)", re.MULTILINE)
 SOLUTION = "#### Solution"  # below an exercise's "### …", and ended by the next heading
 EXERCISE = re.compile(r"### Exercise ([\d.]+)")
+EXERCISES = re.compile(r"^## Exercises$", re.MULTILINE)
+RUN_FIRST = (
+    "The exercises need the cells above. If you get `NameError: name 'checks' is not defined`, run these "
+    "first: *Run → Run All Above Selected Cell* in JupyterLab, *Runtime → Run before* in Colab."
+)
 
 
 def read_cells(source: NotebookNode, book: Book, page: str) -> list[NotebookNode]:
@@ -144,7 +149,8 @@ def split(text: str, book: Book, page: str) -> list[str]:
 
     A solution's heading is one of them, and the text of an exercise begins another.
     """
-    parts = re.split(rf"^({SOLUTION})$|^(?=### Exercise )", plain(text, book, page), flags=re.MULTILINE)
+    text = EXERCISES.sub(rf"\g<0>\n\n{RUN_FIRST}", plain(text, book, page))
+    parts = re.split(rf"^({SOLUTION})$|^(?=### Exercise )", text, flags=re.MULTILINE)
     return [part.strip() for part in parts if part and part.strip()]
 
 

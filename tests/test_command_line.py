@@ -418,6 +418,16 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+def test_law_comparing_files_needs_no_pytorch(tmp_path: Path):
+    (tmp_path / "text").write_text("A man is sleeping in the park.\n", "utf-8")
+    files = ["--hypotheses", "text", "--references", "text", "--metric", "bleu,chrf,chrf++,ter"]
+    program = [sys.executable, "-c", WITHOUT_PYTORCH, "evaluate", *files]
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.findall(r"= (.*)", done.stdout) == ["100.00"] * 3 + ["0.00"]
+
+
 @pytest.mark.parametrize("command", [[], *([name] for name in command_line.COMMANDS)], ids=str)
 def test_law_help_and_mistakes_need_no_pytorch(command: list[str]):
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -169,6 +169,16 @@ def test_law_lab_opens_the_edition_with_the_readers_options_and_may_be_root(proj
         assert opened == f"lab {allowed}--no-browser --port 9999 {folder}/start.ipynb"
 
 
+def test_law_each_edition_restores_its_own_open_notebooks(project: Path):
+    jupyter = project / ".venv" / "bin" / "jupyter"
+    jupyter.write_text(
+        '#!/bin/sh\ntest "$1" = lab && echo "open: $JUPYTERLAB_WORKSPACES_DIR"; true\n', "utf-8"
+    )
+    for options, folder in (([], "_lab"), (["EDITION=student"], "_student")):
+        said = run(project, "make", "lab", *options).stdout
+        assert re.findall("^open: (.*)$", said, re.MULTILINE) == [str(project / folder / ".workspaces")]
+
+
 def test_law_cleaning_keeps_what_readers_wrote(project: Path):
     for folder in ("_lab", "_student", "_build"):
         (project / folder).mkdir()

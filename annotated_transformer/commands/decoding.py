@@ -3,7 +3,7 @@
 import argparse
 import secrets
 from collections.abc import Callable
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import torch
 from torch import Tensor
@@ -24,10 +24,10 @@ PROCESSORS: dict[str, Callable[..., Callable[[Tensor], Tensor]]] = {  # in the o
 
 
 class SearchOptions(TypedDict):
-    """The arguments of `Translator.translate` that the command line sets."""
+    """The arguments of `Translator.translate` or `Translator.nbest` that the command line sets."""
 
     batch_size: int
-    beam_size: int
+    beam_size: NotRequired[int]  # without it, each of the two chooses its own
     length_penalty: LengthPenalty | None
 
 
@@ -38,7 +38,7 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
         ValueError: If greedy search would ignore an option.
     """
     given = [name for name in ("length_penalty", "alpha") if getattr(options, name) is not None]
-    greedy = options.beam == 1 and getattr(options, "nbest", None) is None
+    greedy = options.beam in (None, 1) and getattr(options, "nbest", None) is None
     if given and greedy:
         option = option_name(given[0])
         raise ValueError(
@@ -48,7 +48,8 @@ def search_options(options: argparse.Namespace) -> SearchOptions:
     if not greedy:
         kind = LENGTH_PENALTIES[options.length_penalty or "gnmt"]
         penalty = kind() if options.alpha is None else kind(options.alpha)
-    return {"batch_size": options.batch_size, "beam_size": options.beam, "length_penalty": penalty}
+    search: SearchOptions = {"batch_size": options.batch_size, "length_penalty": penalty}
+    return search if options.beam is None else {**search, "beam_size": options.beam}
 
 
 def check_sampling_options(options: argparse.Namespace) -> None:
@@ -61,8 +62,9 @@ def check_sampling_options(options: argparse.Namespace) -> None:
     if given and not options.sample:
         option = option_name(given[0])
         raise ValueError(f"{option} has an effect only with --sample; add --sample, or leave {option} out")
-    absent = {"nbest": None, "beam": 1, "length_penalty": None, "alpha": None}
-    given = [name for name, value in absent.items() if getattr(options, name) != value]
+    given = [
+        name for name in ("nbest", "beam", "length_penalty", "alpha") if getattr(options, name) is not None
+    ]
     if given and options.sample:
         option = option_name(given[0])
         raise ValueError(f"{option} is an option of search, and --sample draws; leave one of them out")

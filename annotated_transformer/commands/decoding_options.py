@@ -24,9 +24,8 @@ def add_search_options(command: argparse.ArgumentParser) -> None:
     search.add_argument(
         "--beam",
         type=int,
-        default=1,
         metavar="HYPOTHESES",
-        help="number of hypotheses in the beam (default: %(default)s, which is greedy search)",
+        help="number of hypotheses in the beam (default: 1, which is greedy search)",
     )
     search.add_argument(
         "--length-penalty",

@@ -5,34 +5,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tqdm import tqdm
-
-from annotated_transformer.commands.decoding import SearchOptions, search_options
-from annotated_transformer.commands.loading import (
-    describe_device,
-    known_languages,
-    load_translator,
-    own_files,
-    read_corpus,
-    take_languages,
-)
-from annotated_transformer.commands.options import option_name
-from annotated_transformer.commands.output import (
-    check_input_file,
-    check_output_file,
-    log,
-    one_line,
-    print_line,
-    write_lines,
-)
+from annotated_transformer.commands.options import option_name, take_languages
+from annotated_transformer.commands.output import check_input_file, print_line, write_lines
 from annotated_transformer.evaluation import bleu
 from annotated_transformer.evaluation.metrics import METRICS, Measure, Score
-from annotated_transformer.text.corpus import CORPORA, OWN_FILES, corpus_folder
-from annotated_transformer.text.lines import list_problems, read_lines
+from annotated_transformer.text.lines import read_lines
 from annotated_transformer.text.moses import check_language
-from annotated_transformer.text.sentence_pairs import SentencePair, read_pairs, split_files, split_names
-
-TOGETHER = 4  # batches of texts sorted by length and translated per update of the progress bar
 
 
 def evaluate_command(options: argparse.Namespace) -> None:
@@ -42,46 +20,24 @@ def evaluate_command(options: argparse.Namespace) -> None:
     """
     if options.hypotheses is not None or options.references is not None:
         _evaluate_files(options)
-        return
+    else:
+        _evaluate_split(options)
+
+
+def _evaluate_split(options: argparse.Namespace) -> None:
+    """Print the metrics of a model's translations of a split."""
+    # They import PyTorch, which takes seconds, and comparing files needs none.
+    from annotated_transformer.commands.evaluate_split import check_output, read_split, translate_split
+    from annotated_transformer.commands.loading import known_languages
+
     languages = take_languages(options, known_languages(options))
-    _check_output(options)
+    check_output(options)
     measures = _measures(options, languages.target)
-    pairs, search = _read_split(options), search_options(options)
-    texts, references = map(list, zip(*pairs, strict=True))
-    hypotheses = _translate(options, texts, search)
+    texts, references = map(list, zip(*read_split(options), strict=True))
+    hypotheses = translate_split(options, texts)
     if options.output is not None:
         write_lines(options.output, hypotheses)
     _print_scores(measures, hypotheses, references)
-
-
-def _check_output(options: argparse.Namespace) -> None:
-    """Refuse an `--output` that cannot be written, or that would replace a file of the corpus."""
-    if options.output is None:
-        return
-    check_output_file("--output", options.output)
-    files = [file for place in own_files(options).values() for file in place.files]
-    name = options.corpus or OWN_FILES
-    if not files and CORPORA[name].needs_folder:
-        files = split_files(corpus_folder(name, options.data), options.source, options.target)
-    if options.output.exists() and any(options.output.samefile(file) for file in files):
-        raise ValueError(f"--output {options.output} would replace a file of the corpus; give another name")
-
-
-def _translate(options: argparse.Namespace, texts: list[str], search: SearchOptions) -> list[str]:
-    translator = load_translator(options, default=f"{options.source}-{options.target}")
-    problems = translator.encode(texts).problems
-    if problems:
-        listed = [f"pair {index + 1} of {_split(options)} {problems[index]}" for index in sorted(problems)]
-        raise ValueError(list_problems(listed, "or remove these pairs"))
-    log(f"Translating on {describe_device(translator.device)}.")
-    together = TOGETHER * max(search["batch_size"], 1)
-    hypotheses: list[str] = []
-    with tqdm(total=len(texts), unit=" texts", disable=None) as bar:
-        for start in range(0, len(texts), together):
-            translated = translator.translate(texts[start : start + together], **search)
-            hypotheses += map(one_line, translated)
-            bar.update(len(hypotheses) - bar.n)
-    return hypotheses
 
 
 def _evaluate_files(options: argparse.Namespace) -> None:
@@ -108,10 +64,10 @@ def _evaluate_files(options: argparse.Namespace) -> None:
 
 def _refuse_options_without_effect(options: argparse.Namespace) -> None:
     """Refuse options that describe a model, a corpus, or a search, where only files are compared."""
-    absent = {"beam": 1, "length_penalty": None, "alpha": None, "model": None, "pretrained": None}
-    absent |= dict.fromkeys(("device", "corpus", "data", "split", "output", "columns"))
-    absent |= {name: None for name in vars(options) if name.startswith(("train_", "valid_", "test_"))}
-    given = [name for name, value in absent.items() if getattr(options, name) != value]
+    names = ["beam", "length_penalty", "alpha", "model", "pretrained"]
+    names += ["device", "corpus", "data", "split", "output", "columns"]
+    names += [name for name in vars(options) if name.startswith(("train_", "valid_", "test_"))]
+    given = [name for name in names if getattr(options, name) is not None]
     if given:
         option = option_name(given[0])
         raise ValueError(
@@ -124,27 +80,6 @@ def _print_scores(measures: list[Measure], hypotheses: list[str], *references: l
         score = measure(hypotheses, *references)
         print_line(f"{score.name} = {score.value:.2f}")
         print_line(score.signature)
-
-
-def _split(options: argparse.Namespace) -> str:
-    return options.split or "test"
-
-
-def _read_split(options: argparse.Namespace) -> list[SentencePair]:
-    split, languages = _split(options), {"source": options.source, "target": options.target}
-    files = own_files(options)
-    if split in files and list(files) != ["train"]:
-        return files[split].read()
-    name = options.corpus or OWN_FILES
-    if not files and CORPORA[name].languages is None:  # the user's files, of which `train` may be missing
-        folder = corpus_folder(name, options.data)
-        if split_names(folder, **languages) != ["train"]:
-            return read_pairs(folder, split, **languages)
-    corpus = read_corpus(options)
-    if split not in corpus.splits:
-        raise ValueError(f"{corpus.name} has no split {split!r}; choose from {', '.join(corpus.splits)}")
-    log(corpus.summary())
-    return corpus.splits[split]
 
 
 def _measures(options: argparse.Namespace, language: str) -> list[Measure]:

@@ -7,23 +7,14 @@ from pathlib import Path
 import torch
 
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder, read_languages
-from annotated_transformer.commands.options import option_name
+from annotated_transformer.commands.options import LANGUAGES, option_name
 from annotated_transformer.commands.output import check_input_file
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import CORPORA, OWN_FILES, Corpus, load_corpus, load_files
 from annotated_transformer.text.pair_files import PairFiles, Table, TwoFiles
 from annotated_transformer.text.sentence_pairs import Languages
 
-LANGUAGES = Languages("en", "de")  # the default
 SIDES = ("source", "target", "tsv")
-
-
-def take_languages(options: argparse.Namespace, known: Languages | None = None) -> Languages:
-    """Set `--source` and `--target` to `known` languages, or to the defaults, where they are not given."""
-    for name, default in zip(Languages._fields, known or LANGUAGES, strict=True):
-        if getattr(options, name) is None:
-            setattr(options, name, default)
-    return Languages(options.source, options.target)
 
 
 def read_corpus(options: argparse.Namespace) -> Corpus:

@@ -6,7 +6,9 @@ from pathlib import Path
 from annotated_transformer.commands.decoding_options import OTHER_NAMES as OF_DECODING
 from annotated_transformer.messages import Message, in_python
 from annotated_transformer.text.corpus import CORPORA, DATA_VARIABLE, OWN_FILES, VALIDATION
+from annotated_transformer.text.sentence_pairs import Languages
 
+LANGUAGES = Languages("en", "de")  # the default
 DEVICES = ("cpu", "cuda")
 OTHER_NAMES = OF_DECODING | {"compiled": "compile", "folder": "data"}
 
@@ -25,6 +27,14 @@ def path(text: str) -> Path:
 def option_name(name: str) -> str:
     """Return the option that sets a field, such as `--max-lr`."""
     return f"--{name.replace('_', '-')}"
+
+
+def take_languages(options: argparse.Namespace, known: Languages | None = None) -> Languages:
+    """Set `--source` and `--target` to `known` languages, or to the defaults, where they are not given."""
+    for name, default in zip(Languages._fields, known or LANGUAGES, strict=True):
+        if getattr(options, name) is None:
+            setattr(options, name, default)
+    return Languages(options.source, options.target)
 
 
 def name_options(message: object, options: argparse.Namespace) -> str:

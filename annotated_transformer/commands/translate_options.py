@@ -57,7 +57,8 @@ def add_translate_options(command: argparse.ArgumentParser) -> None:
         "--nbest",
         type=int,
         metavar="N",
-        help="print the N best translations of each text, at most --beam, each after its log-probability "
-        "divided by the length penalty, and a tab (default: only the best, without it)",
+        help="print the N best translations of each text, each after its log-probability divided by the "
+        "length penalty, and a tab; without --beam, the beam is 4, or N if that is larger (default: only the "
+        "best, without it)",
     )
     add_sampling_options(command)

@@ -73,6 +73,28 @@ def test_law_what_a_change_breaks_is_listed():
     ]
 
 
+@pytest.mark.parametrize(("silent", "found"), [(1, []), (2, ["the kernel has stopped answering, again"])])
+def test_law_a_kernel_that_stops_answering_is_replaced_once(monkeypatch, capsys, silent, found):
+    tried = []
+
+    async def watched(client):
+        tried.append(client.nb)
+        if len(tried) <= silent:
+            raise changes.KernelSilent
+
+    for name in (changes.STRICT, "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")  # `run` changes them
+    monkeypatch.setitem(changes.execute_twice_if_silent.__globals__, "watched", watched)
+    monkeypatch.setattr(changes, "faults", lambda notebook: [] if notebook is tried[-1] else ["an old one"])
+    source = SOURCES[3]
+    change = changes.changes(source)[0]
+    assert changes.run(source, change) == found
+    assert len(tried) == 2
+    assert [sum(change[1] in cell.source for cell in notebook.cells) > 0 for notebook in tried] == [True] * 2
+    said = "04_self_attention: the kernel has stopped answering; executing the chapter again\n"
+    assert capsys.readouterr().out == said
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HANDFUL)
 def test_law_after_a_change_a_chapter_runs_to_its_last_exercise(name):

@@ -72,7 +72,7 @@ TOC = "format: jb-book\nroot: index\n"
 
 @pytest.fixture
 def rendered(copy: Path, run: Run):
-    """Return a function that brings the copy's notebooks up to date, renders its book, and says what it printed."""
+    """Return a function that updates the notebooks and renders the book, and says what was built."""
 
     def make(toc: str) -> str:
         (copy / "_toc.yml").write_text(toc, "utf-8")
@@ -83,7 +83,8 @@ def rendered(copy: Path, run: Run):
         assert pages.returncode == 0, pages.stdout
         return built.stdout
 
-    (copy / "index.md").write_text("# A book\n\n```{chapter-cards}\n```\n\n```{chapter-terms}\n```\n", "utf-8")
+    cover = "# A book\n\n```{chapter-cards}\n```\n\n```{chapter-terms}\n```\n"
+    (copy / "index.md").write_text(cover, "utf-8")
     return make
 
 

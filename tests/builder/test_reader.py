@@ -127,7 +127,11 @@ def test_law_a_source_becomes_plain_markdown(cells):
         "jupyter": {"source_hidden": True, "outputs_hidden": True},
         "cellView": "form",
     }
-    assert part.source == "## Exercises"
+    assert part.source == (
+        "## Exercises\n\nThe exercises need the cells above. If you get "
+        "`NameError: name 'checks' is not defined`, run these first: *Run → Run All Above Selected Cell* in "
+        "JupyterLab, *Runtime → Run before* in Colab."
+    )
     assert exercise.source == "### Exercise 1.1 · Derive ★★ · A name\n\nDo it."
     assert exercise.metadata == {"exercise": {"id": "1.1"}}
     assert stub.metadata == {

@@ -17,8 +17,8 @@ from annotated_transformer.commands.loading import (
     own_files,
     read_corpus,
     take_device,
-    take_languages,
 )
+from annotated_transformer.commands.options import take_languages
 from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.corpus import CORPORA, KnownCorpus, Reading, load_corpus

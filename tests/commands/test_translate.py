@@ -368,8 +368,8 @@ def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytes
         (["--input", "folder"], "--input folder is not a regular file; give another name"),
         (["--output", "fifo", "A"], "--output fifo is not a regular file; give another name"),
         (
-            ["--nbest", "3", "A"],
-            "--nbest 3 hypotheses are more than --beam 1 finds; give --beam 3 or more",
+            ["--nbest", "3", "--beam", "2", "A"],
+            "--nbest 3 hypotheses are more than --beam 2 finds; give --beam 3 or more",
         ),
         (
             ["--nbest", "0", "--beam", "2", "A"],
@@ -377,7 +377,7 @@ def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytes
         ),
         (["--temperature", "2", "A"], "--temperature has an effect only with --sample; add --sample, or"),
         (["--seed", "0", "A"], "--seed has an effect only with --sample; add --sample, or leave --seed out"),
-        (["--sample", "--beam", "2", "A"], "--beam is an option of search, and --sample draws; le"),
+        (["--sample", "--beam", "1", "A"], "--beam is an option of search, and --sample draws; le"),
         (["--sample", "--nbest", "1", "A"], "--nbest is an option of search, and --sample dr"),
         (["--sample", "--alpha", "0", "A"], "--alpha is an option of search, and --sample draws; leave"),
         (
@@ -421,10 +421,18 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[.
     assert [line.split("\t")[-1] for line in out[::2]] == best
 
 
+@pytest.mark.parametrize("count", [1, 5])
+def test_law_without_a_beam_nbest_takes_that_of_python(folder: Path, say: Callable[..., str], count: int):
+    said = say("--model", str(folder), "--nbest", str(count), "Two dogs.")
+    (ranked,) = Translator.from_folder(folder).nbest(["Two dogs."], count)
+    assert said.splitlines() == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in ranked]
+    assert len(ranked) == count
+
+
 def test_law_nbest_with_one_hypothesis_is_divided_by_the_length_penalty(
     folder: Path, say: Callable[..., str]
 ):
-    said = say("--model", str(folder), "--nbest", "1", "--alpha", "0", "Two dogs.")
+    said = say("--model", str(folder), "--nbest", "1", "--beam", "1", "--alpha", "0", "Two dogs.")
     search = {"beam_size": 1, "length_penalty": GnmtLength(0.0)}
     ((one,),) = Translator.from_folder(folder).nbest(["Two dogs."], 1, **search)
     assert said == f"{one.log_prob:.4f}\t{one.text}\n"

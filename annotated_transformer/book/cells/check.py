@@ -4,11 +4,13 @@ import os
 from typing import Any
 
 import torch
+from IPython import get_ipython
 from IPython.display import display
 
 from annotated_transformer.book.page import Page
 
 STRICT = "CLAIMS_MUST_HOLD"  # the environment variable that the builder and the tests set
+_refuted: set[tuple[int, str]] = set()  # numbers of executed cells, and what they said does not hold
 
 
 def must_hold() -> bool:
@@ -43,12 +45,18 @@ def check_close(
 def refute(line: str, **claim: Any) -> None:
     """Say that something does not hold, or raise it while the book is built and tested.
 
-    In a reader's copy of a notebook, CLAIMS_MUST_HOLD is not set, and the notebook goes on.
+    In a reader's copy of a notebook, CLAIMS_MUST_HOLD is not set, and the notebook goes on. A check in a loop
+    may say the same several times; the reader sees it once.
 
     Raises:
         AssertionError: CLAIMS_MUST_HOLD is set.
     """
     if must_hold():
         raise AssertionError(f"this does not hold: {line.replace('**', '')}")
+    if shell := get_ipython():
+        said = shell.execution_count, line
+        if said in _refuted:
+            return
+        _refuted.add(said)
     shown = Page(f"✗ {line}. You changed something above, or found something.")
     display(shown, metadata=claim)  # type: ignore[no-untyped-call]

@@ -26,6 +26,7 @@ def mistaken_attention(
         "the scores are divided by d_k instead of √d_k": read(scores / root**2),
         "the scores are multiplied by √d_k instead of divided": read(scores * root),
         "the softmax runs over the queries instead of the keys": read(scores / root, dim=-2),
+        "the softmax runs over the first axis instead of the keys": read(scores / root, dim=0),
         "the softmax is missing": scores / root @ value,
         "the exponentials are not divided by their sum": (scores / root).exp() @ value,
     }

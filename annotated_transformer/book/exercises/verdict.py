@@ -3,6 +3,7 @@
 import functools
 import math
 import sysconfig
+import textwrap
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ Mistakes = Mapping[str, object]  # what went wrong, as a clause, and the result 
 NONE: Mistakes = MappingProxyType({})
 UNTOUCHED = "your turn"  # what an exercise's cell raises before the reader has written anything
 EMPTY = "your answer is still empty; put it where NotImplementedError is raised."
+WIDTH = 88  # characters; in a window of 1280 pixels, JupyterLab breaks lines of more than 107, inside words
 SHOWN_LINES = 6  # of the reader's part of a traceback
 _LIBRARIES = {
     str(Path(place).resolve())
@@ -43,13 +45,24 @@ class Verdict:
 
     def __repr__(self) -> str:
         if self.passed:
-            return f"✓ {self.message}"
+            return _wrap(f"✓ {self.message}")
         tensors = any(isinstance(argument, Tensor) for argument in self.arguments)
         inputs = "\n  (The inputs of this call are in _.arguments.)" if tensors else ""
-        return f"✗ Not yet: {self.message}{inputs}"
+        return _wrap(f"✗ Not yet: {self.message}{inputs}")
 
     def __bool__(self) -> bool:
         return self.passed
+
+
+def _wrap(text: str) -> str:
+    """Break long lines between words, and indent what follows by two more spaces."""
+    wrapped = []
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        wrapper = textwrap.TextWrapper(WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  ")
+        wrapper.break_long_words = wrapper.break_on_hyphens = False
+        wrapped.append(wrapper.fill(line.lstrip()))
+    return "\n".join(wrapped)
 
 
 class Unmet(Exception):
@@ -127,6 +140,13 @@ def as_number(result: object, *, what: str) -> float | int:
     if not isinstance(result, int | float):
         raise Unmet(f"{what} should be a number, not {named_type(result)}")
     return result
+
+
+def as_shape(result: object, *, what: str) -> tuple[object, ...]:
+    """Return a predicted shape as a tuple, or stop the check; a text is a sequence, too, but no shape."""
+    if not isinstance(result, list | tuple):
+        raise Unmet(f"{what} should be a shape, such as (2, 3), not {named_type(result)}")
+    return tuple(result)
 
 
 def expect_equal(result: object, wanted: object, *, what: str, mistakes: Mistakes = NONE) -> None:

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -104,6 +105,22 @@ def test_law_digits_are_significant_digits(said):
     for digits, shown in ((2, "0.012"), (3, "0.0123"), (5, "0.012346")):
         claim("x", 0.0123456, below=1.0, digits=digits)
         assert f"**{shown}**" in said[-1]
+
+
+def test_law_a_cell_of_a_readers_copy_says_once_what_does_not_hold(copy, monkeypatch):
+    shell = SimpleNamespace(execution_count=1)
+    module = sys.modules[check.__module__]
+    monkeypatch.setattr(module, "get_ipython", lambda: shell)
+    monkeypatch.setattr(module, "_refuted", set())
+    for seed in range(3):
+        check(seed > 2, "the rows are equal")
+    check(False, "the columns are equal")
+    claim("seed 0", 1, equals=2)
+    claim("seed 0", 3, equals=2)  # another value
+    assert len(copy) == 4
+    shell.execution_count = 2  # the cell is run again
+    check(False, "the rows are equal")
+    assert copy[4] == copy[0]
 
 
 FALSE = [

@@ -1,6 +1,6 @@
 """Checks of the exercises of the chapter on cross-attention (section 3.2.3 of the paper)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -9,7 +9,14 @@ from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
-from annotated_transformer.book.exercises.verdict import expect, expect_close, expect_number, judge, plural
+from annotated_transformer.book.exercises.verdict import (
+    as_shape,
+    expect,
+    expect_close,
+    expect_number,
+    judge,
+    plural,
+)
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
@@ -46,10 +53,8 @@ def check_rectangle(answer: Mapping[str, Any]) -> str:
             shape is not None and shape is not ...,
             f"{name} is still empty; put a tuple of whole numbers there.",
         )
-        expect(
-            isinstance(shape, Sequence) and tuple(shape) == right,
-            f"{name!r}: the shape is not {shape}. {CLUES[name]}",
-        )
+        shape = as_shape(shape, what=repr(name))
+        expect(shape == right, f"{name!r}: the shape is not {shape}. {CLUES[name]}")
     return "four rows, one for each target token, and seven columns, one for each source token."
 
 

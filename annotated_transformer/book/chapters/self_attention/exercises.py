@@ -1,5 +1,6 @@
 """Checks of the exercises of the chapter on self-attention (sections 2 and 3.2.3 of the paper)."""
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,6 +18,7 @@ from annotated_transformer.book.chapters.self_attention.self_attention import Se
 from annotated_transformer.book.exercises.inputs import draw_normal, mistaken_attention
 from annotated_transformer.book.exercises.verdict import (
     as_number,
+    as_shape,
     expect,
     expect_close,
     expect_number,
@@ -55,9 +57,7 @@ def check_sizes(answer: Mapping[str, Any]) -> str:
         if isinstance(right, int):
             prediction = as_number(prediction, what=repr(name))
         else:
-            shape = isinstance(prediction, list | tuple)
-            expect(shape, f"{name!r} should be a shape, such as (2, 3), not {named_type(prediction)}")
-            prediction = tuple(prediction)
+            prediction = as_shape(prediction, what=repr(name))
         expect(
             prediction == right,
             f"{name!r}: the answer is not {prediction}. {CLUES[name]}",
@@ -124,12 +124,14 @@ def check_weight_ratio(answer: Callable[..., Any]) -> str:
         weights = attention_weights(x @ w_query, x @ w_key)
         right = (weights[2, 0] / weights[2, 1]).item()
         ratio = answer(x[2], x[0], x[1], w_query, w_key)
-        first, second = (x[2] @ w_query @ (other @ w_key) for other in x[:2])
+        first, second = ((x[2] @ w_query @ (other @ w_key)).item() for other in x[:2])
+        d_model = x.size(-1)
         mistakes = {
-            "this is the ratio of the scores, not that of the weights": (first / second).item(),
-            "the scores are not divided by √d_k": (first - second).exp().item(),
+            "this is the ratio of the scores, not that of the weights": first / second,
+            "the scores are not divided by √d_k": math.exp(first - second),
+            "the scores are divided by √d_model instead of √d_k": math.exp((first - second) / d_model**0.5),
             "`first` and `second` are swapped": 1 / right,
-            "this is the logarithm of the ratio": ((first - second) / d_k**0.5).item(),
+            "this is the logarithm of the ratio": (first - second) / d_k**0.5,
         }
         what = f"the ratio in a sentence of {plural(tokens, 'word')} with d_k={d_k}"
         expect_number(ratio, right, what=what, mistakes=mistakes)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.book.exercises.verdict import (
     as_number,
+    as_shape,
     expect,
     expect_close,
     expect_number,
@@ -35,8 +36,8 @@ def check_pass_shapes(answer: Mapping[str, object]) -> str:
     for name, wanted in PREDICTED.items():
         prediction = answer.get(name, ...)
         expect(prediction is not ..., f"{name!r} is still empty.")
-        shape = tuple(prediction) if isinstance(prediction, Sequence) else prediction
-        expect(shape == wanted, f"{name!r}: the shape is not {prediction}. {CLUES[name]}")
+        shape = as_shape(prediction, what=repr(name))
+        expect(shape == wanted, f"{name!r}: the shape is not {shape}. {CLUES[name]}")
     return "the two lengths meet in the weights of cross-attention."
 
 

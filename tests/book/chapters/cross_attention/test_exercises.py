@@ -94,6 +94,7 @@ WRONG = {
     "shapes: keys of the target": (check_rectangle, SHAPES | {"keys": (2, 8, 4, 64)}),
     "shapes: the target's mask": (check_rectangle, SHAPES | {"mask": (2, 1, 1, 4)}),
     "shapes: as long as the source": (check_rectangle, SHAPES | {"output": (2, 7, 512)}),
+    "shapes: a text": (check_rectangle, SHAPES | {"mask": "(2, 1, 1, 7)"}),
     "cross: no mask": (check_cross_attention, lambda *inputs: cross_attention(*inputs, masked=False)),
     "cross: z and x change places": (check_cross_attention, lambda x, z, *rest: cross_attention(z, x, *rest)),
     "debug: the target's padding": (
@@ -130,6 +131,7 @@ WORDS = {
     "shapes: keys of the target": "the shape is not (2, 8, 4, 64)",
     "shapes: the target's mask": "The mask hides source tokens, whichever token asks",
     "shapes: as long as the source": "There is one output for each query, which is a target token",
+    "shapes: a text": "'mask' should be a shape, such as (2, 3), not str.",
     "cross: no mask": "the mask is not used",
     "cross: z and x change places": "x and z are swapped: the target asks, and the source is",
     "debug: the target's padding": "the mask is that of the target",

@@ -30,9 +30,9 @@ def plain(x, *, dim=2, sums="bij,bjk->bik"):
     return torch.einsum(sums, torch.einsum("bik,bjk->bij", x, x).softmax(dim=dim), x)
 
 
-def ratio(asking, first, second, w_query, w_key, *, scaled=True):
+def ratio(asking, first, second, w_query, w_key, *, width=None):
     score = (asking @ w_query) @ ((first - second) @ w_key)
-    return math.exp(score / (math.sqrt(w_key.size(1)) if scaled else 1))
+    return math.exp(score / math.sqrt(width or w_key.size(1)))
 
 
 def ratio_of_scores(asking, first, second, w_query, w_key):
@@ -87,6 +87,8 @@ WRONG = {
         lambda *inputs: self_attention(*inputs, scale=6**0.5),
     ),
     "scratch: not scaled": (check_self_attention, lambda *inputs: self_attention(*inputs, scale=1.0)),
+    "scratch: over the batch": (check_self_attention, lambda *inputs: self_attention(*inputs, dim=0)),
+    "scratch: over the queries": (check_self_attention, lambda *inputs: self_attention(*inputs, dim=1)),
     "scratch: one matrix for queries and keys": (
         check_self_attention,
         lambda x, w_query, w_key, w_value: self_attention(x, w_query, w_query, w_value),
@@ -94,7 +96,8 @@ WRONG = {
     "debug: columns sum to 1": (check_two_sums, lambda x: plain(x, dim=1)),
     "debug: sums its own vector": (check_two_sums, lambda x: plain(x, sums="bij,bik->bik")),
     "ratio: of the scores": (check_weight_ratio, ratio_of_scores),
-    "ratio: not scaled": (check_weight_ratio, lambda *inputs: ratio(*inputs, scaled=False)),
+    "ratio: not scaled": (check_weight_ratio, lambda *inputs: ratio(*inputs, width=1)),
+    "ratio: the root of d_model": (check_weight_ratio, lambda *inputs: ratio(*inputs, width=6)),
     "circle: one matrix": (check_circle, lambda: (10 * torch.eye(3), 10 * torch.eye(3))),
     "circle: one result": (check_circle, lambda: 10 * torch.eye(3)),
     "circle: no result": (check_circle, lambda: None),
@@ -116,11 +119,14 @@ WORDS = {
     "sizes: a shape for a number": "'parameters' should be a number, not tuple.",
     "scratch: the root of d_model": "the root of d_model instead of d_k",
     "scratch: not scaled": "the scores are not divided by √d_k",
+    "scratch: over the batch": "the softmax runs over the first axis instead of the keys",
+    "scratch: over the queries": "the softmax runs over the queries instead of the keys",
     "scratch: one matrix for queries and keys": "the keys are made with the matrix of the queries",
     "debug: columns sum to 1": "the weights that a word receives sum to 1, not those that",
     "debug: sums its own vector": "each word's own vector is summed, not those of the words",
     "ratio: of the scores": "this is the ratio of the scores, not that of the weights",
     "ratio: not scaled": "the scores are not divided by √d_k",
+    "ratio: the root of d_model": "the scores are divided by √d_model instead of √d_k",
     "circle: one matrix": "with one matrix for both, the scores are symmetric:",
     "circle: one result": "return two matrices: first that of the queries",
     "circle: no result": "return two matrices: first that of the queries",

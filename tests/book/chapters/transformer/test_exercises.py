@@ -74,6 +74,8 @@ RIGHT = [
 WRONG = {
     "shapes: z has the target's rows": (check_pass_shapes, PREDICTED | {"z": (5, 512)}),
     "shapes: keys first": (check_pass_shapes, PREDICTED | {"cross-attention weights": (8, 7, 5)}),
+    "shapes: a text": (check_pass_shapes, PREDICTED | {"z": "(7, 512)"}),
+    "shapes: a number": (check_pass_shapes, PREDICTED | {"z": 512}),
     "assemble: layer by layer": (check_assembled, assembler(paired=True)),
     "assemble: the embeddings are read": (check_assembled, assembler(embedded=True)),
     "count: buffers": (
@@ -107,6 +109,8 @@ WRONG = {
 WORDS = {
     "shapes: z has the target's rows": "There is one row for each source token",
     "shapes: keys first": "In each head, rows are queries, from the target, and",
+    "shapes: a text": "'z' should be a shape, such as (2, 3), not str.",
+    "shapes: a number": "'z' should be a shape, such as (2, 3), not int.",
     "assemble: layer by layer": "each decoder layer reads the encoder layer beside it",
     "assemble: the embeddings are read": "the decoder reads the embeddings of the source",
     "count: buffers": "buffers count",
