@@ -113,7 +113,7 @@ def test_law_a_fault_in_javascript_is_found(project: Path, target: str, program:
         shutil.copy(ROOT / name, project)
     done = run(project, "make", target)
     assert done.returncode == 0, done.stdout + done.stderr
-    with (project / "annotated_transformer/book/explorer/ui/words.js").open("a", encoding="utf-8") as script:
+    with (project / "builder/explorer/ui/words.js").open("a", encoding="utf-8") as script:
         script.write("\n".join(faults))
     done = run(project, "make", target)
     assert done.returncode != 0
