@@ -1,4 +1,4 @@
-"""Directives of the book's front: its picture, cards, tables of chapters, and terms, and the reference of the rooms."""
+"""Directives of the front: the picture, cards, tables of chapters, terms, and the reference of the rooms."""
 
 from pathlib import Path
 from pkgutil import iter_modules
