@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.encoder", "model.decoder"),
         ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
-    "model.inference": ("config",),
+    "model.inference": ("config", "model.id_checks", "model.masks", "model.transformer"),
     "model.parameter_count": ("config",),
     "model.transformer": ("config", "model.*"),
     "model": ("model.*",),
@@ -58,7 +58,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("fast", "fast.*"), FAST),
     **dict.fromkeys(("checkpointing", "checkpointing.*"), CHECKPOINTING),
     **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
-    **dict.fromkeys(DECODING, (*BELOW, *DECODING)),
+    **dict.fromkeys(("decoding", "decoding.translator"), (*BELOW, *DECODING)),
+    "decoding.*": ("config", *MODEL, *DECODING),  # only a translator chooses what is in `fast`
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
     "book.cells.terminal": ("__main__", "book.*"),  # runs the program
     **dict.fromkeys(("book", "book.*"), (*BELOW, *TRAINING, *DECODING, *PLOTTING, "book", "book.*")),

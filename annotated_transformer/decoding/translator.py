@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,12 +24,10 @@ from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
-from annotated_transformer.fast.choice import choose_fast
-from annotated_transformer.fast.compatibility import refuse_for_fast_cache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.messages import Message
-from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.plain import NotPlain, unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
@@ -302,11 +301,8 @@ class Translator:
         return Sources(usable, blank, problems, [(before, after) for before, _, after in parts])
 
     def _decoder(self) -> MakeDecoder:
-        """Return what computes the steps of decoding; the model may have been moved or changed."""
-        if self.decoder is not None:
-            return self.decoder
-        fast = choose_fast(self.fast, self.model, refuse_for_fast_cache)
-        return FastKeyValueCache if fast else KeyValueCache
+        """Return what computes the steps of decoding."""
+        return self.decoder or {None: fast_or_plain, True: FastKeyValueCache, False: KeyValueCache}[self.fast]
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
         if beam_size == 1:
@@ -358,6 +354,16 @@ class Translator:
             if index in sources.blank:
                 raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
         return sources
+
+
+def fast_or_plain(
+    model: Transformer, src: Int[Tensor, "batch src_tokens"]
+) -> FastKeyValueCache | KeyValueCache:
+    """Return the fast cache on a CPU, for which it is made, unless it refuses the model as it is now."""
+    if model.embedding.weight.device.type == "cpu":
+        with suppress(NotPlain):
+            return FastKeyValueCache(model, src)
+    return KeyValueCache(model, src)
 
 
 def _existing(device: torch.device | str) -> torch.device:
