@@ -10,11 +10,7 @@ from torch import Tensor
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, StepDecoder
 from annotated_transformer.model.id_checks import check_ids
-from annotated_transformer.model.inference import (
-    evaluating,
-    first_tokens,
-    suppress_tokens,
-)
+from annotated_transformer.model.inference import evaluating, first_tokens, suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 EXTRA_TOKENS = 50  # "the maximum output length during inference [is] input length + 50"

@@ -144,8 +144,8 @@ def refuse_for_decoding(model: Transformer) -> None:
     Raises:
         NotPlain: If one of the two is overridden, or the model has hooks.
     """
-    way_out = "override encode, decode, or logits instead"
-    refuse_changed("model", model, Transformer, "forward", "hidden", by="decoding", way_out=way_out)
+    because = "which decoding would not call; remove that, or override encode, decode, or logits instead"
+    refuse_changed("model", model, Transformer, "forward", "hidden", because=because)
 
 
 def refuse_for_cache(model: Transformer) -> None:
@@ -158,12 +158,13 @@ def refuse_for_cache(model: Transformer) -> None:
         NotPlain: If one of these is overridden or has hooks, or the model cannot be decoded at all.
     """
     refuse_for_decoding(model)
-    of_cache = {"by": "KeyValueCache", "way_out": "decode with NoCache, which calls decode as a whole"}
-    refuse_changed("model", model, Transformer, "decode", **of_cache)
-    refuse_changed("decoder", model.decoder, Decoder, "forward", **of_cache)
+    way_out = "decode with NoCache, which calls decode as a whole"
+    because = f"which KeyValueCache would not call; remove that, or {way_out}"
+    refuse_changed("model", model, Transformer, "decode", because=because)
+    refuse_changed("decoder", model.decoder, Decoder, "forward", because=because)
     for i, layer in enumerate(decoder_layers(model.decoder)):
         name = f"decoder.layers.{i}"
-        refuse_changed(name, layer, DecoderLayer, "forward", **of_cache)
+        refuse_changed(name, layer, DecoderLayer, "forward", because=because)
         for part in ("self_attention", "cross_attention"):
             attention = getattr(layer, part)
-            refuse_changed(f"{name}.{part}", attention, MultiHeadAttention, "forward", **of_cache)
+            refuse_changed(f"{name}.{part}", attention, MultiHeadAttention, "forward", because=because)

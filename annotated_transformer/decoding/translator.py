@@ -243,16 +243,13 @@ class Translator:
         See the function `sample`. The `generator` must be on the model's device. The errors are
         those of `translate`.
         """
-
-        def draw(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
-            return sample(
-                self.model,
-                src,
-                generator=generator,
-                logits_processors=logits_processors,
-                decoder=self._decoder(),
-            )
-
+        draw = partial(
+            sample,
+            self.model,
+            generator=generator,
+            logits_processors=logits_processors,
+            decoder=self._decoder(),
+        )
         return self._translations(texts, batch_size, draw)
 
     def explain(
@@ -305,19 +302,10 @@ class Translator:
         return self.decoder or {None: fast_or_plain, True: FastKeyValueCache, False: KeyValueCache}[self.fast]
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
+        search = partial(beam_search, self.model, length_penalty=length_penalty, decoder=self._decoder())
         if beam_size == 1:
-            return lambda src: greedy_search(self.model, src, decoder=self._decoder())
-
-        def search(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
-            return beam_search(
-                self.model,
-                src,
-                beam_size=beam_size,
-                length_penalty=length_penalty,
-                decoder=self._decoder(),
-            ).ids
-
-        return search
+            return partial(greedy_search, self.model, decoder=self._decoder())
+        return lambda src: search(src, beam_size=beam_size).ids
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
         translations: dict[int, str] = {}

@@ -122,11 +122,7 @@ class FastDecoderLayer:
         src_mask: Bool[Tensor, "batch 1 src_tokens"],
     ) -> None:
         """Project the memory, and start with no target tokens."""
-        own, cross, network = (
-            layer.self_attention,
-            layer.cross_attention,
-            layer.feed_forward,
-        )
+        own, cross, network = layer.self_attention, layer.cross_attention, layer.feed_forward
         heads = own.num_heads
         d_k, d_v = own.to_query.out_features // heads, own.to_value.out_features // heads
         self.widths, self.all_d_v = (d_k, d_k, d_v), heads * d_v
@@ -249,8 +245,9 @@ def refuse_for_fast_cache(model: Transformer) -> None:
         NotPlain: If a part is overridden, is a different kind of module, has hooks, or is an
             attention of a different shape.
     """
+    because = f"which FastKeyValueCache would not call; remove that, or {OTHERS}"
     skipped = "forward", "hidden", "decode", "embed", "logits"
-    refuse_changed("model", model, Transformer, *skipped, by="FastKeyValueCache", way_out=OTHERS)
+    refuse_changed("model", model, Transformer, *skipped, because=because)
     parts = {"embedding": model.embedding, "positions": model.positions, "dropout": model.dropout}
     for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
         module = unwrap(module)
@@ -260,7 +257,7 @@ def refuse_for_fast_cache(model: Transformer) -> None:
                 f"{name} is a {type(module).__name__}, and FastKeyValueCache cannot compute what that does "
                 f"there; {OTHERS}"
             )
-        refuse_changed(name, module, type(module), by="FastKeyValueCache", way_out=OTHERS)
+        refuse_changed(name, module, type(module), because=because)
     for i, layer in enumerate(model.decoder.layers):
         attentions = {part: getattr(layer, part) for part in ("self_attention", "cross_attention")}
         needed = (model.config.num_heads, *_widths(attentions["self_attention"]))

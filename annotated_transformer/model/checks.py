@@ -7,7 +7,7 @@ not when it is called. The checks of token ids are in `id_checks`.
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import torch
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 P = ParamSpec("P")
 T = TypeVar("T")
-MISSING = inspect.Parameter.empty  # no check runs on it: Python names what is missing
+MISSING = inspect.Parameter.empty
 
 
 def refuses(
@@ -34,15 +34,14 @@ def refuses(
 
         @functools.wraps(function)
         def checked(*inputs: P.args, **options: P.kwargs) -> T:
-            given: Sequence[object] = inputs
+            given: list[Any] = [*inputs]
             runnable = placed
-            if options or len(inputs) < len(names):
-                values = zip(names, [*inputs, *defaults[len(inputs) :]], strict=False)
+            if options or len(given) < len(names):
+                values = zip(names, given + defaults[len(given) :], strict=False)
                 given = [options.get(name, value) for name, value in values]
+                # otherwise Python names what is missing
                 runnable = [
-                    (check, places)
-                    for check, places in placed
-                    if all(given[place] is not MISSING for place in places)
+                    x for x in placed if all(given[i] is not MISSING for i in x[1])
                 ]
             for check, places in runnable:
                 check(*[given[place] for place in places])

@@ -24,18 +24,11 @@ class NotPlain(ValueError):
 
 
 def refuse_changed(
-    name: str,
-    module: nn.Module,
-    kind: type[nn.Module],
-    *methods: str,
-    by: str,
-    way_out: str,
+    name: str, module: nn.Module, kind: type[nn.Module], *methods: str, because: str
 ) -> None:
-    """Raise NotPlain if there are `changes`, which `by` would not call."""
+    """Raise NotPlain if there are `changes`; `because` ends the message."""
     for change in changes(module, kind, *methods):
-        raise NotPlain(
-            f"{name} {change}, which {by} would not call; remove that, or {way_out}"
-        )
+        raise NotPlain(f"{name} {change}, {because}")
 
 
 def unwrap(module: T) -> T:

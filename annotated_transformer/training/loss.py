@@ -6,7 +6,7 @@ is the only place that chooses between the plain and the fast computation.
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import torch
 from jaxtyping import Float, Int
@@ -108,13 +108,10 @@ def takes_fast_path(model: Transformer, config: TrainingConfig) -> bool:
     if config.fast is not None:
         return config.fast
     wrapped = unwrap(model) is not model or getattr(model, "_compiled_call_impl", None) is not None
-    if wrapped or model.embedding.weight.device.type != "cpu":
-        return False
-    try:
+    with suppress(NotPlain):
         refuse_other_logits(model)
-    except NotPlain:
-        return False
-    return True
+        return not wrapped and model.embedding.weight.device.type == "cpu"
+    return False
 
 
 def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[Tensor, ""]:

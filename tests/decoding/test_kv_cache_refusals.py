@@ -15,6 +15,8 @@ from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.transformer import Transformer
 from tests.decoder_steps import CACHES, WORDS, decode, some_targets
 
+OTHERS = r"decode with KeyValueCache, or NoCache if that refuses it, too \(for a Translator: fast=False\)"
+
 
 @pytest.mark.message
 @pytest.mark.parametrize(
@@ -44,11 +46,6 @@ def test_message_the_fast_cache_refuses_other_modules(stirred: Callable[..., Tra
     with pytest.raises(NotPlain, match=expected):
         FastKeyValueCache(model, torch.tensor([[4, 2]]))
     KeyValueCache(model, torch.tensor([[4, 2]]))  # the alternative in the message
-
-
-FAST_WAY_OUT = (
-    r"decode with KeyValueCache, or NoCache if that refuses it, too \(for a Translator: fast=False\)$"
-)
 
 
 class Sharp(Transformer):
@@ -118,7 +115,7 @@ def test_message_the_fast_cache_refuses_a_modified_model(
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
     before = model.eval()(src, tgt)
     change(model)
-    with pytest.raises(NotPlain, match=rf"^{sentence}.* {FAST_WAY_OUT}"):
+    with pytest.raises(NotPlain, match=rf"^{sentence}.* {OTHERS}$"):
         FastKeyValueCache(model, src)
     expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(KeyValueCache, model, src, tgt), expected, rtol=0, atol=1e-10)
@@ -158,26 +155,17 @@ WHOLE = {
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(
-    ("decoder", "way_out"),
-    [
-        (KeyValueCache, "decode with NoCache, which calls decode as a whole$"),
-        (FastKeyValueCache, FAST_WAY_OUT),
-    ],
-)
+@pytest.mark.parametrize("decoder", CACHES)
 @pytest.mark.parametrize(("change", "sentence"), WHOLE.values(), ids=WHOLE)
 def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_call(
-    stirred: Callable[..., Transformer],
-    decoder: type,
-    way_out: str,
-    change: Callable[..., object],
-    sentence: str,
+    stirred: Callable[..., Transformer], decoder: type, change: Callable[..., object], sentence: str
 ):
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
     before = model.eval()(src, tgt)
     change(model)
-    called = f"which {decoder.__name__} would not call; remove that, or"
-    with pytest.raises(NotPlain, match=rf"^{sentence}, {called} {way_out}"):
+    way_out = OTHERS if decoder is FastKeyValueCache else "decode with NoCache, which calls decode as a whole"
+    sentence += f", which {decoder.__name__} would not call; remove that, or {way_out}$"
+    with pytest.raises(NotPlain, match=f"^{sentence}"):
         decoder(model, src)
     expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(NoCache, model, src, tgt), expected, rtol=0, atol=1e-10)
@@ -250,10 +238,8 @@ def test_message_a_changed_forward_that_decoding_would_not_call(
         changed = type("Changed", (Transformer,), {change: lambda self, src, tgt: torch.zeros(1)})
         model.__class__ = changed
         sentence = f"overrides {change}"
-    expected = (
-        r"FastKeyValueCache would not call; .* decode with KeyValueCache, or NoCache"
-        if decoder is FastKeyValueCache
-        else "decoding would not call; remove that, or override encode, decode, or logits instead"
-    )
-    with pytest.raises(NotPlain, match=rf"^model {sentence}, which {expected}"):
+    by, way_out = "decoding", "override encode, decode, or logits instead"
+    if decoder is FastKeyValueCache:
+        by, way_out = "FastKeyValueCache", OTHERS
+    with pytest.raises(NotPlain, match=rf"^model {sentence}, which {by} would not call; .* {way_out}$"):
         decoder(model, src)
