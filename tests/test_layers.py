@@ -168,6 +168,7 @@ def test_law_a_test_file_has_the_name_of_a_module():
         ("model.encoder", "def f():\n    import annotated_transformer.model.lookup", {"model.lookup"}),
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
         ("commands.train", "from annotated_transformer.book import say", {"book"}),
+        ("decoding.kv_cache", "from annotated_transformer.fast.linear import onednn_linear", {"fast.linear"}),
         ("nowhere", "", {"nowhere has no layer in the table"}),
         ("model.encoder", "import torch\nfrom .multi_head_attention import MultiHeadAttention", set()),
         ("__main__", "from annotated_transformer.training.trainer import train", set()),
