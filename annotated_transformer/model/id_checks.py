@@ -51,6 +51,24 @@ def foreign_ids(self: Any, ids: Tensor) -> None:
         )
 
 
+def check_step(tokens: Tensor, rows: int, length: int, max_length: int) -> None:
+    """Refuse a step that a decoder cannot take.
+
+    Raises:
+        ValueError: If there is not one token for each of the `rows` targets, or if the targets
+            have `max_length` tokens already.
+    """
+    if tokens.shape != (rows,):
+        raise ValueError(
+            f"tokens have shape {tuple(tokens.shape)}, and there are {rows} targets; give one token for each"
+        )
+    if length >= max_length:
+        raise ValueError(
+            f"the targets have {length} tokens, and the model has {max_length} positions; "
+            f"end them earlier, or build the model with a larger max_length"
+        )
+
+
 def unpaired_sentences(src: Tensor, tgt: Tensor) -> None:
     """Raise the errors of `check_ids`, or ValueError if the numbers of sentences differ."""
     check_ids(src, "source ids")
