@@ -172,12 +172,6 @@ def other_widths(self: Any, query: Tensor, key: Tensor) -> None:
             )
 
 
-def flat_kernel(width: float) -> None:
-    """Raise ValueError if the width of a Gaussian is not above 0."""
-    if not width > 0:
-        raise ValueError(f"width={width} of the kernel; give a number above 0")
-
-
 def uneven_heads(
     d_model: int, num_heads: int, d_k: int | None, d_v: int | None
 ) -> None:

@@ -109,14 +109,3 @@ def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
 
 def _has_no_values(x: Tensor) -> bool:
     return torch.compiler.is_compiling() or x.is_meta
-
-
-def empty_sequences(is_word: Tensor) -> None:
-    """Raise ValueError if a sequence has no words, and so no mean."""
-    if _has_no_values(is_word):
-        return
-    if (empty := ~is_word.any(dim=1)).any():
-        raise ValueError(
-            f"sequence {int(empty.nonzero()[0])} of {len(is_word)} has no words to average; "
-            f"remove it, or end every sequence with eos_id"
-        )
