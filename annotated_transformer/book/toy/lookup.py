@@ -1,4 +1,4 @@
-"""A lookup with learned queries, keys, and values: the step before attention, which the paper does not have."""
+"""A lookup with learned queries, keys, and values: a step toward attention, which is not in the paper."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
