@@ -29,8 +29,9 @@ PARTS = {
 
 
 def package() -> dict[str, str]:
-    """Return the source of each module of the package."""
-    paths = sorted((ROOT / "annotated_transformer").rglob("*.py"))
+    """Return the source of each module of the package and of the site."""
+    folders = (ROOT / "annotated_transformer", ROOT / "builder" / "site", ROOT / "builder" / "explorer")
+    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
     return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
 
 
