@@ -35,7 +35,7 @@ VOCABULARY = ("book", "book.page", *(f"book.{name}*" for name in SHARED))  # of 
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
-    **dict.fromkeys(("messages", "exports"), ()),
+    **dict.fromkeys(("messages", "lazy_names"), ()),
     "config": (),
     "model.checks": ("config",),
     "model.id_checks": ("model.checks",),
@@ -111,7 +111,7 @@ def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
     patterns = next((v for k, v in MAY_IMPORT.items() if fnmatchcase(module, k)), None)
     if patterns is None:
         return {f"{module} has no layer in the table"}
-    patterns = (*patterns, "messages", "exports")
+    patterns = (*patterns, "messages", "lazy_names")
     top = any(fnmatchcase(module, t) for t in TOP)
     return {
         name
