@@ -160,7 +160,7 @@ def test_law_importing_a_module_imports_no_more_than_it_needs():
     found = subprocess.check_output([sys.executable, "-c", program], text=True).split()
     assert found == [
         f"annotated_transformer{part}"
-        for part in ("", ".exports", ".model", ".model.attention", ".model.checks")
+        for part in ("", ".lazy_names", ".model", ".model.attention", ".model.checks")
     ]
 
 
