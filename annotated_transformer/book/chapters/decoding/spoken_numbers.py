@@ -16,7 +16,7 @@ FIRST_WORD = FIRST_DIGIT + 10
 
 def spoken_numbers(
     count: int, digits: int, *, sayings: int, rng: torch.Generator
-) -> tuple[Int[Tensor, "count src_tokens"], Int[Tensor, "count tgt_tokens"]]:
+) -> tuple[Int[Tensor, "batch src_tokens"], Int[Tensor, "batch tgt_tokens"]]:
     """Draw numbers, and one of the ways to read out each."""
     drawn = torch.randint(10, (count, digits), generator=rng)
     words = FIRST_WORD + sayings * drawn + torch.randint(sayings, drawn.shape, generator=rng)
@@ -25,7 +25,7 @@ def spoken_numbers(
 
 
 def share_right(
-    numbers: Int[Tensor, "count src_tokens"], ids: Int[Tensor, "count out_tokens"], *, sayings: int
+    numbers: Int[Tensor, "batch src_tokens"], ids: Int[Tensor, "batch tokens"], *, sayings: int
 ) -> float:
     """Return the share of outputs with one right word for each digit, and an end."""
     digits = numbers.size(1) - 1
