@@ -310,6 +310,17 @@ def test_law_numbers_include_the_chapter_where_the_file_has_one():
     assert numbers.number("chapters/preface", 2) == "2"
 
 
+def test_law_sphinx_compares_its_own_numbers_of_exercises_with_those_of_the_last_build():
+    page, theirs = "chapters/03_attention", {"exercise": {"a": (7,), "b": (8,)}}
+    env = SimpleNamespace(toc_fignumbers={page: theirs})
+    numbers.number_exercises(APP, env)
+    assert env.toc_fignumbers == {page: {"exercise": {"a": ("3.1",), "b": ("3.2",)}}}
+    numbers.recall_numbers(APP, env)
+    assert env.toc_fignumbers == {page: {"exercise": {"a": (7,), "b": (8,)}}}
+    numbers.recall_numbers(APP, fresh := SimpleNamespace())
+    assert fresh.toc_fignumbers == {}
+
+
 @pytest.mark.parametrize(
     ("classes", "subtitle", "expected"),
     [
