@@ -105,7 +105,7 @@ lint: $(READY)  ## check code and formatting (ruff, oxlint, oxfmt), spelling (ty
 # In one process: mypy's workers must start within three seconds, and on a busy machine, just set up, they do not.
 types: $(READY)  ## run mypy in strict mode, less strict on the tests, and check the types of JavaScript (deno)
 	$(RUN) -m mypy
-	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer tests
+	DENO_DIR=_build/deno $(VENV)/bin/deno check --quiet --no-remote --no-npm --no-lock annotated_transformer builder tests
 
 unit: browser  ## run the unit tests, checking all annotated shapes
 	$(ONE_THREAD) $(PYTEST) -n $(JOBS) --dist worksteal --durations=5 -m "not message and not page and not slow and not cuda" $(SHAPES) $(ONLY)

@@ -20,7 +20,7 @@ axis           what it counts
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
-from annotated_transformer.exports import lazy
+from annotated_transformer.lazy_names import lazy
 
 if TYPE_CHECKING:  # imported on first use: most users need only part of it
     from annotated_transformer.checkpointing.checkpoint import load, save

@@ -1,6 +1,6 @@
 """How the tests of the exercise checks judge a chapter's answers.
 
-A module `tests/book/exercises/test_….py` lists them at its top level: a check, and what it is called with.
+The tests of a room, `tests/book/chapters/NAME/test_exercises.py`, list a check and what it is called with:
 
     RIGHT = [(check_softmax, softmax), (check_pointers, pointers, draw_batch)]
     WRONG = {

@@ -1,8 +1,8 @@
 // A stub of the engine for testing the explorer's page: it answers at once and loads no model.
 // Its words, weights, and numbers differ from place to place, so that a mix-up is visible.
-/** @import { Provenance, Term } from "../annotated_transformer/book/explorer/engine/provenance.js" */
-/** @import { Kind } from "../annotated_transformer/book/explorer/engine/transformer.js" */
-/** @import { Answer, Report, Request } from "../annotated_transformer/book/explorer/engine/worker.js" */
+/** @import { Provenance, Term } from "../builder/explorer/engine/provenance.js" */
+/** @import { Kind } from "../builder/explorer/engine/transformer.js" */
+/** @import { Answer, Report, Request } from "../builder/explorer/engine/worker.js" */
 
 const VOCABULARY = [
   "<pad>",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import annotated_transformer
-from annotated_transformer.exports import names_of
+from annotated_transformer.lazy_names import names_of
 from tests.run_reports import write_run
 
 ROOT = Path(__file__).parent.parent
@@ -61,7 +61,7 @@ def test_law_importing_a_part_imports_no_module_and_one_name_no_other_part():
     for part in PARTS:
         program = f"import sys, annotated_transformer.{part}\nprint(*sys.modules)"
         found = {name for name in run(program).split() if name.startswith("annotated_transformer.")}
-        assert found == {f"annotated_transformer.{part}", "annotated_transformer.exports"}
+        assert found == {f"annotated_transformer.{part}", "annotated_transformer.lazy_names"}
     found = set(
         run("import sys\nfrom annotated_transformer.decoding import Translator\nprint(*sys.modules)").split()
     )

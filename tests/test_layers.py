@@ -35,7 +35,7 @@ VOCABULARY = ("book", "book.page", *(f"book.{name}*" for name in SHARED))  # of 
 # The modules (patterns; "." is the package itself) that a module may import; the first match counts.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ".": (*BELOW, *TRAINING, *DECODING),
-    **dict.fromkeys(("messages", "exports"), ()),
+    **dict.fromkeys(("messages", "lazy_names"), ()),
     "config": (),
     "model.checks": ("config",),
     "model.id_checks": ("model.checks",),
@@ -51,7 +51,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         ("model.encoder", "model.decoder"),
         ("model.masks", "model.multi_head_attention", "model.normalization", "model.feed_forward"),
     ),
-    "model.inference": ("config",),
+    "model.inference": ("config", "model.id_checks", "model.masks", "model.transformer"),
     "model.transformer": ("config", "model.*"),
     "model": ("model.*",),
     **dict.fromkeys(TEXT, TEXT),
@@ -60,7 +60,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("fast", "fast.*"), FAST),
     **dict.fromkeys(("checkpointing", "checkpointing.*"), CHECKPOINTING),
     **dict.fromkeys(TRAINING, (*BELOW, *TRAINING)),
-    **dict.fromkeys(DECODING, (*BELOW, *DECODING)),
+    **dict.fromkeys(("decoding", "decoding.translator"), (*BELOW, *DECODING)),
+    "decoding.*": ("config", *MODEL, *DECODING),  # only a translator chooses what is in `fast`
     **dict.fromkeys(PLOTTING, (*BELOW, *TRAINING, *PLOTTING)),
     "book.cells.terminal": ("__main__", *VOCABULARY),  # runs the program
     **{f"book.chapters.{room}*": (*ENGINE, *VOCABULARY, f"book.chapters.{room}.*") for room in ROOMS},
@@ -110,7 +111,7 @@ def arrows_up(source: str, module: str, is_package: bool = False) -> set[str]:
     patterns = next((v for k, v in MAY_IMPORT.items() if fnmatchcase(module, k)), None)
     if patterns is None:
         return {f"{module} has no layer in the table"}
-    patterns = (*patterns, "messages", "exports")
+    patterns = (*patterns, "messages", "lazy_names")
     top = any(fnmatchcase(module, t) for t in TOP)
     return {
         name
@@ -192,6 +193,7 @@ def test_law_a_test_file_has_the_name_of_a_module():
         ),
         ("training.loss", "from annotated_transformer import __main__", {"__main__"}),
         ("commands.train", "from annotated_transformer.book import say", {"book"}),
+        ("decoding.kv_cache", "from annotated_transformer.fast.linear import onednn_linear", {"fast.linear"}),
         ("nowhere", "", {"nowhere has no layer in the table"}),
         ("model.encoder", "import torch\nfrom .multi_head_attention import MultiHeadAttention", set()),
         ("__main__", "from annotated_transformer.training.trainer import train", set()),

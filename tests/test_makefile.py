@@ -171,7 +171,11 @@ def test_law_a_fault_in_javascript_is_found(project: Path, target: str, program:
     """Of the programs of the stage, only the one that checks JavaScript is real."""
     (project / ".venv" / "bin" / program).unlink()
     (project / ".venv" / "bin" / program).symlink_to(Path(sys.prefix, "bin", program))
-    for path in [*ROOT.glob("annotated_transformer/**/*.[jt]s"), *ROOT.glob("tests/*.js")]:
+    for path in [
+        path
+        for place in ("annotated_transformer", "builder", "tests")
+        for path in ROOT.glob(f"{place}/**/*.[jt]s")
+    ]:
         copy = project / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, copy)
@@ -179,7 +183,7 @@ def test_law_a_fault_in_javascript_is_found(project: Path, target: str, program:
         shutil.copy(ROOT / name, project)
     done = run(project, "make", target)
     assert done.returncode == 0, done.stdout + done.stderr
-    with (project / "annotated_transformer/book/explorer/ui/words.js").open("a", encoding="utf-8") as script:
+    with (project / "builder/explorer/ui/words.js").open("a", encoding="utf-8") as script:
         script.write("\n".join(faults))
     done = run(project, "make", target)
     assert done.returncode != 0

@@ -6,12 +6,14 @@ from annotated_transformer.book.cells.claim import claim
 from annotated_transformer.book.cells.explore import explore
 from annotated_transformer.book.cells.source import show_source
 from annotated_transformer.book.page import say
+from annotated_transformer.book.toy.fitting import fit
 
 __all__ = [
     "check",
     "check_close",
     "claim",
     "explore",
+    "fit",
     "say",
     "show_figure",
     "show_slider",

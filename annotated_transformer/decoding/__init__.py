@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from annotated_transformer.exports import lazy
+from annotated_transformer.lazy_names import lazy
 
 if TYPE_CHECKING:  # imported on first use: a caller needs only part of it
     from annotated_transformer.decoding.beam import Hypotheses, beam_search

@@ -9,15 +9,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.decoding.greedy import searching
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
-from annotated_transformer.decoding.length_limits import length_limits
 from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty
 from annotated_transformer.messages import Message, argument
-from annotated_transformer.model.inference import (
-    evaluating,
-    first_tokens,
-    suppress_tokens,
-)
+from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 CANDIDATES = 2**28  # continuations compared in one step: 1 GiB of log-probabilities
@@ -77,11 +73,10 @@ def beam_search(
             f"length_penalty={length_penalty!r} is not a function of lengths; give "
             f"GnmtLength({length_penalty!r}), or leave it out for the paper's, GnmtLength(0.6)"
         )
-    limit, penalty = length_limits(src, model.config), length_penalty or GnmtLength()
-    _refuse_unsearchable(model.config, limit, beam_size, penalty)
-    with evaluating(model), torch.inference_mode():
-        targets = decoder(model, src)
-        beams = Beams(model.config, first_tokens(src, model.config), limit, (beam_size, nbest), penalty)
+    penalty = length_penalty or GnmtLength()
+    with searching(model, src, decoder) as (targets, tokens, limit):
+        _refuse_unsearchable(model.config, limit, beam_size, penalty)
+        beams = Beams(model.config, tokens, limit, (beam_size, nbest), penalty)
         while len(beams.tokens):
             targets.select(beams.grow(targets.step(beams.tokens)))
     return beams.result()

@@ -10,15 +10,10 @@ from jaxtyping import Int
 from torch import Tensor
 
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.greedy import refuse_nan
+from annotated_transformer.decoding.greedy import refuse_nan, searching
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
-from annotated_transformer.decoding.length_limits import length_limits
 from annotated_transformer.decoding.length_penalty import PlainLength
-from annotated_transformer.model.inference import (
-    evaluating,
-    first_tokens,
-    suppress_tokens,
-)
+from annotated_transformer.model.inference import suppress_tokens
 from annotated_transformer.model.transformer import Transformer
 
 
@@ -58,11 +53,9 @@ def exact_search(
     """
     if len(src) != 1:
         raise ValueError(f"src has {len(src)} sources; exact search takes one")
-    eos, limit = model.config.eos_id, int(length_limits(src, model.config))
     start = beam_search(model, src, length_penalty=PlainLength(0.0), decoder=decoder)
     ids, best, prefixes = start.ids[0], start.log_probs[0], []
-    with evaluating(model), torch.inference_mode():
-        targets, tokens = decoder(model, src), first_tokens(src, model.config)
+    with searching(model, src, decoder) as (targets, tokens, limit):
         tgt, log_prob = src[:, :0], best.new_zeros(1)
         while len(tokens):
             _refuse_too_many(tokens, tgt.size(1), most_prefixes)
@@ -73,7 +66,7 @@ def exact_search(
             rows, tokens = (continued > best).nonzero(as_tuple=True)
             tgt = torch.cat([tgt[rows], tokens[:, None]], dim=1)
             log_prob = continued[rows, tokens]
-            ended = (tokens == eos) | (tgt.size(1) == limit)
+            ended = (tokens == model.config.eos_id) | (tgt.size(1) == limit)
             if ended.any():
                 place = log_prob.masked_fill(~ended, -torch.inf).argmax()
                 ids, best = tgt[place], log_prob[place]

@@ -12,10 +12,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from annotated_transformer.fast.compatibility import check_step, refuse_for_cache, refuse_for_decoding
-from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
-from annotated_transformer.model.id_checks import check_ids
-from annotated_transformer.model.masks import decoder_mask, padding_mask
+from annotated_transformer.model.decoder import Decoder, DecoderLayer, decoder_layers
+from annotated_transformer.model.id_checks import check_step
+from annotated_transformer.model.inference import encode_sources
+from annotated_transformer.model.masks import decoder_mask
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.plain import refuse_changed
 from annotated_transformer.model.transformer import Transformer
 
 
@@ -39,15 +41,13 @@ class NoCache:
         """Encode the sources.
 
         Raises:
-            TypeError: If they are not a tensor of integers.
-            ValueError: If they do not have two dimensions, or `forward` or `hidden` of the model is
-                changed.
+            NotPlain: If `forward` or `hidden` of the model is changed.
+            TypeError: If the sources are not a tensor of integers.
+            ValueError: If they do not have two dimensions.
         """
-        check_ids(src, "source ids")
         refuse_for_decoding(model)
         self.model = model
-        self.memory_mask = padding_mask(src, model.config.pad_id)
-        self.memory = model.encode(src, self.memory_mask)
+        self.memory, self.memory_mask = encode_sources(model, src)
         self.tgt = src[:, :0]
 
     def step(self, tokens: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -77,15 +77,13 @@ class KeyValueCache:
         """Encode the sources, and project the memory once for every layer.
 
         Raises:
+            NotPlain: If the model decodes in a different way; `refuse_for_cache` lists the conditions.
             TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions, or if the model decodes in a different way;
-                `refuse_for_cache` lists the conditions.
+            ValueError: If they do not have two dimensions.
         """
-        check_ids(src, "source ids")
         refuse_for_cache(model)
         self.model = model
-        memory_mask = padding_mask(src, model.config.pad_id)
-        memory = model.encode(src, memory_mask)
+        memory, memory_mask = encode_sources(model, src)
         self.layers = [LayerCache(layer, memory, memory_mask) for layer in decoder_layers(model.decoder)]
         self.rows, self.length = len(src), 0
 
@@ -138,3 +136,35 @@ class LayerCache:
     def _read_memory(self, x: Tensor) -> Tensor:
         attention = self.layer.cross_attention
         return attention.attend(attention.project_query(x), *self.memory, self.memory_mask)
+
+
+def refuse_for_decoding(model: Transformer) -> None:
+    """Refuse a model whose `forward` or `hidden` is changed: decoding calls `encode`, `decode`, and `logits`.
+
+    Raises:
+        NotPlain: If one of the two is overridden, or the model has hooks.
+    """
+    because = "which decoding would not call; remove that, or override encode, decode, or logits instead"
+    refuse_changed("model", model, Transformer, "forward", "hidden", because=because)
+
+
+def refuse_for_cache(model: Transformer) -> None:
+    """Refuse a model with a changed part that `KeyValueCache` does not call.
+
+    The cache calls the modules inside each layer. It does not call `decode`, nor the `forward` of
+    the decoder, its layers and their two attentions.
+
+    Raises:
+        NotPlain: If one of these is overridden or has hooks, or the model cannot be decoded at all.
+    """
+    refuse_for_decoding(model)
+    way_out = "decode with NoCache, which calls decode as a whole"
+    because = f"which KeyValueCache would not call; remove that, or {way_out}"
+    refuse_changed("model", model, Transformer, "decode", because=because)
+    refuse_changed("decoder", model.decoder, Decoder, "forward", because=because)
+    for i, layer in enumerate(decoder_layers(model.decoder)):
+        name = f"decoder.layers.{i}"
+        refuse_changed(name, layer, DecoderLayer, "forward", because=because)
+        for part in ("self_attention", "cross_attention"):
+            attention = getattr(layer, part)
+            refuse_changed(f"{name}.{part}", attention, MultiHeadAttention, "forward", because=because)

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,12 +24,10 @@ from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.decoding.length_penalty import LengthPenalty
 from annotated_transformer.decoding.sampling import sample
-from annotated_transformer.fast.choice import choose_fast
-from annotated_transformer.fast.compatibility import refuse_for_fast_cache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.inspection.observation import observe
 from annotated_transformer.messages import Message
-from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.plain import NotPlain, unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.cleaning import set_aside
@@ -244,16 +243,13 @@ class Translator:
         See the function `sample`. The `generator` must be on the model's device. The errors are
         those of `translate`.
         """
-
-        def draw(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
-            return sample(
-                self.model,
-                src,
-                generator=generator,
-                logits_processors=logits_processors,
-                decoder=self._decoder(),
-            )
-
+        draw = partial(
+            sample,
+            self.model,
+            generator=generator,
+            logits_processors=logits_processors,
+            decoder=self._decoder(),
+        )
         return self._translations(texts, batch_size, draw)
 
     def explain(
@@ -302,26 +298,14 @@ class Translator:
         return Sources(usable, blank, problems, [(before, after) for before, _, after in parts])
 
     def _decoder(self) -> MakeDecoder:
-        """Return what computes the steps of decoding; the model may have been moved or changed."""
-        if self.decoder is not None:
-            return self.decoder
-        fast = choose_fast(self.fast, self.model, refuse_for_fast_cache)
-        return FastKeyValueCache if fast else KeyValueCache
+        """Return what computes the steps of decoding."""
+        return self.decoder or {None: fast_or_plain, True: FastKeyValueCache, False: KeyValueCache}[self.fast]
 
     def _beam(self, beam_size: int, length_penalty: LengthPenalty | None) -> Search:
+        search = partial(beam_search, self.model, length_penalty=length_penalty, decoder=self._decoder())
         if beam_size == 1:
-            return lambda src: greedy_search(self.model, src, decoder=self._decoder())
-
-        def search(src: Int[Tensor, "batch src_tokens"]) -> Int[Tensor, "batch tgt_tokens"]:
-            return beam_search(
-                self.model,
-                src,
-                beam_size=beam_size,
-                length_penalty=length_penalty,
-                decoder=self._decoder(),
-            ).ids
-
-        return search
+            return partial(greedy_search, self.model, decoder=self._decoder())
+        return lambda src: search(src, beam_size=beam_size).ids
 
     def _translations(self, texts: list[str], batch_size: int, search: Search) -> list[str]:
         translations: dict[int, str] = {}
@@ -358,6 +342,16 @@ class Translator:
             if index in sources.blank:
                 raise ValueError(f"{name} has nothing to translate ({text[:40]!r}); leave it out")
         return sources
+
+
+def fast_or_plain(
+    model: Transformer, src: Int[Tensor, "batch src_tokens"]
+) -> FastKeyValueCache | KeyValueCache:
+    """Return the fast cache on a CPU, for which it is made, unless it refuses the model as it is now."""
+    if model.embedding.weight.device.type == "cpu":
+        with suppress(NotPlain):
+            return FastKeyValueCache(model, src)
+    return KeyValueCache(model, src)
 
 
 def _existing(device: torch.device | str) -> torch.device:

@@ -6,6 +6,7 @@ operations. `FastKeyValueCache` calls fewer than half as many as `KeyValueCache`
 
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import cast
 
 import torch
@@ -13,17 +14,29 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.fast.compatibility import check_step, refuse_for_fast_cache
 from annotated_transformer.fast.linear import OutputProjection, onednn_linear
-from annotated_transformer.model.decoder import DecoderLayer, decoder_layers
-from annotated_transformer.model.id_checks import check_ids
-from annotated_transformer.model.masks import padding_mask
-from annotated_transformer.model.normalization import AddNorm, LayerNorm, PreNorm
-from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
+from annotated_transformer.model.decoder import Decoder, DecoderLayer
+from annotated_transformer.model.embeddings import TokenEmbedding
+from annotated_transformer.model.feed_forward import ACTIVATIONS, FeedForward
+from annotated_transformer.model.id_checks import check_step
+from annotated_transformer.model.inference import encode_sources
+from annotated_transformer.model.multi_head_attention import MultiHeadAttention
+from annotated_transformer.model.normalization import AddNorm, LayerNorm, PostNorm, PreNorm
+from annotated_transformer.model.plain import NotPlain, refuse_changed, unwrap
+from annotated_transformer.model.positional_encoding import LearnedPositions, SinusoidalPositions
 from annotated_transformer.model.transformer import Transformer
 
 Map = Callable[[Tensor], Tensor]
 BLOCK = 16  # keys are padded to a multiple of it: PyTorch's softmax is slow over fewer numbers
+KNOWN = (
+    *(TokenEmbedding, SinusoidalPositions, LearnedPositions, Decoder, DecoderLayer),
+    *(MultiHeadAttention, ScaledDotProductAttention, FusedAttention, FeedForward),
+    *(PostNorm, PreNorm, LayerNorm),
+    *(nn.Linear, nn.Dropout, nn.Identity, nn.ModuleList, *ACTIVATIONS.values()),
+)
+IDLE = (nn.Dropout, nn.Identity)  # allowed as `dropout` and `weights`: both do nothing in evaluation
+OTHERS = "decode with KeyValueCache, or NoCache if that refuses it, too (for a Translator: fast=False)"
 
 
 class FastKeyValueCache:
@@ -37,22 +50,23 @@ class FastKeyValueCache:
         """Encode the sources, project the memory, and concatenate weights.
 
         Raises:
+            NotPlain: If the model computes a step in a different way; `refuse_for_fast_cache` lists the
+                conditions.
             TypeError: If the sources are not a tensor of integers.
-            ValueError: If they do not have two dimensions, or if the model computes a step in a different
-                way; `refuse_for_fast_cache` lists the conditions.
+            ValueError: If they do not have two dimensions.
         """
-        check_ids(src, "source ids")
         refuse_for_fast_cache(model)
         self.heads = model.config.num_heads
-        src_mask = padding_mask(src, model.config.pad_id)[:, 0]
-        memory = model.encode(src, src_mask[:, None])
+        memory, src_mask = encode_sources(model, src)
+        src_mask = src_mask[:, 0]
         # Not -inf: the softmax of a row of -inf is NaN.
         self.lowest = torch.finfo(memory.dtype).min
         mask = torch.zeros(src_mask.shape, dtype=memory.dtype, device=memory.device)
         mask = self._extend(mask.masked_fill(~src_mask, self.lowest), max(BLOCK - src.size(1), 0))
         self.memory_mask = mask.repeat_interleave(self.heads, dim=0)
         self.tgt_mask = self.memory_mask[:1, :, :0]
-        self.layers = [FastDecoderLayer(layer, memory, src_mask) for layer in decoder_layers(model.decoder)]
+        layers = cast(list[DecoderLayer], model.decoder.layers)
+        self.layers = [FastDecoderLayer(layer, memory, src_mask) for layer in layers]
         self.final_norm = fast_norm(model.decoder.final_norm)
         self.embedding = model.embedding.weight
         self.to_logits = OutputProjection(self.embedding)
@@ -108,11 +122,7 @@ class FastDecoderLayer:
         src_mask: Bool[Tensor, "batch 1 src_tokens"],
     ) -> None:
         """Project the memory, and start with no target tokens."""
-        own, cross, network = (
-            layer.self_attention,
-            layer.cross_attention,
-            layer.feed_forward,
-        )
+        own, cross, network = layer.self_attention, layer.cross_attention, layer.feed_forward
         heads = own.num_heads
         d_k, d_v = own.to_query.out_features // heads, own.to_value.out_features // heads
         self.widths, self.all_d_v = (d_k, d_k, d_v), heads * d_v
@@ -226,3 +236,39 @@ def _add_norm(add_norm: AddNorm) -> Callable[[Tensor, Map], Tensor]:
     if isinstance(unwrap(add_norm), PreNorm):
         return lambda x, sublayer: x + sublayer(norm(x))
     return lambda x, sublayer: norm(x + sublayer(x))
+
+
+def refuse_for_fast_cache(model: Transformer) -> None:
+    """Refuse a model that does not compute a step as `FastKeyValueCache` does.
+
+    Raises:
+        NotPlain: If a part is overridden, is a different kind of module, has hooks, or is an
+            attention of a different shape.
+    """
+    because = f"which FastKeyValueCache would not call; remove that, or {OTHERS}"
+    skipped = "forward", "hidden", "decode", "embed", "logits"
+    refuse_changed("model", model, Transformer, *skipped, because=because)
+    parts = {"embedding": model.embedding, "positions": model.positions, "dropout": model.dropout}
+    for name, module in chain(parts.items(), model.decoder.named_modules(prefix="decoder")):
+        module = unwrap(module)
+        idle = name.rpartition(".")[2] in ("dropout", "weights")
+        if type(module) not in (IDLE if idle else KNOWN):
+            raise NotPlain(
+                f"{name} is a {type(module).__name__}, and FastKeyValueCache cannot compute what that does "
+                f"there; {OTHERS}"
+            )
+        refuse_changed(name, module, type(module), because=because)
+    for i, layer in enumerate(model.decoder.layers):
+        attentions = {part: getattr(layer, part) for part in ("self_attention", "cross_attention")}
+        needed = (model.config.num_heads, *_widths(attentions["self_attention"]))
+        for part, attention in attentions.items():
+            if (actual := (attention.num_heads, *_widths(attention))) != needed:
+                raise NotPlain(
+                    f"decoder.layers.{i}.{part} has num_heads, d_k, d_v = {actual}, and FastKeyValueCache "
+                    f"needs {needed}, the same in both attentions of a layer; {OTHERS}"
+                )
+
+
+def _widths(attention: MultiHeadAttention) -> tuple[int, int]:
+    heads = attention.num_heads
+    return attention.to_query.out_features // heads, attention.to_value.out_features // heads

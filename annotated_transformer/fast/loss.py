@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from annotated_transformer.fast.linear import onednn_linear
 from annotated_transformer.model.embeddings import TokenEmbedding
-from annotated_transformer.model.plain import changes, overridden, unwrap
+from annotated_transformer.model.plain import NotPlain, changes, overridden, unwrap
 from annotated_transformer.model.transformer import Transformer
 
 ROWS = 256  # tokens per chunk; with fewer, adding up the gradient of the weight takes longer
@@ -129,7 +129,7 @@ def refuse_other_logits(model: Transformer) -> None:
     """Refuse a model whose logits are not those that `FastLoss` computes.
 
     Raises:
-        ValueError: If the model computes its logits in a different way, or has hooks.
+        NotPlain: If the model computes its logits in a different way, or has hooks.
     """
     changed = [f"the model {change}" for change in changes(model, Transformer, "forward", "logits")]
     embedding: nn.Module = unwrap(model.embedding)
@@ -138,7 +138,7 @@ def refuse_other_logits(model: Transformer) -> None:
     elif overridden(embedding, TokenEmbedding, "logits"):
         changed.append("embedding overrides logits")
     if changed:
-        raise ValueError(
+        raise NotPlain(
             f"{' and '.join(changed)}, and the fast loss, which multiplies hidden states by "
             f"embedding.weight, would not call that; train with fast=False"
         )

@@ -1,1 +1,1 @@
-"""Inspection of models: attention maps, ablation, probes, residual stream, distance, word pairs, health."""
+"""Inspection of models: attention maps, entropies and ablation of heads, and numbers that show a collapse."""

@@ -1,7 +1,8 @@
 """Checks of what the model's modules receive, with their messages, to keep them out of the formulas.
 
 `@refuses(unequal_widths)` above a function runs that check before the function. A check receives
-those of the function's arguments that it names. The checks of token ids are in `id_checks`.
+those of the function's arguments that it names; their places are looked up when the function is defined,
+not when it is called. The checks of token ids are in `id_checks`.
 """
 
 import functools
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 
 P = ParamSpec("P")
 T = TypeVar("T")
+MISSING = inspect.Parameter.empty
 
 
 def refuses(
@@ -22,27 +24,27 @@ def refuses(
     """Return a decorator that runs `checks` before each call of a function."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        signature = inspect.signature(function)
-        # A list, and no `|` below: PyTorch 2.6 cannot trace other mappings.
-        parameters = list(signature.parameters)
-        defaults = {
-            name: parameter.default
-            for name, parameter in signature.parameters.items()
-            if parameter.default is not parameter.empty
-        }
-        named = [(check, list(inspect.signature(check).parameters)) for check in checks]
+        parameters = inspect.signature(function).parameters
+        names = list(parameters)  # lists: PyTorch 2.6 cannot trace other mappings
+        defaults = [parameter.default for parameter in parameters.values()]
+        placed = [
+            (check, [names.index(name) for name in inspect.signature(check).parameters])
+            for check in checks
+        ]
 
         @functools.wraps(function)
         def checked(*inputs: P.args, **options: P.kwargs) -> T:
-            given = {
-                **defaults,
-                **dict(zip(parameters, inputs, strict=False)),
-                **options,
-            }
-            for check, names in named:
+            given: list[Any] = [*inputs]
+            runnable = placed
+            if options or len(given) < len(names):
+                values = zip(names, given + defaults[len(given) :], strict=False)
+                given = [options.get(name, value) for name, value in values]
                 # otherwise Python names what is missing
-                if all(name in given for name in names):
-                    check(*(given[name] for name in names))
+                runnable = [
+                    x for x in placed if all(given[i] is not MISSING for i in x[1])
+                ]
+            for check, places in runnable:
+                check(*[given[place] for place in places])
             return function(*inputs, **options)
 
         return checked
@@ -168,12 +170,6 @@ def other_widths(self: Any, query: Tensor, key: Tensor) -> None:
                 f"{name} has {x.size(-1)} features, this layer reads d_{name}="
                 f"{linear.in_features}; give that width, or make the layer for yours"
             )
-
-
-def flat_kernel(width: float) -> None:
-    """Raise ValueError if the width of a Gaussian is not above 0."""
-    if not width > 0:
-        raise ValueError(f"width={width} of the kernel; give a number above 0")
 
 
 def uneven_heads(

@@ -51,6 +51,24 @@ def foreign_ids(self: Any, ids: Tensor) -> None:
         )
 
 
+def check_step(tokens: Tensor, rows: int, length: int, max_length: int) -> None:
+    """Refuse a step that a decoder cannot take.
+
+    Raises:
+        ValueError: If there is not one token for each of the `rows` targets, or if the targets
+            have `max_length` tokens already.
+    """
+    if tokens.shape != (rows,):
+        raise ValueError(
+            f"tokens have shape {tuple(tokens.shape)}, and there are {rows} targets; give one token for each"
+        )
+    if length >= max_length:
+        raise ValueError(
+            f"the targets have {length} tokens, and the model has {max_length} positions; "
+            f"end them earlier, or build the model with a larger max_length"
+        )
+
+
 def unpaired_sentences(src: Tensor, tgt: Tensor) -> None:
     """Raise the errors of `check_ids`, or ValueError if the numbers of sentences differ."""
     check_ids(src, "source ids")
@@ -91,14 +109,3 @@ def padding_between_tokens(self: Any, src: Tensor, tgt: Tensor) -> None:
 
 def _has_no_values(x: Tensor) -> bool:
     return torch.compiler.is_compiling() or x.is_meta
-
-
-def empty_sequences(is_word: Tensor) -> None:
-    """Raise ValueError if a sequence has no words, and so no mean."""
-    if _has_no_values(is_word):
-        return
-    if (empty := ~is_word.any(dim=1)).any():
-        raise ValueError(
-            f"sequence {int(empty.nonzero()[0])} of {len(is_word)} has no words to average; "
-            f"remove it, or end every sequence with eos_id"
-        )

@@ -9,10 +9,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.model.id_checks import check_ids
+from annotated_transformer.model.masks import padding_mask
+from annotated_transformer.model.transformer import Transformer
 
 
 @contextmanager
@@ -36,6 +39,22 @@ def calling_hooks() -> AbstractContextManager[object]:
     if torch.compiler.is_compiling():
         return nullcontext()  # of a caller, with the hooks that it registers
     return torch.compiler.set_stance("force_eager")
+
+
+def encode_sources(
+    model: Transformer, src: Int[Tensor, "batch src_tokens"]
+) -> tuple[
+    Float[Tensor, "batch src_tokens d_model"], Bool[Tensor, "batch 1 1 src_tokens"]
+]:
+    """Return the memory of the sources, and its mask: where every decoder starts.
+
+    Raises:
+        TypeError: If the sources are not a tensor of integers.
+        ValueError: If they do not have two dimensions.
+    """
+    check_ids(src, "source ids")
+    mask = padding_mask(src, model.config.pad_id)
+    return model.encode(src, mask), mask
 
 
 def first_tokens(

@@ -6,6 +6,7 @@ A replaced module or method with the attribute `same_in_evaluation` counts as pl
 
 from collections.abc import Iterator
 from itertools import chain
+from operator import attrgetter
 from typing import TypeVar
 
 import torch
@@ -13,11 +14,26 @@ from torch import Tensor, nn
 
 WRAPPED = "_orig_mod"  # the name that `torch.compile` gives to the module inside
 T = TypeVar("T", bound=nn.Module)
+hooks_of = attrgetter(
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
+)
+
+
+class NotPlain(ValueError):
+    """A model has a part that is not plain, which code would skip."""
+
+
+def refuse_changed(
+    name: str, module: nn.Module, kind: type[nn.Module], *methods: str, because: str
+) -> None:
+    """Raise NotPlain if there are `changes`; `because` ends the message."""
+    for change in changes(module, kind, *methods):
+        raise NotPlain(f"{name} {change}, {because}")
 
 
 def unwrap(module: T) -> T:
     """Return the module that `torch.compile` wrapped, or `module` itself."""
-    inner: T = getattr(module, WRAPPED, module)
+    inner: T = getattr(module, "_modules", {}).get(WRAPPED, module)
     return inner
 
 
@@ -33,8 +49,7 @@ def changes(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str
     """
     module = unwrap(module)
     lost = [f"overrides {method}" for method in overridden(module, kind, *methods)]
-    hooks = "forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"
-    return lost + ["has hooks"] * any(getattr(module, f"_{name}") for name in hooks)
+    return lost + ["has hooks"] * any(hooks_of(module))
 
 
 def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[str]:
@@ -45,7 +60,8 @@ def overridden(module: nn.Module, kind: type[nn.Module], *methods: str) -> list[
     own = {
         name
         for name, value in vars(module).items()
-        if callable(getattr(kind, name, None))
+        if callable(value)  # few are, and a look-up in the class is slow
+        and callable(getattr(kind, name, None))
         and not getattr(value, "same_in_evaluation", False)
     }
     return [

@@ -194,7 +194,7 @@ def published() -> dict[str, Source]:
     return {name: known.source for name, known in CORPORA.items() if known.source.url}
 
 
-class Reading(NamedTuple):
+class SplitPairs(NamedTuple):
     """The result of a reader: the fields of a `Corpus` of the same names."""
 
     splits: Splits
@@ -217,21 +217,21 @@ class KnownCorpus:
     """
 
     about: str
-    read: Callable[[Path, str, str], Reading]
+    read: Callable[[Path, str, str], SplitPairs]
     languages: Languages | None
     source: Source
     cleaned: bool = False
     needs_folder: bool = True
 
 
-def _toy(folder: Path, source: str, target: str) -> Reading:
+def _toy(folder: Path, source: str, target: str) -> SplitPairs:
     from annotated_transformer.text.toy.pairs import toy_pairs  # it imports PyTorch, which takes seconds
 
     pairs, skipped = keep_usable([(pair.source, pair.target) for pair in toy_pairs(TOY_PAIRS)])
-    return Reading(split_by_sentence(pairs, share=0.05), skipped)
+    return SplitPairs(split_by_sentence(pairs, share=0.05), skipped)
 
 
-def _tatoeba(folder: Path, source: str, target: str) -> Reading:
+def _tatoeba(folder: Path, source: str, target: str) -> SplitPairs:
     path = find_file(folder, "deu-eng.zip", "deu.txt")
     pairs, problems = [], []
     for number, line in enumerate(read_lines(path, "deu.txt"), start=1):
@@ -246,10 +246,10 @@ def _tatoeba(folder: Path, source: str, target: str) -> Reading:
         )
         raise ValueError(list_problems(problems, way_out))
     pairs, skipped = keep_usable(pairs)
-    return Reading(split_by_sentence(pairs), skipped)
+    return SplitPairs(split_by_sentence(pairs), skipped)
 
 
-def _parallel_files(folder: Path, source: str, target: str) -> Reading:
+def _parallel_files(folder: Path, source: str, target: str) -> SplitPairs:
     return _read(_find_files(folder, source, target))
 
 
@@ -258,13 +258,13 @@ def _find_files(folder: Path, source: str, target: str) -> dict[str, PairFiles]:
     return {name: TwoFiles(*split_paths(folder, name, source, target)) for name in names}
 
 
-def _read(files: Mapping[str, PairFiles]) -> Reading:
+def _read(files: Mapping[str, PairFiles]) -> SplitPairs:
     splits = {name: place.read() for name, place in files.items()}
     splits["train"], skipped = keep_usable(splits["train"])
-    return Reading(splits, skipped, files=tuple(files.values()))
+    return SplitPairs(splits, skipped, files=tuple(files.values()))
 
 
-def _own_files(folder: Path, source: str, target: str) -> Reading:
+def _own_files(folder: Path, source: str, target: str) -> SplitPairs:
     return _read_own(_find_files(folder, source, target), swapped=source > target)
 
 
@@ -276,7 +276,7 @@ def _is_swapped(place: PairFiles) -> bool:
     return str(place.columns[0]) > str(place.columns[1])
 
 
-def _read_own(files: Mapping[str, PairFiles], *, swapped: bool) -> Reading:
+def _read_own(files: Mapping[str, PairFiles], *, swapped: bool) -> SplitPairs:
     """Read the user's files, and split them if `train` is their only split.
 
     The splits of the two directions are the same, because one of them is `swapped` before.

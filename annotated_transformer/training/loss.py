@@ -6,18 +6,17 @@ is the only place that chooses between the plain and the fast computation.
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.fast.choice import choose_fast
 from annotated_transformer.fast.loss import FastLoss, refuse_other_logits
 from annotated_transformer.fast.modules import fast_modules, keep_freed_memory
 from annotated_transformer.messages import Message
 from annotated_transformer.model.inference import evaluating
-from annotated_transformer.model.plain import unwrap
+from annotated_transformer.model.plain import NotPlain, unwrap
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import Batch
 from annotated_transformer.training.config import TrainingConfig
@@ -106,8 +105,13 @@ def training_loss(model: Transformer, config: TrainingConfig) -> Iterator[PlainL
 
 def takes_fast_path(model: Transformer, config: TrainingConfig) -> bool:
     """Return `config.fast` or, if it is `None`, whether the accelerated modules suit model and device."""
+    if config.fast is not None:
+        return config.fast
     wrapped = unwrap(model) is not model or getattr(model, "_compiled_call_impl", None) is not None
-    return choose_fast(False if config.fast is None and wrapped else config.fast, model, refuse_other_logits)
+    with suppress(NotPlain):
+        refuse_other_logits(model)
+        return not wrapped and model.embedding.weight.device.type == "cpu"
+    return False
 
 
 def batch_loss(objective: nn.Module, batch: Batch, model: Transformer) -> Float[Tensor, ""]:

@@ -18,6 +18,7 @@ from builder.site.front.directives import (
     Cards,
     Chapters,
     Picture,
+    Rooms,
     Terms,
     chapter_cards,
     write_cards,
@@ -114,6 +115,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("exercise-kinds", ExerciseKinds)
     app.add_directive("exercise-list", ExerciseList)
     app.add_directive("figure-index", FigureIndex)
+    app.add_directive("rooms", Rooms)
     app.add_directive("syllabus", Syllabus)
     app.add_transform(IndexTerms)
     app.connect("html-page-context", enliven_cover, priority=100)  # before the list of scripts is copied

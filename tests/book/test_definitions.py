@@ -1,4 +1,7 @@
-"""Each function and class is defined once: chapters import the package instead of redefining its names."""
+"""Each function and class is defined once: chapters import the package instead of redefining its names.
+
+The training loop of toy models is `fit`: no chapter and no room writes it again.
+"""
 
 import ast
 from collections import defaultdict
@@ -6,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import jupytext
+import pytest
 import torch
 
 from builder.chapters import written
@@ -27,10 +31,23 @@ PARTS = {
     "layer_norm",
 }
 
+BOOK = "annotated_transformer/book"
+OTHER_UPDATES = {  # where a function or a loop makes updates without `fit`, and why
+    f"{BOOK}/toy/fitting.py": {"def fit": "it is the loop"},
+    f"{BOOK}/chapters/embeddings/exercises.py": {"def check_tie": "it makes one update of an answer"},
+    "07_embeddings.md": {
+        "for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):": "it compares optimizers",
+    },
+    "16_training.md": {
+        "def make_updates": "the chapter takes the loop apart: it clips, and omits zero_grad",
+    },
+}
+
 
 def package() -> dict[str, str]:
-    """Return the source of each module of the package."""
-    paths = sorted((ROOT / "annotated_transformer").rglob("*.py"))
+    """Return the source of each module of the package and of the site."""
+    folders = (ROOT / "annotated_transformer", ROOT / "builder" / "site", ROOT / "builder" / "explorer")
+    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
     return {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in paths}
 
 
@@ -52,10 +69,8 @@ def defined_twice(modules: dict[str, str]) -> list[str]:
 def second_definitions(chapter: str, names: Iterable[str]) -> list[str]:
     """Return the names and code that a chapter redefines instead of importing."""
     wrong = []
-    for cell in jupytext.reads(chapter, fmt="md:myst").cells:
-        if cell.cell_type != "code" or READERS & set(cell.metadata.get("tags", [])):
-            continue
-        for node in ast.walk(ast.parse(cell.source)):
+    for code in cells(chapter):
+        for node in ast.walk(ast.parse(code)):
             name = defined(node)
             if name in names:
                 wrong.append(f"{name} is the package's: import it")
@@ -68,6 +83,22 @@ def second_definitions(chapter: str, names: Iterable[str]) -> list[str]:
             elif isinstance(node, ast.FunctionDef) and restates_attention(node):
                 wrong.append(f"def {name} restates attention: import it")
     return wrong
+
+
+def cells(chapter: str) -> list[str]:
+    """Return the code cells of a chapter, without those of exercises."""
+    found = jupytext.reads(chapter, fmt="md:myst").cells
+    code = [cell for cell in found if cell.cell_type == "code"]
+    return [cell.source for cell in code if not READERS & set(cell.metadata.get("tags", []))]
+
+
+def updating(code: str) -> list[str]:
+    """Return the first line of each loop or function, not within another, that makes updates of weights."""
+    return [
+        f"def {node.name}" if isinstance(node, DEFINITION) else ast.unparse(node).splitlines()[0]
+        for node in ast.parse(code).body
+        if hasattr(node, "body") and called(node) >= {"backward", "step"}
+    ]
 
 
 def defined(node: ast.AST) -> str:
@@ -117,6 +148,36 @@ def test_law_no_chapter_redefines_names_of_the_package():
 
 def test_law_the_package_defines_nothing_twice():
     assert defined_twice(package()) == []
+
+
+def test_law_toy_models_are_trained_by_fit():
+    sources = sorted((ROOT / "chapters" / "src").glob("*.md"))
+    code = {path.name: cells(path.read_text("utf-8")) for path in sources}
+    code |= {path: [source] for path, source in package().items() if path.startswith(BOOK)}
+    found = {place: [line for part in parts for line in updating(part)] for place, parts in code.items()}
+    assert {place: lines for place, lines in found.items() if lines} == {
+        place: list(reasons) for place, reasons in OTHER_UPDATES.items()
+    }
+
+
+UPDATE = "loss(model).backward()\n    optimizer.step()"
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        (f"for step in range(9):\n    {UPDATE}", ["for step in range(9):"]),
+        (f"while True:\n    {UPDATE}", ["while True:"]),
+        (f"def train(model):\n    {UPDATE}", ["def train"]),
+        (f"with fast_modules(model):\n    {UPDATE}", ["with fast_modules(model):"]),
+        ("def train(m):\n    def go():\n        f(m).backward()\n    go()\n    adam.step()", ["def train"]),
+        ("loss(model).backward()\noptimizer.step()", []),  # a single update
+        ("for loss in losses:\n    loss.backward()", []),
+        ("fit(model, draw_loss, steps=9, lr=0.1)", []),
+    ],
+)
+def test_law_a_training_loop_is_found(code: str, found: list[str]):
+    assert updating(code) == found
 
 
 CHAPTER = """---

@@ -25,7 +25,7 @@ from builder.chapters import written
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {path.stem: path for path in written(ROOT, "[0-9]*")}
-TESTS = sorted((Path(__file__).parent / "exercises").glob("test_*.py"))
+TESTS = sorted((Path(__file__).parent / "chapters").glob("*/test_exercises*.py"))
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -128,11 +128,11 @@ def complaints(starter, calls):
             yield f"{' and '.join(sorted(pair))} are equal in each call"
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.parent.name)
 def test_law_a_check_calls_an_answer_with_the_shapes_that_its_exercise_promises(path):
     found = []
-    for check, *answers in runpy.run_path(str(path)).get("RIGHT", []):
-        name = f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
+    for check, *answers in runpy.run_path(str(path))["RIGHT"]:
+        name = f"{check.__module__.split('.')[-2]}.{check.__name__}"
         calls = [[] for _ in answers]
         assert check(*map(recorded, answers, calls))
         for starter, made in zip(starters()[name], calls, strict=True):

@@ -14,21 +14,22 @@ from builder.chapters import written
 from tests.answers import UNGRAMMATICAL, faults
 
 ROOT = Path(__file__).resolve().parents[2]
-CHECKS = sorted((ROOT / "annotated_transformer" / "book" / "exercises").glob("*.py"))
-MODULES = sorted((Path(__file__).parent / "exercises").glob("test_*.py"))
+CHECKS = sorted((ROOT / "annotated_transformer" / "book" / "chapters").glob("*/exercises.py"))
+MODULES = sorted((Path(__file__).parent / "chapters").glob("*/test_exercises*.py"))
 
 
 def checks():
-    """Return the qualified names of the exercise checks in the package: "attention.check_scale"."""
-    trees = {path.stem: ast.parse(path.read_text("utf-8")) for path in CHECKS}
-    nodes = [(stem, node) for stem, tree in trees.items() for node in tree.body]
-    found = [(stem, node.name) for stem, node in nodes if isinstance(node, ast.FunctionDef)]
-    return {f"{stem}.{name}" for stem, name in found if name.startswith("check_")}
+    """Return the qualified names of the exercise checks in the rooms: "masking.check_reads"."""
+    trees = {path.parent.name: ast.parse(path.read_text("utf-8")) for path in CHECKS}
+    nodes = [(room, node) for room, tree in trees.items() for node in tree.body]
+    found = [(room, node.name) for room, node in nodes if isinstance(node, ast.FunctionDef)]
+    return {f"{room}.{name}" for room, name in found if name.startswith("check_")}
 
 
 def test_law_every_check_has_answers():
     right = [check for path in MODULES for check, *_ in runpy.run_path(str(path)).get("RIGHT", [])]
-    assert {f"{check.__module__.rpartition('.')[2]}.{check.__name__}" for check in right} == checks()
+    assert {f"{check.__module__.split('.')[-2]}.{check.__name__}" for check in right} == checks()
+    assert len(checks()) > 100
 
 
 def test_law_every_exercise_has_a_check_of_the_package():
@@ -36,7 +37,7 @@ def test_law_every_exercise_has_a_check_of_the_package():
     for path in written(ROOT):
         cells = [cell for cell in jupytext.read(path, fmt="md:myst").cells if cell.cell_type == "code"]
         code = "\n".join(cell.source for cell in cells)
-        modules = re.findall(r"\bbook\.exercises(?:\.| import )(\w+)", code)
+        modules = re.findall(r"\bbook\.chapters\.(\w+) import \(?\s*exercises as checks", code)
         for cell in cells:
             if "exercise" in cell.metadata.get("tags", []):
                 names = re.findall(r"\bcheck_\w+(?=\()", cell.source)

@@ -78,8 +78,10 @@ def rendered(copy: Path, run: Run):
         (copy / "_toc.yml").write_text(toc, "utf-8")
         built = run(sys.executable, "-m", "builder.build")
         assert built.returncode == 0, built.stdout
+        # As in a clone after `pip install -e ".[book]"`: only `_config.yml` leads to the builder.
         program = Path(sys.executable).with_name("jupyter-book")
-        pages = run(program, *"build . --all -W -n --keep-going".split())
+        plain = "env", "-u", "PYTHONPATH", program
+        pages = run(*plain, *"build . --all -W -n --keep-going".split())
         assert pages.returncode == 0, pages.stdout
         return built.stdout
 

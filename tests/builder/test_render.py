@@ -41,10 +41,9 @@ APP = Mock(spec=Sphinx)
 
 # The API reference.
 
-# Called by Sphinx, or used by one chapter for drawing; `python -m` is documented by its --help.
+# Rooms have a directive; `python -m` is documented by its --help.
 WITHOUT_REFERENCE = re.compile(
-    r"annotated_transformer\.book\.(site\.[\w.]+|grading\.\w+|explorer\.(?!figure)\w+|"
-    r"drawing\.(?!(figures|boxes|matrices|add_and_norm|model_map|curves|corpus_sizes)$)\w+)"
+    r"annotated_transformer\.book\.(chapters\.[\w.]+|grading\.\w+|explorer\.(?!figure)\w+)"
 )
 
 

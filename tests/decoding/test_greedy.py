@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from annotated_transformer.decoding.beam import beam_search
-from annotated_transformer.decoding.greedy import greedy_search
+from annotated_transformer.decoding.greedy import EXTRA_TOKENS, greedy_search
 from annotated_transformer.decoding.kv_cache import MakeDecoder
-from annotated_transformer.decoding.length_limits import EXTRA_TOKENS
 from annotated_transformer.decoding.sampling import sample
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer

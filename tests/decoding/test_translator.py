@@ -15,11 +15,13 @@ from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
+from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.decoding.sampling import Temperature, TopK, sample
-from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.decoding.translator import Translator, fast_or_plain
+from annotated_transformer.fast import kv_cache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
+from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID, UNK_ID, Tokenizer
 
@@ -181,31 +183,76 @@ def test_message_a_number_of_translations_that_beam_search_does_not_find(
             translator.nbest(texts, **sizes)
 
 
-def caches(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the names of the caches that translate two batches."""
-    made: list[str] = []
-    with monkeypatch.context() as patch:
-        for cache in (KeyValueCache, FastKeyValueCache):
-            init, name = cache.__init__, cache.__name__
-            patch.setattr(
-                cache, "__init__", lambda *args, init=init, name=name: (made.append(name), init(*args))[1]
-            )
-        translator.translate(TEXTS[:2], batch_size=1)
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[type]:
+    """Return the caches that are made, as they are made."""
+    made: list[type] = []
+    for cache in (KeyValueCache, FastKeyValueCache):
+        init = cache.__init__
+        monkeypatch.setattr(
+            cache, "__init__", lambda self, *args, init=init: (init(self, *args), made.append(type(self)))[0]
+        )
     return made
 
 
-def test_law_fast_chooses_the_cache_and_is_on_for_a_plain_model_on_a_cpu(
+def test_law_fast_chooses_the_cache_and_is_on_by_default_on_a_cpu(translator: Translator, made: list[type]):
+    for fast in (None, True, False):
+        Translator(translator.model, translator.tokenizer, fast=fast).translate(TEXTS[:2], batch_size=1)
+    assert made == [FastKeyValueCache] * 4 + [KeyValueCache] * 2
+
+
+class Negative(FeedForward):
+    """A module that returns the opposite."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return -super().forward(x)
+
+
+CHANGES = {
+    "a hook": (lambda part: part.register_forward_hook(lambda module, args, out: -out), KeyValueCache),
+    "a method": (
+        lambda part: setattr(part, "forward", lambda x: -FeedForward.forward(part, x)),
+        KeyValueCache,
+    ),
+    "a class": (lambda part: setattr(part, "__class__", Negative), KeyValueCache),
+    "a module": (lambda part: setattr(part, "activation", torch.nn.Tanh()), KeyValueCache),
+    "its weights": (lambda part: part.contract.weight.data.neg_(), FastKeyValueCache),
+    "a plain module": (lambda part: setattr(part, "activation", torch.nn.GELU()), FastKeyValueCache),
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(("change", "cache"), CHANGES.values(), ids=CHANGES)
+def test_law_what_changes_after_the_first_translation_counts_in_the_next(
+    translator: Translator, made: list[type], change: Callable[[torch.nn.Module], object], cache: type
+):
+    default = Translator(copy.deepcopy(translator.model), translator.tokenizer)
+    oracle = Translator(default.model, default.tokenizer, decoder=NoCache)
+    before = default.nbest(TEXTS[:1], 1)[0][0].log_prob
+    change(default.model.decoder.layers[0].feed_forward)
+    after = default.nbest(TEXTS[:1], 1)[0][0].log_prob
+    assert made == [FastKeyValueCache, cache]
+    assert after == pytest.approx(oracle.nbest(TEXTS[:1], 1)[0][0].log_prob, abs=1e-10)
+    assert after != pytest.approx(before, abs=1e-3)
+
+
+@pytest.mark.message  # "meta" stands for CUDA here, and the shape checker refuses its tensors
+def test_law_elsewhere_than_on_a_cpu_the_plain_cache_decodes(translator: Translator, made: list[type]):
+    src = torch.tensor([[4, EOS_ID]], device="meta")
+    fast_or_plain(copy.deepcopy(translator.model).to("meta"), src)
+    assert made == [KeyValueCache]
+
+
+def test_law_a_model_is_asked_once_per_batch_and_no_other_error_counts_as_its_answer(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ):
-    parts = copy.deepcopy(translator.model), translator.tokenizer
-    default = Translator(*parts)
-    assert caches(default, monkeypatch) == ["FastKeyValueCache"] * 2
-    assert caches(Translator(*parts, fast=True), monkeypatch) == ["FastKeyValueCache"] * 2
-    assert caches(Translator(*parts, fast=False), monkeypatch) == ["KeyValueCache"] * 2
-    seen: list[object] = []
-    parts[0].decoder.layers[0].feed_forward.register_forward_hook(lambda *_: seen.append(None))
-    assert caches(default, monkeypatch) == ["KeyValueCache"] * 2
-    assert seen  # so a hook runs without asking for the other cache
+    asked: list[Transformer] = []
+    monkeypatch.setattr(kv_cache, "refuse_for_fast_cache", asked.append)
+    translator.translate(TEXTS, batch_size=2)
+    assert asked == [translator.model] * 3
+    monkeypatch.setattr(kv_cache, "refuse_for_fast_cache", lambda model: int("broken"))
+    with pytest.raises(ValueError, match="broken"):
+        translator.translate(TEXTS)
 
 
 def test_law_a_model_is_moved_to_the_device_and_loaded_on_the_cpu(translator: Translator, tmp_path: Path):

@@ -34,3 +34,9 @@ def test_message_a_check_reads_its_arguments_by_name_and_runs_first():
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
         shifted(1)
     assert (shifted.__name__, shifted.__doc__) == ("shifted", "Say what comes out.")
+
+
+def test_law_a_check_of_an_argument_that_a_function_does_not_have_is_refused_when_it_is_defined():
+    """It would never run."""
+    with pytest.raises(ValueError, match="'low' is not in list"):
+        refuses(negative, below)(lambda x: x)

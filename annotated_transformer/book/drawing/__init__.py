@@ -1,1 +1,1 @@
-"""What draws: the house style, shapes that chapters share, and one file for each chapter."""
+"""What chapters share for drawing: the house style, boxes, matrices, the map of the model."""

@@ -1,24 +1,35 @@
-"""How the toy models of the chapter on looking inside are trained."""
+"""The training loop of the book's toy models."""
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
-from annotated_transformer.fast.modules import fast_modules
 
+def fit(
+    model: nn.Module,
+    draw_loss: Callable[[], Tensor],
+    *,
+    steps: int,
+    lr: float | Callable[[int], float],
+    betas: tuple[float, float] = (0.9, 0.999),
+    after_step: Callable[[int], object] | None = None,
+) -> list[float]:
+    """Train a model with Adam, and return the loss of each step.
 
-def fit_toy(model: nn.Module, draw_loss: Callable[[], Tensor], *, updates: int, max_lr: float) -> None:
-    """Train a model with Adam, then freeze it; `draw_loss` returns the loss of a new batch.
-
-    The learning rate rises for 30 updates, is `max_lr` until half of the updates, and then falls to 0.
+    `draw_loss` returns the loss of a new batch. `lr` is the learning rate, or a function that returns the
+    rate of each step, counted from 0. `after_step` is called after each update, with the number of updates
+    so far.
     """
-    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), fused=True)
-    with fast_modules(model):
-        for update in range(updates):
-            optimizer.param_groups[0]["lr"] = max_lr * min(1, (update + 1) / 30, 2 * (1 - update / updates))
-            loss = draw_loss()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    model.eval().requires_grad_(False)
+    optimizer = torch.optim.Adam(model.parameters(), betas=betas, fused=True)
+    losses = []
+    for step in range(steps):
+        optimizer.param_groups[0]["lr"] = lr(step) if callable(lr) else lr
+        optimizer.zero_grad()
+        loss = draw_loss()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        if after_step is not None:
+            after_step(step + 1)
+    return losses

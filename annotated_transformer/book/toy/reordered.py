@@ -1,8 +1,14 @@
 """A toy language with reordering: every word has one translation, but moves; one word becomes three."""
 
+from collections.abc import Sequence
 from itertools import product
 
+from jaxtyping import Int
+from torch import Tensor
+
+from annotated_transformer.text.batching import pad
 from annotated_transformer.text.toy.grammar import ToyPair
+from annotated_transformer.text.toy.pairs import WordVocabulary
 
 ANIMALS = {
     "dog": "chien",
@@ -42,6 +48,19 @@ def reordered_pairs() -> list[ToyPair]:
     adjectives = (None, *ADJECTIVES)
     subjects, objects = (tuple(product(adjectives, nouns)) for nouns in (ANIMALS, THINGS))
     return [_pair(*chosen) for chosen in product(subjects, VERBS, objects)]
+
+
+def reordered_vocabulary() -> WordVocabulary:
+    """Return the words of both languages, with their ids."""
+    return WordVocabulary(text for pair in reordered_pairs() for text in (pair.source, pair.target))
+
+
+def padded_ids(
+    pairs: Sequence[ToyPair], vocabulary: WordVocabulary
+) -> tuple[Int[Tensor, "batch src_tokens"], Int[Tensor, "batch tgt_tokens"]]:
+    """Return the ids of the sources and of the targets of some pairs."""
+    sources, targets = zip(*(vocabulary.encode(pair) for pair in pairs), strict=True)
+    return pad(list(sources)), pad(list(targets))
 
 
 def _pair(subject: Phrase, verb: str, thing: Phrase) -> ToyPair:

@@ -1,11 +1,13 @@
-"""Directives of the book's front: `{attention-picture}`, `{chapter-cards}`, `{chapter-terms}`."""
+"""Directives of the front: the picture, cards, tables of chapters, terms, and the reference of the rooms."""
 
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from annotated_transformer.book import chapters as rooms
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from builder.chapters import Chapter, source_of
 from builder.explorer.bundle import model_size
@@ -14,6 +16,13 @@ from builder.site.front.cover import FILE, MODEL
 from builder.site.front.picture import picture
 from builder.site.front.targets import TargetTable, note_sources, reference
 
+MODULE = """### `{short}`
+
+```{{eval-rst}}
+.. automodule:: {name}
+   :members:
+```
+"""
 NO_TERMS = "No chapter defines its terms yet."
 
 
@@ -88,3 +97,18 @@ class Chapters(TargetTable):
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the tables as Markdown."""
         return table(list(chapters.values()))
+
+
+class Rooms(SphinxDirective):
+    """`{rooms}`: the reference of the modules in the rooms of the chapters, less their drawings."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section for each module."""
+        modules = [module for room in iter_modules(rooms.__path__) for module in _modules_of(room.name)]
+        text = "\n".join(MODULE.format(short=name.partition(".")[2], name=name) for name in modules)
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+
+def _modules_of(room: str) -> list[str]:
+    found = iter_modules([str(Path(rooms.__path__[0], room))])
+    return [f"{rooms.__name__}.{room}.{module.name}" for module in found if module.name != "figures"]

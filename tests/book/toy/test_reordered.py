@@ -1,6 +1,11 @@
 """The toy language for cross-attention: its size, word order, and alignment."""
 
-from annotated_transformer.book.toy.reordered import TRANSLATIONS, reordered_pairs
+from annotated_transformer.book.toy.reordered import (
+    TRANSLATIONS,
+    padded_ids,
+    reordered_pairs,
+    reordered_vocabulary,
+)
 
 PAIRS = reordered_pairs()
 
@@ -25,3 +30,14 @@ def test_oracle_aligned_words_translate_each_other():
         assert sorted(number for _, number in pair.alignment) == list(range(len(target)))
         assert {place for place, _ in pair.alignment} == set(range(len(source)))
         assert all(target[number] in TRANSLATIONS[source[place]].split() for place, number in pair.alignment)
+
+
+def test_law_ids_are_padded_and_decode_to_the_pairs():
+    vocabulary = reordered_vocabulary()
+    some = [pair for pair in PAIRS if pair.source in ("dog sees pear", "wise bear paints red potato")]
+    for ids, texts in zip(
+        padded_ids(some, vocabulary), zip(*((p.source, p.target) for p in some), strict=True), strict=True
+    ):
+        assert [vocabulary.decode(row.tolist()) for row in ids] == list(texts)
+        assert (ids[0] == 0).any()
+        assert not (ids[1] == 0).any()

@@ -4,7 +4,15 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from annotated_transformer.model.checks import refuses
-from annotated_transformer.model.id_checks import empty_sequences
+
+
+def empty_sequences(is_word: Bool[Tensor, "batch tokens"]) -> None:
+    """Raise ValueError if a sequence has no words, and so no mean."""
+    if (empty := ~is_word.any(dim=1)).any():
+        raise ValueError(
+            f"sequence {int(empty.nonzero()[0])} of {len(is_word)} has no words to average; "
+            f"remove it, or end every sequence with eos_id"
+        )
 
 
 @refuses(empty_sequences)

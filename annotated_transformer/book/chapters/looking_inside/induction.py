@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.book.toy.fitting import fit_toy
+from annotated_transformer.book.toy.fitting import fit
+from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.embeddings import TokenEmbedding
 from annotated_transformer.model.initialization import initialize
@@ -77,10 +78,15 @@ def fit_repetitions(
     model = AttentionOnly(num_layers=num_layers, num_heads=num_heads)
     initialize(model, torch.Generator().manual_seed(seed))
     rng = torch.Generator().manual_seed(seed)
-    fit_toy(
-        model, lambda: continuation_loss(model, repetitions(32, periods, rng)), updates=updates, max_lr=0.01
-    )
-    return model
+    with fast_modules(model):
+        fit(
+            model,
+            lambda: continuation_loss(model, repetitions(32, periods, rng)),
+            steps=updates,
+            lr=lambda step: 0.01 * min(1, (step + 1) / 30, 2 * (1 - step / updates)),
+            betas=(0.9, 0.98),
+        )
+    return model.eval().requires_grad_(False)
 
 
 def induction_maps(

@@ -7,8 +7,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from annotated_transformer.book.toy.fitting import fit_toy
+from annotated_transformer.book.toy.fitting import fit
 from annotated_transformer.config import TransformerConfig
+from annotated_transformer.fast.modules import fast_modules
 from annotated_transformer.inspection.observation import watching
 from annotated_transformer.model.initialization import initialize
 from annotated_transformer.model.transformer import Transformer
@@ -82,5 +83,12 @@ def fit_moods(*, num_layers: int, through_period: bool, seed: int, updates: int 
         drawn = mood_sentences(32, rng)
         return F.cross_entropy(reader(drawn.ids), drawn.mood)
 
-    fit_toy(reader, draw_loss, updates=updates, max_lr=5e-3)
-    return reader
+    with fast_modules(reader):
+        fit(
+            reader,
+            draw_loss,
+            steps=updates,
+            lr=lambda step: 5e-3 * min(1, (step + 1) / 30, 2 * (1 - step / updates)),
+            betas=(0.9, 0.98),
+        )
+    return reader.eval().requires_grad_(False)

@@ -13,6 +13,7 @@ from annotated_transformer.book.chapters.queries_keys_values.scenes import (
     caption_text,
     draw_scenes,
 )
+from annotated_transformer.book.chapters.queries_keys_values.soft_lookup import Captioner, gaussian_average
 from annotated_transformer.book.exercises.inputs import draw_normal
 from annotated_transformer.book.exercises.verdict import (
     expect,
@@ -22,7 +23,7 @@ from annotated_transformer.book.exercises.verdict import (
     judge,
     plural,
 )
-from annotated_transformer.book.toy.lookup import Captioner, LearnedLookup, gaussian_average
+from annotated_transformer.book.toy.lookup import LearnedLookup
 from annotated_transformer.model.attention import AdditiveAttention
 
 ANSWERS = {

@@ -58,7 +58,7 @@ def test_law_a_seed_draws_the_weights_and_the_sequences(monkeypatch: pytest.Monk
     def look(model, draw_loss, **_):
         drawn.append((model.embedding.weight[0].tolist(), draw_loss().tolist()))
 
-    monkeypatch.setattr(induction, "fit_toy", look)
+    monkeypatch.setattr(induction, "fit", look)
     monkeypatch.setattr(induction, "continuation_loss", lambda model, found: found.ids)
     for seed in (3, 4, 3):
         fit_repetitions([3, 5], num_layers=1, seed=seed)

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from annotated_transformer.book.toy.lookup import Captioner, LearnedLookup, gaussian_average
+from annotated_transformer.book.chapters.queries_keys_values.soft_lookup import Captioner, gaussian_average
+from annotated_transformer.book.toy.lookup import LearnedLookup
 from annotated_transformer.model.attention import AdditiveAttention, attention_weights
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
