@@ -130,8 +130,8 @@ else
 endif
 
 # --all, because a page that is not rebuilt does not repeat its warnings. For one chapter, Sphinx forgets its page, and
-# reads and writes what is missing or has changed. A build of this page alone is hardly faster, and warns of each
-# reference to another page.
+# reads and writes what is missing or has changed. A build of this page alone takes a third of the time (13 s of
+# processor time, not 38, on a busy machine), but warns of each reference to another page: 26 times in chapter 16.
 render: $(READY)  ## render the book, with warnings as errors
 	$(if $(CHAPTER),rm -f _build/.doctrees/chapters/$(NAME).doctree)
 	$(BUILD_BOOK)
