@@ -1,8 +1,8 @@
 """Build the committed notebooks: what each chapter's source gives (`reader.py`), executed, with its outputs.
 
-python -m builder.build           execute the chapters that changed since the last build or the clone
-python -m builder.build NAME …    execute these, such as 03_scaled_dot_product_attention
-python -m builder.build --check   execute nothing; fail if a notebook is out of date
+python -m builder.build                   execute the chapters that changed since the last build or the clone
+python -m builder.build NAME …            execute these, such as 03_scaled_dot_product_attention
+python -m builder.build --check [NAME …]  execute nothing; fail if a notebook, or one of these, is out of date
 
 A notebook is out of date if its source, one of its data files, or the source that `show_source` printed in it
 changed (`staleness.py`). It is executed again, too, if the code that it runs changed (`imports.py`). If only
@@ -190,7 +190,7 @@ def build(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["--check"]:
+    if sys.argv[1:2] != ["--check"]:
         build(sys.argv[1:])
-    elif wrong := all_stale():
+    elif wrong := all_stale(sys.argv[2:]):
         sys.exit("\n".join([*wrong, "Edit chapters/src/NAME.md, never the notebook, then: make chapters"]))

@@ -97,13 +97,11 @@ def status(name: str, book: Book) -> Status:
     return Status(f"{name}: built before {', '.join(changed)} changed") if changed else Status("", new)
 
 
-def all_stale() -> list[str]:
-    """Return the reason for each notebook that is out of date or missing."""
-    names, book = (
-        {path.stem for path in [*written(ROOT), *CHAPTERS.glob("*.ipynb")]},
-        Book(ROOT),
-    )
-    return list(filter(None, (status(name, book).reason for name in sorted(names))))
+def all_stale(names: Iterable[str] = ()) -> list[str]:
+    """Return the reason for each of these notebooks that is out of date or missing; by default, of all."""
+    book = Book(ROOT)
+    every = {path.stem for path in [*written(ROOT), *CHAPTERS.glob("*.ipynb")]}
+    return list(filter(None, (status(name, book).reason for name in sorted(names or every))))
 
 
 def made_of(opened: Iterable[str]) -> dict[str, str]:

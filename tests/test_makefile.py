@@ -62,6 +62,72 @@ def test_law_a_failed_stage_fails_make_test_and_the_other_stages_still_run(proje
     assert "failed: types" in done.stderr
 
 
+CHAPTERS = ("03_masking", "13_decoder", "masking_guide")
+
+
+@pytest.fixture
+def chapters(project: Path) -> Path:
+    """Return the project with three chapters, tests of one of them, and what Sphinx has kept of all."""
+    kept = project / "_build" / ".doctrees" / "chapters"
+    room = project / "tests" / "book" / "chapters" / "masking"
+    for folder in (kept, room, project / "tests" / "builder"):
+        folder.mkdir(parents=True)
+    (project / "chapters" / "first.ipynb").unlink()
+    for name in CHAPTERS:
+        (project / "chapters" / f"{name}.ipynb").touch()
+        (kept / f"{name}.doctree").touch()
+    for file, text in (
+        ("cases", "ids=lambda path: path.stem"),
+        ("pages", 'parametrize("name", X)'),
+        ("x", ""),
+    ):
+        (project / "tests" / "builder" / f"test_{file}.py").write_text(text, encoding="utf-8")
+    return project
+
+
+def test_law_without_a_chapter_all_of_them_are_tested(chapters: Path):
+    done = run(chapters, "make", "test")
+    every = "lint types unit messages fresh chapters-run render pages".split()
+    assert stages(done, "ok") == every
+    made = "\n".join(calls(done))
+    assert "tests/" not in made.replace("tests.browser", "")
+    assert " -k " not in made
+    assert re.search("builder.build --check *$", made, re.MULTILINE)
+    assert re.search(r"build \. --all -W", made)
+    assert [name for name in CHAPTERS if f" chapters/{name}.ipynb" in made] == [*CHAPTERS]
+    assert len(list(chapters.glob("_build/.doctrees/chapters/*"))) == len(CHAPTERS)
+
+
+@pytest.mark.parametrize("chapter", ["3", "03", "masking", "03_masking"])
+def test_law_a_chapter_is_tested_alone(chapters: Path, chapter: str):
+    done = run(chapters, "make", "test", f"CHAPTER={chapter}")
+    assert stages(done, "ok") == ["unit", "fresh", "chapters-run", "render", "pages"]
+    unit, check, notebook, page, looked = (call for call in calls(done) if "tests.browser" not in call)
+    only = " ".join(
+        f"tests/{name}"
+        for name in ("book/chapters/masking", "builder/test_cases.py", "builder/test_pages.py")
+    )
+    for call in (unit, looked):
+        assert call.endswith(f" {only} -k masking and not api/")
+    assert check.endswith(" -m builder.build --check 03_masking")
+    assert re.findall(r"\S+\.ipynb", notebook) == ["chapters/03_masking.ipynb"]
+    assert re.search(r" build \. +-W -n --keep-going$", page)
+    kept = {path.stem for path in chapters.glob("_build/.doctrees/chapters/*")}
+    assert kept == {*CHAPTERS} - {"03_masking"}
+    (chapters / "tests/book/chapters/masking/test_x.py").write_text("@pytest.mark.message", encoding="utf-8")
+    assert "messages" in stages(run(chapters, "make", "test", f"CHAPTER={chapter}"), "ok")
+    failed = run(chapters, "make", "test", f"CHAPTER={chapter}", FAIL="--nbval")
+    assert (failed.returncode != 0, stages(failed, "FAILED")) == (True, ["chapters-run"])
+
+
+@pytest.mark.parametrize("chapter", ["4", "33", "mask", "masking_", "decoder masking", "*"])
+def test_law_an_unknown_chapter_is_refused_with_those_that_there_are(chapters: Path, chapter: str):
+    done = run(chapters, "make", "test", f"CHAPTER={chapter}")
+    assert done.returncode != 0
+    assert calls(done) == []
+    assert f"there is no chapter {chapter}; there are {' '.join(CHAPTERS)}." in done.stderr
+
+
 @pytest.fixture
 def unpacked(tmp_path: Path) -> Path:
     """Return a copy without git, as of an unpacked zip, with bad files wherever .gitignore says ignored."""

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -20,11 +21,15 @@ SOURCES = written(ROOT, "[0-9]*")
 SOME = ("3.2", "5.7", "9.4", "12.4", "16.3")  # one needs a cell of its chapter, others its settings
 
 
-@pytest.fixture(scope="module")
-def notebooks():
-    """Return the notebook of each chapter, as its source gives it, without outputs."""
-    book = Book(ROOT)
-    return {path.stem: unexecuted(path, book) for path in SOURCES}
+@cache
+def book():
+    return Book(ROOT)
+
+
+@cache
+def chapter(path):
+    """Return the notebook of a chapter, as its source gives it, without outputs."""
+    return unexecuted(path, book())
 
 
 def tagged(notebook, tag):
@@ -56,32 +61,32 @@ def read(notebook, folder):
     return read_exercises(path)
 
 
-def test_law_every_exercise_is_found_with_its_number_and_is_empty_at_first(notebooks, tmp_path):
-    for name, notebook in notebooks.items():
-        found = read(notebook, tmp_path)
-        assert [one.id for one in found] == [f"{int(name[:2])}.{i}" for i in range(1, len(found) + 1)]
-        assert len(found) == len(tagged(notebook, "exercise"))
-        assert all(one.untouched and one.check for one in found), name
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
+def test_law_every_exercise_is_found_with_its_number_and_is_empty_at_first(tmp_path, path):
+    found = read(chapter(path), tmp_path)
+    assert [one.id for one in found] == [f"{int(path.stem[:2])}.{i}" for i in range(1, len(found) + 1)]
+    assert len(found) == len(tagged(chapter(path), "exercise"))
+    assert all(one.untouched and one.check for one in found)
 
 
-def test_law_grading_executes_few_cells_of_a_chapter(notebooks, tmp_path):
-    found = [one for notebook in notebooks.values() for one in read(solved(notebook), tmp_path)]
+def test_law_grading_executes_few_cells_of_a_chapter(tmp_path):
+    found = [one for path in SOURCES for one in read(solved(chapter(path)), tmp_path)]
     assert not any(one.untouched for one in found)
     assert sum(len(one.cells) > 3 for one in found) < len(found) / 20
 
 
 @pytest.mark.parametrize("id", SOME)
-def test_law_some_solutions_pass_as_answers(notebooks, tmp_path, id):
-    (notebook,) = (found for name, found in notebooks.items() if int(name[:2]) == int(id.partition(".")[0]))
-    (one,) = (one for one in read(solved(notebook), tmp_path) if one.id == id)
+def test_law_some_solutions_pass_as_answers(tmp_path, id):
+    (path,) = (path for path in SOURCES if int(path.stem[:2]) == int(id.partition(".")[0]))
+    (one,) = (one for one in read(solved(chapter(path)), tmp_path) if one.id == id)
     passed, message = grade(one, tmp_path, 100.0)
     assert passed, message
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_law_all_solutions_pass_as_answers(notebooks, tmp_path, path):
-    found = read(solved(notebooks[path.stem]), tmp_path)
+def test_law_all_solutions_pass_as_answers(tmp_path, path):
+    found = read(solved(chapter(path)), tmp_path)
     verdicts = {one.id: grade(one, tmp_path, 100.0) for one in found}
     assert verdicts
     assert {id: message for id, (passed, message) in verdicts.items() if not passed} == {}

@@ -1,5 +1,6 @@
 """Rendered pages have the required metadata, working links, and legible colors."""
 
+import functools
 import html as html_module
 import html.parser
 import io
@@ -308,6 +309,17 @@ def test_law_numbers_include_the_chapter_where_the_file_has_one():
     assert numbers.number("chapters/preface", 2) == "2"
 
 
+def test_law_sphinx_compares_its_own_numbers_of_exercises_with_those_of_the_last_build():
+    page, theirs = "chapters/03_attention", {"exercise": {"a": (7,), "b": (8,)}}
+    env = SimpleNamespace(toc_fignumbers={page: theirs})
+    numbers.number_exercises(APP, env)
+    assert env.toc_fignumbers == {page: {"exercise": {"a": ("3.1",), "b": ("3.2",)}}}
+    numbers.recall_numbers(APP, env)
+    assert env.toc_fignumbers == {page: {"exercise": {"a": (7,), "b": (8,)}}}
+    numbers.recall_numbers(APP, fresh := SimpleNamespace())
+    assert fresh.toc_fignumbers == {}
+
+
 @pytest.mark.parametrize(
     ("classes", "subtitle", "expected"),
     [
@@ -445,63 +457,66 @@ class Reader(html.parser.HTMLParser):
             self.open = ""
 
 
-@pytest.fixture(scope="module")
-def pages() -> dict[str, dict[str, list[str]]]:
+@functools.cache
+def seen(name: str) -> dict[str, list[str]]:
+    """Return what `Reader` collects from a page."""
     assert (HTML / "index.html").is_file(), f"{HTML} holds no book; run `make book` first"
-    return {
-        f"{name}.html": Reader((HTML / f"{name}.html").read_text(encoding="utf-8")).seen for name in PAGES
-    }
+    return Reader((HTML / f"{name}.html").read_text(encoding="utf-8")).seen
 
 
 @pytest.mark.page
-def test_law_a_page_has_a_title_a_description_and_a_language(pages):
-    for name, seen in pages.items():
-        assert len(seen["title"]) == 1, f"{name}: {seen['title']}"
-        assert seen["title"][0].strip(" —-"), name
-        assert len(seen["description"]) == 1, f"{name}: {seen['description']}"
-        assert len(seen["description"][0]) >= 40, f"{name}: {seen['description']}"
-        assert seen["language"] == ["en"], name
-    titles = [seen["title"][0] for name, seen in pages.items() if name != "index.html"]
+@pytest.mark.parametrize("name", PAGES)
+def test_law_a_page_has_a_title_a_description_and_a_language(name):
+    page = seen(name)
+    assert len(page["title"]) == 1
+    assert page["title"][0].strip(" —-")
+    assert len(page["description"]) == 1
+    assert len(page["description"][0]) >= 40
+    assert page["language"] == ["en"]
+
+
+@pytest.mark.page
+def test_law_no_two_pages_have_the_same_title():
+    titles = [seen(name)["title"][0] for name in PAGES if name != "index"]
     assert len(set(titles)) == len(titles)
 
 
-def dead_links(pages: dict[str, dict[str, list[str]]]) -> list[str]:
-    """Return the links whose page, file, or anchor does not exist."""
+def dead_links(name: str, page: dict[str, list[str]]) -> list[str]:
+    """Return the links of a page whose page, file, or anchor does not exist."""
     dead = []
-    for name, seen in pages.items():
-        for link in {*seen["link"], *seen["resource"]}:
-            target = urlparse(urljoin(SITE + name, link))
-            if not target.geturl().startswith(SITE):
-                continue
-            path, anchor = unquote(target.path).lstrip("/"), unquote(target.fragment)
-            found = pages.get(path)
-            if found is None and not (HTML / path).is_file():
-                dead.append(f"{name}: {link}")
-            if found is not None and anchor and anchor not in found["id"]:
-                dead.append(f"{name}: {link}")
+    for link in {*page["link"], *page["resource"]}:
+        target = urlparse(urljoin(f"{SITE}{name}.html", link))
+        if not target.geturl().startswith(SITE):
+            continue
+        path, anchor = unquote(target.path).lstrip("/"), unquote(target.fragment)
+        linked = path.removesuffix(".html")
+        anchors = seen(linked)["id"] if anchor and linked in PAGES else [anchor]
+        if not (HTML / path).is_file() or anchor not in anchors:
+            dead.append(link)
     return dead
 
 
 @pytest.mark.page
-def test_law_every_link_leads_somewhere(pages):
-    assert dead_links(pages) == []
-    assert any("#" in link and link != "#" for seen in pages.values() for link in seen["link"])
+@pytest.mark.parametrize("name", PAGES)
+def test_law_every_link_leads_somewhere(name):
+    assert dead_links(name, seen(name)) == []
 
 
 @pytest.mark.page
-def test_law_a_dead_link_is_found(pages):
+def test_law_a_dead_link_is_found():
     for link in ("nowhere.html", "chapters/notation.html#nowhere", "_static/nowhere.js"):
-        faulty = {**pages, "faulty.html": Reader(f"<a href='{link}'>x</a>").seen}
-        assert dead_links(faulty) == [f"faulty.html: {link}"]
+        assert dead_links("faulty", Reader(f"<a href='{link}'>x</a>").seen) == [link]
+    assert any("#" in link and link != "#" for link in seen("index")["link"])
 
 
 @pytest.mark.page
-def test_law_pages_refer_to_other_sites_only_in_links(pages):
-    for name, seen in pages.items():
-        assert [link for link in seen["resource"] if urlparse(link).scheme in {"http", "https"}] == [], name
-        text = (HTML / name).read_text(encoding="utf-8")
-        text = re.sub(r"base64,[\w+/=]+", "", text)  # the bytes of a picture are not text
-        assert re.findall(r"cdn|jsdelivr|unpkg|thebe", text, re.IGNORECASE) == [], name
+@pytest.mark.parametrize("name", PAGES)
+def test_law_a_page_refers_to_other_sites_only_in_links(name):
+    links = seen(name)["resource"]
+    assert [link for link in links if urlparse(link).scheme in {"http", "https"}] == []
+    text = (HTML / f"{name}.html").read_text(encoding="utf-8")
+    text = re.sub(r"base64,[\w+/=]+", "", text)  # the bytes of a picture are not text
+    assert re.findall(r"cdn|jsdelivr|unpkg|thebe", text, re.IGNORECASE) == []
 
 
 def type_texts(page: str) -> list[str]:
@@ -522,28 +537,27 @@ def test_law_no_type_is_printed_twice():
 
 
 @pytest.mark.page
-def test_law_only_pages_with_formulas_ask_for_their_fonts(pages):
-    heads = {name: (HTML / name).read_text(encoding="utf-8").partition("</head>")[0] for name in pages}
-    asks = {name: "_static/formulas/MathJax_" in head for name, head in heads.items()}
-    assert asks == {name: bool(seen["formula"]) for name, seen in pages.items()}
-    assert set(asks.values()) == {True, False}
+@pytest.mark.parametrize("name", PAGES)
+def test_law_a_page_asks_for_the_fonts_of_formulas_if_it_has_some(name):
+    head = (HTML / f"{name}.html").read_text(encoding="utf-8").partition("</head>")[0]
+    assert ("_static/formulas/MathJax_" in head) == bool(seen(name)["formula"])
 
 
 @pytest.mark.page
-def test_law_each_id_is_unique_within_its_page(pages):
-    for name, seen in pages.items():
-        repeated = {name for name in seen["id"] if seen["id"].count(name) > 1}
-        assert repeated - {"q"} == set(), name  # "q" is the id of the search fields
+@pytest.mark.parametrize("name", PAGES)
+def test_law_each_id_is_unique_within_its_page(name):
+    ids = seen(name)["id"]
+    assert {id for id in ids if ids.count(id) > 1} - {"q"} == set()  # "q" is the id of the search fields
 
 
 @pytest.mark.page
-def test_law_equations_and_exercises_are_numbered_by_chapter():
-    for name in (name for name in DOCUMENTS if re.match(r"chapters/\d\d_", name)):
-        chapter, page = int(name[9:11]), (HTML / f"{name}.html").read_text(encoding="utf-8")
-        for pattern in (r'class="eqno">\(([\d.]+)\)', r'class="caption-number">Exercise ([\d.]+) <'):
-            found = re.findall(pattern, page)
-            assert found == [f"{chapter}.{place}" for place in range(1, len(found) + 1)], name
-            assert found
+@pytest.mark.parametrize("name", [name for name in DOCUMENTS if re.match(r"chapters/\d\d_", name)])
+def test_law_equations_and_exercises_are_numbered_by_chapter(name):
+    chapter, page = int(name[9:11]), (HTML / f"{name}.html").read_text(encoding="utf-8")
+    for pattern in (r'class="eqno">\(([\d.]+)\)', r'class="caption-number">Exercise ([\d.]+) <'):
+        found = re.findall(pattern, page)
+        assert found == [f"{chapter}.{place}" for place in range(1, len(found) + 1)]
+        assert found
 
 
 @pytest.mark.page

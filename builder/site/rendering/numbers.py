@@ -1,5 +1,6 @@
 """Numbers by chapter: equation (3.1), exercise 3.1. On pages without a number: 1, 2, 3."""
 
+import copy
 import re
 from collections.abc import Collection
 from typing import Any, cast
@@ -42,8 +43,15 @@ def number_equations(app: Sphinx, doctree: nodes.document) -> None:
         domain.equations[block["label"]] = (page, block["number"])
 
 
+def recall_numbers(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """Give Sphinx back its own numbers of the last build: it writes the pages again whose numbers differ."""
+    env.toc_fignumbers = getattr(env, "at_fignumbers", {})
+    return []
+
+
 def number_exercises(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Number the exercises of each page; Sphinx stores these numbers with those of figures."""
+    env.at_fignumbers = copy.deepcopy(env.toc_fignumbers)  # type: ignore[attr-defined]
     for page, kinds in env.toc_fignumbers.items():
         for place, name in enumerate(kinds.get("exercise", {}), start=1):
             kinds["exercise"][name] = (number(page, place),)  # type: ignore[assignment]
@@ -110,5 +118,6 @@ def clear_ids(node: nodes.Element) -> None:
 def setup(app: Sphinx) -> None:
     """Register the above with Sphinx."""
     app.connect("doctree-read", number_equations)
-    app.connect("env-get-updated", number_exercises, priority=900)  # Sphinx numbers at 500
+    app.connect("env-get-updated", recall_numbers, priority=100)  # Sphinx numbers at 500
+    app.connect("env-get-updated", number_exercises, priority=900)
     app.add_post_transform(NameExercises)
