@@ -83,6 +83,11 @@ def translators() -> dict[str, Translator]:
     return {direction: Translator.from_pretrained(direction) for direction in DIRECTIONS}
 
 
+@pytest.fixture(params=DIRECTIONS)
+def direction(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
 def unpack(text: str, *shape: int) -> torch.Tensor:
     """Return the float32 values that the page encoded, as a tensor."""
     return torch.from_numpy(np.frombuffer(base64.b64decode(text), dtype="<f4").copy()).view(*shape)
@@ -107,7 +112,6 @@ def real(rows: torch.Tensor) -> list[list[int]]:
     return [[token for token in row if token != 0] for row in rows.tolist()]
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_oracle_the_tokenizer_matches_python(page, translators, direction):
     tokenizer, texts = translators[direction].tokenizer, strings(400)
     found = page.evaluate(
@@ -142,7 +146,6 @@ def test_oracle_decorations_are_set_aside_as_in_python():
     assert [text for text, parts in pairs if (*parts,) != set_aside(text)] == []
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_oracle_a_translation_has_its_decorations_as_in_python(page, translators, direction):
     texts = [f"\u200e• {text}\u2063 😊" for text in sentences(direction, 7)]
     found = page.evaluate(
@@ -157,7 +160,6 @@ def test_oracle_a_translation_has_its_decorations_as_in_python(page, translators
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, translators, direction):
     translator, texts = translators[direction], sentences(direction, EACH)
     model, ids = translator.model, translator.encode(texts).ids
@@ -191,7 +193,6 @@ def test_oracle_greedy_search_its_logits_and_its_attention_match_python(page, tr
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_oracle_beam_search_matches_python(page, translators, direction):
     translator, texts = translators[direction], sentences(direction, EACH)
     expected = real(beam_search(translator.model, pad(translator.encode(texts).ids), beam_size=4).ids)
@@ -199,7 +200,6 @@ def test_oracle_beam_search_matches_python(page, translators, direction):
 
 
 @pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_oracle_decoding_continues_from_forced_tokens_as_in_python(page, translators, direction):
     translator, texts = translators[direction], sentences(direction, EACH)
     prefixes = [[7 + i, 500 + 31 * i][: 1 + i % 2] for i in range(EACH)]

@@ -359,17 +359,6 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
 
 
 @pytest.mark.page
-def test_law_the_cover_can_be_read_without_a_script(browser: Browser, site: str):
-    with contextlib.closing(browser.new_context(java_script_enabled=False)) as context:
-        page = context.new_page()
-        page.goto(f"{site}index.html")
-        assert page.locator(".at-alignment path").count() > 20
-        assert page.locator(".at-alignment button:visible").count() == 0
-        assert page.get_by_text("Hover over a German word").is_hidden()
-        assert page.locator(".at-card a").count() == len(FINISHED)
-
-
-@pytest.mark.page
 @pytest.mark.parametrize("name", ["index.html", "404.html", "search.html?q=mask"])
 def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(page: Page, site: str, name: str):
     resize(page, width=360, height=780)
