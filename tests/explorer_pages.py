@@ -1,8 +1,9 @@
 """Helpers for testing the explorer's page in a browser."""
 
+import contextlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,31 @@ def go(page: Page, fragment: str) -> None:
     """Follow a link to the page, which is already open."""
     page.evaluate(FOLLOW, fragment)
     ready(page)
+
+
+@contextlib.contextmanager
+def replaced(page: Page, call: str, body: str) -> Iterator[None]:
+    """Replace a call of the engine by JavaScript: `own` is the call, and `done` the end of this context."""
+    page.evaluate(
+        f"""() => {{
+          const {{ prototype }} = EngineClient;
+          const own = prototype.{call};
+          window.counted = 0;
+          const done = new Promise((end) => {{
+            window.mend = () => (end(), (prototype.{call} = own), null);
+          }});
+          prototype.{call} = async function (...given) {{ {body} }};
+        }}"""
+    )
+    try:
+        yield
+    finally:
+        page.evaluate("mend()")
+
+
+LATER = "await done; return own.apply(this, given);"  # nothing is answered before the context ends
+REFUSED = "throw new Error('the engine is away; try again');"
+COUNTED = "counted += 1; return own.apply(this, given);"
 
 
 def settle(page: Page) -> None:

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.explorer_pages import ADDRESS, HTML, go, loaded_page
+from tests.explorer_pages import ADDRESS, HTML, go, loaded_page, watched
 from tests.explorer_pages import LINK as EXPLORER_LINK
 from tests.small_book import render
 
@@ -144,6 +144,14 @@ def fresh(loaded: Page, faults: list[str]) -> Iterator[Page]:
     go(loaded, f"{EXPLORER_LINK}&step=5")
     loaded.evaluate("document.querySelectorAll('.at-x-section').forEach(part => { part.open = false; })")
     yield loaded
+    assert faults == []
+
+
+@pytest.fixture
+def visitor(browser: Browser, faults: list[str]) -> Iterator[Page]:
+    """Yield a page in a window of its own, which has loaded nothing yet."""
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        yield watched(context.new_page(), faults)
     assert faults == []
 
 

@@ -31,9 +31,8 @@ def test_law_each_chapter_lists_five_changes_of_code_that_occurs_once(source):
 def test_message_a_change_of_code_that_does_not_occur_once():
     notebook = new_notebook(cells=[new_code_cell("a = 1\nb = 1")])
     for old, count in (("= 1", 2), ("c = 1", 0)):
-        with pytest.raises(
-            ValueError, match=f"the code '{old}' occurs {count} times, not once; give more of"
-        ):
+        sentence = f"the code '{old}' occurs {count} times, not once; give more of"
+        with pytest.raises(ValueError, match=sentence):
             changes.changed(notebook, (old, "= 2"))
 
 
@@ -45,9 +44,8 @@ VERDICT = {"text/plain": "✗ Not yet: your answer is still empty"}
 def cell(source, *data, error=None, **metadata):
     outputs = [new_output("display_data", data=each) for each in data]
     if error:
-        outputs.append(
-            new_output("error", ename="IndexError", evalue=error, traceback=["----> 2 f(SEEDS[2])"])
-        )
+        trace = ["----> 2 f(SEEDS[2])"]
+        outputs.append(new_output("error", ename="IndexError", evalue=error, traceback=trace))
     return new_code_cell(source, outputs=outputs, metadata=metadata)
 
 

@@ -13,7 +13,7 @@ from benchmarks.serving import serving
 from builder.explorer import bundle
 from builder.site.front import cover
 from tests.axe import violations
-from tests.explorer_pages import FOCUSED, FRAME, HTML, pages, ready, translation, watched
+from tests.explorer_pages import FOCUSED, FRAME, HTML, pages, ready, translation
 
 FILE = (HTML / "index.html").as_uri()
 RUN = ".at-alignment-run button"
@@ -47,66 +47,60 @@ def press(page: Page) -> None:
 
 @pages
 def test_law_the_button_loads_the_model_which_translates_the_typed_sentence(
-    browser: Browser, translated: dict[str, str]
+    visitor: Page, translated: dict[str, str]
 ):
-    faults: list[str] = []
     asked: list[str] = []
-    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
-        page = watched(context.new_page(), faults)
-        page.on("request", lambda request: asked.append(Path(request.url.split("?")[0]).name))
-        page.goto(FILE)
-        page.wait_for_load_state("networkidle")
-        assert page.inner_text(RUN) == f"Run this model in the page ({bundle.model_size(cover.MODEL)})"
-        assert not BROUGHT & set(asked)
-        page.emulate_media(media="print")
-        page.locator(RUN).wait_for(state="hidden")
-        assert page.locator(".at-alignment-picture").is_visible()
-        page.emulate_media(media="screen")
-        press(page)
-        assert set(asked) >= BROUGHT
-        assert "de-en.js" not in asked
-        assert page.locator(".at-cover .at-alignment > .at-x").count() == 1
-        assert page.locator(".at-alignment-picture").count() == 0
-        assert translation(page) == translated[cover.SENTENCE]
-        assert "Why morgen?" in page.inner_text(".at-x-why").replace("“", "").replace("”", "")
-        page.fill(".at-x-field input", OTHER)
-        page.click(".at-x-go")
-        page.wait_for_function("document.querySelector('.at-x-translation q').textContent.includes('alte')")
-        ready(page)
-        assert translation(page) == translated[OTHER]
-        assert page.evaluate("location.hash") == ""
-        page.click(".at-alignment .at-x-label a")
-        page.wait_for_url(lambda url: url.partition("#")[0].endswith("explorer.html"))
-        assert page.input_value(".at-x-field input") == OTHER
-        ready(page)  # no second button: this model is already loaded
-        assert translation(page) == translated[OTHER]
-    assert faults == []
+    visitor.on("request", lambda request: asked.append(Path(request.url.split("?")[0]).name))
+    visitor.goto(FILE)
+    visitor.wait_for_load_state("networkidle")
+    assert visitor.inner_text(RUN) == f"Run this model in the page ({bundle.model_size(cover.MODEL)})"
+    assert not BROUGHT & set(asked)
+    visitor.emulate_media(media="print")
+    visitor.locator(RUN).wait_for(state="hidden")
+    assert visitor.locator(".at-alignment-picture").is_visible()
+    visitor.emulate_media(media="screen")
+    press(visitor)
+    assert set(asked) >= BROUGHT
+    assert "de-en.js" not in asked
+    assert visitor.locator(".at-cover .at-alignment > .at-x").count() == 1
+    assert visitor.locator(".at-alignment-picture").count() == 0
+    assert translation(visitor) == translated[cover.SENTENCE]
+    assert "Why morgen?" in visitor.inner_text(".at-x-why").replace("“", "").replace("”", "")
+    visitor.fill(".at-x-field input", OTHER)
+    visitor.click(".at-x-go")
+    visitor.wait_for_function("document.querySelector('.at-x-translation q').textContent.includes('alte')")
+    ready(visitor)
+    assert translation(visitor) == translated[OTHER]
+    assert visitor.evaluate("location.hash") == ""
+    visitor.click(".at-alignment .at-x-label a")
+    visitor.wait_for_url(lambda url: url.partition("#")[0].endswith("explorer.html"))
+    assert visitor.input_value(".at-x-field input") == OTHER
+    ready(visitor)  # no second button: this model is already loaded
+    assert translation(visitor) == translated[OTHER]
 
 
 @pages
-def test_law_the_cover_needs_no_mouse(browser: Browser, translated: dict[str, str]):
-    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
-        page = context.new_page()
-        page.goto(FILE)
-        page.locator("button.at-alignment-word").first.focus()
-        page.keyboard.press("Tab")
-        assert page.evaluate("document.activeElement.textContent").startswith("Run this model")
-        page.keyboard.press("Enter")
-        page.wait_for_selector(".at-x-go")
-        assert page.evaluate("document.activeElement.className") == "at-x-go"
-        ready(page)
-        assert page.evaluate("document.activeElement.className") == "at-x-go"
-        page.keyboard.press("Shift+Tab")
-        page.keyboard.press("Control+A")
-        page.keyboard.type(OTHER)
-        page.keyboard.press("Enter")
-        page.wait_for_function("document.querySelector('.at-x-translation q').textContent.includes('alte')")
-        ready(page)
-        assert translation(page) == translated[OTHER]
-        page.locator(".at-x-word[tabindex='0']").focus()
-        page.keyboard.press("ArrowDown")
-        assert page.evaluate(FOCUSED) == "query 1"
-        assert page.locator(".at-x-queries .at-active").inner_text().startswith("alte")
+def test_law_the_cover_needs_no_mouse(visitor: Page, translated: dict[str, str]):
+    visitor.goto(FILE)
+    visitor.locator("button.at-alignment-word").first.focus()
+    visitor.keyboard.press("Tab")
+    assert visitor.evaluate("document.activeElement.textContent").startswith("Run this model")
+    visitor.keyboard.press("Enter")
+    visitor.wait_for_selector(".at-x-go")
+    assert visitor.evaluate("document.activeElement.className") == "at-x-go"
+    ready(visitor)
+    assert visitor.evaluate("document.activeElement.className") == "at-x-go"
+    visitor.keyboard.press("Shift+Tab")
+    visitor.keyboard.press("Control+A")
+    visitor.keyboard.type(OTHER)
+    visitor.keyboard.press("Enter")
+    visitor.wait_for_function("document.querySelector('.at-x-translation q').textContent.includes('alte')")
+    ready(visitor)
+    assert translation(visitor) == translated[OTHER]
+    visitor.locator(".at-x-word[tabindex='0']").focus()
+    visitor.keyboard.press("ArrowDown")
+    assert visitor.evaluate(FOCUSED) == "query 1"
+    assert visitor.locator(".at-x-queries .at-active").inner_text().startswith("alte")
 
 
 SMALL = """() => [...document.querySelectorAll(".at-x :is(button, input)")]

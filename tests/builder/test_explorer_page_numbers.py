@@ -12,21 +12,24 @@ from tests.explorer_pages import (
     FOCUSED,
     FRAME,
     GROWING,
+    LATER,
     LINK,
     NO,
     PRESS,
+    REFUSED,
     SECOND_ENGINE,
     SURE,
     TOUR,
     eventually,
     go,
-    pages,
     ready,
+    replaced,
     resize,
     settle,
     translation,
 )
 
+pytestmark = pytest.mark.page
 STATUS = "document.querySelector('.at-x [role=status]').textContent"
 
 
@@ -50,7 +53,6 @@ OPENED = {  # a tensor of each kind, and an index in it
 }
 
 
-@pages
 def test_law_a_number_is_the_result_of_its_formula(fresh: Page):
     for name, index in OPENED.items():
         go(fresh, f"{LINK}&tensor={name}&at={index}")
@@ -80,25 +82,20 @@ def as_number(text: str) -> float:
     return float(mantissa) * 10 ** int(raised or 0)
 
 
-@pages
 def test_law_arrow_keys_with_a_modifier_are_left_to_the_browser(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(EXPLAINED)
     address = fresh.url
     for place in (".at-x-grid [aria-selected=true]", "[data-key='query 5']"):
         for modifier in ("altKey", "ctrlKey", "metaKey"):
-            assert fresh.evaluate(
-                """([place, modifier]) => document.querySelector(place).dispatchEvent(new KeyboardEvent(
-                  "keydown", { key: "ArrowLeft", bubbles: true, cancelable: true, [modifier]: true }))""",
-                [place, modifier],
-            )  # not canceled
+            event = f'"keydown", {{ key: "ArrowLeft", bubbles: true, cancelable: true, {modifier}: true }}'
+            pressed = f"x => x.dispatchEvent(new KeyboardEvent({event}))"
+            assert fresh.locator(place).evaluate(pressed)  # not canceled
     assert fresh.url == address
 
 
-@pages
 def test_law_vocabulary_columns_have_distinguishable_names(fresh: Page):
-    names = dict(enumerate(Translator.from_pretrained("en-de").tokenizer.tokens([*range(320)])))
-    assert names[263] == names[319].strip() == "in"
+    assert Translator.from_pretrained("en-de").tokenizer.tokens([263, 319]) == ["in", " in"]
     for token, shown in ((263, "+in"), (319, "in")):
         go(fresh, f"{LINK}&tensor=logits&at=5.{token}")
         fresh.wait_for_selector(f".at-x-top-name [title='token {token}']")
@@ -112,7 +109,6 @@ def test_law_vocabulary_columns_have_distinguishable_names(fresh: Page):
     assert fresh.locator(".at-x-number :is(.at-x-same, .at-x-formula)").count() == 0
 
 
-@pages
 def test_law_large_tensors_render_only_the_visible_cells_and_can_be_crossed_by_keyboard(fresh: Page):
     go(fresh, f"{LINK}&tensor=logits&at=5.1248")
     fresh.wait_for_selector(EXPLAINED)
@@ -140,7 +136,6 @@ def test_law_large_tensors_render_only_the_visible_cells_and_can_be_crossed_by_k
     assert weights[0] < max(weights)
 
 
-@pages
 def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, faults: list[str]):
     name = "decoder.layers.3.cross_attention.heads"
     go(moving, f"{LINK}&tensor={name}&at=0.1.1")
@@ -160,7 +155,6 @@ def test_law_a_number_belongs_to_the_translation_that_is_shown(moving: Page, fau
     assert faults == []
 
 
-@pages
 def test_law_the_words_of_the_tour_are_true(fresh: Page):
     fresh.evaluate(SECOND_ENGINE)
     found = fresh.evaluate(
@@ -186,20 +180,12 @@ def test_law_the_words_of_the_tour_are_true(fresh: Page):
     assert f"{found['tokens']} tokens".replace("9", "nine") in TOUR["steps"][5]["words"]
 
 
-def in_sight(page: Page) -> tuple[bool, dict[str, list[float]]]:
-    """Return whether the cell and its calculation are between the page header and the tour's card."""
-    places = page.evaluate(
-        """() => Object.fromEntries(Object.entries({
-          cell: ".at-x-grid [aria-selected=true]", sum: ".at-x-sum", card: ".at-x-tour",
-        }).map(([name, place]) => {
-          const { top, bottom } = document.querySelector(place).getBoundingClientRect();
-          return [name, [top, bottom]];
-        }))"""
-    )
-    return places["cell"][0] >= 60 and places["sum"][1] <= places["card"][0], places
+BOXES = """() => Object.fromEntries(Object.entries({
+  cell: ".at-x-grid [aria-selected=true]", sum: ".at-x-sum", card: ".at-x-tour", choose: ".at-x-choose",
+  stage: ".at-x-stage",
+}).map(([name, place]) => [name, document.querySelector(place)?.getBoundingClientRect().toJSON()]))"""
 
 
-@pages
 @pytest.mark.parametrize("size", [(1280, 900), (360, 780)], ids=["wide", "phone"])
 def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page, size: tuple[int, int]):
     resize(fresh, *size)
@@ -208,25 +194,20 @@ def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page,
         for number, step in enumerate(TOUR["steps"], start=1):
             said = f"{number} of {len(TOUR['steps'])}: "
             fresh.wait_for_function(f"said => {STATUS}.startsWith(said)", arg=said)
-            if "tensor" in step["state"]:
-                seen, places = in_sight(fresh)
-                assert seen, f"{said}{places}"
+            box = fresh.evaluate(BOXES)
+            if "tensor" in step["state"]:  # between the page's header and the card
+                assert box["cell"]["top"] >= 60, said
+                assert box["sum"]["bottom"] <= box["card"]["top"], said
             if step["part"] == "heat":
                 grid = fresh.locator(".at-x-grid")
                 rows = int(grid.get_attribute("aria-rowcount") or 0)
                 assert grid.evaluate("x => x.clientHeight") >= 34 * min(rows, 10)
-            card = fresh.locator(".at-x-tour").bounding_box()
-            assert card
             if step["part"] == "choose":
-                curves, choices = (
-                    fresh.locator(place).bounding_box() for place in (".at-x-stage", ".at-x-choose")
-                )
-                assert curves
-                assert choices
-                assert curves["y"] < choices["y"] < choices["y"] + choices["height"] <= card["y"]
-            assert card["height"] < 0.3 * size[1]
+                assert box["stage"]["top"] < box["choose"]["top"]
+                assert box["choose"]["bottom"] <= box["card"]["top"]
+            assert box["card"]["height"] < 0.3 * size[1]
             if size[0] == 360:
-                assert card["y"] + card["height"] == size[1]  # docked
+                assert box["card"]["bottom"] == size[1]  # docked
             if number < len(TOUR["steps"]):
                 fresh.keyboard.press("Enter")  # the focus is on "Next"
         assert fresh.inner_text(".at-x-number h4").startswith("Where does 2.2")
@@ -235,7 +216,6 @@ def test_law_the_tour_shows_its_cell_and_calculation_above_its_card(fresh: Page,
         resize(fresh, width=1280, height=900)
 
 
-@pages
 def test_law_the_back_button_returns_from_an_operand(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(EXPLAINED)
@@ -255,54 +235,24 @@ def test_law_the_back_button_returns_from_an_operand(fresh: Page):
     assert translation(fresh) == FRAME["text"]
 
 
-SLOW = """() => {
-  const { prototype } = EngineClient;
-  const { translate } = prototype;
-  const door = new Promise(go => { window.go = go; });
-  prototype.translate = async function (...options) {
-    await door;
-    return translate.apply(this, options);
-  };
-  window.mend = () => (go(), (prototype.translate = translate), null);
-}"""  # nothing is translated before `go()`
-
-
-@pages
 def test_law_tensors_can_be_opened_while_a_translation_runs(fresh: Page):
-    fresh.evaluate(SLOW)
-    try:
+    with replaced(fresh, "translate", LATER):
         fresh.evaluate(PRESS, ["head cross 3 0", "encoder.positions", "logits"])
         names = fresh.evaluate("history.state.from.words")
         assert names.startswith("Encoder: positions, row “I”, feature 0")
-    finally:
-        fresh.evaluate("mend()")
     ready(fresh)
     fresh.wait_for_selector(EXPLAINED)
     assert fresh.inner_text("[data-key=back]") == f"← Back to {names}"
     assert "tensor=logits" in fresh.url
 
 
-HOLD = """() => {
-  const { prototype } = EngineClient;
-  const { provenance } = prototype;
-  const door = new Promise(go => { window.go = go; });
-  prototype.provenance = async function (...place) {
-    await door;
-    return provenance.apply(this, place);
-  };
-  window.mend = () => (go(), (prototype.provenance = provenance), null);
-}"""  # no number is explained before `go()`
-
-
-@pages
 def test_law_the_previous_number_is_marked_busy_and_not_focused_until_the_next_is_explained(fresh: Page):
     fresh.click("[data-key='why number']")
     fresh.wait_for_selector(EXPLAINED)
     fresh.wait_for_function(f"{FOCUSED} === 'number'")
     before = fresh.inner_text(".at-x-number h4")
     logit = [str(fresh.locator(".at-x-sum button").first.get_attribute("data-key"))]
-    fresh.evaluate(HOLD)
-    try:
+    with replaced(fresh, "provenance", LATER):
         fresh.evaluate("document.activeElement.blur()")
         fresh.evaluate(PRESS, logit)
         fresh.wait_for_function("document.querySelector('.at-x-heat-head').textContent.includes('ogits')")
@@ -311,24 +261,18 @@ def test_law_the_previous_number_is_marked_busy_and_not_focused_until_the_next_i
         assert fresh.get_attribute(".at-x-number", "aria-busy") == "true"
         assert fresh.inner_text(".at-x-number h4") == before
         assert fresh.evaluate(FOCUSED) is None
-    finally:
-        fresh.evaluate("mend()")
     fresh.wait_for_selector(EXPLAINED)
     assert fresh.inner_text(".at-x-number h4") != before
     fresh.wait_for_function(f"{FOCUSED} === 'number'")
 
 
-@pages
 def test_law_a_tour_ended_during_its_translation_restores_the_sentence(fresh: Page):
     go(fresh, "#direction=en-de&text=No.&layer=2&step=1")
     before, shown = fresh.url, fresh.inner_text(".at-x-main")
-    fresh.evaluate(SLOW)
-    try:
+    with replaced(fresh, "translate", LATER):
         fresh.evaluate(PRESS, ["tour"])
         assert fresh.input_value(".at-x-field input") == FRAME["sentence"]
         fresh.keyboard.press("Escape")
-    finally:
-        fresh.evaluate("mend()")
     fresh.evaluate("document.querySelector('.at-x-off button').click()")  # runs after the tour's
     ready(fresh)
     assert translation(fresh) != FRAME["text"]
@@ -339,7 +283,6 @@ def test_law_a_tour_ended_during_its_translation_restores_the_sentence(fresh: Pa
     assert fresh.locator(".at-x-tour").is_hidden()
 
 
-@pages
 def test_law_a_sentence_entered_during_the_tour_is_restored_when_the_tour_ends(fresh: Page):
     fresh.click("[data-key=tour]")
     fresh.wait_for_function(f"{STATUS}.startsWith('1 of ')")
@@ -355,7 +298,6 @@ def test_law_a_sentence_entered_during_the_tour_is_restored_when_the_tour_ends(f
     assert fresh.input_value(".at-x-field input") == "No."
 
 
-@pages
 def test_law_escape_ends_the_tour_and_nothing_else(fresh: Page):
     go(fresh, f"{LINK}&tensor=logits&at=5.1248")
     fresh.wait_for_selector(EXPLAINED)
@@ -383,7 +325,6 @@ def test_law_escape_ends_the_tour_and_nothing_else(fresh: Page):
     assert fresh.locator(".at-x-number .at-x-same").is_visible()
 
 
-@pages
 def test_law_a_tensor_named_in_a_link_is_scrolled_into_view(fresh: Page):
     fresh.evaluate("scrollTo(0, 0)")
     go(fresh, "#direction=en-de&text=No.&tensor=encoder.positions&at=1.3")
@@ -391,40 +332,24 @@ def test_law_a_tensor_named_in_a_link_is_scrolled_into_view(fresh: Page):
     fresh.wait_for_function("document.querySelector('.at-x-heat').getBoundingClientRect().top < 200")
 
 
-REFUSE = """call => {
-  const { prototype } = EngineClient;
-  const own = prototype[call];
-  prototype[call] = async () => { throw new Error("the engine is away; try again"); };
-  window.mend = () => { prototype[call] = own; };
-}"""
-
-
-@pages
 @pytest.mark.parametrize("call", ["tensor", "provenance"])
 def test_law_the_tour_continues_where_the_engine_refuses_a_number(fresh: Page, call: str):
     number = next(n for n, step in enumerate(TOUR["steps"], start=1) if "tensor" in step["state"])
-    fresh.evaluate(REFUSE, call)
-    try:
+    with replaced(fresh, call, REFUSED):
         fresh.click("[data-key=tour]")
         for step in range(1, number + 1):
             fresh.wait_for_function(f"{STATUS}.startsWith('{step} of ')")
             if step < number:
                 fresh.click("[data-key=Next]")
-    finally:
-        fresh.evaluate("mend()")
     assert fresh.locator(".at-x [role=alert]", has_text="the engine is away").is_visible()
 
 
-@pages
 @pytest.mark.parametrize(("call", "place"), [("tensor", ".at-x-heat"), ("provenance", ".at-x-number")])
 def test_law_a_failed_call_is_reported_in_place_of_its_answer(fresh: Page, call: str, place: str):
-    fresh.evaluate(REFUSE, call)
-    try:
+    with replaced(fresh, call, REFUSED):
         go(fresh, f"{LINK}&tensor=encoder.positions&at=1.{len(call)}")
         fresh.wait_for_selector(f"{place} [role=alert]")
         assert fresh.inner_text(f"{place} [role=alert]") == "the engine is away; try again"
-    finally:
-        fresh.evaluate("mend()")
     fresh.get_by_role("group", name="Layer").first.get_by_label("2").check(force=True)  # sends the call again
     fresh.wait_for_selector(EXPLAINED)
     eventually(fresh.locator(f"{place} [role=alert]").count, 0)

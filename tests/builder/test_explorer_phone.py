@@ -9,8 +9,9 @@ from playwright.sync_api import Browser, Page
 
 from builder.explorer import bundle
 from tests.axe import violations
-from tests.explorer_pages import ADDRESS, FOCUSED, IDLE, pages, ready, resize
+from tests.explorer_pages import ADDRESS, FOCUSED, IDLE, ready, resize
 
+pytestmark = pytest.mark.page
 PHONE, WIDE = {"width": 348, "height": 780}, {"width": 1280, "height": 900}  # 360 pixels, less a scroll bar
 ROWS = len(bundle.kinds())
 LONG = "She told me that she was afraid, because her old brother did not want to come to the garden tomorrow."
@@ -32,7 +33,6 @@ BOXES = """[...document.querySelectorAll('.at-x-formulas tbody tr')].map(row => 
 }))"""
 
 
-@pages
 def test_law_the_table_of_formulas_fits_a_phone_and_stays_a_table(phone: Page):
     for row in phone.evaluate(BOXES):
         for above, below in itertools.pairwise(row):
@@ -69,7 +69,6 @@ def test_law_the_table_of_formulas_fits_a_phone_and_stays_a_table(phone: Page):
             assert left[1] <= right[0]
 
 
-@pages
 def test_law_nothing_covers_the_tour(phone: Page):
     phone.click("[data-key=tour]")
     phone.wait_for_selector(".at-x-tour h3", timeout=60_000)
@@ -85,12 +84,9 @@ def test_law_nothing_covers_the_tour(phone: Page):
 
 
 def top(page: Page, place: str) -> float:
-    box = page.locator(place).first.bounding_box()
-    assert box
-    return box["y"]
+    return page.locator(place).first.evaluate("x => x.getBoundingClientRect().top")
 
 
-@pages
 def test_law_a_new_translation_and_its_explanation_scroll_into_view(phone: Page):
     phone.fill(".at-x-field input", LONG)
     assert top(phone, ".at-x-main") > PHONE["height"]
@@ -110,6 +106,5 @@ def test_law_a_new_translation_and_its_explanation_scroll_into_view(phone: Page)
     phone.keyboard.press("End")
     for _ in range(4):
         phone.click("[data-key='One token back']")
-        lit, heading = top(phone, ".at-x-queries .at-active"), top(phone, ".at-x-why h3")
-        assert 60 <= lit < WIDE["height"]
-        assert 60 <= heading < WIDE["height"]
+        for place in (".at-x-queries .at-active", ".at-x-why h3"):
+            assert 60 <= top(phone, place) < WIDE["height"]

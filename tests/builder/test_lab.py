@@ -12,10 +12,9 @@ START = "**The question.** Why?\n\n*Reading: 2 minutes. Running: 10 seconds on o
 
 def write(path, *cells):
     path.parent.mkdir(exist_ok=True)
+    new = {"code": nbformat.v4.new_code_cell}
     made = [
-        nbformat.v4.new_code_cell(cell, id=f"c{i}")
-        if kind == "code"
-        else nbformat.v4.new_markdown_cell(cell, id=f"c{i}", metadata={"tags": [kind]} if kind else {})
+        new.get(kind, nbformat.v4.new_markdown_cell)(cell, id=f"c{i}", metadata={"tags": [kind] * bool(kind)})
         for i, (kind, cell) in enumerate(cells)
     ]
     nbformat.write(nbformat.v4.new_notebook(cells=made), path)
@@ -87,19 +86,12 @@ def test_law_a_copy_that_cannot_be_read_or_whose_original_is_lost_is_kept(editio
 
 
 def test_law_students_get_no_solution_and_no_word_of_it(lab, tmp_path):
-    cells = [
-        ("", "### Exercise 1.1"),
-        ("solution", "#### Solution"),
-        ("solution", "Because."),
-        ("", "## End"),
-    ]
+    cells = [("", "### Exercise 1.1"), ("solution", "#### Solution"), ("solution", "Yes."), ("", "## End")]
     write(tmp_path / "chapters" / "01_one.ipynb", *cells)
     lab.main(["--student"])
     for found in (tmp_path / "_student").rglob("01_one.ipynb"):
-        assert [cell.source for cell in nbformat.read(found, as_version=4).cells] == [
-            "### Exercise 1.1",
-            "## End",
-        ]
+        copied = nbformat.read(found, as_version=4).cells
+        assert [cell.source for cell in copied] == ["### Exercise 1.1", "## End"]
     assert "solution" not in (tmp_path / "_student" / "start.ipynb").read_text("utf-8")
     lab.main([])
     assert "to see a solution" in (tmp_path / "_lab" / "start.ipynb").read_text("utf-8")

@@ -68,16 +68,13 @@ def ahead(text, name="03_here.md"):
 
 def test_law_a_later_term_is_found_in_prose_only():
     for text, found in (
-        ("An encoder reads. An encoder writes.", ["encoder"]),
-        ("Encoders read, and so does the vocabulary's index.", ["encoder", "vocabulary"]),
+        ("Encoders read, and so does the vocabulary's index. An encoder writes.", ["encoder", "vocabulary"]),
         ("Self-attention is self attention.", ["self attention"]),
         ("Encoder–decoder, encoder-decoder.", ["encoder"]),
-        ("Cross-entropy", []),  # a term of an earlier chapter
-        ("Cross-entropy and entropy", ["entropy"]),
+        ("Cross-entropy and entropy", ["entropy"]),  # the first is a term of an earlier chapter
         ("A query asks by attention.", []),  # its own terms
         ("`encoder`, $encoder$, [x](encoder.html), https://encoder.org", []),
-        ("```sh\nencoder\n```", []),
-        ("```{code-cell} ipython3\nencoder = 1\n```", []),
+        ("```sh\nencoder\n```\n\n```{code-cell} ipython3\nencoder = 1\n```", []),
         ("```{note} Look\nThe encoder.\n```", ["encoder"]),
         ("| a |\n| - |\n| encoder |", ["encoder"]),
         ('+++ {"tags": ["remove-cell"]}\n\nThe encoder.\n\n+++\n\nText.', []),
@@ -85,19 +82,15 @@ def test_law_a_later_term_is_found_in_prose_only():
         assert ahead(text) == found, text
 
 
-def test_law_one_mark_at_the_first_use_is_enough():
-    for text, term in (
-        ("An *encoder*, which reads the source, comes later. The encoder reads.", "encoder"),
-        ("At the head of the table <!-- ahead: head --> it stands.", "head"),
-        ("The head and the encoder <!-- ahead: encoder, head -->", "head"),
-        ("Each head is explained in {doc}`05_heads`.", "head"),
-        ("Each head is explained [later](05_heads.ipynb).", "head"),
+def test_law_one_mark_at_the_first_use_is_enough_unless_it_comes_late_or_is_another_one():
+    assert ahead("The head.") == ["head"]
+    for text in (
+        "A *head*, which reads the source, comes later. The head reads.",
+        "The head and the encoder <!-- ahead: encoder, head -->",
+        "Each head is explained in {doc}`05_heads`.",
+        "Each head is explained [later](05_heads.ipynb).",
     ):
-        assert ahead(f"The {term}.") == [term]
-        assert term not in ahead(f"{text}\n\nAnd again: the {term}."), text
-
-
-def test_law_a_mark_that_comes_late_or_is_another_one_does_not_count():
+        assert "head" not in ahead(f"{text}\n\nAnd again: the head."), text
     for text in (
         "An encoder reads. An *encoder* reads.",
         "An encoder reads.\n\nThe table <!-- ahead: encoder -->",
@@ -109,9 +102,8 @@ def test_law_a_mark_that_comes_late_or_is_another_one_does_not_count():
 
 
 def test_law_a_guide_and_a_later_chapter_may_use_the_term():
-    assert ahead("The encoder.", "guide.md") == []
-    assert ahead("The encoder.", "11_there.md") == []
-    assert ahead("The encoder.", "10_there.md") == ["encoder"]
+    found = {name: ahead("The encoder.", f"{name}.md") for name in ("guide", "11_there", "10_there")}
+    assert found == {"guide": [], "11_there": [], "10_there": ["encoder"]}
 
 
 def test_law_the_plan_and_the_front_matters_say_where_a_term_belongs(homes):
@@ -134,22 +126,9 @@ def test_message_two_chapters_introduce_one_term(tmp_path):
 
 
 def test_law_a_number_with_two_digits_looks_measured_and_a_constant_does_not():
-    for number in ("0.67", "41.36", "41.5", "44 %", "44%", r"12\%", "3.4e38", "0.330", "1,234.5"):
+    for number in ("0.67", "41.5", "44 %", r"12\%", "3.4e38", "0.330", "1,234.5"):
         assert numbers.measured(number), number
-    for number in (
-        "0.1",
-        "0.5",
-        "1.5",
-        "0.25",
-        "0.75",
-        "0.02",
-        "0.125",
-        "1e-9",
-        "50 %",
-        "100%",
-        "7",
-        "65,536",
-    ):
+    for number in ("0.1", "1.5", "0.25", "0.02", "0.125", "1e-9", "50 %", "100%", "7", "65,536"):
         assert not numbers.measured(number), number
 
 
@@ -170,18 +149,13 @@ def typed(text):
 
 
 CODE = "```{{code-cell}} ipython3\n{}\n```"
-SOLUTION = CODE.format(":tags: [solution]\n\nbeta = 0.98")
-
-
 TYPED = [
     ("The weight is 0.67, and 0.665, and $0.6652$.", []),
-    ("It has 41.36 BLEU, or 41.35.", ["41.35"]),
     ("It has 12,345.7 in all, or 12,345.6.", ["12,345.6"]),
     ("It is 47 % of it, $47\\%$, or 48 %.", ["48 %"]),
     ("It falls to 0.314.", []),  # computed by the figure's cell
     ("It falls from 9.87.", ["9.87"]),  # typed in both places
-    ("The paper has 25.81.", []),
-    ("> We have 25.81.", []),
+    ("The paper has 25.81.\n\n> We have 25.81.", []),
     ("The paper says so. We have 25.81.", ["25.81"]),
     ("From the paper:\n\n| h | BLEU |\n| --- | --- |\n| 8 | 25.81 |", []),
     ("From us:\n\n| h | BLEU |\n| --- | --- |\n| 8 | 25.81 |", ["25.81"]),
@@ -190,7 +164,7 @@ TYPED = [
     ("See section 3.21, figure 3.12, table 5.55 and Python 3.11.", []),
     ("`0.77` and [x](https://x.org/0.77), and 10^{-9.77}.", []),
     (f"{CODE.format('beta = 0.98')}\n\nBeta is 0.98.", []),
-    (f"{SOLUTION}\n\nBeta is 0.98.", ["0.98"]),
+    (CODE.format(":tags: [solution]\n\nbeta = 0.98") + "\n\nBeta is 0.98.", ["0.98"]),
 ]
 
 
@@ -203,16 +177,13 @@ def test_law_a_number_that_is_neither_printed_nor_quoted_is_named():
 
 
 UNGROUPED = [
-    ("10000 keys, 1234567 queries, 65504.", ["10000", "1234567", "65504"]),
-    ("-60000, −60000 and 60000.5 in (70000), 80000–90000", ["60000"] * 3 + ["70000", "80000", "90000"]),
+    ("1234567, -60000, −60000, 60000.5 (70000), 8–90000.", ["1234567", *["60000"] * 3, "70000", "90000"]),
     ("10 000 keys and 37\u202f000 more", ["10 000", "37\u202f000"]),
     ("1706.03762, 3.14159, 0.10000, float32, 12345th, a12345", []),
     ("arXiv 12345, id 50256, ids 50256, 50257 and 50258, seed 12345, issue #12345, #12345", []),
     ("$10000$ and `10000` and [x](https://x.org/10000) <!-- 10000 -->", []),
-    (CODE.format("x = 10000"), []),
     ("| a |\n| - |\n| 10000 |", ["10000"]),
     (CODE.format('claim("10000 keys", 30000, equals=30000)'), ["10000"]),
-    (CODE.format('say("10000 keys")'), ["10000"]),
 ]
 
 
@@ -223,15 +194,11 @@ def test_law_a_number_typed_into_a_caption_is_named_unless_a_cell_prints_it():
     assert numbers.ungrouped(page) == ["line 1: 10000 has no commas"]
 
 
-def test_law_a_large_number_without_commas_is_named():
+def test_law_a_large_number_without_commas_is_named_with_its_line_and_found_in_terms_too():
     for text, found in UNGROUPED:
         complaints = [line.partition(": ")[2] for line in numbers.ungrouped(chapter(text))]
         assert complaints == [f"{number} has no commas" for number in found], text
-
-
-def test_law_a_large_number_is_named_with_its_line_and_found_in_terms_too():
-    (complaint,) = numbers.ungrouped(chapter("Few.\nBut 10000 keys."))
-    assert complaint == "line 7: 10000 has no commas"
+    assert numbers.ungrouped(chapter("Few.\nBut 10000 keys.")) == ["line 7: 10000 has no commas"]
     header = HEADER.replace("A vector.", "One of 10000 vectors.")
     assert numbers.ungrouped(read(header, "03_here.md")) == ["line 1: 10000 has no commas"]
 
@@ -244,14 +211,8 @@ def test_law_an_absolute_word_without_a_claim_nearby_is_listed_with_its_line():
     (debt,) = absolutes.debts(chapter(text))
     assert (debt.words, debt.line, debt.sentence) == (("every",), 7, "But every word counts.")
     claim = CODE.format('claim("x", 1, name="x", below=2)')
-    near = [
-        f"Every word.\n\n{claim}",
-        f"{claim}\n\nEvery word.",
-        "Every word [✓](#claim-x).",
-        "> Every word.",
-    ]
-    for text in near:
-        assert list(absolutes.debts(chapter(text))) == []
+    for near in (f"Every word.\n\n{claim}", f"{claim}\n\nEvery word.", "All [✓](#claim-x).", "> All."):
+        assert list(absolutes.debts(chapter(near))) == []
     far = f"Every word.\n\n{CODE.format('x = 1')}\n\nText.\n\n{claim}"
     assert len(list(absolutes.debts(chapter(far)))) == 1
 

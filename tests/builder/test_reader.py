@@ -105,9 +105,8 @@ def test_law_no_notebook_shows_myst_or_much_code_and_folded_code_says_what_it_do
         assert not chapter or not re.search(r"""["']\.\.[/"']""", source), source  # readers copy single files
         if "jupyter" in cell["metadata"]:
             assert source.startswith("# "), source
-    numbers = re.findall(
-        r"^### Exercise ([\d.]+) · ", "\n".join("".join(c["source"]) for c in found), re.MULTILINE
-    )
+    text = "\n".join("".join(cell["source"]) for cell in found)
+    numbers = re.findall(r"^### Exercise ([\d.]+) · ", text, re.MULTILINE)
     assert numbers == [f"{chapter}.{i}" for i in range(1, len(numbers) + 1)]
 
 
@@ -122,26 +121,14 @@ def test_law_a_source_becomes_plain_markdown(cells):
         "$$\na = b\n\\tag{1.1}\n$$"
     )
     assert setup.source.startswith("# Setup")
-    assert code.metadata == {
-        "tags": ["hide-cell"],
-        "jupyter": {"source_hidden": True, "outputs_hidden": True},
-        "cellView": "form",
-    }
-    assert part.source == (
-        "## Exercises\n\nThe exercises need the cells above. If you get "
-        "`NameError: name 'checks' is not defined`, run these first: *Run → Run All Above Selected Cell* in "
-        "JupyterLab, *Runtime → Run before* in Colab."
-    )
+    hidden = {"source_hidden": True, "outputs_hidden": True}
+    assert code.metadata == {"tags": ["hide-cell"], "jupyter": hidden, "cellView": "form"}
+    assert part.source.startswith("## Exercises\n\nThe exercises need the cells above. If you get `NameErr")
     assert exercise.source == "### Exercise 1.1 · Derive ★★ · A name\n\nDo it."
     assert exercise.metadata == {"exercise": {"id": "1.1"}}
-    assert stub.metadata == {
-        "tags": ["exercise"],
-        "exercise": {
-            "id": "1.1",
-            "starter": starter_digest("answer=1  # your turn\ncheck_it( answer )"),
-            "check": "check_it(answer)",
-        },
-    }
+    digest = starter_digest("answer=1  # your turn\ncheck_it( answer )")
+    marks = {"id": "1.1", "starter": digest, "check": "check_it(answer)"}
+    assert stub.metadata == {"tags": ["exercise"], "exercise": marks}
     assert heading.source == "#### Solution"
     assert heading.metadata == {"jp-MarkdownHeadingCollapsed": True, "tags": ["solution"]}
     assert (solution.source, solution.metadata) == ("Like this.", {"tags": ["solution"]})
@@ -169,9 +156,8 @@ def test_law_a_notebook_elsewhere_installs_what_it_needs_from_the_address_in_the
     exec(setup_cell(book).source)
     book.repository = "https://example.org/book"
     (line,) = re.findall(r"%pip .*", setup_cell(book).source)
-    assert (
-        line == '%pip install --quiet "annotated-transformer[notebooks] @ git+https://example.org/book@main"'
-    )
+    project = "annotated-transformer[notebooks] @ git+https://example.org/book@main"
+    assert line == f'%pip install --quiet "{project}"'
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,6 @@ def test_law_the_reading_time_counts_what_is_not_folded():
     page += nodes.container("", shown.deepcopy(), classes=["dropdown"])
     page += nodes.math_block("", r"a \quad b \quad c")
     assert reading.words_shown(page) == 301
-    page += shown.deepcopy()
 
 
 def test_message_a_reading_time_that_is_far_from_the_words(monkeypatch: pytest.MonkeyPatch):
@@ -72,23 +71,16 @@ def test_message_a_reading_time_that_is_far_from_the_words(monkeypatch: pytest.M
 
 
 def test_law_a_page_is_about_the_pairs_of_words_that_it_repeats():
-    assert search.repeated_pairs(["Label smoothing,", "label", "smoothing the label smoothing"]) == {
-        "label smoothing": 2
-    }
+    texts = ["Label smoothing,", "label", "smoothing the label smoothing"]
+    assert search.repeated_pairs(texts) == {"label smoothing": 2}
 
 
 def test_law_the_citation_has_the_version_the_date_and_a_bibtex_entry():
-    facts = {
-        "title": "A <Book>",
-        "version": "1.2",
-        "date-released": "2031-05-07",
-        "authors": [{"name": "us"}],
-    }
-    words = footer.footer(facts)
+    facts = {"title": "A <Book>", "version": "1.2", "date-released": "2031-05-07"}
+    words = footer.footer({**facts, "authors": [{"name": "us"}]})
     assert words.startswith("Version 1.2, 2031-05-07.")
-    assert "title = {A &lt;Book&gt;}" in words
-    assert "author = {{us}}" in words
-    assert "year = {2031}" in words
+    for entry in ("title = {A &lt;Book&gt;}", "author = {{us}}", "year = {2031}"):
+        assert entry in words
 
 
 HEAD = "---\njupytext: {text_representation: {extension: .md, format_name: myst}}\n---\n"
@@ -102,12 +94,8 @@ def taken(folder: Path, source: str) -> str:
     new = nbformat.v4
     output = new.new_output("execute_result", {"text/plain": "kept"}, execution_count=2)
     setup = new.new_code_cell("import x", metadata={"tags": [sources.SETUP]})
-    built = [
-        setup,
-        new.new_markdown_cell("plain"),
-        new.new_code_cell("1", execution_count=2, outputs=[output]),
-    ]
-    content = [nbformat.writes(new.new_notebook(cells=built))]
+    code = new.new_code_cell("1", execution_count=2, outputs=[output])
+    content = [nbformat.writes(new.new_notebook(cells=[setup, new.new_markdown_cell("plain"), code]))]
     app = Mock(spec=Sphinx)
     app.srcdir, app.env = folder, Mock()
     app.env.doc2path.return_value = str(folder / "chapters" / "one.ipynb")
@@ -118,9 +106,9 @@ def taken(folder: Path, source: str) -> str:
 
 def test_law_a_page_has_the_texts_of_its_source_and_the_outputs_of_its_notebook(tmp_path):
     page = nbformat.reads(taken(tmp_path, f"See {{eq}}`eq-x`.\n\n{CODE}"), as_version=4)
-    assert [cell.source for cell in page.cells] == ["See {eq}`eq-x`.", "1"]
-    assert page.cells[1].execution_count == 2
-    assert page.cells[1].outputs[0].data == {"text/plain": "kept"}
+    (text, code) = page.cells
+    assert (text.source, code.source, code.execution_count) == ("See {eq}`eq-x`.", "1", 2)
+    assert code.outputs[0].data == {"text/plain": "kept"}
 
 
 def claims_of(names: list[str], *texts: str) -> nbformat.NotebookNode:

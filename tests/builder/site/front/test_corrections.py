@@ -96,12 +96,6 @@ def test_law_a_row_is_linked_from_a_chapter_that_shows_it():
         assert linking, f"none of the chapters {sorted(chapters)} links the group {row.topic}"
 
 
-def test_law_links_to_topics_count_only_under_common_mistakes():
-    link = "[masks](corrections.md#notes-masks)"
-    assert linked_topics(f"\n## Common mistakes\n\nSee {link}.\n\n## Exercises\n") == {"masks"}
-    assert linked_topics(f"## Why not?\n\n{link}\n\n## Common mistakes\n\n## Exercises\n\n{link}\n") == set()
-
-
 # Compared with the notes.
 
 

@@ -46,26 +46,20 @@ def soup(text: str) -> BeautifulSoup:
 
 def test_oracle_the_committed_weights_are_those_of_the_model():
     found = cover.alignment()
-    weights, committed = found.pop("weights"), dict(DATA)
-    assert [len(row) for row in weights] == [len(row) for row in committed["weights"]]
-    for row, wanted in zip(weights, committed.pop("weights"), strict=True):
+    for row, wanted in zip(found.pop("weights"), DATA["weights"], strict=True):
         assert row == pytest.approx(wanted, abs=2e-3)
-    assert found == committed
+    assert DATA == {**found, "weights": DATA["weights"]}
 
 
 def test_law_the_caption_says_what_the_weights_show():
-    def most_read(word: str) -> tuple[str, float]:
-        row = DATA["weights"][DATA["target"].index(word)]
-        return DATA["source"][row.index(max(row))], max(row)
-
-    pairs = [("kannst", "can"), ("kommen", "come"), ("morgen", "tomorrow")]
-    for german, english in pairs:
-        assert most_read(german)[0] == english
-        assert most_read(german)[1] > 0.6
-    places = [(DATA["target"].index(german), DATA["source"].index(english)) for german, english in pairs]
-    assert sorted(places) == sorted(places, key=lambda place: -place[1])  # in reverse order
-    assert most_read(",")[1] < 0.4
-    assert most_read("dass")[1] < 0.5
+    rows = dict(zip(DATA["target"], DATA["weights"], strict=True))
+    most = {word: DATA["source"][row.index(max(row))] for word, row in rows.items() if max(row) > 0.6}
+    pairs = {"morgen": "tomorrow", "kommen": "come", "kannst": "can"}
+    assert most.items() >= pairs.items()
+    assert [word for word in DATA["target"] if word in pairs] == [*pairs]
+    assert [word for word in DATA["source"] if word in pairs.values()] == [*pairs.values()][::-1]
+    assert max(rows[","]) < 0.4
+    assert max(rows["dass"]) < 0.5
     assert f"decoder layer {DATA['layer']} of {DATA['layer']}" in picture.picture("1 MB")
 
 
@@ -103,12 +97,9 @@ def test_law_the_picture_states_its_weights_without_javascript():
 
 
 def test_law_the_list_and_the_table_of_contents_agree():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    titles = {
-        c["file"]: (part.get("caption"), c.get("title")) for part in toc["parts"] for c in part["chapters"]
-    }
-    for chapter in FINISHED:
-        assert titles[chapter.file] == (chapter.part, chapter.title)
+    parts = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["parts"]
+    listed = {(part.get("caption"), c.get("title"), c["file"]) for part in parts for c in part["chapters"]}
+    assert {(chapter.part, chapter.title, chapter.file) for chapter in FINISHED} <= listed
 
 
 def write_source(folder: Path, name: str, head: str) -> Path:
@@ -144,9 +135,7 @@ def test_law_a_card_has_one_link_and_a_planned_card_has_none():
     found = page.select("li.at-card")
     assert len(found) == len(CHAPTERS)
     for card, chapter in zip(found, CHAPTERS, strict=True):
-        assert [link["href"] for link in card.select("a")] == (
-            [f"{chapter.file}.html"] if chapter.file else []
-        )
+        assert [link["href"] for link in card.select("a")] == [f"{chapter.file}.html"] * bool(chapter.file)
         assert card.select_one("strong").get_text() == chapter.title
         assert chapter.question in card.get_text()
         assert ("planned" in card.get_text().split()) is not bool(chapter.file)
@@ -170,18 +159,7 @@ DRAWING = (
 def test_law_a_thumbnail_has_no_scripts_links_or_labels():
     text = safe(DRAWING, "card-1-")
     page = soup(text)
-    forbidden = (
-        "alert",
-        "example.org",
-        "script",
-        "style",
-        "title",
-        "tabindex",
-        "data-",
-        "class",
-        "aria-label",
-    )
-    assert [word for word in forbidden if word in text] == []
+    assert re.findall("alert|example.org|script|style|title|tabindex|data-|class|aria-label", text) == []
     assert page.svg["aria-hidden"] == "true"
     assert page.svg["viewbox"] == "0 0 9 9"
     assert page.find("text").get_text() == "word"
@@ -210,49 +188,44 @@ def test_law_a_thumbnail_is_the_first_figure_or_the_one_that_is_asked_for():
 
 def sidebar(*parts: tuple[str, list[str]]) -> BeautifulSoup:
     """Return a sidebar as the theme renders it."""
-    return soup(
-        "".join(
-            f'<p class="caption"><span class="caption-text">{part}</span></p>\n<ul class="nav">'
-            + "".join(f'<li class="toctree-l1"><a href="x">{title}</a></li>\n' for title in titles)
-            + "</ul>\n"
-            for part, titles in parts
-        )
-    )
+    text = ""
+    for part, titles in parts:
+        links = "".join(f'<li class="toctree-l1"><a href="x">{title}</a></li>\n' for title in titles)
+        caption = f'<p class="caption"><span class="caption-text">{part}</span></p>'
+        text += f'{caption}\n<ul class="nav">{links}</ul>\n'
+    return soup(text)
 
 
 def test_law_the_sidebar_lists_planned_chapters_among_the_finished_ones():
     made = sidebar(("Part I", ["B", "D"]), ("Back matter", ["Notation"]))
-    listed = [("A", "I"), ("B", "I"), ("C", "I"), ("D", "I"), ("E", "I"), ("F", "II")]
+    parts = zip("ABCDEF", [*["Part I"] * 5, "Part II"], strict=True)
     chapters = [
-        Chapter(n, f"Part {part}", title, "?", file="x" if title in "BD" else "")
-        for n, (title, part) in enumerate(listed, start=1)
+        Chapter(n, part, title, "?", file="x" if title in "BD" else "")
+        for n, (title, part) in enumerate(parts, start=1)
     ]
     add_planned(made, chapters)
-    assert [caption.get_text() for caption in made.select("p.caption")] == [
-        "Part I",
-        "Part II",
-        "Back matter",
-    ]
-    lines = [line.get_text() for line in made.select("li")]
-    planned = ["1. A (planned)", "B", "3. C (planned)", "D", "5. E (planned)", "6. F (planned)"]
-    assert lines == [*planned, "Notation"]
+    assert [line.get_text() for line in made.select("p.caption, li")] == [
+        *("Part I", "1. A (planned)", "B", "3. C (planned)", "D", "5. E (planned)"),
+        *("Part II", "6. F (planned)", "Back matter", "Notation"),
+    ]  # fmt: skip
     assert [link.get_text() for link in made.select("a")] == ["B", "D", "Notation"]
-
-
-def test_law_a_sidebar_of_another_book_stays_as_it_is():
-    made = sidebar(("Elsewhere", ["X"]))
-    before = str(made)
-    add_planned(made, CHAPTERS)
-    assert str(made) == before
+    other = sidebar(("Elsewhere", ["X"]))
+    add_planned(other, chapters)
+    assert str(other) == str(sidebar(("Elsewhere", ["X"])))
 
 
 # Link previews, and everything else that depends on the base URL.
 
 
+def previewed(*arguments: str) -> dict[str, str]:
+    """Return the metadata of a link preview."""
+    found = soup(preview.tags(*arguments)).select("meta")
+    return {tag.get("property") or tag["name"]: tag["content"] for tag in found}
+
+
 def test_law_a_link_preview_without_a_base_url_has_no_picture():
     description = '<meta name="description" content="What &quot;it&quot; is" />'
-    found = soup(preview.tags("A <b>", "Book", description, "", ""))
-    assert {tag.get("property") or tag["name"]: tag["content"] for tag in found.select("meta")} == {
+    assert previewed("A <b>", "Book", description, "", "") == {
         "og:type": "article",
         "og:site_name": "Book",
         "og:title": "A <b>",
@@ -263,23 +236,23 @@ def test_law_a_link_preview_without_a_base_url_has_no_picture():
 
 @pytest.mark.parametrize("base", ["https://the.book/x", "https://the.book/x/"])
 def test_law_a_link_preview_with_a_base_url_uses_absolute_urls(base: str):
-    found = soup(preview.tags("Book", "Book", "", base, "https://the.book/x/index.html"))
-    said = {tag.get("property") or tag["name"]: tag["content"] for tag in found.select("meta")}
-    assert said["og:type"] == "website"
-    assert said["og:url"] == "https://the.book/x/index.html"
-    assert said["og:image"] == "https://the.book/x/_static/cover.png"
-    assert said["twitter:card"] == "summary_large_image"
+    said = previewed("Book", "Book", "", base, "https://the.book/x/index.html")
+    assert said.items() >= {
+        ("og:type", "website"),
+        ("og:url", "https://the.book/x/index.html"),
+        ("og:image", "https://the.book/x/_static/cover.png"),
+        ("twitter:card", "summary_large_image"),
+    }
     assert "og:description" not in said
 
 
 def test_law_the_preview_picture_has_the_right_size_and_is_reproducible(tmp_path: Path):
-    for name in ("one.png", "two.png"):
-        preview.draw(tmp_path / "new" / name, "A Book")
-    one, two = (tmp_path / "new" / name for name in ("one.png", "two.png"))
-    assert one.read_bytes() == two.read_bytes()
-    assert struct.unpack(">II", one.read_bytes()[16:24]) == (1200, 630)
-    preview.draw(two, "Another Book")
-    assert one.read_bytes() != two.read_bytes()
+    drawn = []
+    for title in ("A Book", "A Book", "Another Book"):
+        preview.draw(tmp_path / "new" / "one.png", title)
+        drawn.append((tmp_path / "new" / "one.png").read_bytes())
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert struct.unpack(">II", drawn[0][16:24]) == (1200, 630)
 
 
 def finished(folder: Path, base: str = "", error: Exception | None = None) -> Path:
@@ -291,17 +264,13 @@ def finished(folder: Path, base: str = "", error: Exception | None = None) -> Pa
 
 
 def test_law_the_base_url_determines_the_links_of_the_404_page(tmp_path: Path):
+    assert not finished(tmp_path, error=ValueError("no")).exists()
     for base, root in (("", "/"), ("https://the.book/x", "https://the.book/x/")):
         page = soup(finished(tmp_path, base).read_text(encoding="utf-8"))
         assert page.select_one("main a")["href"] == f"{root}index.html"
         assert page.select_one("form")["action"] == f"{root}search.html"
         assert "The <Book>" in page.title.get_text()
         assert (tmp_path / preview.PICTURE).is_file() is bool(base)
-
-
-def test_law_a_failed_build_leaves_no_404_page(tmp_path: Path):
-    assert not finished(tmp_path, error=ValueError("no")).exists()
-    assert finished(tmp_path).exists()
 
 
 # The rendered pages.
@@ -375,8 +344,6 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         page.keyboard.press("End")
         page.keyboard.press("ArrowDown")  # focus stays
         assert page.evaluate("document.activeElement.textContent").startswith(". (period) attends to")
-        page.keyboard.press("Home")
-        assert page.evaluate("document.activeElement.textContent").startswith("Ich")
         assert page.evaluate("document.querySelectorAll('.at-alignment [tabindex=\"0\"]').length") == 1
         page.keyboard.press("Escape")
         assert lit(page) == {}
@@ -389,17 +356,6 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         boxes = page.evaluate(f"{ends}.map(e => [e.left, e.right, e.bottom])")
         assert all(bottom <= 800 for _, _, bottom in boxes)  # a laptop shows both in one screen
         assert boxes[0][1] <= boxes[1][0]  # side by side
-
-
-@pytest.mark.page
-def test_law_the_cover_can_be_read_without_a_script(browser: Browser, site: str):
-    with contextlib.closing(browser.new_context(java_script_enabled=False)) as context:
-        page = context.new_page()
-        page.goto(f"{site}index.html")
-        assert page.locator(".at-alignment path").count() > 20
-        assert page.locator(".at-alignment button:visible").count() == 0
-        assert page.get_by_text("Hover over a German word").is_hidden()
-        assert page.locator(".at-card a").count() == len(FINISHED)
 
 
 @pytest.mark.page
@@ -425,9 +381,7 @@ def test_law_the_front_pages_are_accessible_in_light_and_dark_mode(page: Page, s
 def test_law_the_sidebar_of_each_page_lists_all_chapters_in_order(name: str):
     page = soup((HTML / f"{name}.html").read_text(encoding="utf-8"))
     lines = [line.get_text().strip() for line in page.select(".bd-sidebar-primary li.toctree-l1")]
-    wanted = [
-        f"{chapter.number}. {chapter.title}{'' if chapter.file else ' (planned)'}" for chapter in CHAPTERS
-    ]
+    wanted = [f"{c.number}. {c.title}{'' if c.file else ' (planned)'}" for c in CHAPTERS]
     assert [line for line in lines if line in wanted] == wanted
     assert page.select(".bd-sidebar-primary li.at-planned a") == []
     parts = dict.fromkeys(chapter.part for chapter in CHAPTERS)
@@ -466,8 +420,6 @@ def test_law_the_404_page_leads_to_the_cover_and_the_search(page: Page, site: st
 
 LEADING = {
     "mask": "06_masking",
-    "masking": "06_masking",
-    "multi-head attention": "05_multi_head_attention",
     "scaled dot-product attention": "03_scaled_dot_product_attention",
     **{term: chapter.name for chapter in FINISHED for term in list(chapter.terms)[:2]},
 }

@@ -9,14 +9,8 @@ from bs4 import BeautifulSoup
 
 from annotated_transformer.book.drawing.figures import heading
 from builder.chapters import Chapter
-from builder.site.front.indexes import (
-    Equation,
-    EquationIndex,
-    FigureIndex,
-    equations_of,
-    figures_of,
-    marked_tests,
-)
+from builder.site.front import indexes
+from builder.site.front.indexes import equations_of, figures_of, marked_tests
 from tests.targets import HTML, NOTEBOOKS, OFFERED, ROOT, SOURCES
 
 TESTS = marked_tests(ROOT / "tests")
@@ -55,7 +49,7 @@ def test_law_equations_are_read_from_the_source_and_figures_from_the_notebook(tm
     source, notebook = chapter(tmp_path, text, heading("3.1", "x < y"))
     assert figures_of(notebook) == [("figure-3-1", "3.1", "x < y")]
     assert equations_of(source, {"eq-one": [("tests/test_a.py", "test_it")]}) == [
-        Equation("eq-one", "|c| = d", (("tests/test_a.py", "test_it"),))
+        indexes.Equation("eq-one", "|c| = d", (("tests/test_a.py", "test_it"),))
     ]
 
 
@@ -73,9 +67,9 @@ def test_law_markdown_characters_in_a_title_are_escaped(tmp_path):
     _, notebook = chapter(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", heading("1.1", "a*b | $c_d$"))
     (tmp_path / "tests").mkdir()
     made = Chapter(1, "Part I", "One", "?", file=notebook.stem)
-    *_, line = FigureIndex.text(None, {1: made}, tmp_path).splitlines()
+    *_, line = indexes.FigureIndex.text(None, {1: made}, tmp_path).splitlines()
     assert line == r"| [1.1](/made.ipynb#figure-1-1) | a\*b \| \$c\_d\$ |"
-    *_, line = EquationIndex.text(None, {1: made}, tmp_path).splitlines()
+    *_, line = indexes.EquationIndex.text(None, {1: made}, tmp_path).splitlines()
     assert line == r"| {eq}`eq-one` | $\displaystyle P(a \vert  b)$  |"
 
 
@@ -89,9 +83,8 @@ def test_law_each_line_of_the_page_leads_to_what_it_names():
     curly = str.maketrans({"'": "’", '"': None, "“": None, "”": None})
     shown = [line.select("td")[1].get_text().translate(curly) for line in lines]
     assert shown == [title.translate(curly) for _, _, title in wanted]
-    assert len(equations.select("tbody tr")) == sum(
-        len(equations_of(path, TESTS)) for path in SOURCES.values()
-    )
+    count = sum(len(equations_of(path, TESTS)) for path in SOURCES.values())
+    assert len(equations.select("tbody tr")) == count
     for link in page.select("article table a[href]"):
         name, _, anchor = str(link["href"]).partition("#")
         assert f'id="{anchor}"' in (HTML / name).read_text(encoding="utf-8"), link
