@@ -116,9 +116,7 @@ def test_law_a_pair_longer_than_the_budget_fills_a_batch_of_its_own():
 @pytest.mark.message
 def test_message_a_pair_longer_than_the_budget():
     pairs: list[Pair] = [([7, EOS_ID], [BOS_ID, EOS_ID]), ([7] * 12 + [EOS_ID], [BOS_ID, 8, EOS_ID])]
-    with pytest.raises(
-        ValueError, match="pair 1 has 13 source and 3 target tokens, more than batch_tokens=11; give 13"
-    ):
+    with pytest.raises(ValueError, match="pair 1 has 13 source and 3 target tokens, more than"):
         make_batches(pairs, batch_tokens=11)
 
 
@@ -171,9 +169,7 @@ def test_law_a_pair_is_source_and_target_in_this_order():
 
 @pytest.mark.equation("eq-padding-share")
 @pytest.mark.parametrize("generator", [None, rng()], ids=["in order", "shuffled"])
-def test_law_the_share_of_padding_follows_from_the_lengths(
-    pairs: list[Pair], generator: torch.Generator | None
-):
+def test_law_the_share_of_padding_follows_from_the_lengths(pairs, generator):
     batches = make_batches(pairs, batch_tokens=BUDGET, generator=generator)
     ids = torch.cat([batch.src.flatten() for batch in batches])
     longest = [max(len(pairs[row][0]) for row in batch.rows) for batch in batches]

@@ -80,9 +80,7 @@ def test_message_a_path_that_is_not_a_regular_file(tmp_path: Path, kind: str):
         os.mkfifo(path)
     else:
         path.symlink_to(path if kind == "loop" else tmp_path / "nowhere")
-    with pytest.raises(
-        FileNotFoundError, match=r"train\.en is not a regular file; replace it by a text file"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"train\.en is not a regular file; replace it by a text"):
         load_corpus("files", folder=tmp_path)
 
 
@@ -104,7 +102,7 @@ json.dump([found, corpus.skipped], sys.stdout)
 
 
 @pytest.fixture(autouse=True)
-def small_toy(monkeypatch: pytest.MonkeyPatch):
+def small_toy(monkeypatch):
     monkeypatch.setattr(module, "TOY_PAIRS", 307)
 
 
@@ -163,7 +161,7 @@ def test_law_german_as_source_reverses_the_same_pairs(tmp_path: Path, name: str)
     assert {split: [(en, de) for de, en in pairs] for split, pairs in back.splits.items()} == there.splits
 
 
-def test_law_the_toy_language_needs_no_folder(monkeypatch: pytest.MonkeyPatch):
+def test_law_the_toy_language_needs_no_folder(monkeypatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     splits = load_corpus("toy").splits
     assert len(splits["train"]) > 230 > 40 > len(splits["val"]) > 3 < len(splits["test"]) < 40
@@ -185,7 +183,7 @@ def test_law_only_the_training_split_is_filtered(tmp_path: Path):
     assert corpus.skipped == {"empty": 0, "mismatched": 1}
 
 
-def test_law_a_parent_folder_of_corpora_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_a_parent_folder_of_corpora_can_be_given(tmp_path: Path, monkeypatch):
     folder = tatoeba(tmp_path / "tatoeba", [f"{en}\t{de}" for en, de in COLUMNS])
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     corpus = load_corpus("tatoeba")
@@ -212,7 +210,7 @@ def test_oracle_the_real_multi30k_keeps_its_published_splits(shared_data: Path):
 
 
 @pytest.fixture
-def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def published(tmp_path: Path, monkeypatch) -> Path:
     """Write two files and register their digests as those of Multi30k."""
     write(tmp_path, en=b"One.\n", de=b"Eins.\n")
     sums = (f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}" for path in tmp_path.iterdir())
@@ -232,15 +230,13 @@ def test_law_the_published_files_are_multi30k(published: Path):
 )
 def test_message_a_modified_file_of_multi30k(published: Path, name: str, german: str):
     (published / name).write_text(german)
-    expected = (
-        rf"{name} is not a file of the published corpus multi30k \(its SHA-256 is [0-9a-f]{{64}}\); down"
-    )
+    expected = rf"{name} is not a file of the published corpus multi30k \(its SHA-256 is [0-9a-f]{{64}}\)"
     with pytest.raises(ValueError, match=expected):
         load_corpus("multi30k", folder=published, source="de", target="en")
 
 
 @pytest.mark.message
-def test_message_no_folder_is_given(monkeypatch: pytest.MonkeyPatch):
+def test_message_no_folder_is_given(monkeypatch):
     monkeypatch.delenv(DATA_VARIABLE, raising=False)
     expected = (
         "the folder of the corpus tatoeba is unknown; give folder, or set ANNOTATED_TRANSFORMER_DATA "
@@ -271,27 +267,19 @@ def test_message_a_language_that_a_corpus_does_not_have(name: str, source: str, 
 @pytest.mark.parametrize(("line", "columns"), [("Go.", 1), ("a\tb\tc\td", 4)])
 def test_message_a_wrong_number_of_columns(tmp_path: Path, line: str, columns: int):
     folder = tatoeba(tmp_path, ["Run!\tLauf!", line])
-    with pytest.raises(
-        ValueError, match=rf"deu\.txt, line 2 has {columns} columns; give English, German and"
-    ):
+    with pytest.raises(ValueError, match=rf"deu\.txt, line 2 has {columns} columns; give English, German"):
         load_corpus("tatoeba", folder=folder)
 
 
 @pytest.mark.message
 def test_message_a_missing_corpus(tmp_path: Path):
     (tmp_path / "_about.txt").touch()
-    with pytest.raises(
-        FileNotFoundError, match=r"neither deu-eng\.zip nor deu\.txt; it contains _about\.txt"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"neither deu-eng\.zip nor deu\.txt; it contains _about"):
         load_corpus("tatoeba", folder=tmp_path)
     for name in ("multi30k", "files"):
-        with pytest.raises(
-            FileNotFoundError, match=r"neither train\.en nor train\.en\.gz; it contains _about"
-        ):
+        with pytest.raises(FileNotFoundError, match=r"neither train\.en nor train\.en\.gz; it contains"):
             load_corpus(name, folder=tmp_path)
-        with pytest.raises(
-            FileNotFoundError, match=r"no folder .*none; give the one that contains train\.en"
-        ):
+        with pytest.raises(FileNotFoundError, match=r"no folder .*none; give the one that contains"):
             load_corpus(name, folder=tmp_path / "none")
 
 
@@ -327,7 +315,7 @@ def test_law_both_directions_of_own_files_have_the_same_splits(tmp_path: Path):
     assert there.splits["test"][0][0].startswith("Sentence")
 
 
-def test_law_val_and_test_have_a_limited_number_of_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_val_and_test_have_a_limited_number_of_pairs(tmp_path: Path, monkeypatch):
     monkeypatch.setattr(module, "OWN_PAIRS", 7)
     corpus = load_corpus("files", folder=own_files(tmp_path), target="fr")
     for split in ("val", "test"):
@@ -343,10 +331,7 @@ def test_law_too_few_sentences_stay_in_train(tmp_path: Path):
 @pytest.mark.parametrize(
     ("name", "note"),
     [
-        (
-            "test",
-            "There is no validation loss, because no split is called val or valid or validation or dev.",
-        ),
+        ("test", "There is no validation loss, because no split is called val or valid or validation or"),
         ("dev", "The validation loss is that of dev."),
         ("valid", "The validation loss is that of valid."),
         ("validation", "The validation loss is that of validation."),
@@ -437,7 +422,5 @@ def test_message_a_file_and_its_compressed_copy(tmp_path: Path):
     for name in ("train.en", "train.de"):
         (tmp_path / name).write_text("A text.\n")
     (tmp_path / "train.en.gz").write_bytes(gzip.compress(b"Another text.\n"))
-    with pytest.raises(
-        ValueError, match=r"has train\.en and train\.en\.gz, and only one can count; remove one"
-    ):
+    with pytest.raises(ValueError, match=r"has train\.en and train\.en\.gz, and only one can count; remove"):
         load_corpus("files", folder=tmp_path)

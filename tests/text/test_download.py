@@ -77,7 +77,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(monkeypatch) -> Iterator[Server]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with Server() as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -96,9 +96,7 @@ def part(path: Path) -> Path:
     return path.with_name(f"{path.name}.part")
 
 
-def test_law_a_download_leaves_one_complete_file_silently_and_happens_once(
-    server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_law_a_download_leaves_one_complete_file_silently_and_happens_once(server, tmp_path, capsys):
     for _ in range(2):
         get(server, tmp_path / "file")
     assert server.ranges == [None]
@@ -139,9 +137,7 @@ def test_law_an_oversized_partial_download_is_restarted(server: Server, tmp_path
     assert (tmp_path / "file").read_bytes() == DATA
 
 
-def test_law_all_files_of_a_corpus_are_downloaded_to_its_folder(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_all_files_of_a_corpus_are_downloaded_to_its_folder(server: Server, tmp_path: Path, monkeypatch):
     sums = f"{SHA256}  one.gz\n{SHA256}  two.gz\n"
     source = Source(url=server.url, sums=sums, terms="")
     monkeypatch.setitem(CORPORA, "tatoeba", dataclasses.replace(CORPORA["tatoeba"], source=source))
@@ -170,9 +166,7 @@ def test_message_a_download_with_another_digest_is_deleted(server: Server, tmp_p
 @pytest.mark.message
 def test_message_an_existing_file_has_another_digest(server: Server, tmp_path: Path):
     (tmp_path / "file").write_bytes(b"mine")
-    with pytest.raises(
-        ValueError, match=rf"has the SHA-256 .* instead of {SHA256}; remove it to download http"
-    ):
+    with pytest.raises(ValueError, match=rf"has the SHA-256 .* instead of {SHA256}; remove it to download"):
         get(server, tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"mine"
     assert server.ranges == []
@@ -196,9 +190,7 @@ def test_message_the_server_sends_nothing(server: Server, tmp_path: Path):
 @pytest.mark.message
 def test_message_the_server_closes_the_connection(server: Server, tmp_path: Path):
     server.behavior = "no answer"
-    with pytest.raises(
-        ConnectionError, match=r"cannot download .*/file \(.*closed connection without response"
-    ):
+    with pytest.raises(ConnectionError, match=r"cannot download .*/file \(.*closed connection without"):
         get(server, tmp_path / "file")
 
 
@@ -211,27 +203,23 @@ def test_message_the_connection_breaks(server: Server, tmp_path: Path):
 
 
 @pytest.mark.message
-def test_message_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_message_no_network(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.socket() as nobody:  # bound, but not listening
         nobody.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{nobody.getsockname()[1]}/file"
-        with pytest.raises(
-            ConnectionError, match=rf"cannot download {url} \(.*refused.*\); check the network"
-        ):
+        with pytest.raises(ConnectionError, match=rf"cannot download {url} \(.*refused.*\); check the"):
             fetch(url, tmp_path / "file", sha256=SHA256)
 
 
 @pytest.mark.message
-def test_message_the_disk_is_full(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_message_the_disk_is_full(server: Server, tmp_path: Path, monkeypatch):
     def no_room(handle: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(module.os, "fsync", no_room)
-        with pytest.raises(
-            OSError, match=r"cannot write .*file\.part \(No space left on device\); free disk"
-        ):
+        with pytest.raises(OSError, match=r"cannot write .*file\.part \(No space left on device\); free"):
             get(server, tmp_path / "file")
     assert not (tmp_path / "file").exists()
     get(server, tmp_path / "file")

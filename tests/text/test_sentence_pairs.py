@@ -29,9 +29,7 @@ from annotated_transformer.text.sentence_pairs import (
         (11, 37, "mismatched"),
     ],
 )
-def test_law_pairs_are_mismatched_beyond_three_times_plus_three_words(
-    shorter: int, longer: int, reason: str | None
-):
+def test_law_pairs_are_mismatched_beyond_three_times_plus_three_words(shorter, longer, reason):
     pair = (" \t" + "a " * shorter, "b " * longer)
     assert filter_reason(pair) == filter_reason(pair[::-1]) == reason
 
@@ -106,9 +104,7 @@ def test_law_every_pair_is_in_one_split_and_no_two_share_a_sentence(pairs: list[
     ],
     ids=["English", "German", "no word", "capitals"],
 )
-def test_law_sentences_that_differ_in_case_and_punctuation_are_the_same(
-    pairs: list[SentencePair], one: SentencePair, other: SentencePair
-):
+def test_law_sentences_that_differ_in_case_and_punctuation_are_the_same(pairs, one, other):
     together = set()
     for seed in range(5):
         splits = split_by_sentence([*pairs, one, other], seed=seed, share=0.3)
