@@ -84,9 +84,7 @@ def test_law_training_logs_its_metrics(trained: tuple[Path, str]):
     assert float(found[-1][3]) < 1.5 < float(found[0][3])
 
 
-def test_law_a_trained_model_translates_arguments_and_lines(
-    trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
-):
+def test_law_a_trained_model_translates_arguments_and_lines(trained: tuple[Path, str], capsys):
     texts = [text for text, _ in PAIRS[:3]]
     assert command_line.main(["translate", "--model", str(trained[0]), *texts]) == 0
     said = capsys.readouterr().out
@@ -99,9 +97,7 @@ def test_law_a_trained_model_translates_arguments_and_lines(
     assert set(said.splitlines()) <= {text for _, text in PAIRS}  # in this language, if not always right
 
 
-def test_law_evaluation_prints_bleu_and_its_signature(
-    data: Path, trained: tuple[Path, str], capsys: pytest.CaptureFixture[str]
-):
+def test_law_evaluation_prints_bleu_and_its_signature(data: Path, trained: tuple[Path, str], capsys):
     status = command_line.main(
         ["evaluate", "--model", str(trained[0]), "--data", str(data), "--split", "test"]
     )
@@ -136,7 +132,7 @@ def test_law_a_killed_run_gives_the_same_model(data: Path, trained: tuple[Path, 
 
 
 def test_law_a_run_interrupted_by_two_signals_can_be_resumed_and_gives_the_same_model(
-    data: Path, trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+    data: Path, trained: tuple[Path, str], tmp_path: Path, monkeypatch, capsys
 ):
     out, update = tmp_path / "a folder", trainer.update
     command = [*TRAIN, "--data", str(data), "--out", str(out)]
@@ -192,9 +188,7 @@ def test_law_closing_the_output_early_is_not_an_error(trained: tuple[Path, str],
     [(["--help"], ""), (["evaluate", "--split", "test"], "1")],
     ids=["help", "evaluate, unbuffered"],
 )
-def test_law_closing_the_output_at_once_is_not_an_error(
-    data: Path, trained: tuple[Path, str], arguments: list[str], unbuffered: str
-):
+def test_law_closing_the_output_at_once_is_not_an_error(data, trained, arguments, unbuffered):
     if arguments[0] == "evaluate":
         arguments = [*arguments, "--model", str(trained[0]), "--data", str(data)]
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
@@ -208,9 +202,7 @@ def test_law_closing_the_output_at_once_is_not_an_error(
 
 
 @pytest.mark.parametrize(("arguments", "status"), [(["train", "--help"], 0), (["no"], 2)])
-def test_law_the_exit_status_does_not_depend_on_who_reads_the_help(
-    arguments: list[str], status: int, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_exit_status_does_not_depend_on_who_reads_the_help(arguments, status, monkeypatch):
     def broken(self: argparse.ArgumentParser, message: str, file: object = None) -> None:
         raise BrokenPipeError  # as argparse of Python 3.11.2 does, if nobody reads
 
@@ -302,14 +294,7 @@ MISTAKES = {
 
 @pytest.mark.message
 @pytest.mark.parametrize(("arguments", "sentence"), MISTAKES.values(), ids=MISTAKES)
-def test_message_a_user_error_is_one_sentence(
-    data: Path,
-    arguments: list[str],
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-):
+def test_message_a_user_error_is_one_sentence(data, arguments, sentence, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (data / "foreign").mkdir(exist_ok=True)
     (data / "foreign" / "config.json").touch()
@@ -336,7 +321,7 @@ def test_message_a_user_error_is_one_sentence(
         ["download", "tatoeba", "--to", ""],
     ],
 )
-def test_message_an_empty_path(arguments: list[str], capsys: pytest.CaptureFixture[str]):
+def test_message_an_empty_path(arguments: list[str], capsys):
     with pytest.raises(SystemExit, match="2"):
         command_line.main(arguments)
     assert ": '' is not a path; give the name of a file or folder" in capsys.readouterr().err
@@ -344,9 +329,7 @@ def test_message_an_empty_path(arguments: list[str], capsys: pytest.CaptureFixtu
 
 @pytest.mark.message
 @pytest.mark.parametrize(("option", "kind"), [("--out", "dangling"), ("--start", "fifo")])
-def test_message_a_folder_option_that_is_not_a_folder(
-    data: Path, option: str, kind: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-):
+def test_message_a_folder_option_that_is_not_a_folder(data, option, kind, capsys, tmp_path):
     path = tmp_path / "path"
     if kind == "fifo":
         os.mkfifo(path)
@@ -360,7 +343,7 @@ def test_message_a_folder_option_that_is_not_a_folder(
 
 
 @pytest.mark.parametrize("arguments", [["translate", "A"], ["evaluate", "--split", "test"], ["train"]])
-def test_law_translation_uses_one_thread_by_default(arguments: list[str], monkeypatch: pytest.MonkeyPatch):
+def test_law_translation_uses_one_thread_by_default(arguments: list[str], monkeypatch):
     threads: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", threads.append)
     command = command_line.COMMANDS[arguments[0]]._replace(run=lambda options: None)
@@ -378,7 +361,7 @@ def test_law_translation_uses_one_thread_by_default(arguments: list[str], monkey
 
 
 @pytest.mark.filterwarnings("always")
-def test_law_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_law_a_warning_is_one_line(monkeypatch, capsys):
     def warn(options: object) -> None:
         warnings.warn("the folder is full", stacklevel=1)
         warnings.warn(Message("leave out {bf16}", bf16=True), stacklevel=1)
@@ -392,9 +375,7 @@ def test_law_a_warning_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pyte
 
 
 @pytest.mark.message
-def test_message_a_folder_that_cannot_be_written(
-    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_message_a_folder_that_cannot_be_written(data: Path, capsys, monkeypatch, tmp_path: Path):
     monkeypatch.setattr(train.os, "access", lambda path, mode: False)  # root may write anywhere
     arguments = ["train", "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
     assert command_line.main(arguments) == 2
@@ -451,15 +432,12 @@ def test_law_help_and_mistakes_need_no_pytorch(command: list[str]):
     ("arguments", "sentence"),
     [
         (["translate", "A", "--bean", "5"], "unrecognized arguments: --bean 5 (did you mean --beam?); "),
-        (
-            ["train", "--out", "o", "--fats"],
-            "unrecognized arguments: --fats (did you mean --fast?); ",
-        ),
+        (["train", "--out", "o", "--fats"], "unrecognized arguments: --fats (did you mean --fast?); "),
         (["evaluate", "-q", "file"], "unrecognized arguments: -q file; "),
         (["train"], "the following arguments are required: --out; "),
     ],
 )
-def test_message_a_mistyped_option(arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]):
+def test_message_a_mistyped_option(arguments: list[str], sentence: str, capsys):
     with pytest.raises(SystemExit, match="2"):
         command_line.main(arguments)
     way_out = f"see annotated-transformer {arguments[0]} --help\n"
@@ -467,9 +445,7 @@ def test_message_a_mistyped_option(arguments: list[str], sentence: str, capsys: 
 
 
 @pytest.mark.parametrize("command", command_line.COMMANDS)
-def test_law_the_help_has_groups_and_examples_that_the_command_accepts(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_help_has_groups_and_examples_that_the_command_accepts(command: str, capsys, monkeypatch):
     with pytest.raises(SystemExit, match="0"):
         command_line.main([command, "--help"])
     text = capsys.readouterr().out.replace("\\\n", "")
@@ -489,7 +465,7 @@ def test_law_the_help_has_groups_and_examples_that_the_command_accepts(
 
 
 @pytest.mark.message
-def test_message_resuming_with_another_corpus(data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+def test_message_resuming_with_another_corpus(data: Path, capsys, tmp_path: Path):
     arguments = [*TRAIN, *SMALL, "--steps", "1", "--data", str(data), "--out", str(tmp_path)]
     assert command_line.main(arguments) == 0
     assert command_line.main([*arguments, "--source", "de", "--target", "en", "--max-lr", "0.02"]) == 2
@@ -512,9 +488,7 @@ def test_message_errors_in_a_shell_show_no_traceback(tmp_path: Path):
 @pytest.mark.parametrize(
     "error", [MemoryError("m"), torch.OutOfMemoryError("m"), RuntimeError("m: can't allocate memory")]
 )
-def test_message_too_little_memory(
-    error: Exception, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_message_too_little_memory(error: Exception, capsys, monkeypatch):
     def fail(options: object) -> None:
         raise error
 
@@ -526,7 +500,7 @@ def test_message_too_little_memory(
 
 
 @pytest.mark.message
-def test_message_other_pytorch_errors_show_a_traceback(monkeypatch: pytest.MonkeyPatch):
+def test_message_other_pytorch_errors_show_a_traceback(monkeypatch):
     def fail(options: object) -> None:
         raise RuntimeError("a mistake of ours")
 

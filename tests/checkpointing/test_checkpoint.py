@@ -37,9 +37,7 @@ def change_metadata(path: Path, **changes: str | None) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "positions"), [(torch.float64, "sinusoidal"), (torch.bfloat16, "learned")])
-def test_law_loading_restores_the_saved_model_and_tokenizer(
-    tmp_path: Path, dtype: torch.dtype, positions: str
-):
+def test_law_loading_restores_the_saved_model_and_tokenizer(tmp_path, dtype, positions):
     model = make_model(positions=positions).to(dtype)
     with torch.no_grad():
         model.embedding.weight *= 1 + 1e-9  # in float64, values that float32 cannot represent
@@ -56,9 +54,7 @@ def test_law_loading_restores_the_saved_model_and_tokenizer(
     torch.testing.assert_close(loaded(src, tgt), model.eval()(src, tgt))  # including buffers and dtypes
 
 
-def test_law_the_languages_of_a_model_are_stored_with_it(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_languages_of_a_model_are_stored_with_it(folder: Path, tmp_path: Path, monkeypatch):
     assert checkpoint.read_languages(folder) is None  # saved without languages, as by early versions
     checkpoint.save(tmp_path / "en-fr", make_model(), make_tokenizer(), languages=("pt-BR", "zh"))
     assert checkpoint.read_languages(tmp_path / "en-fr") == ("pt-BR", "zh")
@@ -127,9 +123,7 @@ def test_law_loading_draws_no_random_number(folder: Path):
 
 @pytest.mark.message
 @pytest.mark.parametrize("steps", [0, 1, 2, 3])
-def test_message_a_kill_between_two_files_is_detected(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, steps: int
-):
+def test_message_a_kill_between_two_files_is_detected(folder: Path, monkeypatch, steps: int):
     class Killed(BaseException):
         pass
 
@@ -153,9 +147,7 @@ def test_message_a_kill_between_two_files_is_detected(
     if steps == 0:
         assert same(checkpoint.load(folder)[0], make_model())
     else:
-        with pytest.raises(
-            ValueError, match=r"config\.json is not the one that model\.safetensors was saved with"
-        ):
+        with pytest.raises(ValueError, match=r"config\.json is not the one that model\.safetensors was"):
             checkpoint.load(folder)
 
 
@@ -254,9 +246,7 @@ def test_message_a_folder_that_is_not_a_path(wrong: object):
 
 @pytest.mark.message
 def test_message_a_missing_folder_or_file(folder: Path):
-    with pytest.raises(
-        FileNotFoundError, match=r"there is no model folder .*nowhere; train a model into it, or give"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"there is no model folder .*nowhere; train a model into"):
         checkpoint.load(folder / "nowhere")
     (folder / "tokenizer.json").unlink()
     (folder / "config.json").unlink()
@@ -331,21 +321,19 @@ def test_message_something_other_than_a_file_in_the_folder(tmp_path: Path, name:
 
 @pytest.mark.message
 def test_message_a_tokenizer_of_another_model(tmp_path: Path):
-    expected = (
-        r"the model has vocab_size, .* = \(263, 0, 1, 2\) and the tokenizer \(269, 0, 1, 2\); build the model"
-    )
+    expected = r"the model has vocab_size, .* = \(263, 0, 1, 2\) and the tokenizer \(269, 0, 1, 2\); build"
     with pytest.raises(ValueError, match=expected):
         checkpoint.save(tmp_path, make_model(), make_tokenizer(269))
     assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.setattr(checkpoint, "PRETRAINED", tmp_path / "weights")
     return tmp_path / "weights"
 
 
-def test_law_a_model_is_a_folder_in_the_package(place: Path, root: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_a_model_is_a_folder_in_the_package(place: Path, root: Path, monkeypatch):
     for name in ("en-de", "de-en"):
         (place / name).mkdir(parents=True)
         assert pretrained_folder(name) == place / name

@@ -7,7 +7,6 @@ import resource
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -40,7 +39,7 @@ DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
 
 @pytest.mark.message
 @pytest.mark.parametrize("call", [1, 3])
-def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: pytest.MonkeyPatch, call: int):
+def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch, call: int):
     calls = 0
 
     def full(handle: int) -> None:
@@ -59,9 +58,7 @@ def test_message_a_full_disk_leaves_the_older_model(folder: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP])
-def test_law_a_file_system_that_cannot_sync_a_folder_holds_the_model_all_the_same(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, code: int
-):
+def test_law_a_file_system_that_cannot_sync_a_folder_holds_the_model_all_the_same(folder, monkeypatch, code):
     fsync = os.fsync
 
     def refuse_folders(handle: int) -> None:
@@ -76,9 +73,7 @@ def test_law_a_file_system_that_cannot_sync_a_folder_holds_the_model_all_the_sam
 
 @pytest.mark.message
 @pytest.mark.parametrize("kind", [stat.S_ISREG, stat.S_ISDIR])
-def test_message_a_file_that_cannot_be_synced_or_a_folder_with_another_error(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[int], bool]
-):
+def test_message_a_file_that_cannot_be_synced_or_a_folder_with_another_error(folder, monkeypatch, kind):
     code = errno.EINVAL if kind is stat.S_ISREG else errno.EIO
 
     def refuse(handle: int) -> None:
@@ -93,7 +88,7 @@ def test_message_a_file_that_cannot_be_synced_or_a_folder_with_another_error(
 
 
 @pytest.mark.message
-def test_message_a_file_system_that_became_read_only(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_message_a_file_system_that_became_read_only(folder: Path, monkeypatch):
     def refuse(path: Path, *_: object, **__: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
@@ -105,9 +100,7 @@ def test_message_a_file_system_that_became_read_only(folder: Path, monkeypatch: 
 
 @pytest.mark.parametrize("place", ["fsync", "replace"])
 @pytest.mark.parametrize("call", [1, 2])
-def test_law_an_interrupt_leaves_no_draft(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, place: str, call: int
-):
+def test_law_an_interrupt_leaves_no_draft(folder: Path, monkeypatch, place: str, call: int):
     owner = {"fsync": files.os, "replace": Path}[place]
     calls, function = 0, getattr(owner, place)
 
@@ -130,9 +123,7 @@ def test_message_a_write_that_the_system_cuts_short(folder: Path):
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
     try:
-        with pytest.raises(
-            OSError, match=r"cannot save to .*model \(File too large\); what was there is still there"
-        ):
+        with pytest.raises(OSError, match=r"cannot save to .*model \(File too large\); what was there is"):
             checkpoint.save(folder, make_model(seed=1), make_tokenizer())
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -184,15 +175,11 @@ def test_message_a_path_that_is_not_a_regular_file(folder: Path, name: str, kind
         os.mkfifo(path)
     else:
         path.symlink_to(path)
-    with pytest.raises(
-        ValueError, match=rf"{name} is not a regular file; move it away, or give another fold"
-    ):
+    with pytest.raises(ValueError, match=rf"{name} is not a regular file; move it away, or give another"):
         checkpoint.load(folder)
 
 
-def test_law_a_draft_that_another_process_renames_meanwhile_is_not_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_a_draft_that_another_process_renames_meanwhile_is_not_refused(tmp_path: Path, monkeypatch):
     draft, stat = tmp_path / "draft", os.stat
     draft.touch()
 

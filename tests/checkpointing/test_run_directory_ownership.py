@@ -89,9 +89,7 @@ def test_message_a_model_that_replaced_the_one_of_the_training_run(tmp_path: Pat
     train_from_recipe(for_steps(3), corpus(), tmp_path / "own", seed=3)
 
 
-def test_law_a_run_killed_between_its_first_model_and_its_first_state_resumes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_a_run_killed_between_its_first_model_and_its_first_state_resumes(tmp_path: Path, monkeypatch):
     class Killed(BaseException):
         pass
 
@@ -115,9 +113,7 @@ def test_law_a_run_killed_between_its_first_model_and_its_first_state_resumes(
 
 @pytest.mark.message
 @pytest.mark.parametrize("name", ["config.json", "training.safetensors.tmp"])
-def test_message_a_folder_in_place_of_a_file_before_anything_is_trained(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_message_a_folder_in_place_of_a_file_before_anything_is_trained(tmp_path, name, monkeypatch):
     (tmp_path / name).mkdir()
     monkeypatch.setattr(Tokenizer, "train", None)
     expected = f"{re.escape(name)} is not a regular file; move it away, or give another folder"
@@ -135,9 +131,7 @@ def test_message_metrics_without_a_state(tmp_path: Path):
 
 
 @pytest.mark.parametrize("links", [True, False], ids=["hard links", "no hard links"])
-def test_law_the_folder_model_holds_the_model_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
-):
+def test_law_the_folder_model_holds_the_model_alone(tmp_path: Path, monkeypatch, links: bool):
     def refuse(self: Path, target: Path) -> None:
         raise OSError(errno.EPERM, "Operation not permitted")
 

@@ -16,7 +16,7 @@ TEXTS = ["A man is sleeping in the park.", "Two dogs.", "A child"]
 
 
 @pytest.fixture(autouse=True)
-def _without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+def _without_cuda(monkeypatch) -> None:
     """Run the commands on the CPU, in this process and in others, also where CUDA is available."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def pretrained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def pretrained(folder: Path, monkeypatch) -> Path:
     """Make the untrained model the packaged one."""
     monkeypatch.setattr("annotated_transformer.checkpointing.checkpoint.PRETRAINED", folder.parent)
     return folder

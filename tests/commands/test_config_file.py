@@ -104,9 +104,7 @@ def test_law_a_starting_model_determines_the_shape_but_not_the_dropout(folder: P
     assert model_config(given, folder) == dataclasses.replace(found, dropout=0.5)
 
 
-def test_law_start_accepts_the_name_of_a_packaged_model(
-    pretrained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_start_accepts_the_name_of_a_packaged_model(pretrained: Path, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert start_folder(None) is None
     assert start_folder(Path("en-de")) == pretrained_folder("en-de") == pretrained
@@ -116,9 +114,7 @@ def test_law_start_accepts_the_name_of_a_packaged_model(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_fine_tuning_a_model_of_the_package_needs_no_sizes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_law_fine_tuning_a_model_of_the_package_needs_no_sizes(tmp_path: Path, capsys):
     for language, text in (("en", "Two dogs.\n"), ("de", "A child\n")):
         (tmp_path / f"train.{language}").write_text(text * 3)
     arguments = ["train", "--data", str(tmp_path), "--start", "en-de", "--steps", "1", "--warmup-steps", "1"]
@@ -130,7 +126,7 @@ def test_law_fine_tuning_a_model_of_the_package_needs_no_sizes(
 
 @pytest.mark.message
 @pytest.mark.usefixtures("pretrained")
-def test_message_a_starting_model_of_other_languages(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_message_a_starting_model_of_other_languages(tmp_path: Path, capsys):
     other = ["--source", "de", "--target", "en", "--d-model", "22"]
     arguments = ["train", "--data", str(tmp_path), "--start", "en-de", "--steps", "1", *other]
     assert command_line.main([*arguments, "--out", str(tmp_path / "out")]) == 2
@@ -163,10 +159,7 @@ def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
         ('{"model": 3}', "has no object in 'model'; give one with any of 'vocab_size', 'max_length', '"),
         ('{"model": {"d_k": 7, "d_ff": 8, "d_k": 9}}', "has 'd_k' twice; leave one out"),
         ('{"modle": {}}', "has 'modle', which is unknown; choose from 'model', 'training'"),
-        (
-            '{"training": {"lr": 1, "steps": 2, "momentum": 3}}',
-            "has 'lr', 'momentum' in 'training', which is unknown; choose from 'steps', 'minutes', 'p",
-        ),
+        ('{"training": {"lr": 1, "steps": 2, "momentum": 3}}', "has 'lr', 'momentum' in 'training', which"),
         ('{"model": {"d_ff": 2.0}}', "has 2.0 as 'd_ff' in 'model', which takes a whole number; correct"),
         ('{"model": {"d_ff": true}}', "has true as 'd_ff' in 'model', which takes a whole number; corr"),
         ('{"model": {"d_k": "7"}}', "has \"7\" as 'd_k' in 'model', which takes a whole number or null; "),
@@ -197,9 +190,7 @@ def test_message_an_invalid_config_file(tmp_path: Path, text: str, sentence: str
         (None, "settings.json is not a regular file; give another name"),
     ],
 )
-def test_message_settings_that_do_not_fit(
-    tmp_path: Path, text: str | None, sentence: str, capsys: pytest.CaptureFixture[str]
-):
+def test_message_settings_that_do_not_fit(tmp_path: Path, text: str | None, sentence: str, capsys):
     file = tmp_path / "settings.json"
     file.mkdir() if text is None else file.write_text(text)
     for language in ("en", "de"):

@@ -29,7 +29,7 @@ def training(tmp_path: Path) -> Path:
 
 
 def test_law_the_image_contains_the_printed_description_with_the_peak_of_the_schedule(
-    training: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    training: Path, capsys, monkeypatch
 ):
     rates = {11: 0.001, 18: 0.018, 23: 0.001}  # the first and the last are the reported ones
     monkeypatch.setattr(reports, "read_schedule", lambda folder: lambda step: rates.get(step, 0.002))
@@ -69,16 +69,14 @@ def test_law_a_run_that_diverged_can_be_plotted(training: Path):
         ("loop.png", "loop.png is not a regular file; give another name"),
     ],
 )
-def test_message_a_file_that_cannot_be_written(
-    training: Path, capsys: pytest.CaptureFixture[str], to: str, sentence: str
-):
+def test_message_a_file_that_cannot_be_written(training: Path, capsys, to: str, sentence: str):
     (training / "loop.png").symlink_to(training / "loop.png")
     assert command_line.main(["curves", str(training), "--to", str(training / to)]) == 2
     assert sentence in capsys.readouterr().err
 
 
 @pytest.mark.message
-def test_message_a_line_that_was_cut_off_is_left_out(training: Path, capsys: pytest.CaptureFixture[str]):
+def test_message_a_line_that_was_cut_off_is_left_out(training: Path, capsys):
     whole = LINE % 11 + LINE % 23
     said = {}
     for text in (whole, whole + (LINE % 31)[:55], whole + "\0" * 5, whole + (LINE % 31)[:-1]):
@@ -102,13 +100,7 @@ def test_message_a_line_that_was_cut_off_is_left_out(training: Path, capsys: pyt
 @pytest.mark.parametrize(
     "error", [RuntimeError("no latex"), FileNotFoundError("no gs"), OSError("no encoder"), KeyError("JPEG")]
 )
-def test_message_matplotlib_lacks_another_program(
-    training: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    ending: str,
-    error: Exception,
-):
+def test_message_matplotlib_lacks_another_program(training, capsys, monkeypatch, ending, error):
     def fail(*values: object, **options: object) -> None:
         raise error
 
@@ -123,9 +115,7 @@ def test_message_matplotlib_lacks_another_program(
 
 @pytest.mark.message
 @pytest.mark.parametrize("ending", ["svg", "png"])
-def test_message_the_disk_is_full(
-    training: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, ending: str
-):
+def test_message_the_disk_is_full(training: Path, capsys, monkeypatch, ending: str):
     def full(*values: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -140,9 +130,7 @@ def test_message_the_disk_is_full(
 
 
 @pytest.mark.message
-def test_message_without_matplotlib(
-    training: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_message_without_matplotlib(training: Path, monkeypatch, capsys):
     for name in [name for name in sys.modules if name.startswith("annotated_transformer.plotting")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -25,7 +25,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 @pytest.fixture
-def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def served(tmp_path: Path, monkeypatch) -> Iterator[Path]:
     """Serve a small Tatoeba on this machine, and yield the served folder."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     packed = io.BytesIO()
@@ -47,7 +47,7 @@ def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("served")
-def test_law_a_downloaded_corpus_can_be_loaded(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_a_downloaded_corpus_can_be_loaded(tmp_path: Path, capsys):
     assert command_line.main(["download", "tatoeba", "--to", str(tmp_path / "data")]) == 0
     out, err = capsys.readouterr()
     terms, last = out.rstrip("\n").rsplit("\n", 1)
@@ -60,9 +60,7 @@ def test_law_a_downloaded_corpus_can_be_loaded(tmp_path: Path, capsys: pytest.Ca
 
 
 @pytest.mark.message
-def test_message_the_terms_are_printed_before_an_error(
-    served: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_message_the_terms_are_printed_before_an_error(served: Path, tmp_path: Path, capsys):
     (served / "deu-eng.zip").write_bytes(b"another")
     to = tmp_path / "new" / "data"
     assert command_line.main(["download", "tatoeba", "--to", str(to)]) == 2
@@ -78,9 +76,7 @@ def test_message_the_terms_are_printed_before_an_error(
 
 
 @pytest.mark.usefixtures("served")
-def test_law_what_was_downloaded_before_an_error_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_law_what_was_downloaded_before_an_error_stays(tmp_path: Path, monkeypatch, capsys):
     def lost(response: object, url: str, timeout: float) -> Iterator[bytes]:
         yield b"the first bytes"
         raise KeyboardInterrupt
@@ -93,7 +89,7 @@ def test_law_what_was_downloaded_before_an_error_stays(
 
 
 @pytest.mark.message
-def test_message_a_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_message_a_folder_that_is_a_file(tmp_path: Path, capsys):
     (tmp_path / "file").touch()
     assert command_line.main(["download", "multi30k", "--to", str(tmp_path / "file")]) == 2
     place = tmp_path / "file" / "multi30k"

@@ -23,7 +23,7 @@ MEANT = [
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[list[str], dict]]:
+def asked(monkeypatch) -> list[tuple[list[str], dict]]:
     """Mock the translator: record its calls, and return SAID, repeated as needed."""
     asked: list[tuple[list[str], dict]] = []
 
@@ -51,9 +51,7 @@ def data(tmp_path: Path) -> Path:
         (["--beam", "5", "--length-penalty", "plain"], {"beam_size": 5, "length_penalty": PlainLength(1.0)}),
     ],
 )
-def test_law_both_commands_use_the_search_options(
-    folder: Path, data: Path, asked: list[tuple[list[str], dict]], options: list[str], search: dict
-):
+def test_law_both_commands_use_the_search_options(folder, data, asked, options, search):
     where = ["--model", str(folder), *options]
     assert command_line.main(["translate", *where, "A dog."]) == 0
     assert command_line.main(["evaluate", *where, "--data", str(data), "--split", "test"]) == 0
@@ -63,9 +61,7 @@ def test_law_both_commands_use_the_search_options(
     ]
 
 
-def test_law_a_long_split_is_translated_in_parts_whose_order_is_kept(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_law_a_long_split_is_translated_in_parts_whose_order_is_kept(folder, tmp_path, monkeypatch, capsys):
     texts = [f"The man sees {number} dogs." for number in range(19)]
     for language in ("en", "de"):
         (tmp_path / f"test.{language}").write_text("".join(f"{text}\n" for text in texts))
@@ -84,9 +80,7 @@ def test_law_a_long_split_is_translated_in_parts_whose_order_is_kept(
 
 @pytest.mark.usefixtures("pretrained", "asked")
 @pytest.mark.parametrize("protocol", [[], ["--protocol", "multi30k"]])
-def test_law_bleu_is_computed_by_the_selected_protocol(
-    data: Path, capsys: pytest.CaptureFixture[str], protocol: list[str]
-):
+def test_law_bleu_is_computed_by_the_selected_protocol(data: Path, capsys, protocol: list[str]):
     scores = {"sacrebleu": bleu.sacrebleu_13a(SAID, MEANT), "multi30k": bleu.multi30k_bleu(SAID, MEANT)}
     assert scores["sacrebleu"].bleu < scores["multi30k"].bleu - 1  # otherwise either would pass
     assert command_line.main(["evaluate", "--data", str(data), "--split", "test", *protocol]) == 0
@@ -108,13 +102,7 @@ CHINESE = ["他去年春天住在北京。", "两只狗在公园里玩球。", "
     ],
 )
 def test_law_bleu_is_tokenized_as_the_target_language_needs(
-    folder: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    language: str,
-    options: list[str],
-    tokenizer: str,
+    folder: Path, tmp_path: Path, monkeypatch, capsys, language: str, options: list[str], tokenizer: str
 ):
     monkeypatch.setattr(Translator, "translate", lambda *texts, **search: CHINESE)
     for name, lines in {"en": ["A man.", "Two dogs.", "I."], language: CHINESE}.items():
@@ -130,9 +118,7 @@ def test_law_bleu_is_tokenized_as_the_target_language_needs(
 
 
 @pytest.mark.usefixtures("asked")
-def test_law_moses_uses_the_rules_of_the_target_language(
-    folder: Path, data: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_law_moses_uses_the_rules_of_the_target_language(folder: Path, data: Path, capsys):
     protocol = ["--protocol", "multi30k", "--source", "de", "--target", "en"]
     model = ["--model", str(folder)]  # which stores no languages
     arguments = ["--data", str(data), "--split", "test", *model, *protocol]
@@ -140,13 +126,7 @@ def test_law_moses_uses_the_rules_of_the_target_language(
     assert "Moses-tokenized (en, " in capsys.readouterr().out
 
 
-def test_law_a_corpus_has_its_own_splits(
-    folder: Path,
-    asked: list[tuple[list[str], dict]],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-):
+def test_law_a_corpus_has_its_own_splits(folder, asked, capsys, monkeypatch, tmp_path):
     (tmp_path / "tatoeba").mkdir()
     lines = "".join(f"A{i} b.\tEin C{i} d.\n" for i in range(1009))
     (tmp_path / "tatoeba" / "deu.txt").write_text(lines, encoding="utf-8")
@@ -170,12 +150,7 @@ def test_law_a_corpus_has_its_own_splits(
         (["--corpus", "toy", "--target", "fr"], "the corpus toy has en and de, not en and fr"),
     ],
 )
-def test_message_a_user_error_is_one_sentence(
-    arguments: list[str],
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_message_a_user_error_is_one_sentence(arguments: list[str], sentence: str, capsys, monkeypatch):
     monkeypatch.delenv("ANNOTATED_TRANSFORMER_DATA", raising=False)
     monkeypatch.setattr(corpora, "TOY_PAIRS", 211)
     assert command_line.main(["evaluate", "--split", "test", *arguments]) == 2
@@ -194,9 +169,7 @@ def test_message_a_user_error_is_one_sentence(
         (["--pretrained", "de-en"], "de-en"),
     ],
 )
-def test_law_the_default_model_matches_the_languages(
-    folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], name: str
-):
+def test_law_the_default_model_matches_the_languages(folder, data, monkeypatch, options, name):
     named: list[str] = []
 
     def load(name: str, device: object) -> Translator:
@@ -209,9 +182,7 @@ def test_law_the_default_model_matches_the_languages(
 
 
 @pytest.mark.message
-def test_message_an_unknown_language_is_refused_before_translating(
-    folder: Path, tmp_path: Path, asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
-):
+def test_message_an_unknown_language_is_refused_before_translating(folder, tmp_path, asked, capsys):
     for language in ("en", "xx"):
         (tmp_path / f"test.{language}").write_text("A man.\n", encoding="utf-8")
     arguments = ["--data", str(tmp_path), "--split", "test", "--target", "xx", "--model", str(folder)]
@@ -224,24 +195,18 @@ def test_message_an_unknown_language_is_refused_before_translating(
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            ["--target", "ja"],
-            "the tokenizer ja-mecab needs packages that are not installed; run pip install 'sacrebleu[ja]'",
-        ),
+        (["--target", "ja"], "the tokenizer ja-mecab needs packages that are not installed; run pip"),
         (["--bleu-tokenizer", ""], "there is no tokenizer '' for BLEU; choose from 13a, char,"),
         (["--bleu-tokenizer", "mecab"], "there is no tokenizer 'mecab' for BLEU; choose from 13a, char,"),
-        (
-            ["--bleu-tokenizer", "zh", "--protocol", "multi30k"],
-            "--protocol multi30k tokenizes by Moses, not by --bleu-tokenizer zh; leave one out",
-        ),
+        (["--bleu-tokenizer", "zh", "--protocol", "multi30k"], "--protocol multi30k tokenizes by Moses"),
     ],
 )
 def test_message_a_tokenizer_is_refused_before_translating(
     folder: Path,
     data: Path,
     asked: list[tuple[list[str], dict]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    monkeypatch,
+    capsys,
     options: list[str],
     sentence: str,
 ):
@@ -253,9 +218,7 @@ def test_message_a_tokenizer_is_refused_before_translating(
     assert asked == []
 
 
-def test_law_evaluation_splits_train_files_as_training_does(
-    folder: Path, tmp_path: Path, asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
-):
+def test_law_evaluation_splits_train_files_as_training_does(folder, tmp_path, asked, capsys):
     for language in ("en", "de"):
         text = "".join(f"{language} {i}.\n" for i in range(101))
         (tmp_path / f"train.{language}").write_text(text, encoding="utf-8")
@@ -269,7 +232,7 @@ def test_law_evaluation_splits_train_files_as_training_does(
 
 @pytest.mark.message
 def test_message_all_texts_that_cannot_be_translated_are_reported_before_translating(
-    folder: Path, data: Path, asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
+    folder: Path, data: Path, asked: list[tuple[list[str], dict]], capsys
 ):
     (data / "test.en").write_text(f"A man.\n{'A' * 50}\nTwo\x01 dogs.\n", encoding="utf-8")
     arguments = ["--data", str(data), "--split", "test", "--model", str(folder)]
@@ -285,7 +248,7 @@ def test_message_all_texts_that_cannot_be_translated_are_reported_before_transla
 
 
 @pytest.fixture
-def files(data: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def files(data: Path, monkeypatch) -> list[str]:
     """Write translations, and return the options that evaluate them."""
     monkeypatch.chdir(data)
     for name, lines in {"found.txt": SAID, "same.txt": SAID, "two.txt": SAID[:2]}.items():
@@ -310,7 +273,7 @@ def printed(*metrics: str) -> str:
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize("metrics", [("bleu",), ("ter", "chrf"), ("bleu", "chrf", "chrf++", "ter")])
 def test_law_each_metric_is_printed_in_the_given_order_for_a_model_and_for_files(
-    folder: Path, data: Path, files: list[str], metrics: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    folder: Path, data: Path, files: list[str], metrics: tuple[str, ...], capsys
 ):
     option = ["--metric", " ,".join(metrics).upper()]
     model = ["--model", str(folder), "--data", str(data), "--output", "new.txt"]
@@ -321,9 +284,7 @@ def test_law_each_metric_is_printed_in_the_given_order_for_a_model_and_for_files
     assert capsys.readouterr() == (printed(*metrics), "")
 
 
-def test_law_translations_that_are_written_stay_one_per_line(
-    folder: Path, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_law_translations_that_are_written_stay_one_per_line(folder: Path, data: Path, monkeypatch, capsys):
     odd = ["Ein\nMann\u2028schläft.", "", "Kind\x1b[31m"]  # a model may generate any byte
     monkeypatch.setattr(Translator, "translate", lambda self, texts, **search: odd)
     out = str(data / "out.gz")
@@ -335,7 +296,7 @@ def test_law_translations_that_are_written_stay_one_per_line(
     assert capsys.readouterr().out == said
 
 
-def test_law_several_references_are_used_together(files: list[str], capsys: pytest.CaptureFixture[str]):
+def test_law_several_references_are_used_together(files: list[str], capsys):
     assert command_line.main(["evaluate", *files, "same.txt", "--metric", "bleu,ter"]) == 0
     value, signature, ter_value, ter_signature = capsys.readouterr().out.splitlines()
     assert (value, ter_value) == ("BLEU = 100.00", "TER = 0.00")
@@ -343,15 +304,13 @@ def test_law_several_references_are_used_together(files: list[str], capsys: pyte
     assert ter_signature.startswith("nrefs:2|")
 
 
-def test_law_the_target_language_tokenizes_files(files: list[str], capsys: pytest.CaptureFixture[str]):
+def test_law_the_target_language_tokenizes_files(files: list[str], capsys):
     for language, tokenizer in (("zh", "zh"), ("de", "13a")):
         assert command_line.main(["evaluate", *files, "--target", language]) == 0
         assert f"|tok:{tokenizer}|" in capsys.readouterr().out
 
 
-def test_law_own_files_are_evaluated_under_any_name(
-    folder: Path, files: list[str], asked: list[tuple[list[str], dict]], capsys: pytest.CaptureFixture[str]
-):
+def test_law_own_files_are_evaluated_under_any_name(folder, files, asked, capsys):
     own = ["--test-source", "test.en", "--test-target", "test.de"]
     assert command_line.main(["evaluate", "--model", str(folder), *own]) == 0
     assert asked.pop()[0] == ["A man.", "Two dogs.", "A child."]
@@ -371,61 +330,29 @@ def test_law_own_files_are_evaluated_under_any_name(
     [
         (["--hypotheses", "found.txt"], "--hypotheses is given without --references; give both"),
         (["--references", "test.de"], "--references is given without --hypotheses; give both"),
-        (
-            ["--hypotheses", "two.txt", "--references", "test.de"],
-            "two.txt has 2 lines and test.de has 3; line i of one must be a reference for line i of the o",
-        ),
+        (["--hypotheses", "two.txt", "--references", "test.de"], "two.txt has 2 lines and test.de has 3"),
         (["{files}", "two.txt"], "found.txt has 3 lines and two.txt has 2; line i of one must be a refer"),
         (["{files}", "nowhere"], "--references nowhere does not exist; give the name of a file"),
         (["--hypotheses", ".", "--references", "test.de"], "--hypotheses . is not a regular file; give ano"),
         (["{files}", "--model", "m"], "--model has no effect on --hypotheses, which are translated already"),
-        (
-            ["{files}", "--split", "test"],
-            "--split has no effect on --hypotheses, which are translated",
-        ),
-        (
-            ["{files}", "--beam", "2"],
-            "--beam has no effect on --hypotheses, which are translated",
-        ),
+        (["{files}", "--split", "test"], "--split has no effect on --hypotheses, which are translated"),
+        (["{files}", "--beam", "2"], "--beam has no effect on --hypotheses, which are translated"),
         (["{files}", "--test-source", "a"], "--test-source has no effect on --hypotheses, which are transl"),
         (["{files}", "--output", "o"], "--output has no effect on --hypotheses, which are translated alr"),
-        (
-            ["{files}", "--metric", "ter", "--bleu-tokenizer", "zh"],
-            "--bleu-tokenizer has an effect only on BLEU; add bleu to --metric, or leave it out",
-        ),
-        (
-            ["{files}", "--metric", "chrf,ter", "--protocol", "multi30k"],
-            "--protocol has an effect only on BLEU; add bleu to --metric, or leave it out",
-        ),
-        (
-            ["{files}", "same.txt", "--protocol", "multi30k"],
-            "--protocol multi30k takes one reference, not 2; give one file",
-        ),
-        (
-            ["--data", ".", "--output", "./test.de"],
-            "--output test.de would replace a file of the corpus; give",
-        ),
-        (
-            ["--corpus", "multi30k", "--data", ".", "--output", "./test.de"],
-            "--output test.de would replace a file of the corpus; give",
-        ),
+        (["{files}", "--metric", "ter", "--bleu-tokenizer", "zh"], "--bleu-tokenizer has an effect only on"),
+        (["{files}", "--metric", "chrf,ter", "--protocol", "multi30k"], "--protocol has an effect only on"),
+        (["{files}", "same.txt", "--protocol", "multi30k"], "--protocol multi30k takes one reference, not"),
+        (["--data", ".", "--output", "./test.de"], "--output test.de would replace a file of the corpus"),
+        (["--corpus", "multi30k", "--data", ".", "--output", "./test.de"], "--output test.de would replace"),
         (
             ["--test-source", "found.txt", "--test-target", "same.txt", "--output", "same.txt"],
             "--output same.txt would replace a file of the corpus; give another name",
         ),
-        (
-            ["--test-tsv", "same.txt", "--output", "same.txt"],
-            "--output same.txt would replace a file of the corpus; give another name",
-        ),
-        (
-            ["--data", ".", "--output", "no/out"],
-            "--output no/out cannot be written: there is no folder no; make it, or give another",
-        ),
+        (["--test-tsv", "same.txt", "--output", "same.txt"], "--output same.txt would replace a file of"),
+        (["--data", ".", "--output", "no/out"], "--output no/out cannot be written: there is no folder no"),
     ],
 )
-def test_message_files_and_options_that_do_not_fit(
-    files: list[str], arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-):
+def test_message_files_and_options_that_do_not_fit(files, arguments, sentence, capsys):
     filled = [word for argument in arguments for word in (files if argument == "{files}" else [argument])]
     assert command_line.main(["evaluate", *filled]) == 2
     out, err = capsys.readouterr()
@@ -435,7 +362,7 @@ def test_message_files_and_options_that_do_not_fit(
 
 
 @pytest.mark.message
-def test_message_an_unknown_metric(capsys: pytest.CaptureFixture[str]):
+def test_message_an_unknown_metric(capsys):
     with pytest.raises(SystemExit, match="2"):
         command_line.main(["evaluate", "--metric", "bleu,comet"])
     said = "'comet' is not a metric; choose from bleu, chrf, chrf++, ter, separated by commas"

@@ -39,7 +39,7 @@ def write(path: Path, guess: str, softmax: str) -> Path:
     return path
 
 
-def test_law_each_exercise_has_a_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_each_exercise_has_a_row(tmp_path: Path, capsys):
     path = write(tmp_path / "mine.ipynb", RIGHT, STARTER)
     assert main(["grade", str(path)]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -50,9 +50,7 @@ def test_law_each_exercise_has_a_row(tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
 
 
-def test_law_several_notebooks_are_told_apart_and_the_csv_has_the_same_rows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_law_several_notebooks_are_told_apart_and_the_csv_has_the_same_rows(tmp_path: Path, capsys):
     paths = [write(tmp_path / "a.ipynb", GUESS, WRONG), write(tmp_path / "long name.ipynb", GUESS, STARTER)]
     file = tmp_path / "all.csv"
     assert main(["grade", *map(str, paths), "--csv", str(file)]) == 0
@@ -72,9 +70,7 @@ def test_law_several_notebooks_are_told_apart_and_the_csv_has_the_same_rows(
     assert list(csv.reader(StringIO(capsys.readouterr().out))) == rows
 
 
-def test_law_a_notebook_that_cannot_be_graded_is_named_and_the_others_are_graded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_law_a_notebook_that_cannot_be_graded_is_named_and_the_others_are_graded(tmp_path: Path, capsys):
     good = write(tmp_path / "good.ipynb", GUESS, STARTER)
     (tmp_path / "bad.ipynb").write_text("{", encoding="utf-8")
     paths = [str(path) for path in (tmp_path / "bad.ipynb", good, tmp_path / "gone.ipynb", tmp_path)]
@@ -93,21 +89,19 @@ def test_law_a_notebook_that_cannot_be_graded_is_named_and_the_others_are_graded
 
 @pytest.mark.message
 @pytest.mark.parametrize("time", ["0", "-1", "nan", "inf"])
-def test_message_a_time_that_is_none(tmp_path: Path, time: str, capsys: pytest.CaptureFixture[str]):
+def test_message_a_time_that_is_none(tmp_path: Path, time: str, capsys):
     assert main(["grade", str(tmp_path), "--timeout", time]) == 2
     assert f"--timeout {time} is not a time; give a number of seconds above 0" in capsys.readouterr().err
 
 
 @pytest.mark.message
-def test_message_a_folder_of_the_csv_that_does_not_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_message_a_folder_of_the_csv_that_does_not_exist(tmp_path: Path, capsys):
     assert main(["grade", str(tmp_path), "--csv", str(tmp_path / "gone" / "all.csv")]) == 2
     assert "all.csv cannot be written: there is no folder" in capsys.readouterr().err
 
 
 @pytest.mark.message
-def test_message_what_grading_needs_is_not_installed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_message_what_grading_needs_is_not_installed(tmp_path: Path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "annotated_transformer.book.grading.execution", None)
     assert main(["grade", str(tmp_path)]) == 2
     reason = r"grading needs .*, which is not installed; run pip install '.\[notebooks\]'"

@@ -28,7 +28,7 @@ from annotated_transformer.text.sentence_pairs import Languages
 
 
 @pytest.fixture
-def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def taken(monkeypatch) -> list[int]:
     """Mock three CUDA devices, and record which are set."""
     taken: list[int] = []
     for name in ("LOCAL_RANK", "LOCAL_WORLD_SIZE"):
@@ -39,7 +39,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return taken
 
 
-def test_law_the_cpu_is_the_default_without_cuda(monkeypatch: pytest.MonkeyPatch):
+def test_law_the_cpu_is_the_default_without_cuda(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 3)  # as some drivers report
     assert take_device(None) == take_device("cpu") == torch.device("cpu")
@@ -47,9 +47,7 @@ def test_law_the_cpu_is_the_default_without_cuda(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", [None, "cuda"])
 @pytest.mark.parametrize(("rank", "device"), [(None, 0), ("0", 0), ("2", 2)])
-def test_law_each_process_uses_its_own_device(
-    taken: list[int], monkeypatch: pytest.MonkeyPatch, name: str | None, rank: str | None, device: int
-):
+def test_law_each_process_uses_its_own_device(taken, monkeypatch, name, rank, device):
     if rank is not None:
         monkeypatch.setenv("LOCAL_RANK", rank)
         monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
@@ -63,7 +61,7 @@ def test_law_the_cpu_can_be_chosen(taken: list[int]):
 
 
 @pytest.mark.message
-def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
+def test_message_no_cuda(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match=r"--device cuda, but PyTorch \d.* finds no CUDA device; give"):
         take_device("cuda")
@@ -73,9 +71,7 @@ def test_message_no_cuda(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize(
     "given", [{"RANK": "0", "WORLD_SIZE": "4"}, {"RANK": "3", "WORLD_SIZE": "4"}, {"RANK": "3"}]
 )
-def test_message_every_process_refuses_more_processes_than_devices(
-    taken: list[int], monkeypatch: pytest.MonkeyPatch, given: dict[str, str]
-):
+def test_message_every_process_refuses_more_processes_than_devices(taken, monkeypatch, given):
     for name, value in given.items():
         monkeypatch.setenv(f"LOCAL_{name}", value)
     words = "4 processes of this machine need a CUDA device each, and PyTorch finds 3; give torchrun --nproc-"
@@ -84,7 +80,7 @@ def test_message_every_process_refuses_more_processes_than_devices(
     assert taken == []
 
 
-def test_law_the_log_names_the_device(monkeypatch: pytest.MonkeyPatch):
+def test_law_the_log_names_the_device(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"a GPU, {device.index}")
     assert describe_device(torch.device("cpu")) == "cpu"
     assert describe_device(torch.device("cuda", 2)) == "cuda:2 (a GPU, 2)"
@@ -96,7 +92,7 @@ PAIRS = [(f"Sentence {i}.", f"Phrase {i}.") for i in range(211)]
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, monkeypatch) -> Path:
     """Make a folder current that holds the pairs as `a.txt` and `b.txt`, and as `pairs.tsv`."""
     monkeypatch.chdir(tmp_path)
     for name, lines in zip(("a.txt", "b.txt"), zip(*PAIRS, strict=True), strict=True):
@@ -184,42 +180,22 @@ def test_law_given_languages_come_before_those_of_the_model():
     [
         (TRAIN[:2], "--train-source is given without --train-target; give both, or --train-tsv"),
         (TRAIN[2:], "--train-target is given without --train-source; give both, or --train-tsv"),
-        (
-            [*TRAIN, "--valid-target", "b.txt"],
-            "--valid-target is given without --valid-source; give both, or --valid-tsv",
-        ),
-        (
-            ["--valid-tsv", "pairs.tsv"],
-            "--valid-tsv is given without training files; give --train-source and --train-target, or --tr",
-        ),
-        (
-            [*TABLE, *TRAIN[2:]],
-            "--train-target and --train-tsv are both given; give one file with both sides, or two files",
-        ),
+        ([*TRAIN, "--valid-target", "b.txt"], "--valid-target is given without --valid-source; give both"),
+        (["--valid-tsv", "pairs.tsv"], "--valid-tsv is given without training files; give --train-source"),
+        ([*TABLE, *TRAIN[2:]], "--train-target and --train-tsv are both given; give one file with both"),
         ([*TRAIN, "--columns", "1,2"], "--columns has an effect only on TSV files; give --train-tsv, or"),
         ([*TRAIN, "--corpus", "toy"], "--corpus has no effect on files that options name one by one; leave"),
         ([*TABLE, "--data", "."], "--data has no effect on files that options name one by one; leave it o"),
-        (
-            ["--train-source", "none", *TRAIN[2:]],
-            "--train-source none does not exist; give the name of a",
-        ),
+        (["--train-source", "none", *TRAIN[2:]], "--train-source none does not exist; give the name of a"),
         ([*TRAIN[:3], "."], "--train-target . is not a regular file; give another name"),
         ([*TRAIN[:3], "./a.txt"], "--train-source and --train-target are both a.txt; give two files"),
         ([*TABLE[:-1], "3,7"], "pairs.tsv, line 1 has 3 columns\n"),
-        (
-            [*TABLE[:-1], "x,y"],
-            "the first line of pairs.tsv names no column 'y' (it has x, Phrase 0., Sen",
-        ),
+        ([*TABLE[:-1], "x,y"], "the first line of pairs.tsv names no column 'y' (it has x, Phrase 0., Sen"),
         ([*TABLE[:-1], "2,2"], "--columns 2,2: source and target would be the same column; give two"),
-        (
-            [*TABLE[:-1], "0,2"],
-            "--columns 0,2: columns are counted from 1; give the two numbers, or tw",
-        ),
+        ([*TABLE[:-1], "0,2"], "--columns 0,2: columns are counted from 1; give the two numbers, or tw"),
     ],
 )
-def test_message_files_that_do_not_fit(
-    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-):
+def test_message_files_that_do_not_fit(arguments: list[str], sentence: str, capsys):
     train = ["train", "--steps", "1", "--source", "en", "--target", "fr", "--out", "out"]
     assert command_line.main([*train, *arguments]) == 2
     assert capsys.readouterr().err.startswith(f"error: {sentence}")
@@ -228,7 +204,7 @@ def test_message_files_that_do_not_fit(
 
 @pytest.mark.message
 @pytest.mark.parametrize("given", ["1", "1,2,3", "en,", ""])
-def test_message_columns_that_are_not_two(given: str, capsys: pytest.CaptureFixture[str]):
+def test_message_columns_that_are_not_two(given: str, capsys):
     with pytest.raises(SystemExit, match="2"):
         parsed("--columns", given)
     assert f"{given!r} is not two columns; give two, such as 1,2 or en,de" in capsys.readouterr().err
@@ -240,7 +216,7 @@ SIZES = ["--num-layers", "1", "--d-model", "12", "--d-ff", "14", "--num-heads", 
 
 
 @pytest.mark.usefixtures("place")
-def test_law_a_model_stores_its_languages(capsys: pytest.CaptureFixture[str]):
+def test_law_a_model_stores_its_languages(capsys):
     train = ["train", "--steps", "1", *SIZES, *TRAIN, "--average", "2"]
     languages = ["--source", "en", "--target", "zh"]
     assert command_line.main([*train, *languages, "--out", "known"]) == 0
@@ -257,9 +233,7 @@ def test_law_a_model_stores_its_languages(capsys: pytest.CaptureFixture[str]):
         assert f"|tok:{tokenizer}|" in capsys.readouterr().out
 
 
-def test_law_an_entry_in_the_table_of_corpora_is_all_that_the_commands_need(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_law_an_entry_in_the_table_of_corpora_is_all_that_the_commands_need(tmp_path, monkeypatch, capsys):
     def read(folder: Path, source: str, target: str) -> Reading:
         words = (folder / "words.txt").read_text().split()
         pairs = [(f"{source} {word}", f"{target} {word}") for word in words]
@@ -287,20 +261,12 @@ def test_law_an_entry_in_the_table_of_corpora_is_all_that_the_commands_need(
     ("arguments", "sentence"),
     [
         (["translate", "A", "--source", "fr"], "--source fr, but the model en-de translates"),
-        (
-            ["translate", "--pretrained", "en-de", "A", "--source", "fr"],
-            "--source fr, but the model en-de translates",
-        ),
-        (
-            ["evaluate", "--pretrained", "en-de", "--target", "fr"],
-            "--target fr, but the model en-de",
-        ),
+        (["translate", "--pretrained", "en-de", "A", "--source", "fr"], "--source fr, but the model en-de"),
+        (["evaluate", "--pretrained", "en-de", "--target", "fr"], "--target fr, but the model en-de"),
         (["evaluate", "--model", "{folder}", "--source", "de"], "--source de, but the model {folder}"),
     ],
 )
-def test_message_a_language_that_the_model_does_not_translate(
-    folder: Path, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
-):
+def test_message_a_language_that_the_model_does_not_translate(folder, arguments, sentence, capsys):
     filled = [argument.replace("{folder}", str(folder)) for argument in arguments]
     assert command_line.main(filled) == 2
     error = re.escape(sentence.replace("{folder}", str(folder)))

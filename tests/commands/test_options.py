@@ -63,9 +63,7 @@ def test_law_settings_of_the_config_file_keep_their_names():
 
 @pytest.mark.message
 @pytest.mark.parametrize("name", ["seed=2", "--seed 2", "{max_lr}", "steps=None", "'d_model=7'"])
-def test_message_a_folder_keeps_its_name(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_message_a_folder_keeps_its_name(name: str, capsys, monkeypatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
     train = ["train", "--steps", "1", "--out", "out", "--data", f"./{name}"]
     assert command_line.main(["translate", "--model", f"./{name}", "A"]) == 2
@@ -129,7 +127,7 @@ def test_law_the_training_defaults_in_the_help_are_those_in_use():
         assert stated[name] == str(in_use[name]) or in_use[name] in (None, False)
 
 
-def test_law_a_new_field_of_a_config_is_an_option(monkeypatch: pytest.MonkeyPatch):
+def test_law_a_new_field_of_a_config_is_an_option(monkeypatch):
     more = [("decay", float | None, None), ("nesterov", bool, True)]
     texts = """
         decay: RMS of the
@@ -185,7 +183,7 @@ def test_law_the_sampling_defaults_in_the_help_are_those_in_use():
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_samples_depend_on_the_seed(capsys: pytest.CaptureFixture[str]):
+def test_law_samples_depend_on_the_seed(capsys):
     said = []
     for options in (
         ["--seed", "0"],
@@ -203,7 +201,7 @@ def test_law_samples_depend_on_the_seed(capsys: pytest.CaptureFixture[str]):
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_samples_without_a_seed_are_new_and_can_be_drawn_again(capsys: pytest.CaptureFixture[str]):
+def test_law_samples_without_a_seed_are_new_and_can_be_drawn_again(capsys):
     drawn = {}
     for _ in range(3):
         assert command_line.main(["translate", "--sample", "Two dogs.", "A child"]) == 0
@@ -216,9 +214,7 @@ def test_law_samples_without_a_seed_are_new_and_can_be_drawn_again(capsys: pytes
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_sampling_options_are_logits_processors(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_law_sampling_options_are_logits_processors(capsys, monkeypatch):
     asked: list[dict[str, object]] = []
 
     def sample(self: Translator, texts: list[str], **options: object) -> list[str]:

@@ -24,7 +24,7 @@ from annotated_transformer.text.lines import read_lines
 
 
 @pytest.mark.message
-def test_message_the_reader_closed_the_standard_output(monkeypatch: pytest.MonkeyPatch):
+def test_message_the_reader_closed_the_standard_output(monkeypatch):
     def broken(*values: object, **options: object) -> None:
         raise BrokenPipeError
 
@@ -34,12 +34,9 @@ def test_message_the_reader_closed_the_standard_output(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("encoding", "line"),
-    [("latin-1", b"Stra\xdfe \\u2192"), ("utf-8", "Straße →".encode())],
+    ("encoding", "line"), [("latin-1", b"Stra\xdfe \\u2192"), ("utf-8", "Straße →".encode())]
 )
-def test_law_characters_the_terminal_cannot_encode_are_escaped(
-    encoding: str, line: bytes, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_characters_the_terminal_cannot_encode_are_escaped(encoding: str, line: bytes, monkeypatch):
     raw = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding=encoding))
     print_line("Straße →")
@@ -47,13 +44,13 @@ def test_law_characters_the_terminal_cannot_encode_are_escaped(
 
 
 @pytest.mark.message
-def test_message_the_standard_output_is_closed(monkeypatch: pytest.MonkeyPatch):
+def test_message_the_standard_output_is_closed(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)  # as after `>&-`
     with pytest.raises(OSError, match="the standard output is closed; open it, or give --output FILE"):
         print_line("a line")
 
 
-def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch):
     file, link = tmp_path / "file", tmp_path / "link"
     link.symlink_to(file)
     for lines in (["one", "", "Straße"], ["shorter"]):
@@ -75,7 +72,7 @@ def test_law_a_file_is_replaced_as_a_whole(tmp_path: Path, monkeypatch: pytest.M
 
 
 @pytest.mark.message
-def test_message_a_file_for_which_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_message_a_file_for_which_there_is_no_room(tmp_path: Path, monkeypatch):
     def full(handle: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -93,7 +90,7 @@ class Full(io.StringIO):
 
 
 @pytest.mark.message
-def test_message_the_disk_of_the_standard_output_is_full(monkeypatch: pytest.MonkeyPatch):
+def test_message_the_disk_of_the_standard_output_is_full(monkeypatch):
     monkeypatch.setattr(sys, "stdout", Full())
     message = r"cannot write to the standard output \(No space left on device\); make room, or"
     with pytest.raises(OSError, match=message):
@@ -113,9 +110,7 @@ class FullFile(io.BytesIO):
 
 @pytest.mark.message
 @pytest.mark.parametrize(("name", "left"), [("out", 0), ("out.gz", 0), ("out.gz", 1)])
-def test_message_the_disk_of_a_file_is_full(
-    name: str, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_message_the_disk_of_a_file_is_full(name: str, left: int, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(FullFile, "left", left)
     monkeypatch.setattr(Path, "open", lambda self, *mode, **options: FullFile())
     message = rf"cannot write to \S*{name} \(No space left on device\); make room, or write to another file"
@@ -152,7 +147,7 @@ def test_message_a_file_that_cannot_be_opened(tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
-def test_law_what_the_reader_did_not_take_is_discarded(name: str, monkeypatch: pytest.MonkeyPatch):
+def test_law_what_the_reader_did_not_take_is_discarded(name: str, monkeypatch):
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as stream:
@@ -164,7 +159,7 @@ def test_law_what_the_reader_did_not_take_is_discarded(name: str, monkeypatch: p
         stream.flush()  # would otherwise raise BrokenPipeError, as at exit
 
 
-def test_law_a_writable_stream_is_flushed_and_a_closed_one_passed_over(monkeypatch: pytest.MonkeyPatch):
+def test_law_a_writable_stream_is_flushed_and_a_closed_one_passed_over(monkeypatch):
     stream = io.TextIOWrapper(raw := io.BytesIO())
     stream.write("a line")
     monkeypatch.setattr(sys, "stderr", stream)
@@ -176,7 +171,7 @@ def test_law_a_writable_stream_is_flushed_and_a_closed_one_passed_over(monkeypat
     assert raw.getvalue() == b"a line"
 
 
-def test_law_a_prompt_and_messages_go_to_stderr_unless_it_is_closed(monkeypatch: pytest.MonkeyPatch):
+def test_law_a_prompt_and_messages_go_to_stderr_unless_it_is_closed(monkeypatch):
     flushed = []
     stream = io.StringIO()
     monkeypatch.setattr(stream, "flush", lambda: flushed.append(stream.getvalue()))

@@ -68,9 +68,7 @@ def test_law_another_thread_does_not_change_the_signal_handlers():
 
 
 @pytest.mark.parametrize(("number", "kind"), RAISED.items())
-def test_law_the_first_signal_waits_for_the_next_update_and_a_second_one_raises(
-    number: int, kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_first_signal_waits_for_the_next_update_and_a_second_one_raises(number, kind, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(signals.time, "monotonic", lambda: now[0])
     with StopRequest() as stop:

@@ -37,7 +37,7 @@ class Seen:
 
 
 @pytest.fixture
-def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
+def seen(monkeypatch) -> Seen:
     """Record the arguments of `train`, and stop before training."""
     seen = Seen()
     seen.compiled = []
@@ -93,7 +93,7 @@ def test_law_options_set_the_config_the_shape_and_the_identity_of_the_run(data: 
     assert seen.compiled == [seen.model]
 
 
-def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatch: pytest.MonkeyPatch):
+def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatch):
     asked = []
 
     def take(name: str | None) -> torch.device:
@@ -130,12 +130,7 @@ def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path:
     ],
 )
 def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
-    data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    rank: int,
-    processes: int,
-    program: str,
+    data: Path, monkeypatch, capsys, rank: int, processes: int, program: str
 ):
     group = ProcessGroup()
     group.rank, group.world_size = rank, processes
@@ -155,9 +150,7 @@ def test_law_rank_0_logs_the_command_that_resumes_with_as_many_processes(
     assert bool(resume) is bool(program)
 
 
-def test_law_on_several_machines_rank_0_logs_to_start_torchrun_again(
-    data: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_on_several_machines_rank_0_logs_to_start_torchrun_again(data: Path, monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     monkeypatch.setattr(module, "read_progress", lambda folder: Progress(step=7))
     group = ProcessGroup()
@@ -221,13 +214,7 @@ def test_law_the_logged_command_resumes_the_run_from_another_folder(data: Path, 
         (["--bpe-dropout", "2"], "--bpe-dropout 2.0 is not a probability; give 0 (none)"),
     ],
 )
-def test_message_a_user_error_is_one_sentence(
-    data: Path,
-    options: list[str],
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_message_a_user_error_is_one_sentence(data, options, sentence, capsys, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     arguments = ["train", "--data", str(data), "--out", str(data / "out"), "--steps", "1", *options]
     assert command_line.main(arguments) == 2
@@ -235,9 +222,7 @@ def test_message_a_user_error_is_one_sentence(
 
 
 @pytest.mark.message
-def test_message_a_folder_that_cannot_be_made(
-    data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_message_a_folder_that_cannot_be_made(data: Path, capsys, monkeypatch):
     def read_only(self: Path, **options: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 

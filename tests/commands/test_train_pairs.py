@@ -99,9 +99,7 @@ def train(data: Path, out: str, options: list[str]) -> None:
     "compiled", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["plain", "compiled"]
 )
 @pytest.mark.parametrize("row", ROWS, ids=[" ".join(filter(None, row)) or "defaults" for row in ROWS])
-def test_law_options_of_train_work_together(
-    data: Path, monkeypatch: pytest.MonkeyPatch, row: Row, compiled: bool
-):
+def test_law_options_of_train_work_together(data: Path, monkeypatch, row: Row, compiled: bool):
     """Without the C++ code of TorchInductor, which takes minutes to compile: test_compilation.py has it."""
     options = [word.replace("START", str(data / "start")) for value in row for word in value.split()]
     small = [] if "--start" in options else SMALL

@@ -30,14 +30,14 @@ from tests.commands.conftest import DEVICE
 TOGETHER = 128  # lines translated before the first of them is printed
 
 
-def feed(data: bytes, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def feed(data: bytes, monkeypatch, tmp_path: Path) -> None:
     """Make `data` the standard input."""
     (tmp_path / "stdin").write_bytes(data)
     monkeypatch.setattr(sys, "stdin", (tmp_path / "stdin").open(encoding="utf-8"))
 
 
 @pytest.fixture
-def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+def say(capsys) -> Callable[..., str]:
     """Return a function that calls `translate` with arguments, and returns what it printed."""
 
     def run(*arguments: str) -> str:
@@ -50,13 +50,7 @@ def say(capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
 
 
 @pytest.mark.parametrize("options", [[], ["--sample", "--seed", "0"], ["--beam", "2", "--nbest", "2"]])
-def test_law_each_input_line_gives_one_output_line(
-    options: list[str],
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-):
+def test_law_each_input_line_gives_one_output_line(options, folder, capsys, monkeypatch, tmp_path):
     feed(b"<b>a</b>\nA\x0bB\x0cC\nTwo", monkeypatch, tmp_path)
     controls = {" ": "\x1b", "B": "B\u2028\x0b\n"}  # a model may generate any byte
 
@@ -118,17 +112,12 @@ def test_law_any_text_gives_one_line_without_control_characters(say: Callable[..
         (["--beam", "2", "--alpha", "-1", "A"], "--alpha -1.0 would reward short targets; give 0"),
         (["A" * 50], "has 51 tokens with EOS, and this model has positions for 37; split it"),
         (["A", "A" * 50], "argument 2 ('A"),
-        (
-            ["A", "Two dogs. A\x1b[31mb"],
-            "argument 2 has the control character U+001B, character 2 of 'A\\x1b[31mb'",
-        ),
+        (["A", "Two dogs. A\x1b[31mb"], "argument 2 has the control character U+001B, character 2 of"),
         (["a\udcff"], "argument 1 is not UTF-8 (byte 2 is 0xff); convert it to UTF-8; or give --skip-bad"),
         (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); choose one"),
     ],
 )
-def test_message_a_user_error_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
-):
+def test_message_a_user_error_is_one_sentence(capsys, arguments: list[str], sentence: str):
     assert command_line.main(["translate", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -139,9 +128,7 @@ def test_message_a_user_error_is_one_sentence(
 
 @pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize("data", [b"\n", b" \nTwo dogs.\n\n\xc2\xa0\r\n\nA child\n\n"])
-def test_law_blank_lines_stay_where_they_are(
-    data: bytes, say: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_law_blank_lines_stay_where_they_are(data, say, monkeypatch, tmp_path):
     said = iter(say("Two dogs.", "A child").splitlines())
     feed(data, monkeypatch, tmp_path)
     with sys.stdin:
@@ -151,9 +138,7 @@ def test_law_blank_lines_stay_where_they_are(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(capsys, monkeypatch, tmp_path: Path):
     assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
     two, child = capsys.readouterr().out.splitlines()
     feed(b"Two dogs.\n" + b"A" * 50 + b"\n\nA child\nZw\xf6lf\n", monkeypatch, tmp_path)
@@ -170,9 +155,7 @@ def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(
 @pytest.mark.message
 @pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize("skip", [[], ["--skip-bad"]])
-def test_message_a_file_that_is_bad_as_a_whole(
-    skip: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_message_a_file_that_is_bad_as_a_whole(skip: list[str], capsys, monkeypatch, tmp_path: Path):
     text = "Two dogs.\nA child.\n"
     for raw, sentence in {
         text.encode("UTF-16"): "is UTF-16, not UTF-8; convert the text to UTF-8",
@@ -192,9 +175,7 @@ def test_message_a_file_that_is_bad_as_a_whole(
 
 @pytest.mark.message
 @pytest.mark.usefixtures("pretrained")
-def test_message_all_bad_lines_are_in_one_report(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_message_all_bad_lines_are_in_one_report(capsys, monkeypatch, tmp_path: Path):
     for bad, more in ((10, None), (13, "and 3 more")):
         feed((b"Two dogs.\n" + b"A" * 50 + b"\n") * (bad - 1) + b"\n\xff\n", monkeypatch, tmp_path)
         with sys.stdin:
@@ -210,9 +191,7 @@ def test_message_all_bad_lines_are_in_one_report(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_translations_are_printed_before_the_next_are_made(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_law_translations_are_printed_before_the_next_are_made(capsys, monkeypatch, tmp_path: Path):
     lines = [f"{'dog ' * (i % 7)}{i}" for i in range(2 * TOGETHER + 3)]
     seen, flushed, calls = "", 0, []
 
@@ -239,9 +218,7 @@ def test_law_translations_are_printed_before_the_next_are_made(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_translations_before_a_signal_are_printed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_law_translations_before_a_signal_are_printed(capsys, monkeypatch, tmp_path: Path):
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
         if len(texts) < TOGETHER:
             os.kill(os.getpid(), signal.SIGINT)
@@ -259,7 +236,7 @@ def test_law_translations_before_a_signal_are_printed(
 
 @pytest.mark.message
 @pytest.mark.usefixtures("pretrained")
-def test_message_stdin_is_closed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_message_stdin_is_closed(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)  # as after `<&-`
     assert command_line.main(["translate"]) == 2
     assert capsys.readouterr().err == (
@@ -268,9 +245,7 @@ def test_message_stdin_is_closed(capsys: pytest.CaptureFixture[str], monkeypatch
     assert command_line.main(["translate", "Two dogs."]) == 0
 
 
-def test_law_arguments_and_files_are_utf_8_in_every_locale(
-    folder: Path, tmp_path: Path, say: Callable[..., str]
-):
+def test_law_arguments_and_files_are_utf_8_in_every_locale(folder, tmp_path, say):
     said = say("--model", str(folder), "Zwölf")
     program = "import sys; from annotated_transformer.__main__ import main; out, *arguments = sys.argv[1:]; "
     program += "sys.exit(main(arguments) or main([*arguments, '--output', out]))"
@@ -284,7 +259,7 @@ def test_law_arguments_and_files_are_utf_8_in_every_locale(
 
 
 @pytest.mark.message
-def test_message_model_and_pretrained_are_mutually_exclusive(capsys: pytest.CaptureFixture[str]):
+def test_message_model_and_pretrained_are_mutually_exclusive(capsys):
     with pytest.raises(SystemExit, match="2"):
         command_line.main(["translate", "--model", "m", "--pretrained", "en-de", "A"])
     assert "argument --pretrained: not allowed with argument --model" in capsys.readouterr().err
@@ -315,9 +290,7 @@ def test_law_a_file_is_translated_to_a_file(lines: Path, say: Callable[..., str]
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_file_holds_what_was_translated_before_a_signal(
-    lines: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_law_a_file_holds_what_was_translated_before_a_signal(lines: Path, monkeypatch, capsys):
     def translate(self: Translator, texts: list[str], *, batch_size: int, **search: object) -> list[str]:
         assert batch_size == 3
         if len(texts) < 6:
@@ -334,7 +307,7 @@ def test_law_a_file_holds_what_was_translated_before_a_signal(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytest.CaptureFixture[str]):
+def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys):
     out = lines.with_name("out")
     out.write_text("older")
     lines.write_text("A" * 50 + "\n")
@@ -357,46 +330,25 @@ def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys: pytes
         (["--input", "in", "--output", "in"], "--output in would replace --input; give another name"),
         (["--input", "in", "--output", "link"], "--output link would replace --input; give another"),
         (["--input", "nowhere"], "--input nowhere does not exist; give the name of a file"),
-        (
-            ["--input", "in", "--output", "nowhere/out"],
-            "--output nowhere/out cannot be written: there is no folder nowhere; make it, or give another",
-        ),
-        (
-            ["--length-penalty", "gnmt", "A"],
-            "--length-penalty has an effect only on beam search; give --beam",
-        ),
+        (["--input", "in", "--output", "nowhere/out"], "--output nowhere/out cannot be written: there is"),
+        (["--length-penalty", "gnmt", "A"], "--length-penalty has an effect only on beam search; give"),
         (["--input", "folder"], "--input folder is not a regular file; give another name"),
         (["--output", "fifo", "A"], "--output fifo is not a regular file; give another name"),
-        (
-            ["--nbest", "3", "--beam", "2", "A"],
-            "--nbest 3 hypotheses are more than --beam 2 finds; give --beam 3 or more",
-        ),
-        (
-            ["--nbest", "0", "--beam", "2", "A"],
-            "--nbest 0 is not a number of hypotheses; give a whole",
-        ),
+        (["--nbest", "3", "--beam", "2", "A"], "--nbest 3 hypotheses are more than --beam 2 finds; give"),
+        (["--nbest", "0", "--beam", "2", "A"], "--nbest 0 is not a number of hypotheses; give a whole"),
         (["--temperature", "2", "A"], "--temperature has an effect only with --sample; add --sample, or"),
         (["--seed", "0", "A"], "--seed has an effect only with --sample; add --sample, or leave --seed out"),
         (["--sample", "--beam", "1", "A"], "--beam is an option of search, and --sample draws; le"),
         (["--sample", "--nbest", "1", "A"], "--nbest is an option of search, and --sample dr"),
         (["--sample", "--alpha", "0", "A"], "--alpha is an option of search, and --sample draws; leave"),
-        (
-            ["--sample", "--length-penalty", "plain", "A"],
-            "--length-penalty is an option of search, and --sam",
-        ),
+        (["--sample", "--length-penalty", "plain", "A"], "--length-penalty is an option of search, and"),
         (["--sample", "--seed", str(2**32), "A"], f"--seed {2**32}, of which PyTorch's generator would"),
         (["--sample", "--temperature", "0", "A"], "--temperature 0.0 is not a temperature, which is"),
         (["--sample", "--top-k", "0", "A"], "--top-k 0 keeps no token; for top-k, give a positive"),
         (["--sample", "--top-p", "2", "A"], "--top-p 2.0 is not in (0, 1], as top-p needs it; 1 keeps"),
     ],
 )
-def test_message_options_that_do_not_fit(
-    lines: Path,
-    arguments: list[str],
-    sentence: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_message_options_that_do_not_fit(lines, arguments, sentence, capsys, monkeypatch):
     monkeypatch.chdir(lines.parent)
     Path("folder").mkdir()
     os.mkfifo("fifo")
@@ -429,9 +381,7 @@ def test_law_without_a_beam_nbest_takes_that_of_python(folder: Path, say: Callab
     assert len(ranked) == count
 
 
-def test_law_nbest_with_one_hypothesis_is_divided_by_the_length_penalty(
-    folder: Path, say: Callable[..., str]
-):
+def test_law_nbest_with_one_hypothesis_is_divided_by_the_length_penalty(folder, say):
     said = say("--model", str(folder), "--nbest", "1", "--beam", "1", "--alpha", "0", "Two dogs.")
     search = {"beam_size": 1, "length_penalty": GnmtLength(0.0)}
     ((one,),) = Translator.from_folder(folder).nbest(["Two dogs."], 1, **search)
@@ -453,9 +403,7 @@ class Terminal(io.TextIOWrapper):
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_in_a_terminal_each_sentence_is_translated_at_once(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_law_in_a_terminal_each_sentence_is_translated_at_once(capsys, monkeypatch, tmp_path: Path):
     assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
     two, child = capsys.readouterr().out.splitlines()
     typed = b"Two dogs.\n\n" + b"A" * 50 + b"\nZw\xf6lf\nA child"
@@ -473,9 +421,7 @@ def test_law_in_a_terminal_each_sentence_is_translated_at_once(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_text_or_a_file_is_translated_in_a_terminal(
-    lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_law_a_text_or_a_file_is_translated_in_a_terminal(lines: Path, capsys, monkeypatch):
     for arguments in (["A child"], ["--input", str(lines)]):
         monkeypatch.setattr(sys, "stdin", Terminal(b"Two dogs.\n"))
         assert command_line.main(["translate", *arguments]) == 0
@@ -483,9 +429,7 @@ def test_law_a_text_or_a_file_is_translated_in_a_terminal(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_progress_bar_never_shares_the_terminal_with_translations(
-    lines: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_law_a_progress_bar_never_shares_the_terminal_with_translations(lines: Path, capsys, monkeypatch):
     out = ["--output", str(lines.with_name("out"))]
     for terminals, options, shown in (
         (["stderr"], [], True),
@@ -504,9 +448,7 @@ def test_law_a_progress_bar_never_shares_the_terminal_with_translations(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_the_model_is_on_the_given_device(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_model_is_on_the_given_device(capsys, monkeypatch):
     asked, found = [], []
 
     def take(name: str | None) -> torch.device:
@@ -527,9 +469,7 @@ def test_law_the_model_is_on_the_given_device(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_text_is_translated_sentence_by_sentence(
-    say: Callable[..., str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-):
+def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str], capsys, monkeypatch):
     two, man = say("Two dogs.", "Dr. A man is sleeping.").splitlines()
     long = "Two dogs.  Dr. A man is sleeping. Two dogs."
     assert say(long, "", "Two dogs.") == f"{two} {man} {two}\n\n{two}\n"
@@ -545,9 +485,7 @@ def test_law_a_text_is_translated_sentence_by_sentence(
 
 
 @pytest.mark.usefixtures("pretrained")
-def test_law_a_sentence_that_is_too_long_affects_only_its_text(
-    say: Callable[..., str], capsys: pytest.CaptureFixture[str]
-):
+def test_law_a_sentence_that_is_too_long_affects_only_its_text(say: Callable[..., str], capsys):
     two = say("Two dogs.")
     long = f"Two dogs. {'A' * 50}. {'B' * 50}."
     assert command_line.main(["translate", "--skip-bad", "Two dogs.", long, "Two dogs."]) == 0
@@ -570,9 +508,7 @@ def test_law_a_sentence_that_is_too_long_affects_only_its_text(
         (["--model", "folder"], "en"),  # it stores no languages
     ],
 )
-def test_law_sentences_are_split_by_the_rules_of_the_source_language(
-    options: list[str], language: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_sentences_are_split_by_the_rules_of_the_source_language(options, language, folder, monkeypatch):
     asked = []
 
     def split(text: str, language: str) -> list[str]:

@@ -159,9 +159,7 @@ def test_message_a_tokenizer_that_leaves_sentences_whole(measure: Callable, name
     ("tokenizer", "package"),
     [("ja-mecab", "sacrebleu[ja]"), ("ko-mecab", "sacrebleu[ko]"), ("flores200", "sentencepiece")],
 )
-def test_message_a_tokenizer_whose_packages_are_not_installed(
-    tokenizer: str, package: str, monkeypatch: pytest.MonkeyPatch
-):
+def test_message_a_tokenizer_whose_packages_are_not_installed(tokenizer: str, package: str, monkeypatch):
     for module in ("tokenizer_ja_mecab", "tokenizer_ko_mecab"):
         monkeypatch.setattr(f"sacrebleu.tokenizers.{module}.MeCab", None)
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
@@ -172,9 +170,7 @@ def test_message_a_tokenizer_whose_packages_are_not_installed(
 
 @pytest.mark.message
 def test_message_an_unknown_tokenizer():
-    with pytest.raises(
-        ValueError, match="there is no tokenizer 'mecab' for BLEU; choose from 13a, char, flores101"
-    ):
+    with pytest.raises(ValueError, match="there is no tokenizer 'mecab' for BLEU; choose from 13a, char"):
         sacrebleu(REFERENCES, REFERENCES, tokenizer="mecab")
 
 

@@ -91,13 +91,8 @@ def test_law_the_generator_decides_the_order(pairs: list[Pair]):
 def test_law_input_and_labels_are_the_target_shifted_by_one():
     tgt = pad([[BOS_ID, 5, 6, 7, EOS_ID], [BOS_ID, 5, EOS_ID], [BOS_ID, EOS_ID]])
     batch = Batch([0, 1, 2], tgt, tgt)
-    assert batch.decoder_input.tolist() == [
-        [BOS_ID, 5, 6, 7],
-        [BOS_ID, 5, EOS_ID, PAD_ID],
-        [BOS_ID, EOS_ID, 0, 0],
-    ]
+    assert batch.decoder_input.tolist() == [[BOS_ID, 5, 6, 7], [BOS_ID, 5, EOS_ID, 0], [BOS_ID, EOS_ID, 0, 0]]
     assert batch.labels.tolist() == [[5, 6, 7, EOS_ID], [5, EOS_ID, PAD_ID, PAD_ID], [EOS_ID, 0, 0, 0]]
-    assert (batch.labels == EOS_ID).sum() == 3  # every sentence keeps its EOS
     assert batch.num_labels == 4 + 2 + 1
 
 
@@ -113,19 +108,18 @@ def test_law_a_pair_longer_than_the_budget_fills_a_batch_of_its_own():
     assert fill_batches(pairs, [], batch_tokens=8) == []
 
 
+LONG: Pair = ([7] * 12 + [EOS_ID], [BOS_ID, 8, EOS_ID])
+MISTAKES = [
+    ("pair 1 has 13 source and 3 target tokens, more than batch_tokens=11; give 13", [([7], [8, 9]), LONG]),
+    ("there are no pairs to make batches of; give a corpus", []),
+]
+
+
 @pytest.mark.message
-def test_message_a_pair_longer_than_the_budget():
-    pairs: list[Pair] = [([7, EOS_ID], [BOS_ID, EOS_ID]), ([7] * 12 + [EOS_ID], [BOS_ID, 8, EOS_ID])]
-    with pytest.raises(
-        ValueError, match="pair 1 has 13 source and 3 target tokens, more than batch_tokens=11; give 13"
-    ):
+@pytest.mark.parametrize(("message", "pairs"), MISTAKES)
+def test_message_pairs_that_make_no_batch(message: str, pairs: list[Pair]):
+    with pytest.raises(ValueError, match=message):
         make_batches(pairs, batch_tokens=11)
-
-
-@pytest.mark.message
-def test_message_no_pairs():
-    with pytest.raises(ValueError, match="there are no pairs to make batches of; give a corpus"):
-        make_batches([], batch_tokens=11)
 
 
 @pytest.mark.message
@@ -146,19 +140,14 @@ def test_law_padding_has_the_pad_id_of_the_model_and_is_not_a_label():
 
 
 @pytest.mark.message
-def test_message_nothing_to_pad():
-    with pytest.raises(ValueError, match="there are no sequences to pad; give at least one"):
-        pad([])
-
-
-KINDS = [([4, 5], "int"), (torch.ones(2, 3), "Tensor"), ([b"a"], "bytes")]
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(("wrong", "kind"), KINDS)
+@pytest.mark.parametrize(
+    ("wrong", "kind"), [([4, 5], "int"), (torch.ones(2, 3), "Tensor"), ([b"a"], "bytes")]
+)
 def test_message_sequences_that_are_not_lists(wrong: object, kind: str):
     with pytest.raises(TypeError, match=rf"takes a list of lists of ids, not of {kind}; .* give \[ids\]"):
         pad(wrong)
+    with pytest.raises(ValueError, match="there are no sequences to pad; give at least one"):
+        pad([])
 
 
 def test_law_a_pair_is_source_and_target_in_this_order():
@@ -170,14 +159,10 @@ def test_law_a_pair_is_source_and_target_in_this_order():
 
 
 @pytest.mark.equation("eq-padding-share")
-@pytest.mark.parametrize("generator", [None, rng()], ids=["in order", "shuffled"])
-def test_law_the_share_of_padding_follows_from_the_lengths(
-    pairs: list[Pair], generator: torch.Generator | None
-):
-    batches = make_batches(pairs, batch_tokens=BUDGET, generator=generator)
+def test_law_the_share_of_padding_follows_from_the_lengths(pairs: list[Pair]):
+    batches = make_batches(pairs, batch_tokens=BUDGET, generator=rng())
     ids = torch.cat([batch.src.flatten() for batch in batches])
-    longest = [max(len(pairs[row][0]) for row in batch.rows) for batch in batches]
-    places = sum(len(batch.rows) * width for batch, width in zip(batches, longest, strict=True))
+    places = sum(len(batch.rows) * max(len(pairs[row][0]) for row in batch.rows) for batch in batches)
     share = 1 - sum(len(src) for src, _ in pairs) / places
     assert share > 0.01
     assert (ids == PAD_ID).double().mean().item() == pytest.approx(share, abs=1e-12)

@@ -36,35 +36,22 @@ def test_law_invisible_characters_and_variants_are_normalized(text: str, cleaned
     assert clean(text) == cleaned
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "e\u00ad\u0301",
-        "\u200ba \u200b b",
-        "\u2060\u00a0",
-        "a\ufeff\u0308",
-        "“’",
-        "\ufeff\u2028x\x1f",
-        "\u200e\u0301a",
-        " \u2800\u0301 b",
-    ],
-)
+CHAINS = ["e\u00ad\u0301", "\u200ba \u200b b", "\u2060\u00a0", "a\ufeff\u0308", "“’", "\ufeff\u2028x\x1f"]
+
+
+@pytest.mark.parametrize("text", [*CHAINS, "\u200e\u0301a", " \u2800\u0301 b"])
 def test_law_a_clean_sentence_stays_as_it_is(text: str):
     once = clean(text)
     assert once != text  # otherwise there would be nothing to clean
-    assert clean(once) == once
-    assert unicodedata.is_normalized("NFC", once)
+    assert clean(once) == once == unicodedata.normalize("NFC", once)
 
 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("", " 😊"),
         ("", "☀️❤️"),
         ("", " 👩\u200d👩\u200d👧 👍🏽 🇩🇪"),
         ("", " 🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"),
-        ("♪ ", " ♪"),
-        ("• ", ""),
         ("- ", " -"),
         ("*", "*"),
         ("1️⃣ ", " #️⃣"),
@@ -78,28 +65,29 @@ def test_law_a_clean_sentence_stays_as_it_is(text: str):
         ("[1] ", "[2][13]"),
     ],
 )
-@pytest.mark.parametrize(
-    "text", ["It is nice.", "Ist es schön?", '"No!", he said ...', "20 %", "Wie ?", "Hi"]
-)
+@pytest.mark.parametrize("text", ["It is nice.", '"No!", he said ...', "20 %", "Wie ?", "Hi"])
 def test_law_decorations_are_set_aside_and_nothing_else(before: str, text: str, after: str):
     assert set_aside(before + text + after) == (before, text, after)
     assert set_aside(f" {before}{text}\u2063{after} ")[1] == f"{text}\u2063"
     assert set_aside(text) == ("", text, "")
 
 
-def test_law_pictures_inside_a_sentence_are_moved_behind_it():
-    assert set_aside("I ♥ the 🌊!") == ("", "I the!", " ♥ 🌊")
-    assert set_aside("Nice☀️today. 😊 Bye…😊") == ("", "Nice today. Bye…", "☀️ 😊😊")
-    assert set_aside("3 + 4 = 7 °C – C++.") == ("", "3 + 4 = 7 °C – C++.", "")
-    assert set_aside("Tom[1] is [2].[3]") == ("", "Tom is [2].", "[1][3]")
-    assert set_aside("Is 2 <3, vs. :D or xD?") == ("", "Is 2 <3, vs. :D or?", " xD")
-
-
-def test_law_parentheses_around_a_sentence_are_set_aside_but_not_inside_it():
-    assert set_aside("• (It is nice.) 😊") == ("• (", "It is nice.", ") 😊")
-    assert set_aside("(20 %)!") == ("(", "20 %!", ")")
-    for text in ("It is (very) nice.", "(Yes), it is (nice)."):
-        assert set_aside(text) == ("", text, "")
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("I ♥ the 🌊!", ("", "I the!", " ♥ 🌊")),
+        ("Nice☀️today. 😊 Bye…😊", ("", "Nice today. Bye…", "☀️ 😊😊")),
+        ("3 + 4 = 7 °C – C++.", ("", "3 + 4 = 7 °C – C++.", "")),
+        ("Tom[1] is [2].[3]", ("", "Tom is [2].", "[1][3]")),
+        ("Is 2 <3, vs. :D or xD?", ("", "Is 2 <3, vs. :D or?", " xD")),
+        ("• (It is nice.) 😊", ("• (", "It is nice.", ") 😊")),
+        ("(20 %)!", ("(", "20 %!", ")")),
+        ("It is (very) nice.", ("", "It is (very) nice.", "")),
+        ("(Yes), it is (nice).", ("", "(Yes), it is (nice).", "")),
+    ],
+)
+def test_law_pictures_inside_and_parentheses_around_a_sentence_are_set_aside(text: str, parts: tuple):
+    assert set_aside(text) == parts
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Reading lines of plain and compressed text, and the error messages about invalid files."""
 
 import gzip
-import re
 import zipfile
 from pathlib import Path
 
@@ -10,23 +9,28 @@ import pytest
 from annotated_transformer.text.lines import decode_lines, read_lines
 
 
-def test_law_only_a_line_feed_ends_a_line(tmp_path: Path):
-    (tmp_path / "text").write_bytes("a\u2028b\x0cc \r\n\nd\u0085\te\n".encode())
-    assert read_lines(tmp_path / "text") == ["a\u2028b\x0cc \r", "", "d\u0085\te"]
-    (tmp_path / "text").write_bytes(b"\xef\xbb\xbfa\n\xef\xbb\xbf\n")
-    assert read_lines(tmp_path / "text") == ["a", "\ufeff"]  # a byte-order mark begins a file
-    (tmp_path / "text").write_bytes(b"a\n\n\n")
-    assert read_lines(tmp_path / "text") == ["a", "", ""]
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a\u2028b\x0cc \r\n\nd\u0085\te\n", ["a\u2028b\x0cc \r", "", "d\u0085\te"]),
+        ("\ufeffa\n\ufeff\n", ["a", "\ufeff"]),  # a byte-order mark begins a file
+        ("a\n\n\n", ["a", "", ""]),
+    ],
+)
+def test_law_only_a_line_feed_ends_a_line(tmp_path: Path, text: str, lines: list[str]):
+    (tmp_path / "text").write_bytes(text.encode())
+    assert read_lines(tmp_path / "text") == lines
 
 
 def test_law_compressed_files_have_the_same_lines(tmp_path: Path):
     text = "größer\nkleiner\n".encode()
-    (tmp_path / "text.gz").write_bytes(gzip.compress(text))
     with zipfile.ZipFile(tmp_path / "text.zip", "w") as archive:
         archive.writestr("about", "nothing")
         archive.writestr("inside", text)
-    assert read_lines(tmp_path / "text.gz") == ["größer", "kleiner"]
     assert read_lines(tmp_path / "text.zip", "inside") == ["größer", "kleiner"]
+    for name in ("text.gz", "text.en"):  # gzip is recognized by its content, too
+        (tmp_path / name).write_bytes(gzip.compress(text))
+        assert read_lines(tmp_path / name) == ["größer", "kleiner"]
 
 
 @pytest.mark.message
@@ -34,9 +38,8 @@ def test_law_compressed_files_have_the_same_lines(tmp_path: Path):
 def test_message_a_damaged_file_in_an_archive(tmp_path: Path, method: int):
     with zipfile.ZipFile(tmp_path / "text.zip", "w", method) as archive:
         archive.writestr("inside", "One two three. " * 99)
-    data = bytearray((tmp_path / "text.zip").read_bytes())
-    data[60:70] = bytes(255 - byte for byte in data[60:70])
-    (tmp_path / "text.zip").write_bytes(data)
+    data = (tmp_path / "text.zip").read_bytes()
+    (tmp_path / "text.zip").write_bytes(data[:60] + bytes(255 - byte for byte in data[60:70]) + data[70:])
     with pytest.raises(ValueError, match=r"text\.zip is not a complete archive \(.*\); download it again"):
         read_lines(tmp_path / "text.zip", "inside")
 
@@ -46,15 +49,12 @@ def test_message_a_damaged_file_in_an_archive(tmp_path: Path, method: int):
 @pytest.mark.parametrize("cut", [0, 7, -5])
 def test_message_a_damaged_archive(tmp_path: Path, kind: str, cut: int):
     path = tmp_path / f"text.{kind}"
-    if kind == "gz":
-        path.write_bytes(gzip.compress(b"One.\n" * 100))
-    else:
+    path.write_bytes(gzip.compress(b"One.\n" * 100))
+    if kind == "zip":
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("inside", b"One.\n" * 100)
     path.write_bytes(path.read_bytes()[:cut] if cut else b"no archive")
-    with pytest.raises(
-        ValueError, match=rf"text\.{kind} is not a complete archive \(.*\); download it again"
-    ):
+    with pytest.raises(ValueError, match=rf"text\.{kind} is not a complete archive \(.*\); download it"):
         read_lines(path, "inside")
 
 
@@ -81,20 +81,12 @@ def test_message_an_archive_that_python_cannot_unpack(tmp_path: Path, change, re
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("deu.txt", "a")
     assert read_lines(path, "deu.txt") == ["a"]
+    with pytest.raises(ValueError, match=r"text\.zip does not contain fra\.txt; download it again"):
+        read_lines(path, "fra.txt")
     path.write_bytes(change(path.read_bytes()))
-    message = (
-        rf"cannot unpack .*text\.zip \({reason}\); unpack it with another program, and replace it by deu"
-    )
+    message = rf"cannot unpack .*text\.zip \({reason}\); unpack it with another program, and replace it by"
     with pytest.raises(ValueError, match=message):
         read_lines(path, "deu.txt")
-
-
-@pytest.mark.message
-def test_message_an_archive_without_the_file(tmp_path: Path):
-    with zipfile.ZipFile(tmp_path / "text.zip", "w") as archive:
-        archive.writestr("about", "nothing")
-    with pytest.raises(ValueError, match=re.escape("text.zip does not contain deu.txt; download it again")):
-        read_lines(tmp_path / "text.zip", "deu.txt")
 
 
 @pytest.mark.message
@@ -103,11 +95,6 @@ def test_message_an_empty_file(tmp_path: Path, data: bytes):
     (tmp_path / "text").write_bytes(data)
     with pytest.raises(ValueError, match="text is empty; give a file with one sentence per line"):
         read_lines(tmp_path / "text")
-
-
-def test_law_gzip_is_recognized_by_its_content(tmp_path: Path):
-    (tmp_path / "text.en").write_bytes(gzip.compress("größer\n".encode()))
-    assert read_lines(tmp_path / "text.en") == ["größer"]
 
 
 TEXTS = ["Größe.\nZwei.\n", "Kurz", "Щит, уж.\nПиджи?\n", "今天天气很好。\n上海很大。\n", "a\r\nb\r\n"]
@@ -145,25 +132,19 @@ def test_message_not_a_text(raw: bytes, kind: str):
 
 
 @pytest.mark.message
-def test_message_a_binary_file():
-    with pytest.raises(ValueError, match="name has 2 NUL bytes, which text does not have; give a text file"):
-        decode_lines(bytes(range(256)).replace(b"\n", b"\0"), "name", errors="surrogateescape")
-
-
-@pytest.mark.message
 def test_message_lines_that_contain_nul():
     raw = b"Gros.\nEi\0ns.\nZwei.\n"
     with pytest.raises(ValueError, match=r"^name, line 2: byte 3 is 0x00, not UTF-8 text; convert the text"):
         decode_lines(raw, "name")
     assert decode_lines(raw, "name", errors="surrogateescape") == ["Gros.", "Ei\0ns.", "Zwei."]
+    with pytest.raises(ValueError, match="name has 2 NUL bytes, which text does not have; give a text file"):
+        decode_lines(bytes(range(256)).replace(b"\n", b"\0"), "name", errors="surrogateescape")
 
 
 @pytest.mark.message
 @pytest.mark.parametrize("raw", [b"One.\rTwo.\rThree.\r", b"One.\rTwo.\rThree.\n", b"\rOne.\r\rTwo."])
 def test_message_line_ends_of_old_macs(raw: bytes):
-    message = (
-        r"has carriage returns within its lines \([23] in 1\), as old Macs ended lines; convert these to"
-    )
+    message = r"has carriage returns within its lines \([23] in 1\), as old Macs ended lines; convert these"
     with pytest.raises(ValueError, match=message):
         decode_lines(raw, "name", errors="surrogateescape")
 
@@ -176,21 +157,10 @@ def test_law_carriage_returns_beside_line_feeds_are_white_space(raw: bytes):
 
 
 @pytest.mark.message
-def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
-    (tmp_path / "text").write_bytes(b"Eins.\nZw\xf6lf.\n")
-    expected = "text, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte); convert the text"
-    with pytest.raises(ValueError, match=re.escape(expected)):
-        read_lines(tmp_path / "text")
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(("bad", "more"), [(3, 0), (10, 0), (13, 3)])
-def test_message_all_lines_that_are_not_utf_8_are_in_one_report(bad: int, more: int):
-    with pytest.raises(ValueError, match="convert the text to UTF-8") as error:
-        decode_lines(b"Eins.\n\xf6\n" * bad, "text")
-    *lines, last = str(error.value).removesuffix("; convert the text to UTF-8").splitlines()
-    lines = lines if more else [*lines, last]
-    assert [int(line.split("line ")[1].split(":")[0]) for line in lines] == list(range(2, 2 * bad + 1, 2))[
-        :10
-    ]
-    assert not more or last == f"and {more} more"
+@pytest.mark.parametrize(("bad", "more"), [(1, []), (10, []), (13, ["and 3 more"])])
+def test_message_all_lines_that_are_not_utf_8_are_in_one_report(bad: int, more: list[str]):
+    with pytest.raises(ValueError, match=r"; convert the text to UTF-8$") as error:
+        decode_lines(b"Eins.\nZw\xf6lf.\n" * bad, "text")
+    why = "byte 3 is 0xf6, which is not UTF-8 (invalid start byte)"
+    lines = [f"text, line {number}: {why}" for number in range(2, 2 * bad + 1, 2)][:10]
+    assert str(error.value).removesuffix("; convert the text to UTF-8").splitlines() == lines + more

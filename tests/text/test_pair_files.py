@@ -52,25 +52,17 @@ def test_message_all_bad_lines_of_a_table_are_in_one_report(tmp_path: Path):
     (tmp_path / "t.tsv").write_bytes(b"\n".join(lines))
     with pytest.raises(ValueError, match=r"t\.tsv, line 2 has 1 column\n") as caught:
         Table(tmp_path / "t.tsv").read()
-    _, third, fourth, last = str(caught.value).splitlines()
-    assert third.endswith("t.tsv, line 3 has an empty sentence")
-    assert fourth.endswith("t.tsv, line 4 has an empty sentence")
-    assert "t.tsv, line 5: byte 1 is 0xff, which is not UTF-8" in last
-    ways = (
-        "separate the columns by tabs, or give other columns, and remove such lines, and convert the text to"
-    )
-    assert f"; {ways}" in last
+    _, *empty, last = str(caught.value).replace(f"{tmp_path}/", "").splitlines()
+    assert empty == ["t.tsv, line 3 has an empty sentence", "t.tsv, line 4 has an empty sentence"]
+    assert last.startswith("t.tsv, line 5: byte 1 is 0xff, which is not UTF-8")
+    assert "; separate the columns by tabs, or give other columns, and remove such lines, and convert" in last
 
 
 @pytest.mark.message
 def test_message_columns_that_a_table_lacks(table: Table, tmp_path: Path):
-    with pytest.raises(
-        ValueError, match=r"first line of .*gz names no column 'fr' \(it has id, de, en\); give"
-    ):
+    with pytest.raises(ValueError, match=r"first line of .*gz names no column 'fr' \(it has id, de, en\)"):
         Table(table.file, ("fr", "de")).read()
-    with pytest.raises(
-        ValueError, match="columns='2,2': source and target would be the same column; give two"
-    ):
+    with pytest.raises(ValueError, match="columns='2,2': source and target would be the same column; give"):
         Table(table.file, (2, 2))
     with pytest.raises(ValueError, match="columns='1,0': columns are counted from 1; give the two numbers"):
         Table(table.file, (1, 0))
@@ -82,15 +74,12 @@ def test_message_columns_that_a_table_lacks(table: Table, tmp_path: Path):
 @pytest.mark.message
 def test_message_files_of_different_lengths(two: TwoFiles):
     two.target.write_text("Eins.\n")
-    with pytest.raises(
-        ValueError, match=rf"has 3 lines and {two.target} has 1; line i of one must translate"
-    ):
+    with pytest.raises(ValueError, match=rf"has 3 lines and {two.target} has 1; line i of one must"):
         two.read()
 
 
 @pytest.mark.message
 def test_message_no_training_files(two: TwoFiles):
-    with pytest.raises(ValueError, match=r"no split train among the files \(the splits are test\); give its"):
-        load_files({"test": two})
-    with pytest.raises(ValueError, match=r"no split train among the files \(the splits are none\); give its"):
-        load_files({})
+    for files, splits in (({"test": two}, "test"), ({}, "none")):
+        with pytest.raises(ValueError, match=rf"no split train among the files \(the splits are {splits}\);"):
+            load_files(files)

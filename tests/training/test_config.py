@@ -30,9 +30,7 @@ def test_message_settings_that_are_not_positive_numbers(name: str, value: float)
 
 @pytest.mark.message
 def test_message_no_limit():
-    with pytest.raises(
-        ValueError, match="steps=None and minutes=None: training would never end; give one of them"
-    ):
+    with pytest.raises(ValueError, match="steps=None and minutes=None: training would never end; give one"):
         TrainingConfig(steps=None)
 
 

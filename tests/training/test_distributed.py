@@ -91,7 +91,7 @@ def test_law_two_processes_give_the_weights_of_one_and_resume_exactly(tmp_path: 
     assert both[0] != both[1]  # the two paths differ in the last bits
 
 
-def test_law_the_shards_of_a_batch_make_up_the_whole_batch(copy_pairs, monkeypatch: pytest.MonkeyPatch):
+def test_law_the_shards_of_a_batch_make_up_the_whole_batch(copy_pairs, monkeypatch):
     (batch,) = make_batches(copy_pairs(7), batch_tokens=101)
     groups = [ProcessGroup() for _ in range(3)]
     for rank, group in enumerate(groups):
@@ -118,7 +118,7 @@ def test_law_one_process_is_a_group_of_one(copy_pairs):
         assert group.broadcast(0.1) == 0.1
 
 
-def test_law_the_process_group_of_torchrun_is_left_at_the_end(monkeypatch: pytest.MonkeyPatch):
+def test_law_the_process_group_of_torchrun_is_left_at_the_end(monkeypatch):
     monkeypatch.setattr(dist, "is_torchelastic_launched", lambda: True)
     given = {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"}
     for name, value in given.items():
@@ -129,7 +129,7 @@ def test_law_the_process_group_of_torchrun_is_left_at_the_end(monkeypatch: pytes
     assert not dist.is_initialized()
 
 
-def test_law_each_process_draws_its_own_dropout_masks(monkeypatch: pytest.MonkeyPatch):
+def test_law_each_process_draws_its_own_dropout_masks(monkeypatch):
     monkeypatch.setattr(module, "DistributedDataParallel", lambda net, **options: net)
     net, draws = torch.nn.Linear(2, 2), []
     for rank in range(4):

@@ -40,9 +40,7 @@ def labels() -> torch.Tensor:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
-def test_oracle_values_and_gradients_match_pytorch(
-    logits: torch.Tensor, labels: torch.Tensor, smoothing: float
-):
+def test_oracle_values_and_gradients_match_pytorch(logits, labels, smoothing):
     ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
     loss = label_smoothed_cross_entropy(ours, labels, smoothing=smoothing, pad_id=PAD_ID)
     expected = F.cross_entropy(
@@ -154,7 +152,7 @@ def test_law_bf16_rounds_the_products_but_not_the_loss_or_the_weights(loss_of, c
 
 
 @pytest.mark.message
-def test_message_the_cpu_emulates_bf16(monkeypatch: pytest.MonkeyPatch):
+def test_message_the_cpu_emulates_bf16(monkeypatch):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
     words = "finds no AVX-512 .* emulates bfloat16, .* ten times as long as in float32; leave out bf16=True"
     with (
@@ -168,9 +166,7 @@ def test_message_the_cpu_emulates_bf16(monkeypatch: pytest.MonkeyPatch):
     ("capability", "bf16", "device"),
     [("AVX2", False, "cpu"), ("AVX512", True, "cpu"), ("AVX2", True, "meta")],
 )
-def test_law_nothing_is_said_where_bf16_is_off_or_not_emulated(
-    monkeypatch: pytest.MonkeyPatch, capability: str, bf16: bool, device: str
-):
+def test_law_nothing_is_said_where_bf16_is_off_or_not_emulated(monkeypatch, capability, bf16, device):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     with loss.training_loss(model().to(device), dataclasses.replace(BRIEF, bf16=bf16)):
         pass  # a warning would be an error
@@ -187,7 +183,7 @@ def test_oracle_the_loss_is_pytorchs_with_the_label_smoothing_of_the_config(loss
 
 
 @pytest.mark.parametrize("fast", [False, True])
-def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch: pytest.MonkeyPatch, fast: bool):
+def test_law_only_the_fast_path_keeps_freed_memory(monkeypatch, fast: bool):
     called: list[None] = []
     monkeypatch.setattr(loss, "keep_freed_memory", lambda: called.append(None))
     with loss.training_loss(model(), dataclasses.replace(BRIEF, fast=fast)):

@@ -60,9 +60,7 @@ def test_law_optimization_converges_to_the_closed_forms(vocab: int, smoothing: f
 
 
 @pytest.mark.parametrize(("smoothing", "nats", "perplexity"), [(0.1, 1.3769, 3.96), (0.2, 2.604, 13.5)])
-def test_law_at_the_papers_vocabulary_the_smoothed_loss_has_a_high_floor(
-    smoothing: float, nats: float, perplexity: float
-):
+def test_law_at_the_papers_vocabulary_the_smoothed_loss_has_a_high_floor(smoothing, nats, perplexity):
     """The loss of the best possible prediction; its exponential would look like a bad perplexity."""
     target = smoothed_label(37_000, smoothing)
     loss = loss_at(target.log(), smoothing).item()

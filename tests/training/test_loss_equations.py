@@ -29,9 +29,7 @@ def test_oracle_cross_entropy_is_the_mean_negative_log_probability(logits: torch
 
 
 @pytest.mark.equation("eq-perplexity")
-def test_law_perplexity_is_the_inverse_geometric_mean_and_that_of_a_guess_is_the_vocabulary(
-    logits: torch.Tensor,
-):
+def test_law_perplexity_is_the_inverse_geometric_mean_and_that_of_a_guess_is_the_vocabulary(logits):
     loss = label_smoothed_cross_entropy(logits, LABELS, smoothing=0.0, pad_id=0)
     product = math.prod(logits[t].softmax(-1)[LABELS[t]].item() for t in range(3))
     assert math.exp(loss) == pytest.approx(product ** (-1 / 3))
@@ -41,9 +39,7 @@ def test_law_perplexity_is_the_inverse_geometric_mean_and_that_of_a_guess_is_the
 
 @pytest.mark.equation("eq-smoothed-loss")
 @pytest.mark.parametrize("smoothing", [0.1, 0.7])
-def test_oracle_the_smoothed_loss_is_the_cross_entropy_with_the_smoothed_target(
-    logits: torch.Tensor, smoothing: float
-):
+def test_oracle_the_smoothed_loss_is_the_cross_entropy_with_the_smoothed_target(logits, smoothing):
     target = (1 - smoothing) * F.one_hot(LABELS[:3], 7).double() + smoothing / 7
     expected = F.cross_entropy(logits[:3], target)
     loss = label_smoothed_cross_entropy(logits, LABELS, smoothing=smoothing, pad_id=0)

@@ -6,17 +6,13 @@ import io
 import itertools
 import re
 
-import pytest
-
 from annotated_transformer.text.batching import make_batches
 from annotated_transformer.training import progress_bar, stopwatch
 from annotated_transformer.training.trainer import train
 from tests.small_training import BRIEF, model, rng
 
 
-def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
-    monkeypatch: pytest.MonkeyPatch, copy_pairs
-):
+def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(monkeypatch, copy_pairs):
     terminal, seconds = io.StringIO(), itertools.count(0.0, 1.0)
     terminal.isatty = lambda: True
     bar = functools.partial(progress_bar.tqdm, file=terminal, mininterval=0.0)
@@ -32,7 +28,7 @@ def test_law_the_bar_shows_step_loss_rate_speed_and_the_time_left(
     assert re.match(rf"loss \d\.\d{{3}}, lr {report.lr:.1e}, {sum(labels) / 4:.0f} tokens/s", note)
 
 
-def test_law_the_bar_is_hidden_without_a_terminal(monkeypatch: pytest.MonkeyPatch, copy_pairs):
+def test_law_the_bar_is_hidden_without_a_terminal(monkeypatch, copy_pairs):
     monkeypatch.setattr(
         progress_bar, "tqdm", functools.partial(progress_bar.tqdm, file=(file := io.StringIO()))
     )

@@ -49,9 +49,7 @@ def test_law_an_interrupted_recipe_resumes_to_the_same_weights(tmp_path: Path):
     torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
 
 
-def test_law_the_seed_also_determines_the_order_and_the_segmentations(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_seed_also_determines_the_order_and_the_segmentations(tmp_path: Path, monkeypatch):
     drawn = []
 
     def look(
@@ -70,9 +68,7 @@ def test_law_the_seed_also_determines_the_order_and_the_segmentations(
 
 
 @pytest.mark.parametrize("limit", ["batch_tokens", "max_length"])
-def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
-):
+def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(tmp_path: Path, monkeypatch, limit: str):
     drawn = []
 
     def look(model: Transformer, pairs: object, *rest: object, **options: object) -> NoReturn:
@@ -129,9 +125,7 @@ def test_law_averaging_fewer_epochs_than_were_kept_uses_only_the_last_ones(tmp_p
 
 
 @pytest.mark.parametrize("epochs", [0, 1])
-def test_law_a_run_killed_within_an_epoch_can_end_there_with_the_same_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, epochs: int
-):
+def test_law_a_run_killed_within_an_epoch_can_end_there_with_the_same_model(tmp_path, monkeypatch, epochs):
     class Killed(BaseException):
         pass
 
@@ -168,9 +162,7 @@ OPTIONS = {
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_law_each_option_is_resumed_bit_for_bit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
-):
+def test_law_each_option_is_resumed_bit_for_bit(tmp_path: Path, monkeypatch, options: dict[str, object]):
     class Killed(BaseException):
         pass
 
@@ -196,9 +188,7 @@ def test_law_each_option_is_resumed_bit_for_bit(
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("average", [1, 2])
-def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(
-    tmp_path: Path, average: int
-):
+def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(tmp_path, average):
     recipe = for_steps(30, dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average))
     kept = train_from_recipe(recipe, corpus(), tmp_path / "best", seed=3)
     losses = {line["step"]: line["validation_loss"] for line in lines(tmp_path / "best")}
@@ -307,9 +297,7 @@ def test_law_another_tokenizer_or_more_bidirectional_epochs_mean_another_trainin
 
 
 @pytest.mark.parametrize("bpe_dropout", [0.0, 0.1])
-def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bpe_dropout: float
-):
+def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(tmp_path, monkeypatch, bpe_dropout):
     lessons = []
 
     def look(model: Transformer, pairs: object, *rest: object, **options: object) -> NoReturn:
@@ -328,9 +316,7 @@ def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(
         assert list(zip(*found, strict=True)) == expected
 
 
-def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dropout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dropout(tmp_path, monkeypatch):
     train_from_recipe(for_steps(2), corpus(), tmp_path / "first", seed=3)
     begun = []
 
@@ -369,9 +355,7 @@ def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_
 @pytest.mark.parametrize(
     ("first", "change"), [(False, "was not given and is given"), (True, "was given and is not given")]
 )
-def test_message_a_run_that_began_compiled_or_plain_resumes_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool, change: str
-):
+def test_message_a_run_that_began_compiled_or_plain_resumes_so(tmp_path, monkeypatch, first, change):
     """Dropout would draw other masks."""
     monkeypatch.setattr(module, "compile_stacks", lambda model: None)
     begun, other = (dataclasses.replace(RECIPE, compiled=compiled) for compiled in (first, not first))
@@ -415,9 +399,7 @@ def collapsed(folder: Path, recipe: Recipe) -> Path:
         (18, "post", "train for more than warmup_steps=18"),
     ],
 )
-def test_message_a_collapsed_encoder_is_warned_of_once(
-    tmp_path: Path, warmup_steps: int, norm: str, way_out: str, held_out: bool
-):
+def test_message_a_collapsed_encoder_is_warned_of_once(tmp_path, warmup_steps, norm, way_out, held_out):
     shape = dataclasses.replace(SHAPE, norm=norm)
     training = dataclasses.replace(RECIPE.training, warmup_steps=warmup_steps, max_lr=1e-12)
     recipe = dataclasses.replace(RECIPE, shape=shape, training=training)
@@ -481,9 +463,7 @@ def test_law_a_loss_without_a_finite_perplexity_is_reported():
 
 @pytest.mark.message
 @pytest.mark.parametrize(("limits", "shape"), [({"batch_tokens": 30}, {}), ({}, {"max_length": 30})])
-def test_message_all_pairs_that_are_too_long_are_in_one_report(
-    tmp_path: Path, limits: dict[str, int], shape: dict[str, int]
-):
+def test_message_all_pairs_that_are_too_long_are_in_one_report(tmp_path, limits, shape):
     lines = ["A man.", "Two dogs.", "wqx " * 40, "A child.", "wqx " * 41, "A hat."]
     for split, own in {"train": lines, "valid": [*lines[:2], "wqx " * 42], "test": lines}.items():
         for ending in ("en", "de"):

@@ -13,9 +13,7 @@ from annotated_transformer.training.resumable_state import TrainingState
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_law_each_process_resumes_with_the_generator_of_its_own_device(
-    make_model, monkeypatch: pytest.MonkeyPatch, rank: int
-):
+def test_law_each_process_resumes_with_the_generator_of_its_own_device(make_model, monkeypatch, rank: int):
     """The devices are mocked: none is needed to see which state goes where."""
     states = [torch.full((5,), 7 + rank, dtype=torch.uint8) for rank in (0, 1)]
     group = ProcessGroup()

@@ -3,13 +3,11 @@
 import functools
 import itertools
 
-import pytest
-
 from annotated_transformer.training import stopwatch
 from annotated_transformer.training.stopwatch import Stopwatch
 
 
-def test_law_a_resumed_run_continues_the_clock_and_measures_its_own_speed(monkeypatch: pytest.MonkeyPatch):
+def test_law_a_resumed_run_continues_the_clock_and_measures_its_own_speed(monkeypatch):
     monkeypatch.setattr(stopwatch.time, "monotonic", functools.partial(next, itertools.count(1000.0, 2.0)))
     session = Stopwatch(60.0)
     assert session.lap(50) == 62.0

@@ -3,7 +3,6 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -130,7 +129,7 @@ def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
     assert asked == [0, 1, 2]  # once each
 
 
-def test_law_training_ends_after_the_given_minutes(monkeypatch: pytest.MonkeyPatch, copy_pairs):
+def test_law_training_ends_after_the_given_minutes(monkeypatch, copy_pairs):
     seconds = itertools.count(0.0, 1.0)
     monkeypatch.setattr(stopwatch.time, "monotonic", lambda: next(seconds))
     config = dataclasses.replace(BRIEF, steps=None, minutes=0.5)
@@ -138,7 +137,7 @@ def test_law_training_ends_after_the_given_minutes(monkeypatch: pytest.MonkeyPat
     assert reports[-1].step == 30  # half a minute: the clock ticks at the start and at each step
 
 
-def test_law_all_processes_stop_at_the_same_step(monkeypatch: pytest.MonkeyPatch, copy_pairs):
+def test_law_all_processes_stop_at_the_same_step(monkeypatch, copy_pairs):
     clock_of_rank_0 = iter([1.0, 2.0, 7.0])
     monkeypatch.setattr(ProcessGroup, "broadcast", lambda self, own: next(clock_of_rank_0, own))
     config = dataclasses.replace(BRIEF, minutes=0.1)  # this process's own clock leaves time for all steps
@@ -162,9 +161,7 @@ def test_message_a_nan_loss_stops_training_before_the_weights_change(copy_pairs)
     with torch.no_grad():
         broken.embedding.weight[EOS_ID] = math.nan
     before = [parameter.clone() for parameter in broken.decoder.parameters()]
-    with pytest.raises(
-        FloatingPointError, match=r"the loss is nan at step 1, .* 3\.33e-03.* more than warmup_steps=3"
-    ):
+    with pytest.raises(FloatingPointError, match=r"the loss is nan at step 1, .* 3\.33e-03.* more than"):
         train(broken, copy_pairs(5, seed=0), BRIEF, generator=rng())
     assert all(map(torch.equal, broken.decoder.parameters(), before))
 
@@ -193,9 +190,7 @@ def test_law_training_does_not_depend_on_which_ids_are_special(copy_pairs, fast:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(
-    run: Run, tmp_path: Path, copy_pairs: Callable[..., list[Pair]]
-):
+def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(run, tmp_path, copy_pairs):
     validation = copy_pairs(5, seed=1)
     with RunDirectory(tmp_path / "whole") as run_directory:
         expected, _ = run(run_directory, validation=validation)

@@ -13,18 +13,8 @@ NOUNS = {
     for noun in lexicon.ANIMALS_AND_PEOPLE + lexicon.THINGS
     for word, plural in ((noun.english, False), (noun.english_plural, True))
 }
-VERBS = {
-    form: verb
-    for verbs in (
-        lexicon.INTRANSITIVE,
-        lexicon.WITH_ACCUSATIVE,
-        lexicon.WITH_DATIVE,
-        lexicon.WITH_BOTH,
-        lexicon.WITH_THAT,
-    )
-    for verb in verbs
-    for form in (verb.base, verb.with_s)
-}
+KINDS = ("INTRANSITIVE", "WITH_ACCUSATIVE", "WITH_DATIVE", "WITH_BOTH", "WITH_THAT")
+VERBS = {form: verb for kind in KINDS for verb in getattr(lexicon, kind) for form in (verb.base, verb.with_s)}
 
 
 def phrase(text: str) -> NounPhrase | Pronoun:
@@ -59,90 +49,63 @@ def sentence(text: str) -> ToyPair:
 
 
 SENTENCES = """
-the man | sleeps                            = der Mann schläft
-the woman | sings                           = die Frau singt
-the child | waits                           = das Kind wartet
-I | sleep                                   = ich schlafe
-I | wait                                    = ich warte
-she | waits                                 = sie wartet
-we | sing                                   = wir singen
-the dogs | sleep                            = die Hunde schlafen
-the old mice | sing                         = die alten Mäuse singen
-my girls | wait                             = meine Mädchen warten
-an old horse | sleeps                       = ein altes Pferd schläft
-a big bird | sings                          = ein großer Vogel singt
-a small cat | sleeps                        = eine kleine Katze schläft
-
-the man | arrives                           = der Mann kommt an
-I | arrive                                  = ich komme an
-my birds | arrive                           = meine Vögel kommen an
-the child | leaves                          = das Kind geht weg
-we | leave                                  = wir gehen weg
-today | the man | arrives                   = heute kommt der Mann an
-now | I | leave                             = jetzt gehe ich weg
-
-the man | sees | the dog                    = der Mann sieht den Hund
-the dog | sees | the man                    = der Hund sieht den Mann
-the woman | loves | the small cat           = die Frau liebt die kleine Katze
-the child | visits | the old man            = das Kind besucht den alten Mann
-she | sees | a horse                        = sie sieht ein Pferd
-I | see | an old bird                       = ich sehe einen alten Vogel
-I | love | a beautiful girl                 = ich liebe ein schönes Mädchen
-my dogs | love | my children                = meine Hunde lieben meine Kinder
-we | visit | my old mouse                   = wir besuchen meine alte Maus
-
-the woman | calls | my big dogs             = die Frau ruft meine großen Hunde an
-I | call | the men                          = ich rufe die Männer an
-we | call | a child                         = wir rufen ein Kind an
-I | invite | a child                        = ich lade ein Kind ein
-she | invites | my small bird               = sie lädt meinen kleinen Vogel ein
-the girls | invite | the women              = die Mädchen laden die Frauen ein
-the girl | fetches | the big horse          = das Mädchen holt das große Pferd ab
-I | fetch | a mouse                         = ich hole eine Maus ab
-
-the man | helps | the woman                 = der Mann hilft der Frau
-I | help | the small dog                    = ich helfe dem kleinen Hund
-we | help | a small child                   = wir helfen einem kleinen Kind
-she | thanks | the men                      = sie dankt den Männern
-we | thank | my beautiful women             = wir danken meinen schönen Frauen
-the girl | thanks | the women               = das Mädchen dankt den Frauen
-the horses | follow | the old birds         = die Pferde folgen den alten Vögeln
-a cat | follows | a mouse                   = eine Katze folgt einer Maus
-I | follow | my girls                       = ich folge meinen Mädchen
-the cat | watches | my mice                 = die Katze schaut meinen Mäusen zu
-I | watch | an old woman                    = ich schaue einer alten Frau zu
-we | watch | my old horse                   = wir schauen meinem alten Pferd zu
-
-the man | gives | the woman | a ball        = der Mann gibt der Frau einen Ball
-I | give | my child | the old book          = ich gebe meinem Kind das alte Buch
-she | shows | a dog | the flowers           = sie zeigt einem Hund die Blumen
-we | show | the children | my balls         = wir zeigen den Kindern meine Bälle
-the women | bring | the horses | the books  = die Frauen bringen den Pferden die Bücher
-the cat | brings | the cats | a flower      = die Katze bringt den Katzen eine Blume
-I | bring | a girl | a small ball           = ich bringe einem Mädchen einen kleinen Ball
-
-today | the man | sees | the dog            = heute sieht der Mann den Hund
-often | I | help | the old woman            = oft helfe ich der alten Frau
-now | the woman | calls | the man           = jetzt ruft die Frau den Mann an
-here | the dogs | follow | a big cat        = hier folgen die Hunde einer großen Katze
-sometimes | we | watch | the birds          = manchmal schauen wir den Vögeln zu
-today | she | gives | my dog | a ball       = heute gibt sie meinem Hund einen Ball
-
-I | know that the dog | sleeps              = ich weiß , dass der Hund schläft
-she | knows that we | arrive                = sie weiß , dass wir ankommen
-we | know that I | leave                    = wir wissen , dass ich weggehe
-the man | says that the child | sees | a small horse   = der Mann sagt , dass das Kind ein kleines Pferd sieht
-I | hope that the woman | invites | the old men        = ich hoffe , dass die Frau die alten Männer einlädt
-the children | hope that I | call | the cat            = die Kinder hoffen , dass ich die Katze anrufe
-the girl | believes that she | watches | the mouse     = das Mädchen glaubt , dass sie der Maus zuschaut
+I | sleep                               = ich schlafe
+I | wait                                = ich warte
+she | waits                             = sie wartet
+the dogs | sleep                        = die Hunde schlafen
+the old mice | sing                     = die alten Mäuse singen
+an old horse | sleeps                   = ein altes Pferd schläft
+a big bird | sings                      = ein großer Vogel singt
+a small cat | sleeps                    = eine kleine Katze schläft
+I | arrive                              = ich komme an
+my birds | arrive                       = meine Vögel kommen an
+the child | leaves                      = das Kind geht weg
+we | leave                              = wir gehen weg
+today | the man | arrives               = heute kommt der Mann an
+now | I | leave                         = jetzt gehe ich weg
+the woman | loves | the small cat       = die Frau liebt die kleine Katze
+the child | visits | the old man        = das Kind besucht den alten Mann
+I | see | an old bird                   = ich sehe einen alten Vogel
+I | love | a beautiful girl             = ich liebe ein schönes Mädchen
+my dogs | love | my children            = meine Hunde lieben meine Kinder
+we | visit | my old mouse               = wir besuchen meine alte Maus
+I | call | the men                      = ich rufe die Männer an
+we | call | a child                     = wir rufen ein Kind an
+I | invite | a child                    = ich lade ein Kind ein
+she | invites | my small bird           = sie lädt meinen kleinen Vogel ein
+the girls | invite | the women          = die Mädchen laden die Frauen ein
+the girl | fetches | the big horse      = das Mädchen holt das große Pferd ab
+I | fetch | a mouse                     = ich hole eine Maus ab
+I | help | the small dog                = ich helfe dem kleinen Hund
+we | help | a small child               = wir helfen einem kleinen Kind
+she | thanks | the men                  = sie dankt den Männern
+we | thank | my beautiful women         = wir danken meinen schönen Frauen
+the horses | follow | the old birds     = die Pferde folgen den alten Vögeln
+a cat | follows | a mouse               = eine Katze folgt einer Maus
+I | follow | my girls                   = ich folge meinen Mädchen
+the cat | watches | my mice             = die Katze schaut meinen Mäusen zu
+I | watch | an old woman                = ich schaue einer alten Frau zu
+she | shows | a dog | the flowers       = sie zeigt einem Hund die Blumen
+we | show | the children | my balls     = wir zeigen den Kindern meine Bälle
+the women | bring | the horses | the books = die Frauen bringen den Pferden die Bücher
+the cat | brings | the cats | a flower  = die Katze bringt den Katzen eine Blume
+I | bring | a girl | a small ball       = ich bringe einem Mädchen einen kleinen Ball
+often | I | help | the old woman        = oft helfe ich der alten Frau
+now | the woman | calls | the man       = jetzt ruft die Frau den Mann an
+here | the dogs | follow | a big cat    = hier folgen die Hunde einer großen Katze
+sometimes | we | watch | the birds      = manchmal schauen wir den Vögeln zu
+today | she | gives | my dog | a ball   = heute gibt sie meinem Hund einen Ball
+she | knows that we | arrive            = sie weiß , dass wir ankommen
+we | know that I | leave                = wir wissen , dass ich weggehe
+the man | says that the child | sees | a small horse = der Mann sagt , dass das Kind ein kleines Pferd sieht
+I | hope that the woman | invites | the old men = ich hoffe , dass die Frau die alten Männer einlädt
+the children | hope that I | call | the cat = die Kinder hoffen , dass ich die Katze anrufe
+the girl | believes that she | watches | the mouse = das Mädchen glaubt , dass sie der Maus zuschaut
 we | believe that the man | gives | the birds | a book = wir glauben , dass der Mann den Vögeln ein Buch gibt
-I | say that the girls | fetch | my dog                = ich sage , dass die Mädchen meinen Hund abholen
-
-we | wait because the child | sleeps                   = wir warten , weil das Kind schläft
-the man | calls | the woman because I | leave          = der Mann ruft die Frau an , weil ich weggehe
-she | hopes that we | wait                             = sie hofft , dass wir warten
-the bird | arrives because the old cat | leaves        = der Vogel kommt an , weil die alte Katze weggeht
-she | helps | a man because the girls | wait           = sie hilft einem Mann , weil die Mädchen warten
+I | say that the girls | fetch | my dog = ich sage , dass die Mädchen meinen Hund abholen
+she | hopes that we | wait              = sie hofft , dass wir warten
+the bird | arrives because the old cat | leaves = der Vogel kommt an , weil die alte Katze weggeht
+she | helps | a man because the girls | wait = sie hilft einem Mann , weil die Mädchen warten
 I | give | a child | my book because my cats | sing = ich gebe einem Kind mein Buch , weil meine Katzen singen
 """
 ROWS = [[side.strip() for side in line.split(" = ")] for line in SENTENCES.splitlines() if line]
@@ -220,12 +183,8 @@ def test_oracle_alignments_match_those_written_by_hand(line: str):
 
 
 @pytest.mark.message
-def test_message_a_plural_noun_after_the_article_a():
+def test_message_what_the_grammar_has_not():
     with pytest.raises(ValueError, match="'a dogs' is not English; give the determiner 'the' or 'my'"):
         phrase("a dogs")
-
-
-@pytest.mark.message
-def test_message_a_pronoun_as_object():
     with pytest.raises(ValueError, match="'ich' is a subject, and the grammar has no dative of it; give a"):
         sentence("the man | helps | I")
