@@ -21,7 +21,7 @@ from annotated_transformer.commands.loading import (
 from annotated_transformer.commands.options import take_languages
 from annotated_transformer.commands.train_options import add_train_options
 from annotated_transformer.decoding.translator import Translator
-from annotated_transformer.text.corpus import CORPORA, KnownCorpus, Reading, load_corpus
+from annotated_transformer.text.corpus import CORPORA, KnownCorpus, SplitPairs, load_corpus
 from annotated_transformer.text.pair_files import Table, TwoFiles
 from annotated_transformer.text.published_corpora import Source
 from annotated_transformer.text.sentence_pairs import Languages
@@ -234,10 +234,10 @@ def test_law_a_model_stores_its_languages(capsys):
 
 
 def test_law_an_entry_in_the_table_of_corpora_is_all_that_the_commands_need(tmp_path, monkeypatch, capsys):
-    def read(folder: Path, source: str, target: str) -> Reading:
+    def read(folder: Path, source: str, target: str) -> SplitPairs:
         words = (folder / "words.txt").read_text().split()
         pairs = [(f"{source} {word}", f"{target} {word}") for word in words]
-        return Reading({"train": pairs[:7], "val": pairs[7:], "test": pairs[7:]}, {"rude": 3})
+        return SplitPairs({"train": pairs[:7], "val": pairs[7:], "test": pairs[7:]}, {"rude": 3})
 
     french, source = Languages("en", "fr"), Source(terms="Terms: by the cook.")
     soup = KnownCorpus(about="words alone", read=read, languages=french, source=source, cleaned=True)
