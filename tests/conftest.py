@@ -245,3 +245,19 @@ def sources() -> list[list[int]]:
         [10, 4, 7, 4, EOS_ID],
         [8, 5, EOS_ID],
     ]
+
+
+@pytest.fixture
+def insert() -> str:
+    """Return a script that inserts HTML as JupyterLab does: scripts in it run once it is attached."""
+    return """html => {
+        const host = document.createElement("div");
+        host.innerHTML = html;
+        host.querySelectorAll("script").forEach(old => {
+            const script = document.createElement("script");
+            [...old.attributes].forEach(a => script.setAttribute(a.name, a.value));
+            script.textContent = old.textContent;
+            old.replaceWith(script);
+        });
+        document.body.append(host);
+    }"""

@@ -51,22 +51,6 @@ def run_in(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[st
     )
 
 
-@pytest.fixture
-def insert() -> str:
-    """Return a script that inserts HTML as JupyterLab does: scripts in it run once it is attached."""
-    return """html => {
-        const host = document.createElement("div");
-        host.innerHTML = html;
-        host.querySelectorAll("script").forEach(old => {
-            const script = document.createElement("script");
-            [...old.attributes].forEach(a => script.setAttribute(a.name, a.value));
-            script.textContent = old.textContent;
-            old.replaceWith(script);
-        });
-        document.body.append(host);
-    }"""
-
-
 @pytest.fixture(scope="session")
 def small() -> str:
     """Return the source of the small chapter."""
