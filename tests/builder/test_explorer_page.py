@@ -18,7 +18,7 @@ from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
 from annotated_transformer.decoding.translator import Translator
 from benchmarks.serving import serving
 from builder.chapters import read_chapters
-from builder.explorer import bundle
+from builder.explorer import bundle, frame_page
 from builder.explorer.frame_page import explorer_page
 from builder.site.front.picture import LEAST
 from tests.axe import violations
@@ -119,6 +119,26 @@ def test_law_the_first_frame_can_be_read_without_a_script():
 def test_law_beam_search_differs_from_greedy_search_where_the_page_says_so(direction: str):
     translator, text = Translator.from_pretrained(direction), bundle.DIFFERENT[direction]
     assert translator.translate([text], beam_size=4) != translator.translate([text])
+
+
+def test_law_the_first_frame_names_its_own_languages_and_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    tokens = [" I", " be", "gle", "<eos>"]
+    other = {"direction": "de-en", "layer": 1, "step": 2, "target": {"ids": [1, 2, 3, 4], "tokens": tokens}}
+    cut = {name: FRAME[name][:4] for name in ("attention", "top")}
+    file = tmp_path / "frame.json"
+    file.write_text(json.dumps({**FRAME, **other, **cut}), "utf-8")
+    monkeypatch.setattr(frame_page, "FILE", file)
+    page = BeautifulSoup(explorer_page(), "html.parser")
+    assert page.select_one(".at-x-keys p").get_text() == "German keys"
+    assert page.select_one(".at-x-translation q")["lang"] == "de"
+    assert {found["lang"] for found in page.select(".at-x-why [lang]")} == {"en"}
+    assert "(layer 2, mean of its heads)" in page.select_one(".at-x-why").get_text()
+    assert "the English tokens" in page.select_one("svg")["aria-label"]
+    words = [word.get_text() for word in page.select(".at-x-queries .at-x-word")]
+    assert [word.split(" attends")[0] for word in words] == ["I", "be", "+gle", "end (end of sentence)"]
+    assert page.select_one("h3").get_text() == "Why +gle?"
 
 
 @pytest.mark.parametrize(
@@ -344,6 +364,24 @@ def test_law_what_is_shown_before_a_translation_is_complete_belongs_to_the_previ
     assert moving.evaluate("[...growing]") == ["1 1 0.4 0.4"]  # the columns are already new
     assert "Englishconstructor" in (keys := moving.evaluate("[...keys]"))
     assert not [text for text in keys if "function" in text]
+
+
+@pages
+def test_law_a_missing_model_is_reported_and_can_be_retried(browser: Browser):
+    with contextlib.closing(browser.new_context(reduced_motion="reduce")) as context:
+        page = context.new_page()
+        page.route("**/en-de.js", lambda route: route.abort())
+        state = f"{LINK}&step=3"
+        page.goto(ADDRESS + state)
+        page.click(".at-x-go")
+        page.wait_for_function("document.querySelector('.at-x-error').textContent")
+        assert "the model could not be loaded" in page.inner_text(".at-x-form .at-x-error").lower()
+        page.unroute("**/en-de.js")
+        page.click(".at-x-go")
+        ready(page)
+        assert translation(page) == FRAME["text"]
+        assert page.evaluate("location.hash") == state  # the page shows the state in the link
+        assert "Token 4 of 10" in why(page)
 
 
 @pages
