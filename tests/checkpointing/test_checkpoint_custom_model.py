@@ -77,7 +77,7 @@ def other_table(model: Transformer) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (replace_norm, r"model.encoder.layers.0.add_norm_2.norm is torch\.nn\.\S+ and not"),
+        (replace_norm, r"model.encoder.layers.0.add_norm_2.norm is torch\.nn\.\S+ and not annotated_\S+"),
         (change_heads, "model.decoder.layers.0.cross_attention has num_heads=2 and not 3"),
         (override_method, "model.embedding overrides logits"),
         (override_embed, "model overrides embed"),
