@@ -187,6 +187,13 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(run: Run
 
 
 @pytest.mark.message
+def test_message_a_run_stopped_on_request_names_its_last_step(run: Run):
+    asked = iter([False, False, False, True])
+    with pytest.raises(TrainingStopped, match=r"the training run was asked to stop, and did after step 3$"):
+        run(None, stop=lambda: next(asked))
+
+
+@pytest.mark.message
 def test_message_a_run_that_chose_the_fast_modules_resumes_with_them(copy_pairs, tmp_path: Path):
     def session(steps: int, fast: bool | None) -> None:
         config = dataclasses.replace(BRIEF, steps=steps, fast=fast)
