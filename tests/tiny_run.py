@@ -45,6 +45,13 @@ class Run:
         )
         return model.state_dict(), reports
 
+    def into(
+        self, folder: Path, *arguments: object, seconds: float = 180.0, **options: object
+    ) -> tuple[dict[str, Tensor], list[EpochMetrics]]:
+        """Run with a run directory in `folder`."""
+        with RunDirectory(folder, seconds=seconds) as run_directory:
+            return self(run_directory, *arguments, **options)
+
 
 @pytest.fixture
 def run(make_model: Callable[..., Transformer], copy_pairs: Callable[..., list[Pair]]) -> Run:

@@ -39,12 +39,6 @@ def test_law_every_weight_is_the_mean_of_all(tmp_path: Path, dtype: torch.dtype,
 
 
 @pytest.mark.message
-def test_message_nothing_to_average():
-    with pytest.raises(ValueError, match="there is nothing to average; give at least one model folder"):
-        average([])
-
-
-@pytest.mark.message
 @pytest.mark.parametrize(
     ("other", "tokenizer", "difference"),
     [
@@ -83,35 +77,26 @@ def test_law_the_last_epochs_are_kept_and_no_others(make_model, tmp_path: Path, 
     assert (tmp_path / "epochs" / "notes").is_dir()
 
 
-def test_law_folders_that_are_not_checkpoints_are_left_alone(make_model, tmp_path, tokenizer):
+def test_law_folders_that_are_not_checkpoints_are_left_alone(make_model, tmp_path, tokenizer: Tokenizer):
     model = make_model(vocab_size=tokenizer.vocab_size)
     names = ("2024/config.json", "²/config.json", "00007/mine", "00001/mine")
     foreign = [tmp_path / "epochs" / name for name in names]
     for file in foreign:
         file.parent.mkdir(parents=True)
         file.write_text("mine")
-    for epoch in (1, 2):
-        save_epoch(tmp_path, epoch, model, tokenizer, keep=1)
-    assert [path.name for path in epoch_checkpoints(tmp_path)] == ["00002"]
+    for epoch, keep in ((1, 1), (2, 1), (99_999, 1), (100_000, 2)):
+        save_epoch(tmp_path, epoch, model, tokenizer, keep=keep)
+    assert [path.name for path in epoch_checkpoints(tmp_path)] == ["99999", "100000"]  # by their numbers
     assert [path.name for path in (tmp_path / "epochs" / "00001").iterdir()] == ["mine"]
     assert [file.read_text() for file in foreign] == 4 * ["mine"]
 
 
-def test_law_epochs_are_in_the_order_of_their_numbers(make_model, tmp_path: Path, tokenizer: Tokenizer):
-    model = make_model(vocab_size=tokenizer.vocab_size)
-    for epoch in (99_999, 100_000):
-        save_epoch(tmp_path, epoch, model, tokenizer, keep=2)
-    assert [path.name for path in epoch_checkpoints(tmp_path)] == ["99999", "100000"]
-
-
 @pytest.mark.message
-def test_message_a_file_in_place_of_the_epochs(tmp_path: Path):
+def test_message_nothing_to_average_and_nothing_to_keep(make_model, tmp_path: Path, tokenizer: Tokenizer):
+    with pytest.raises(ValueError, match="there is nothing to average; give at least one model folder"):
+        average([])
+    with pytest.raises(ValueError, match="keep=0 would delete the checkpoint just saved; keep 1 or more"):
+        save_epoch(tmp_path, 1, make_model(vocab_size=263), tokenizer, keep=0)
     (tmp_path / "epochs").write_text("mine")
     with pytest.raises(ValueError, match="epochs is not a folder; move it away, or give another folder"):
         epoch_checkpoints(tmp_path)
-
-
-@pytest.mark.message
-def test_message_keep_at_least_one(make_model, tmp_path: Path, tokenizer: Tokenizer):
-    with pytest.raises(ValueError, match="keep=0 would delete the checkpoint just saved; keep 1 or more"):
-        save_epoch(tmp_path, 1, make_model(vocab_size=263), tokenizer, keep=0)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import itertools
 import json
 import math
 import os
@@ -9,6 +10,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -30,6 +32,9 @@ class Stopped(BaseException):
     """Simulates the end of the process."""
 
 
+DISK_FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
 # Laws
 
 
@@ -39,8 +44,7 @@ def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
     run: Run, tmp_path: Path, monkeypatch, seconds: float, copy_pairs
 ):
     validation = copy_pairs(5, seed=1)
-    with RunDirectory(tmp_path / "whole", seconds=seconds) as run_directory:
-        expected, _ = run(run_directory, validation=validation)
+    expected, _ = run.into(tmp_path / "whole", validation=validation, seconds=seconds)
     update = trainer.update
     for last in range(0, STEPS, 3):  # before each batch of an epoch
 
@@ -55,14 +59,12 @@ def test_law_a_run_interrupted_at_any_step_gives_the_same_model_when_resumed(
             run(run_directory, validation=validation)
         monkeypatch.setattr(trainer, "update", update)
         if seconds:
-            with RunDirectory(folder, seconds=seconds) as run_directory:
-                found, reports = run(run_directory, validation=validation)
+            found, reports = run.into(folder, validation=validation, seconds=seconds)
             assert same(found, expected)
             assert reports[-1].step == STEPS
             assert lines(folder) == lines(tmp_path / "whole")
     if not seconds:
-        with RunDirectory(tmp_path / "stopped", seconds=0.0) as run_directory:
-            found, reports = run(run_directory, validation=validation)
+        found, reports = run.into(tmp_path / "stopped", validation=validation, seconds=0.0)
         assert same(found, expected)
         assert lines(tmp_path / "stopped") == lines(tmp_path / "whole")
 
@@ -71,11 +73,9 @@ def test_law_a_run_without_updates_may_be_replaced(run: Run, tmp_path: Path):
     with RunDirectory(tmp_path) as run_directory, pytest.raises(TrainingStopped):
         run(run_directory, stop=lambda: True)
     assert read_progress(tmp_path).step == 0
-    with RunDirectory(tmp_path) as run_directory:
-        found, _ = run(run_directory, seed=1)
+    found, _ = run.into(tmp_path, seed=1)
     assert same(found, run(None, seed=1)[0])
-    with RunDirectory(tmp_path) as run_directory:
-        again, reports = run(run_directory, seed=1)
+    again, reports = run.into(tmp_path, seed=1)
     assert reports == []  # the state is that of the second run
     assert same(again, found)
 
@@ -83,13 +83,11 @@ def test_law_a_run_without_updates_may_be_replaced(run: Run, tmp_path: Path):
 def test_law_a_finished_run_can_be_extended(run: Run, tmp_path: Path):
     config = dataclasses.replace(BRIEF, fast=True)
     for steps in (3, 4, 5, STEPS):  # an epoch has four batches
-        with RunDirectory(tmp_path) as run_directory:
-            found, reports = run(run_directory, dataclasses.replace(config, steps=steps))
+        found, reports = run.into(tmp_path, dataclasses.replace(config, steps=steps))
         assert reports[-1].step == read_progress(tmp_path).step == steps
     assert read_progress(tmp_path).seconds > 0
     assert same(found, run(None, config)[0])
-    with RunDirectory(tmp_path) as run_directory:
-        again, reports = run(run_directory, config)
+    again, reports = run.into(tmp_path, config)
     assert reports == []  # nothing is left to do
     assert same(again, found)
 
@@ -107,18 +105,15 @@ def test_law_a_checkpoint_is_due_when_the_last_one_is_old_enough(run: Run, tmp_p
 
 @pytest.mark.parametrize("steps", [STEPS, 8], ids=["within an epoch", "at the end of an epoch"])
 def test_law_the_time_limit_includes_the_time_of_earlier_runs(run: Run, tmp_path: Path, steps: int):
-    with RunDirectory(tmp_path) as run_directory:
-        run(run_directory, dataclasses.replace(BRIEF, steps=steps))
+    run.into(tmp_path, dataclasses.replace(BRIEF, steps=steps))
     assert (read_progress(tmp_path).batch == 0) == (steps == 8)
-    with RunDirectory(tmp_path) as run_directory:
-        _, reports = run(run_directory, dataclasses.replace(BRIEF, steps=None, minutes=1e-6))
+    _, reports = run.into(tmp_path, dataclasses.replace(BRIEF, steps=None, minutes=1e-6))
     assert reports == []
 
 
 def test_law_each_report_is_one_line_of_the_metrics_file(run: Run, tmp_path: Path, copy_pairs):
     validation = copy_pairs(5, seed=1)
-    with RunDirectory(tmp_path) as run_directory:
-        _, reports = run(run_directory, validation=validation)
+    _, reports = run.into(tmp_path, validation=validation)
     found = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert found == [dataclasses.asdict(report) for report in reports]
     assert [line["epoch"] for line in found] == list(range(1, len(found) + 1))
@@ -127,49 +122,37 @@ def test_law_each_report_is_one_line_of_the_metrics_file(run: Run, tmp_path: Pat
 
 
 def test_law_resuming_drops_the_metrics_of_lost_steps(run: Run, tmp_path: Path, monkeypatch):
-    with RunDirectory(tmp_path / "whole") as run_directory:
-        run(run_directory)
+    run.into(tmp_path / "whole")
     with RunDirectory(tmp_path / "killed") as run_directory:  # stopped between its second line and the state
         saves = iter([run_directory.save, None])
         monkeypatch.setattr(run_directory, "save", lambda state: next(saves)(state))
         with pytest.raises(TypeError, match="not callable"):
             run(run_directory)
     assert len(lines(tmp_path / "killed")) == 2
-    with RunDirectory(tmp_path / "killed") as run_directory:
-        run(run_directory)
+    run.into(tmp_path / "killed")
     assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
 
 
+@pytest.mark.message
 def test_law_a_run_resumes_wherever_the_last_line_of_metrics_was_cut_off(run: Run, tmp_path: Path):
-    metrics = tmp_path / "metrics.jsonl"
-    with RunDirectory(tmp_path) as run_directory:
-        run(run_directory)
+    metrics, more = tmp_path / "metrics.jsonl", dataclasses.replace(BRIEF, steps=STEPS + 1)
+    run.into(tmp_path)
     state, whole, before = (tmp_path / STATE).read_bytes(), metrics.read_bytes(), lines(tmp_path)
     start = whole[:-1].rindex(b"\n") + 1
+    sentence = r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; it is left out$"
     for end in (start, start + 1, start + 99, len(whole) - 2, len(whole) - 1):
+        log: list[str] = []
         metrics.write_bytes(whole[:end])
         (tmp_path / STATE).write_bytes(state)
-        with RunDirectory(tmp_path) as run_directory:
-            run(run_directory, dataclasses.replace(BRIEF, steps=STEPS + 1))
+        with RunDirectory(tmp_path, log=log.append) as run_directory:
+            run(run_directory, more)
         *kept, last = lines(tmp_path)
         assert kept == (before if end == len(whole) - 1 else before[:-1])
         assert last["step"] == STEPS + 1
+        assert any(re.search(sentence, said) for said in log) == (start < end < len(whole) - 1)
 
 
 # Messages
-
-
-@pytest.mark.message
-def test_message_a_last_line_of_metrics_that_was_cut_off(run: Run, tmp_path: Path):
-    with RunDirectory(tmp_path) as run_directory:
-        run(run_directory)
-    metrics, log = tmp_path / "metrics.jsonl", []
-    metrics.write_bytes(metrics.read_bytes()[:-2])
-    with RunDirectory(tmp_path, log=log.append) as run_directory:
-        run(run_directory)
-    assert re.search(
-        r"metrics\.jsonl: the last line, b'\{\"step\": 17, .*'…, was cut off; it is left out$", log[-1]
-    )
 
 
 @pytest.mark.message
@@ -198,25 +181,20 @@ def test_message_the_state_of_another_training_run(run: Run, tmp_path: Path, cop
 
 
 @pytest.mark.message
-def test_message_metrics_that_are_not_utf_8(run: Run, tmp_path: Path):
-    (tmp_path / "metrics.jsonl").write_bytes(b'{"step": 1}\n\xff\n')
-    message = r"metrics\.jsonl, line 2: byte 1 is 0xff, which is not UTF-8"
-    with RunDirectory(tmp_path) as run_directory, pytest.raises(ValueError, match=message):
-        run(run_directory)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("seconds", [-60.0, math.nan])
-def test_message_an_invalid_time_between_saves(tmp_path: Path, seconds: float):
-    message = f"{seconds} seconds between two saves is not a duration"
-    with pytest.raises(ValueError, match=message):
-        RunDirectory(tmp_path, seconds=seconds)
+def test_message_a_time_or_a_folder_that_cannot_be_used(tmp_path: Path):
+    for seconds in (-60.0, math.nan):
+        with pytest.raises(ValueError, match=f"{seconds} seconds between two saves is not a duration"):
+            RunDirectory(tmp_path, seconds=seconds)
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(
+        OSError, match=r"cannot write to \S*file/run \(Not a directory\); give another folder"
+    ):
+        RunDirectory(tmp_path / "file" / "run").__enter__()
 
 
 @pytest.mark.message
 def test_message_resuming_with_another_number_of_threads(run: Run, tmp_path: Path, monkeypatch):
-    with RunDirectory(tmp_path) as run_directory:
-        run(run_directory, dataclasses.replace(BRIEF, steps=3))
+    run.into(tmp_path, dataclasses.replace(BRIEF, steps=3))
     with RunDirectory(tmp_path) as run_directory:
         run(run_directory, dataclasses.replace(BRIEF, steps=4))  # a warning would be an error here
     threads = torch.get_num_threads()
@@ -224,14 +202,6 @@ def test_message_resuming_with_another_number_of_threads(run: Run, tmp_path: Pat
     message = f"used {threads} CPU threads and resumes with {3 * threads}: .* resume with {threads} for"
     with RunDirectory(tmp_path) as run_directory, pytest.warns(UserWarning, match=message):
         run(run_directory, dataclasses.replace(BRIEF, steps=5))
-
-
-@pytest.mark.message
-def test_message_a_folder_that_cannot_be_made(tmp_path: Path):
-    (tmp_path / "file").write_text("mine")
-    message = r"cannot write to \S*file/run \(Not a directory\); give another folder"
-    with pytest.raises(OSError, match=message):
-        RunDirectory(tmp_path / "file" / "run").__enter__()
 
 
 @pytest.mark.message
@@ -249,34 +219,25 @@ def test_message_two_runs_in_one_folder(run: Run, tmp_path: Path):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("code", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK, errno.EIO])
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK])
 def test_message_a_file_system_without_locks(run: Run, tmp_path: Path, monkeypatch, code: int):
-    def refuse(handle: int, operation: int) -> None:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(keeping.fcntl, "flock", refuse)
+    monkeypatch.setattr(keeping.fcntl, "flock", Mock(side_effect=OSError(code, os.strerror(code))))
     messages: list[str] = []
-    run_directory = RunDirectory(tmp_path, log=messages.append)
-    if code == errno.EIO:
-        with pytest.raises(OSError, match=r"cannot write to .* \(Input/output error\); give another folder"):
-            run_directory.__enter__()
-        return
-    with run_directory:
+    with RunDirectory(tmp_path, log=messages.append) as run_directory:
         found, _ = run(run_directory)
     assert same(found, run(None)[0])
-    (message,) = messages
     expected = rf"the file system of {re.escape(str(tmp_path))} has no locks \({os.strerror(code)}\); make"
-    assert re.match(expected, message)
+    assert re.match(expected, *messages)
+    monkeypatch.setattr(keeping.fcntl, "flock", Mock(side_effect=OSError(errno.EIO, "Input/output error")))
+    with pytest.raises(OSError, match=r"cannot write to .* \(Input/output error\); give another folder"):
+        RunDirectory(tmp_path).__enter__()
 
 
 @pytest.mark.message
 @pytest.mark.parametrize("function", ["ftruncate", "write"])
 def test_message_a_full_disk_keeps_no_lock(tmp_path: Path, monkeypatch, function: str):
-    def full(handle: int, content: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
     with monkeypatch.context() as patch:
-        patch.setattr(keeping.os, function, full)
+        patch.setattr(keeping.os, function, Mock(side_effect=DISK_FULL))
         with pytest.raises(OSError, match=r"cannot write to .* \(No space left on device\); give another"):
             RunDirectory(tmp_path).__enter__()
     with RunDirectory(tmp_path):  # in the same process, after making room
@@ -286,23 +247,14 @@ def test_message_a_full_disk_keeps_no_lock(tmp_path: Path, monkeypatch, function
 @pytest.mark.message
 @pytest.mark.parametrize("failing", [1, 11])  # the calls in between sync the folder
 def test_message_a_full_disk_leaves_the_last_state(run: Run, tmp_path: Path, monkeypatch, failing: int):
-    calls, fsync = 0, os.fsync
-
-    def full(handle: int) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == failing:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        fsync(handle)
-
-    monkeypatch.setattr(files.os, "fsync", full)
+    answers = itertools.chain([None] * (failing - 1), [DISK_FULL], itertools.repeat(None))
     message = r"cannot save to .* \(No space left on device\); what was there is still there: make room"
-    with RunDirectory(tmp_path, seconds=0.0) as run_directory, pytest.raises(OSError, match=message):
-        run(run_directory)
-    monkeypatch.setattr(files.os, "fsync", fsync)
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "fsync", Mock(side_effect=answers))
+        with pytest.raises(OSError, match=message):
+            run.into(tmp_path, seconds=0.0)
     assert not list(tmp_path.glob("*.tmp"))
-    with RunDirectory(tmp_path, seconds=0.0) as run_directory:
-        found, _ = run(run_directory)
+    found, _ = run.into(tmp_path, seconds=0.0)
     assert same(found, run(None)[0])
 
 
@@ -333,29 +285,20 @@ def test_message_divergence_names_the_batch_and_keeps_the_previous_step(run, tmp
     with RunDirectory(tmp_path) as run_directory, pytest.raises(FloatingPointError, match=message):
         run(run_directory)
     monkeypatch.setattr(trainer, "batch_loss", batch_loss)
-    with RunDirectory(tmp_path) as run_directory:
-        found, _ = run(run_directory)
+    found, _ = run.into(tmp_path)
     assert same(found, run(None)[0])
 
 
 @pytest.mark.message
-def test_message_divergence_at_the_first_step_does_not_claim_a_saved_state(run, tmp_path, monkeypatch):
-    def diverge(objective: nn.Module, batch: Batch, model: Transformer) -> Tensor:
-        return model.embedding.weight.sum() * math.nan
-
-    monkeypatch.setattr(trainer, "batch_loss", diverge)
-    with (
-        RunDirectory(tmp_path) as run_directory,
-        pytest.raises(FloatingPointError, match="the loss is nan") as error,
-    ):
-        run(run_directory)
-    assert "is saved" not in str(error.value)
+def test_message_divergence_at_the_first_step_does_not_claim_a_saved_state(run: Run, tmp_path, monkeypatch):
+    monkeypatch.setattr(trainer, "batch_loss", lambda _, __, model: model.embedding.weight.sum() * math.nan)
+    with pytest.raises(FloatingPointError, match=r"the loss is nan (?!.*is saved)"):
+        run.into(tmp_path)
 
 
 @pytest.mark.message
 @pytest.mark.parametrize("name", ["metrics.jsonl", STATE, "training.lock"])
 def test_message_a_fifo_in_the_folder(run: Run, tmp_path: Path, name: str):
     os.mkfifo(tmp_path / name)
-    message = rf"{name} is not a regular file; move it away, or give another folder"
-    with pytest.raises(ValueError, match=message), RunDirectory(tmp_path) as run_directory:
-        run(run_directory)
+    with pytest.raises(ValueError, match=rf"{name} is not a regular file; move it away, or give another fol"):
+        run.into(tmp_path)

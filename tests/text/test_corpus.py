@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -50,6 +51,15 @@ def test_message_all_bad_lines_of_both_files_are_in_one_report(tmp_path: Path):
 
 
 @pytest.mark.message
+def test_message_the_way_out_does_not_depend_on_the_name_of_the_folder(tmp_path: Path):
+    folder = tmp_path / "train is empty and not UTF-8"
+    folder.mkdir()
+    write(folder, en=b"One.\nTwo.\n", de=b"Eins.\n")
+    with pytest.raises(ValueError, match=r"train\.de has 1; line i .* of the other; align the two files$"):
+        read_pairs(folder, "train")
+
+
+@pytest.mark.message
 def test_message_a_table_with_both_languages(tmp_path: Path):
     write(tmp_path, en=b"One.\tEins.\nTwo.\tZwei.\nThree.\n", de=b"Eins.\nZwei.\nDrei.\n")
     with pytest.raises(ValueError, match=r"train\.en has tabs in 2 of 3 lines, .* of one language only$"):
@@ -59,11 +69,11 @@ def test_message_a_table_with_both_languages(tmp_path: Path):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("kind", ["folder", "dangling"])
+@pytest.mark.parametrize("kind", ["folder", "fifo", "dangling"])
 def test_message_a_path_that_is_not_a_regular_file(tmp_path: Path, kind: str):
     write(tmp_path, de=b"Eins.\n")
-    path = tmp_path / "train.en"
-    path.mkdir() if kind == "folder" else path.symlink_to(tmp_path / "nowhere")
+    make = {"folder": os.mkdir, "fifo": os.mkfifo, "dangling": lambda path: path.symlink_to("nowhere")}
+    make[kind](tmp_path / "train.en")
     with pytest.raises(FileNotFoundError, match=r"train\.en is not a regular file; replace it by a text"):
         load_corpus("files", folder=tmp_path)
 

@@ -1,6 +1,7 @@
 """Reading lines of plain and compressed text, and the error messages about invalid files."""
 
 import gzip
+import re
 import zipfile
 from pathlib import Path
 
@@ -129,6 +130,14 @@ def test_message_another_unicode_encoding(kind: str, text: str, errors: str):
 def test_message_not_a_text(raw: bytes, kind: str):
     with pytest.raises(ValueError, match=f"name is {kind}, not UTF-8; unpack it, or export its text"):
         decode_lines(raw, "name", errors="surrogateescape")
+
+
+@pytest.mark.message
+def test_message_bytes_that_are_not_utf_8(tmp_path: Path):
+    (tmp_path / "text").write_bytes(b"Eins.\nZw\xf6lf.\n")
+    expected = "text, line 2: byte 3 is 0xf6, which is not UTF-8 (invalid start byte); convert the text"
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        read_lines(tmp_path / "text")
 
 
 @pytest.mark.message

@@ -40,12 +40,11 @@ def labels() -> torch.Tensor:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
-def test_oracle_values_and_gradients_match_pytorch(logits, labels, smoothing):
+def test_oracle_values_and_gradients_match_pytorch(logits, labels, smoothing: float):
     ours, theirs = logits.clone().requires_grad_(), logits.clone().requires_grad_()
     loss = label_smoothed_cross_entropy(ours, labels, smoothing=smoothing, pad_id=PAD_ID)
-    expected = F.cross_entropy(
-        theirs.flatten(0, 1), labels.flatten(), ignore_index=PAD_ID, label_smoothing=smoothing
-    )
+    flat = theirs.flatten(0, 1), labels.flatten()
+    expected = F.cross_entropy(*flat, ignore_index=PAD_ID, label_smoothing=smoothing)
     torch.testing.assert_close(loss, expected, rtol=1e-12, atol=1e-12)
     loss.backward()
     expected.backward()
@@ -93,18 +92,12 @@ def test_law_huge_logits_stay_finite(labels: torch.Tensor):
 
 
 @pytest.mark.message
-def test_message_only_padding(logits: torch.Tensor):
+def test_message_only_padding_and_smoothing_out_of_range(logits: torch.Tensor, labels: torch.Tensor):
     with pytest.raises(ValueError, match=r"all 15 labels are padding \(pad_id=0\); give at least one other"):
-        label_smoothed_cross_entropy(
-            logits, torch.zeros(BATCH, TOKENS, dtype=torch.long), smoothing=0.1, pad_id=PAD_ID
-        )
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("smoothing", [-0.1, 1.0])
-def test_message_smoothing_out_of_range(logits: torch.Tensor, labels: torch.Tensor, smoothing: float):
-    with pytest.raises(ValueError, match=f"smoothing={smoothing} is not a probability; give 0 ≤ "):
-        label_smoothed_cross_entropy(logits, labels, smoothing=smoothing, pad_id=PAD_ID)
+        label_smoothed_cross_entropy(logits, torch.zeros_like(labels), smoothing=0.1, pad_id=PAD_ID)
+    for smoothing in (-0.1, 1.0):
+        with pytest.raises(ValueError, match=f"smoothing={smoothing} is not a probability; give 0 ≤ "):
+            label_smoothed_cross_entropy(logits, labels, smoothing=smoothing, pad_id=PAD_ID)
 
 
 def test_law_dropout_is_on_in_training_and_off_in_validation(loss_of, copy_pairs):
@@ -157,7 +150,7 @@ def test_message_the_cpu_emulates_bf16(monkeypatch):
     words = "finds no AVX-512 .* emulates bfloat16, .* ten times as long as in float32; leave out bf16=True"
     with (
         pytest.warns(UserWarning, match=words),
-        loss.training_loss(model(), dataclasses.replace(BRIEF, bf16=True)),
+        training_loss(model(), dataclasses.replace(BRIEF, bf16=True)),
     ):
         pass
 
@@ -196,21 +189,13 @@ def test_law_the_fast_path_is_the_default_for_plain_models_on_a_cpu(make_model):
         def logits(self, hidden: torch.Tensor) -> torch.Tensor:
             return 2 * super().logits(hidden)
 
-    plain, config = make_model(), TrainingConfig()
-    own = Own(plain.config)
-    compiled_in_place = make_model()
-    compiled_in_place.compile(backend="eager")
-    for one, fast in (
-        (plain, True),
-        (own, False),
-        (torch.compile(plain, backend="eager"), False),
-        (compiled_in_place, False),
-        (make_model().to("meta"), False),
-    ):
-        assert takes_fast_path(one, config) == fast
+    plain, in_place, config = make_model(), make_model(), TrainingConfig()
+    own, compiled = Own(plain.config), torch.compile(plain, backend="eager")
+    in_place.compile(backend="eager")
+    for one in (plain, own, compiled, in_place, make_model().to("meta")):
+        assert takes_fast_path(one, config) == (one is plain)
         for given in (False, True):
             assert takes_fast_path(one, dataclasses.replace(config, fast=given)) == given
-    with training_loss(own, config) as objective:
-        assert isinstance(objective, PlainLoss)
-    with training_loss(plain, config) as objective:
-        assert isinstance(objective, FastLoss)
+    for one, kind in ((own, PlainLoss), (plain, FastLoss)):
+        with training_loss(one, config) as objective:
+            assert isinstance(objective, kind)

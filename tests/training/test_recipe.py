@@ -3,7 +3,8 @@
 import argparse
 import contextlib
 import dataclasses
-import json
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +14,6 @@ import torch
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.files import fingerprint
-from annotated_transformer.checkpointing.run_directory import METRICS, RunDirectory
 from annotated_transformer.commands.options import name_options
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import encode_pairs, make_batches
@@ -29,13 +29,55 @@ from tests.tiny_run import lines
 from tests.toy_recipe import RECIPE, SHAPE, corpus, for_steps, weights
 
 
-class Looked(Exception):
-    """Raised instead of training, after a look at the arguments."""
+class Killed(BaseException):
+    """Simulates the end of the process, or ends a test that only looks at the arguments."""
+
+
+@pytest.fixture
+def seen(monkeypatch) -> list[argparse.Namespace]:
+    """Record the arguments of `train_epochs`, and stop before training."""
+    seen = []
+
+    def look(model: Transformer, pairs: object, config: object, **options: object) -> NoReturn:
+        seen.append(argparse.Namespace(model=model, pairs=pairs, **options))
+        raise Killed
+
+    monkeypatch.setattr(module, "train_epochs", look)
+    return seen
+
+
+@pytest.fixture
+def killed_at(monkeypatch) -> Callable[[int], AbstractContextManager]:
+    """Return a context manager in which a training run is killed before the update after step `last`."""
+    update = trainer.update
+
+    @contextlib.contextmanager
+    def killed_at(last: int):
+        def stop(state: TrainingState, *args: object) -> str:
+            if state.progress.step == last:
+                raise Killed
+            return update(state, *args)
+
+        with monkeypatch.context() as patch, contextlib.suppress(Killed):
+            patch.setattr(trainer, "update", stop)
+            yield
+
+    return killed_at
 
 
 def look_at(*arguments: object, **options: object) -> None:
-    with pytest.raises(Looked):
+    with pytest.raises(Killed):
         train_from_recipe(*arguments, **options)
+
+
+def assert_same_weights(found: Path | Transformer, expected: Path | dict[str, torch.Tensor]) -> None:
+    ours = weights(found) if isinstance(found, Path) else found.state_dict()
+    theirs = weights(expected) if isinstance(expected, Path) else expected
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+
+
+def with_training(recipe: Recipe = RECIPE, **changes: object) -> Recipe:
+    return dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, **changes))
 
 
 MEANING = "so translations hardly depend on the source, even if loss and BLEU look plausible"
@@ -46,107 +88,66 @@ def test_law_an_interrupted_recipe_resumes_to_the_same_weights(tmp_path: Path):
     train_from_recipe(RECIPE, corpus(), tmp_path / "whole", seed=3)
     for steps in (7, 17):
         train_from_recipe(for_steps(steps), corpus(), tmp_path / "resumed", seed=3)
-    torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
+    assert_same_weights(tmp_path / "whole", tmp_path / "resumed")
 
 
-def test_law_the_seed_also_determines_the_order_and_the_segmentations(tmp_path: Path, monkeypatch):
-    drawn = []
-
-    def look(
-        model: Transformer, pairs: object, *rest: object, generator: torch.Generator, **options: object
-    ) -> NoReturn:
-        drawn.append((torch.randperm(97, generator=generator).tolist(), pairs(0)))
-        raise Looked
-
-    monkeypatch.setattr(module, "train_epochs", look)
+def test_law_the_seed_also_determines_the_order_and_the_segmentations(tmp_path: Path, seen):
     for number, seed in enumerate((3, 4, 3)):
         look_at(RECIPE, corpus(), tmp_path / str(number), seed=seed)
-    (order, segmentations), (other_order, other_segmentations), again = drawn
-    assert again == (order, segmentations)
-    assert other_order != order
-    assert other_segmentations != segmentations
+    first, other, again = ((torch.randperm(97, generator=x.generator).tolist(), x.pairs(0)) for x in seen)
+    assert first == again
+    assert all(ours != theirs for ours, theirs in zip(first, other, strict=True))
 
 
 @pytest.mark.parametrize("limit", ["batch_tokens", "max_length"])
-def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(tmp_path: Path, monkeypatch, limit: str):
-    drawn = []
+def test_law_no_segmentation_is_longer_than_a_batch_or_the_positions(tmp_path: Path, seen, limit: str):
+    def longest(pairs: list) -> int:
+        return max(len(ids) for pair in pairs for ids in pair)
 
-    def look(model: Transformer, pairs: object, *rest: object, **options: object) -> NoReturn:
-        drawn.append(max(len(ids) for pair in pairs(0) for ids in pair))
-        raise Looked
-
-    monkeypatch.setattr(module, "train_epochs", look)
-    plain = encode_pairs(own_tokenizer(), corpus().splits["train"])
-    longest = max(len(ids) for pair in plain for ids in pair)
+    most = longest(encode_pairs(own_tokenizer(), corpus().splits["train"]))
     limits = {"batch_tokens": 499, "max_length": 256}
-    for number, changed in enumerate((limits, limits | {limit: longest})):
-        recipe = dataclasses.replace(
-            RECIPE,
-            bpe_dropout=0.9,
-            shape=dataclasses.replace(SHAPE, max_length=changed["max_length"]),
-            training=dataclasses.replace(RECIPE.training, batch_tokens=changed["batch_tokens"]),
-        )
-        look_at(recipe, corpus(), tmp_path / str(number), seed=0)
-    free, held = drawn
-    assert held <= longest < free
+    for number, changed in enumerate((limits, limits | {limit: most})):
+        shape = dataclasses.replace(SHAPE, max_length=changed["max_length"])
+        recipe = dataclasses.replace(with_training(batch_tokens=changed["batch_tokens"]), shape=shape)
+        look_at(dataclasses.replace(recipe, bpe_dropout=0.9), corpus(), tmp_path / str(number), seed=0)
+    free, held = (longest(one.pairs(0)) for one in seen)
+    assert held <= most < free
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_law_after_each_epoch_the_folder_holds_the_mean_of_the_last_epochs(tmp_path: Path):
     seen = []
 
-    def look(report: object) -> None:  # called before the epoch that it reports is written
+    def look(report: EpochMetrics) -> None:  # called before the epoch that it reports is written
         if seen:
-            torch.testing.assert_close(weights(tmp_path), mean(epoch_checkpoints(tmp_path)), rtol=0, atol=0)
-        seen.append(report)
+            assert_same_weights(tmp_path, mean(epoch_checkpoints(tmp_path)))
+        seen.append(report.encoder_collapsed)
 
     train_from_recipe(RECIPE, corpus(), tmp_path, seed=3, log=look)
     assert len(seen) >= 3
+    assert not any(seen)
     assert len(epoch_checkpoints(tmp_path)) == 2
-    torch.testing.assert_close(weights(tmp_path), mean(epoch_checkpoints(tmp_path)), rtol=0, atol=0)
+    assert_same_weights(tmp_path, mean(epoch_checkpoints(tmp_path)))
+    train_from_recipe(dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3)  # nothing is left
+    assert len(epoch_checkpoints(tmp_path)) == 2
+    assert_same_weights(tmp_path, epoch_checkpoints(tmp_path)[-1])
 
 
 def mean(folders: list[Path]) -> dict[str, torch.Tensor]:
-    states = [weights(folder) for folder in folders]
-    return {
-        name: torch.stack([state[name].double() for state in states]).mean(dim=0).float()
-        for name in states[0]
-    }
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_law_averaging_fewer_epochs_than_were_kept_uses_only_the_last_ones(tmp_path: Path):
-    train_from_recipe(RECIPE, corpus(), tmp_path, seed=3)
-    train_from_recipe(
-        dataclasses.replace(RECIPE, average=1), corpus(), tmp_path, seed=3
-    )  # nothing is left to train
-    assert len(epoch_checkpoints(tmp_path)) == 2
-    torch.testing.assert_close(weights(tmp_path), weights(epoch_checkpoints(tmp_path)[-1]), rtol=0, atol=0)
+    each = [weights(folder) for folder in folders]
+    return {name: torch.stack([one[name].double() for one in each]).mean(dim=0).float() for name in each[0]}
 
 
 @pytest.mark.parametrize("epochs", [0, 1])
-def test_law_a_run_killed_within_an_epoch_can_end_there_with_the_same_model(tmp_path, monkeypatch, epochs):
-    class Killed(BaseException):
-        pass
-
+def test_law_a_run_killed_within_an_epoch_can_end_there_with_the_same_model(tmp_path, killed_at, epochs: int):
     lessons = len(make_batches(encode_pairs(own_tokenizer(), corpus().splits["train"]), batch_tokens=499))
-    last, update = epochs * lessons + 2, trainer.update
+    last, recipe = epochs * lessons + 2, dataclasses.replace(RECIPE, bpe_dropout=0.0)
     assert lessons > 3
-
-    def stop(state: TrainingState, *args: object) -> str:
-        if state.progress.step == last:
-            raise Killed
-        return update(state, *args)
-
-    recipe = dataclasses.replace(RECIPE, bpe_dropout=0.0)
-    monkeypatch.setattr(trainer, "update", stop)
-    with pytest.raises(Killed):
+    with killed_at(last):
         train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=0.0)
-    monkeypatch.setattr(trainer, "update", update)
     for folder in ("killed", "told at first"):
         train_from_recipe(for_steps(last, recipe), corpus(), tmp_path / folder, seed=3)
-    found, expected = (weights(tmp_path / folder) for folder in ("killed", "told at first"))
-    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    assert_same_weights(tmp_path / "killed", tmp_path / "told at first")
     assert len(epoch_checkpoints(tmp_path / "killed")) == epochs + 1
 
 
@@ -162,33 +163,21 @@ OPTIONS = {
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_law_each_option_is_resumed_bit_for_bit(tmp_path: Path, monkeypatch, options: dict[str, object]):
-    class Killed(BaseException):
-        pass
-
-    recipe, update = dataclasses.replace(RECIPE, **options), trainer.update
+def test_law_each_option_is_resumed_bit_for_bit(tmp_path: Path, killed_at, options: dict[str, object]):
+    recipe = dataclasses.replace(RECIPE, **options)
     kept = train_from_recipe(recipe, corpus(), tmp_path / "whole", seed=3)
     for last in (14, 24):  # after the second epoch, and within the one after the best
-
-        def stop(state: TrainingState, *args: object, last: int = last) -> str:
-            if state.progress.step == last:
-                raise Killed
-            return update(state, *args)
-
-        monkeypatch.setattr(trainer, "update", stop)
-        with contextlib.suppress(Killed):
+        with killed_at(last):
             train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3, save_seconds=1e9)
-    monkeypatch.setattr(trainer, "update", update)
     for _ in range(2):  # the second time, nothing is left to do
         assert train_from_recipe(recipe, corpus(), tmp_path / "killed", seed=3) == kept
-        found, expected = (weights(tmp_path / folder) for folder in ("killed", "whole"))
-        torch.testing.assert_close(found, expected, rtol=0, atol=0)
+        assert_same_weights(tmp_path / "killed", tmp_path / "whole")
         assert lines(tmp_path / "killed") == lines(tmp_path / "whole")
 
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("average", [1, 2])
-def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(tmp_path, average):
+def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss(tmp_path: Path, average):
     recipe = for_steps(30, dataclasses.replace(RECIPE, training=TOO_FAST, keep="best", average=average))
     kept = train_from_recipe(recipe, corpus(), tmp_path / "best", seed=3)
     losses = {line["step"]: line["validation_loss"] for line in lines(tmp_path / "best")}
@@ -196,22 +185,19 @@ def test_law_the_best_model_is_that_of_the_epoch_with_the_lowest_validation_loss
     assert list(losses).index(kept) == 2  # neither the first nor the last
     until = for_steps(kept, dataclasses.replace(recipe, keep="last"))
     assert train_from_recipe(until, corpus(), tmp_path / "until", seed=3) == kept
-    torch.testing.assert_close(weights(tmp_path / "best"), weights(tmp_path / "until"), rtol=0, atol=0)
+    assert_same_weights(tmp_path / "best", tmp_path / "until")
 
 
 @pytest.mark.usefixtures("unchecked")
 def test_law_a_run_ends_early_once_the_validation_loss_has_not_fallen_for_some_epochs(tmp_path: Path):
+    logged = {}
     for patience, last in ((1, 30), (2, 37)):
-        training = dataclasses.replace(TOO_FAST, patience=patience, steps=37)
-        logged: list[object] = []
-        recipe = dataclasses.replace(RECIPE, training=training)
-        assert train_from_recipe(recipe, corpus(), tmp_path, seed=3, log=logged.append) == last
-    assert str(logged[0]) == "resuming at step 30"  # with more patience
-    logged.clear()
-    recipe = dataclasses.replace(RECIPE, training=dataclasses.replace(TOO_FAST, patience=1))
-    train_from_recipe(recipe, corpus(), tmp_path / "again", seed=3, log=logged.append)
+        recipe = dataclasses.replace(RECIPE, training=dataclasses.replace(TOO_FAST, patience=patience))
+        log = logged.setdefault(patience, []).append
+        assert train_from_recipe(recipe, corpus(), tmp_path, seed=3, log=log) == last
+    assert str(logged[2][0]) == "resuming at step 30"  # with more patience
     sentence = "stopped early (patience=1): the validation loss was lowest at the end of epoch 3"
-    assert logged[-1] == sentence
+    assert logged[1][-1] == sentence
 
 
 @pytest.mark.message
@@ -232,20 +218,11 @@ def test_message_options_that_need_a_validation_split(tmp_path: Path, setting: d
 
 
 @pytest.mark.message
-def test_message_a_run_that_kept_its_last_model_has_lost_the_best(tmp_path: Path):
-    train_from_recipe(for_steps(1), corpus(), tmp_path, seed=3)
-    with pytest.raises(ValueError, match="another training run: keep was not given and is best"):
-        train_from_recipe(dataclasses.replace(for_steps(2), keep="best"), corpus(), tmp_path, seed=3)
-
-
-@pytest.mark.message
 @pytest.mark.usefixtures("unchecked")
 def test_message_a_run_that_ends_within_the_warm_up(tmp_path: Path):
-    longer = dataclasses.replace(RECIPE.training, warmup_steps=50)
     for limits, first in (({"steps": 12}, True), ({"steps": None, "minutes": 1e-9}, False)):
-        training = dataclasses.replace(longer, **limits)
         logged: list[object] = []
-        recipe = dataclasses.replace(RECIPE, training=training)
+        recipe = with_training(warmup_steps=50, **limits)
         step = train_from_recipe(recipe, corpus(), tmp_path / str(first), seed=3, log=logged.append)
         (place,) = [i for i, message in enumerate(logged) if "within the warm-up" in str(message)]
         assert (place == 0) == first  # it is known before the run, or only after it
@@ -268,11 +245,10 @@ def test_law_a_model_trained_on_cleaned_sentences_cleans_its_input(tmp_path: Pat
     assert said == ['"Ja"', "„Ja“"]
 
 
-@pytest.mark.parametrize("called", ["val", "dev"])
-def test_law_a_run_is_validated_on_the_validation_split(tmp_path: Path, called: str):
+def test_law_a_run_is_validated_on_the_validation_split(tmp_path: Path):
     seen, splits = [], corpus().splits
     for name, test in (("without", {}), ("with", {"test": splits["train"][:5]})):
-        texts = corpus(splits={"train": splits["train"], called: splits["val"]} | test)
+        texts = corpus(splits={"train": splits["train"], "dev": splits["val"]} | test)
         train_from_recipe(for_steps(2), texts, tmp_path / name, seed=0, log=seen.append)
     model, tokenizer = checkpoint.load(tmp_path / "with")
     wanted = mean_loss(model, make_batches(encode_pairs(tokenizer, splits["val"]), batch_tokens=499))
@@ -288,51 +264,51 @@ def test_law_a_corpus_without_a_val_split_reports_no_validation_loss(tmp_path: P
     assert str(reports[0]) == f"step 3: training loss {reports[0].training_loss:.3f} (smoothed by 0.1)"
 
 
-def test_law_another_tokenizer_or_more_bidirectional_epochs_mean_another_training_run(tmp_path: Path):
-    train_from_recipe(for_steps(1), corpus(), tmp_path, seed=0)
-    with pytest.raises(ValueError, match=r"another training run: tokenizer is not the same;"):
-        train_from_recipe(for_steps(2), corpus(cleaned=True), tmp_path, seed=0)
-    with pytest.raises(ValueError, match="another training run: bidirectional was 0 and is 2, "):
-        train_from_recipe(dataclasses.replace(for_steps(2), bidirectional=2), corpus(), tmp_path, seed=0)
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("begun", "changes", "texts", "sentence"),
+    [
+        ({}, {}, {"cleaned": True}, "tokenizer is not the same;"),
+        ({}, {"bidirectional": 2}, {}, "bidirectional was 0 and is 2, "),
+        ({}, {"keep": "best"}, {}, "keep was not given and is best"),
+        ({}, {"compiled": True}, {}, "compiled was not given and is given; resume with the settings that it"),
+        ({"compiled": True}, {}, {}, "compiled was given and is not given; resume with the settings that it"),
+    ],
+    ids=["tokenizer", "bidirectional", "keep", "compiled", "plain"],
+)
+def test_message_another_training_run(tmp_path: Path, monkeypatch, begun, changes, texts, sentence: str):
+    monkeypatch.setattr(module, "compile_stacks", lambda model: None)
+    train_from_recipe(dataclasses.replace(for_steps(1), **begun), corpus(), tmp_path, seed=3)
+    recipe = dataclasses.replace(for_steps(2), **changes)
+    with pytest.raises(ValueError, match=f"another training run: {sentence}") as caught:
+        train_from_recipe(recipe, corpus(**texts), tmp_path, seed=3)
+    named = name_options(caught.value.args[0], argparse.Namespace(compile=False))
+    assert (": --compile was" in named) == ("compiled" in sentence)
 
 
 @pytest.mark.parametrize("bpe_dropout", [0.0, 0.1])
-def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(tmp_path, monkeypatch, bpe_dropout):
-    lessons = []
-
-    def look(model: Transformer, pairs: object, *rest: object, **options: object) -> NoReturn:
-        lessons.append(pairs)
-        raise Looked
-
-    monkeypatch.setattr(module, "train_epochs", look)
+def test_law_bidirectional_epochs_contain_each_pair_and_its_reverse(tmp_path, seen, bpe_dropout: float):
     recipe = dataclasses.replace(RECIPE, bidirectional=2, bpe_dropout=bpe_dropout)
     look_at(recipe, corpus(), tmp_path, seed=0)
     texts = corpus().splits["train"]
-    mirrored = [(target, source) for source, target in texts]
-    tokenizer = own_tokenizer()
-    for epoch, expected in enumerate([texts + mirrored, texts + mirrored, texts, texts]):
-        pairs = lessons[0](epoch)
+    both, tokenizer = texts + [(target, source) for source, target in texts], own_tokenizer()
+    for epoch, expected in enumerate([both, both, texts, texts]):
+        pairs = seen[0].pairs(epoch)
         found = [tokenizer.decode([pair[side] for pair in pairs]) for side in (0, 1)]
         assert list(zip(*found, strict=True)) == expected
 
 
-def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dropout(tmp_path, monkeypatch):
+def test_law_a_starting_model_gives_weights_and_tokenizer_and_the_recipe_the_dropout(tmp_path, request):
     train_from_recipe(for_steps(2), corpus(), tmp_path / "first", seed=3)
-    begun = []
-
-    def look(model: Transformer, *rest: object, run_directory: RunDirectory, **options: object) -> NoReturn:
-        begun.append((model, run_directory.identity["tokenizer"]))
-        raise Looked
-
-    monkeypatch.setattr(module, "train_epochs", look)
+    seen = request.getfixturevalue("seen")
     fewer = corpus(splits={"train": corpus().splits["train"][:29]})  # whose own tokenizer would differ
     recipe = dataclasses.replace(RECIPE, shape=dataclasses.replace(SHAPE, dropout=0.17))
     for name, start in (("anew", None), ("on", tmp_path / "first")):
         look_at(recipe, fewer, tmp_path / name, seed=4, start=start)
-    (_, of_fewer), (model, tokenizer) = begun
+    of_fewer, tokenizer = (one.run_directory.identity["tokenizer"] for one in seen)
     assert tokenizer == fingerprint(checkpoint.load(tmp_path / "first")[1].to_json()) != of_fewer
-    torch.testing.assert_close(model.state_dict(), weights(tmp_path / "first"), rtol=0, atol=0)
-    assert model.config.dropout == 0.17
+    assert_same_weights(seen[1].model, tmp_path / "first")
+    assert seen[1].model.config.dropout == 0.17
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -344,26 +320,11 @@ def test_law_a_fine_tuning_run_resumes_exactly_and_only_from_the_same_start(tmp_
     train_from_recipe(for_steps(9, once), corpus(), tmp_path / "whole", **start)
     for steps in (4, 9):
         train_from_recipe(for_steps(steps, once), corpus(), tmp_path / "resumed", **start)
-    torch.testing.assert_close(weights(tmp_path / "whole"), weights(tmp_path / "resumed"), rtol=0, atol=0)
+    assert_same_weights(tmp_path / "whole", tmp_path / "resumed")
     changes = {tmp_path / "start4": "is not the same", None: "was given and is not given"}
     for other, change in changes.items():
         with pytest.raises(ValueError, match=f"another training run: start {change};"):
             train_from_recipe(for_steps(9, once), corpus(), tmp_path / "resumed", seed=5, start=other)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize(
-    ("first", "change"), [(False, "was not given and is given"), (True, "was given and is not given")]
-)
-def test_message_a_run_that_began_compiled_or_plain_resumes_so(tmp_path, monkeypatch, first, change):
-    """Dropout would draw other masks."""
-    monkeypatch.setattr(module, "compile_stacks", lambda model: None)
-    begun, other = (dataclasses.replace(RECIPE, compiled=compiled) for compiled in (first, not first))
-    train_from_recipe(for_steps(1, begun), corpus(), tmp_path, seed=3)
-    message = f"another training run: compiled {change}; resume with the settings that it was started with"
-    with pytest.raises(ValueError, match=message) as caught:
-        train_from_recipe(for_steps(2, other), corpus(), tmp_path, seed=3)
-    assert f": --compile {change};" in name_options(caught.value.args[0], argparse.Namespace(compile=False))
 
 
 @pytest.mark.message
@@ -400,35 +361,22 @@ def collapsed(folder: Path, recipe: Recipe) -> Path:
     ],
 )
 def test_message_a_collapsed_encoder_is_warned_of_once(tmp_path, warmup_steps, norm, way_out, held_out):
-    shape = dataclasses.replace(SHAPE, norm=norm)
-    training = dataclasses.replace(RECIPE.training, warmup_steps=warmup_steps, max_lr=1e-12)
-    recipe = dataclasses.replace(RECIPE, shape=shape, training=training)
-    texts = corpus()
-    if not held_out:
-        texts = dataclasses.replace(texts, splits={"train": texts.splits["train"]})
+    recipe = with_training(warmup_steps=warmup_steps, max_lr=1e-12)
+    recipe = dataclasses.replace(recipe, shape=dataclasses.replace(SHAPE, norm=norm))
+    texts = corpus() if held_out else corpus(splits={"train": corpus().splits["train"]})
     logged: list[object] = []
     start = collapsed(tmp_path, recipe)
     train_from_recipe(recipe, texts, tmp_path / "out", seed=3, start=start, log=logged.append)
     reports = [message for message in logged if isinstance(message, EpochMetrics)]
     *others, warning = [message for message in logged if isinstance(message, str)]
-    assert [other.startswith("warning: the run ends within the warm-up") for other in others] == (
-        [True] * (warmup_steps > 17)
-    )
+    within = [other.startswith("warning: the run ends within the warm-up") for other in others]
+    assert within == [True] * (warmup_steps > 17)
     settled = [report for report in reports if report.step >= min(warmup_steps, 17)]
     assert warning.startswith(f"warning: at step {settled[0].step}, the encoder has collapsed")
     assert warning.endswith(f"(mean cosine 1.000), {MEANING}; {way_out}")
     assert len(settled) > 1 or warmup_steps > 17
-    lines = (tmp_path / "out" / METRICS).read_text().splitlines()
-    found = [json.loads(line)["encoder_collapsed"] for line in lines]
+    found = [line["encoder_collapsed"] for line in lines(tmp_path / "out")]
     assert found == [None] * (len(reports) - len(settled)) + [True] * len(settled)
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_law_no_warning_about_an_encoder_that_has_not_collapsed(tmp_path: Path):
-    logged: list[object] = []
-    train_from_recipe(RECIPE, corpus(), tmp_path, seed=3, log=logged.append)
-    assert [message.encoder_collapsed for message in logged] == [False] * len(logged)
-    assert logged
 
 
 @pytest.mark.message
@@ -463,16 +411,12 @@ def test_law_a_loss_without_a_finite_perplexity_is_reported():
 
 @pytest.mark.message
 @pytest.mark.parametrize(("limits", "shape"), [({"batch_tokens": 30}, {}), ({}, {"max_length": 30})])
-def test_message_all_pairs_that_are_too_long_are_in_one_report(tmp_path, limits, shape):
+def test_message_all_pairs_that_are_too_long_are_in_one_report(tmp_path: Path, limits, shape):
     lines = ["A man.", "Two dogs.", "wqx " * 40, "A child.", "wqx " * 41, "A hat."]
     for split, own in {"train": lines, "valid": [*lines[:2], "wqx " * 42], "test": lines}.items():
         for ending in ("en", "de"):
             (tmp_path / f"{split}.{ending}").write_text("".join(f"{line}\n" for line in own))
-    recipe = dataclasses.replace(
-        RECIPE,
-        shape=dataclasses.replace(SHAPE, **shape),
-        training=dataclasses.replace(RECIPE.training, **limits),
-    )
+    recipe = dataclasses.replace(with_training(**limits), shape=dataclasses.replace(SHAPE, **shape))
     with pytest.raises(ValueError, match=r"these sentences, or give more of both$") as refused:
         train_from_recipe(recipe, load_corpus("files", folder=tmp_path), tmp_path / "out", seed=3)
     places = ("train", 3), ("train", 5), ("valid", 3)  # test pairs are not trained on
