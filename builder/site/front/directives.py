@@ -1,7 +1,7 @@
 """Directives of the front: the picture, cards, tables of chapters, terms, and the reference of the rooms."""
 
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import Any
 
 from docutils import nodes
@@ -104,11 +104,7 @@ class Rooms(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a section for each module."""
-        modules = [module for room in iter_modules(rooms.__path__) for module in _modules_of(room.name)]
-        text = "\n".join(MODULE.format(short=name.partition(".")[2], name=name) for name in modules)
+        found = walk_packages(rooms.__path__, f"{rooms.__name__}.")
+        names = [each.name for each in found if not each.ispkg and not each.name.endswith(".figures")]
+        text = "\n".join(MODULE.format(short=name.partition(".")[2], name=name) for name in names)
         return self.parse_text_to_nodes(text, allow_section_headings=True)
-
-
-def _modules_of(room: str) -> list[str]:
-    found = iter_modules([str(Path(rooms.__path__[0], room))])
-    return [f"{rooms.__name__}.{room}.{module.name}" for module in found if module.name != "figures"]

@@ -82,7 +82,6 @@ class FigureIndex(TargetTable):
     """`{figure-index}`: every figure, with its title."""
 
     required_arguments = 0
-    data = Path("_toc.yml")
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the table as Markdown."""
@@ -97,7 +96,6 @@ class EquationIndex(TargetTable):
     """`{equation-index}`: every labeled equation, with the tests that are marked with it."""
 
     required_arguments = 0
-    data = Path("_toc.yml")
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
         """Return the table as Markdown."""

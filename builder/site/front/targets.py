@@ -122,16 +122,17 @@ def note_sources(environment: BuildEnvironment) -> None:
 
 
 class TargetTable(SphinxDirective):
-    """A directive that renders rows of a list, `data`, as a table with links into the chapters."""
+    """A directive that renders a table with links into the chapters, from their sources or a list, `data`."""
 
     required_arguments = 1
-    data = Path("_toc.yml")
+    data: Path | None = None
 
     def run(self) -> list[nodes.Node]:
         """Return the table, and register the files that it is made from."""
         root = Path(self.env.srcdir)
         chapters = {chapter.number: chapter for chapter in self.config.at_chapters}
-        self.env.note_dependency(str(root / self.data))
+        if self.data:
+            self.env.note_dependency(str(root / self.data))
         note_sources(self.env)
         for chapter in chapters.values():
             if chapter.file:
