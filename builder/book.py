@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-import jupytext
 import yaml
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -17,7 +16,7 @@ from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
 from pybtex.database import Entry, Person, parse_file
 
-from builder.chapters import written
+from builder.chapters import read_source, written
 from builder.site.rendering.numbers import chapter_number, kind_and_stars, number
 
 SITES = {"doi": "https://doi.org/{}", "eprint": "https://arxiv.org/abs/{}", "url": "{}"}
@@ -81,7 +80,7 @@ class Book:
         if name in self.pages:
             yield from parse(self.pages[name].read_text("utf-8"))
         else:
-            for cell in jupytext.read(self.sources[name]).cells:
+            for cell in read_source(self.sources[name]).cells:
                 yield from parse(cell.source) if cell.cell_type == "markdown" else ()
 
     def link(self, page: str, text: str, anchor: str = "") -> str:

@@ -30,6 +30,7 @@ from builder.book import Book
 from builder.chapters import written
 from builder.imports import CHAPTERS, ROOT, committed, fingerprint, overlooked, present
 from builder.reader import name_folded
+from builder.results import fill
 from builder.staleness import Status, all_stale, made_of, read, status, unexecuted
 
 RECORD = ROOT / "_build" / "chapters.json"  # a fingerprint of each chapter when it was built; may be deleted
@@ -137,6 +138,7 @@ def execute(source: Path, book: Book) -> str:
                 reason = f"prints {match[0]!r}, which changes" if match else f"warns: {output.text}"
                 sys.exit(f"{source.name}: a cell {reason}. The cell:\n{cell.source}")
         name_folded(cell)
+    fill(notebook.cells)
     return text_of(notebook)
 
 

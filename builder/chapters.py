@@ -5,6 +5,7 @@
     question: How do you keep a word from attending to padding, or to words that come after it?
     figure: "6.3"             the figure on its card; without it, its first
     terms: {causal mask: …}   what it introduces; the glossary is made of them
+    prerequisites: [what a reader needs, in Markdown, with a link to where it is taught]
     planned: true             in a source that is nothing else yet: it has no page, and its terms are a list
 
 The number is the beginning of the file's name.
@@ -15,10 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import jupytext
 import yaml
+from nbformat import NotebookNode
 from sphinx.errors import ExtensionError
 
 FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---\n", re.DOTALL)
+READING = re.compile(r"^(?=\*Reading: )", re.MULTILINE)
 NEEDED = {"title", "part", "question"}
 
 
@@ -76,6 +80,16 @@ def front_matter(source: Path) -> dict[str, Any]:
     """Return what stands between the lines `---` at the top of a source; nothing if it has none."""
     head = FRONT_MATTER.match(source.read_text("utf-8"))
     return yaml.safe_load(head[1]) or {} if head else {}
+
+
+def read_source(source: Path) -> NotebookNode:
+    """Read the cells of a source; its prerequisites stand before the line that says how long it takes."""
+    notebook = jupytext.read(source)
+    needed = "; ".join(front_matter(source).get("prerequisites", []))
+    for cell in notebook.cells:
+        if needed and cell.cell_type == "markdown":
+            cell.source = READING.sub(lambda _: f"**Before this chapter:** {needed}.\n\n", cell.source, count=1)
+    return notebook
 
 
 def terms_of(head: dict[str, Any]) -> dict[str, str]:

@@ -16,9 +16,10 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from annotated_transformer.book.grading.notebook import mark
 from builder.book import Book, directive, parser
+from builder.results import LINE
 from builder.site.rendering.numbers import chapter_number
-from builder.site.rendering.sources import CLAIM, SETUP
 
+SETUP = "setup"  # the tag of the notebook's cell that its source does not have
 HIDDEN = {"hide-input", "remove-input", "hide-cell", "remove-cell"}  # readers do not see this code
 FOLDED = HIDDEN | {"solution"}
 FIGURE = re.compile(r'class="at-figure-number"[^>]*>(Figure [\w.]+)</a> (.*?)</p>')
@@ -112,8 +113,8 @@ def name_folded(cell: NotebookNode) -> None:
         return
     data = [output.get("data", {}) for output in cell.outputs]
     figures = [". ".join(found) for d in data for found in FIGURE.findall(d.get("text/html", ""))]
-    found = [CLAIM.match(d.get("text/markdown", "")) for d in data]
-    claims = [claim[1] for claim in found if claim]
+    found = [LINE.match(d.get("text/markdown", "")) for d in data]
+    claims = [claim["what"] for claim in found if claim]
     shown = [path.strip("# ") for d in data for path in LISTING.findall(d.get("text/markdown", ""))]
     named = [
         *(f"{unescape(figure)}" for figure in figures),
@@ -220,6 +221,8 @@ def block(token: Token, text: str, book: Book, page: str) -> str | None:
 
 def replacement(token: Token, text: str, book: Book, page: str) -> str | None:
     """Return what stands for a part of a line in the notebook, or None if it stays."""
+    if token.type == "myst_role" and token.meta["name"] == "claim":
+        return None  # filled in when the notebook has its outputs
     if token.type == "myst_role":
         return book.resolve(token.meta["name"], token.content, page)
     if token.type == "html_inline":

@@ -16,14 +16,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import jupytext
 import nbformat
 from nbformat import NotebookNode
 
 from builder.book import Book
-from builder.chapters import written
+from builder.chapters import read_source, written
 from builder.imports import CHAPTERS, ROOT
 from builder.reader import name_folded, read_cells
+from builder.results import fill
 
 WEIGHTS = ROOT / "annotated_transformer" / "weights"
 CODE = {".py", ".js"}  # `imports` notices when it changes
@@ -41,7 +41,7 @@ LISTING = re.compile(  # the complete source of a definition, as `show_source` p
 
 def read(source: Path) -> NotebookNode:
     """Read a source; a cell's id is a hash of its text, so it is stable when other cells change."""
-    notebook, seen = jupytext.read(source), Counter[str]()
+    notebook, seen = read_source(source), Counter[str]()
     for cell in notebook.cells:
         digest = hashlib.sha256(f"{cell.cell_type}\n{cell.source}".encode()).hexdigest()[:8]
         cell.id = f"{digest}-{seen[digest]}"
@@ -71,6 +71,7 @@ def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
     for cell, old in zip(cells, before, strict=False):
         cell.outputs, cell.execution_count = old.get("outputs", []), old.get("execution_count")
         name_folded(cell)
+    fill(new.cells)
     new.metadata.made_of = built.metadata.get("made_of", {})
     same = [unmarked(cell) for cell in cells] == [unmarked(cell) for cell in before]
     return new if same and new.metadata.kernelspec == built.metadata.kernelspec else None

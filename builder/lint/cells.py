@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from builder.lint.source import READERS, Chapter, Part, parse
-from builder.reader import HIDDEN
-from builder.site.rendering.sources import SETUP
+from builder.reader import HIDDEN, SETUP
 
 LIVE = {"remove-cell", "nbval-ignore-output"}  # interactive in JupyterLab only
 CELLS, LINES, COLUMNS = 12, 12, 88

@@ -1,9 +1,8 @@
 """What a chapter asserts: claims are tracked by name, other checks by count.
 
-A cell's option `:claims: [NAME, …]` names the claims that it makes, in order. Each is linked exactly once
-from "What we showed": `[✓](#claim-NAME)`. A claim that does not belong in that list is named in the front
-matter instead: `claims: [NAME, …]`. A guide has no such list, so it may link its claims from anywhere.
-Deleting, renaming, or duplicating a claim fails.
+A cell's option `:claims: [NAME, …]` names the claims that it makes, in order. A sentence quotes the value of
+one with {claim}`NAME`. On the page, claims and checks stand below the line that ends their section, so the
+prose does not link to them. Duplicating a claim, or deleting one that is quoted, fails.
 
 Other checks are in hidden cells (`hide-input`, or `hide-cell` with the first line `# checks`), and the
 front matter has their number: `checks: 23`. It counts calls of `check` and `check_close`, except in
@@ -20,20 +19,22 @@ from collections import Counter
 from collections.abc import Iterator
 
 from builder.lint.source import READERS, Chapter, Part, parse, read
+from builder.results import QUOTE, ROLE, checks_in
 
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-LINK = re.compile(r"\]\(#claim-([\w-]+)\)")
+LINK = re.compile(r"\[([^\[\]]*)\]\(#claim-")
+SHOWED = range(5, 9)
 LOOPS = (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.GeneratorExp, ast.DictComp)
 
 
 def lint(text: str, name: str) -> list[str]:
     """Return complaints about missing, duplicate, or unnamed claims, and missing or visible checks."""
     chapter = read(text, name)
-    return [*named(chapter), *checks(chapter)]
+    return [*named(chapter), *summary(chapter), *checks(chapter)]
 
 
 def named(chapter: Chapter) -> Iterator[str]:
-    """Compare the claims made with the claims linked."""
+    """Compare the claims made with their names and with those that the prose quotes."""
     made: Counter[str] = Counter()
     for part in _own(chapter):
         tree, count = parse(part.text), 0
@@ -52,15 +53,27 @@ def named(chapter: Chapter) -> Iterator[str]:
             if not NAME.fullmatch(name):
                 yield f"{name!r} cannot be an anchor; name claims by lowercase words joined by hyphens"
         made.update(part.claims)
-    listed = Counter(chapter.header.get("claims", []))
-    listed += Counter(LINK.findall(_list(chapter)))
     for claim, count in made.items():
         if count > 1:
             yield f"{count} claims are named {claim}"
-        if listed[claim] != 1:
-            yield f"claim {claim} is linked {listed[claim]} times from the list of what was shown, not once"
-    for claim in sorted({*listed, *LINK.findall(chapter.prose)} - set(made)):
-        yield f"there is no claim {claim}, but the prose links to it"
+    for role in ROLE.findall(chapter.prose):
+        quote = QUOTE.fullmatch(role)
+        if not quote or quote["name"] not in made:
+            yield f"there is no claim for {{claim}}`{role}`"
+    for words in LINK.findall(chapter.prose):
+        yield f"[{words}] links to a claim; the line that ends its section shows it"
+    if "claims" in chapter.header:
+        yield "the front matter lists claims; each belongs to its section"
+
+
+def summary(chapter: Chapter) -> Iterator[str]:
+    """Look for too few or too many sentences in the list of what was shown, and for marks."""
+    showed = [p.text for p in chapter.parts if not p.code and p.section.startswith("What we showed")]
+    items = re.findall(r"^- ", "\n".join(showed), re.MULTILINE)
+    if chapter.number is not None and len(items) not in SHOWED:
+        yield f"What we showed has {len(items)} items, not {SHOWED[0]} to {SHOWED[-1]}"
+    if "✓" in "\n".join(showed):
+        yield "What we showed has a check mark; it is plain sentences"
 
 
 def _hides(claim: ast.Call) -> bool:
@@ -77,7 +90,7 @@ def checks(chapter: Chapter) -> Iterator[str]:
     """Look for asserts, and for checks that are visible, cannot fail, or have been deleted."""
     count = 0
     for part in _own(chapter):
-        here = list(calls(part.text))
+        here = list(checks_in(part.text))
         count += len(here)
         for line in asserts(part.text):
             yield f"an assert: {line[:60]}; make it check(condition, 'what holds')"
@@ -93,13 +106,6 @@ def checks(chapter: Chapter) -> Iterator[str]:
         yield f"the front matter says checks: {said}, and there are {count}; which were added or deleted?"
 
 
-def calls(code: str) -> Iterator[str]:
-    """Return the calls of `check` and `check_close` in a cell."""
-    for node in ast.walk(parse(code)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("check", "check_close"):
-            yield ast.unparse(node)
-
-
 def asserts(code: str) -> Iterator[str]:
     """Return the asserts in a cell: statements, and calls to PyTorch's `assert_close`."""
     for node in ast.walk(parse(code)):
@@ -110,9 +116,3 @@ def asserts(code: str) -> Iterator[str]:
 
 def _own(chapter: Chapter) -> list[Part]:
     return [part for part in chapter.parts if part.code and not part.tags & READERS]
-
-
-def _list(chapter: Chapter) -> str:
-    """Return the prose that must link each claim."""
-    showed = [p.text for p in chapter.parts if not p.code and p.section.startswith("What we showed")]
-    return "\n".join(showed) if chapter.number is not None else chapter.prose

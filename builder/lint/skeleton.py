@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from builder.lint.cells import cells, weight
 from builder.lint.source import READERS, Chapter, parse, read
+from builder.site.rendering.folds import LATER
 
 # The beginnings of the section titles, in order; other sections may come between them.
 SECTIONS = (
@@ -26,6 +27,7 @@ EXERCISES = range(5, 8)
 KINDS = {"predict", "implement", "debug", "derive", "extend"}
 NEEDED_KINDS = {"predict", "implement", "debug"}
 LINKS = range(3, 7)
+PROMISE = 110  # characters: it is the line of a closed section
 SHOWN = ("show_figure", "show_slider", "show_curves")
 
 
@@ -50,8 +52,8 @@ def opening(chapter: Chapter) -> Iterator[str]:
         yield "the title must be a sentence with a verb, of four words or more"
     if "\n**The question.**" not in prose:
         yield "the chapter must open with **The question.**"
-    if "| Before this chapter you need |" not in prose:
-        yield "no table of prerequisites: | Before this chapter you need |"
+    if not chapter.header.get("prerequisites"):
+        yield "the front matter has no prerequisites: [what a reader needs, with a link to where it is taught]"
     if not re.search(r"^\*Reading: .+? Running: .+? Paper: [^*]+\*$", prose, re.MULTILINE | re.DOTALL):
         yield "no line *Reading: … Running: … Paper: …*"
     first = next((part.text for part in chapter.parts if part.code), "")
@@ -82,6 +84,9 @@ def sections(chapter: Chapter) -> Iterator[str]:
             yield f"{section}: no show_source"
         if section.startswith("An experiment") and not re.search(r"^\s*claim\(", source, re.MULTILINE):
             yield f"{section}: no claim"
+        promise = re.match(r"## .+\n+\*([^*\n]+)\*\n", body)
+        if section.startswith(LATER) and (not promise or len(promise[1]) > PROMISE):
+            yield f"{section}: it begins with one line in italics, a promise of {PROMISE} characters at most"
         if section.startswith("Further reading"):
             items = re.findall(r"^(?:[-*]|\d+\.) (?:.+\n?)(?:^ +.+\n?)*", body, re.MULTILINE)
             if len(items) not in LINKS:

@@ -6,10 +6,10 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from builder.site import cover_page, explorer_page, notebooks
+from builder.site import cover_page, explorer_page, notebooks, page_cells
 from builder.site.rendering import (
-    checks,
     docstrings,
+    folds,
     footer,
     formulas,
     numbers,
@@ -17,7 +17,6 @@ from builder.site.rendering import (
     questions,
     reading,
     search,
-    sources,
     themes,
 )
 from builder.site.rendering.vendored import check_vendored
@@ -37,8 +36,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     app.connect("config-inited", add_folders)
     app.connect("builder-inited", check_vendored)
-    parts = (checks, docstrings, footer, formulas, numbers, pages, questions, reading, search, sources)
-    for part in (*parts, themes, cover_page, explorer_page, notebooks):
+    parts = (docstrings, folds, footer, formulas, numbers, pages, questions, reading, search)
+    for part in (*parts, themes, cover_page, explorer_page, notebooks, page_cells):
         part.setup(app)
     for name in ("formulas/formulas.css", "book.css", "figures.css"):
         app.add_css_file(name)

@@ -214,7 +214,7 @@ def _draw_likeliest(ax: Axes, words: Sequence[str], shares: Sequence[float]) -> 
         ax.text(4.9, y, word, ha="right", va="center", color=INK)
         ax.add_patch(Rectangle((5.1, y - 0.22), 6.0, 0.44, facecolor=NEUTRAL, alpha=0.2, lw=0))
         ax.add_patch(Rectangle((5.1, y - 0.22), 6.0 * round(share, 2), 0.44, facecolor=OUTPUT, lw=0))
-        ax.text(13.6, y, f"{100 * share:.0f} %", ha="right", va="center", color=INK)
+        ax.text(13.6, y, f"{100 * share:.0f}%", ha="right", va="center", color=INK)
 
 
 def _most(reading: Reading) -> str:

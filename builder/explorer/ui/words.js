@@ -56,7 +56,7 @@ export const HELP = {
 
 export const LEAST = 0.03; // smaller weights are neither drawn nor said; front/picture.py has the same limit
 
-// "“tomorrow” 88 %, “come” 5 %"
+// "“tomorrow” 88%, “come” 5%"
 /** @type {(keys: string[], row: ArrayLike<number>) => string} */
 export function reads(keys, row) {
   const order = [...Array(row.length).keys()]
@@ -67,10 +67,10 @@ export function reads(keys, row) {
 
 // With no-break spaces: a number and its sign stay on one line.
 /** @type {(share: number) => string} */
-export const percent = (share) => `${Math.round(100 * share)}\u00a0%`;
+export const percent = (share) => `${Math.round(100 * share)}%`;
 /** @type {(share: number) => string} */
 export const exactPercent = (share) =>
-  share < 0.0005 ? "<\u00a00.1\u00a0%" : `${(100 * share).toFixed(1)}\u00a0%`;
+  share < 0.0005 ? "<\u00a00.1%" : `${(100 * share).toFixed(1)}%`;
 
 /** @type {(text: string) => string} */
 const minus = (text) => text.replace("-", "−");

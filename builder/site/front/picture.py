@@ -42,10 +42,10 @@ def picture(size: str) -> str:
 
 
 def reads(source: list[str], row: list[float]) -> str:
-    """Describe what a word attends to, largest weight first: "“tomorrow” 88 %, “come” 5 %" (ui/words.js)."""
+    """Describe what a word attends to, largest weight first: "“tomorrow” 88%, “come” 5%" (ui/words.js)."""
     order = sorted(range(len(row)), key=lambda column: -row[column])
     said = [
-        f"{SIGNS.get(source[column], f'“{source[column]}”')} {round(100 * row[column])}\u00a0%"
+        f"{SIGNS.get(source[column], f'“{source[column]}”')} {round(100 * row[column])}%"
         for column in order
         if row[column] >= LEAST
     ]

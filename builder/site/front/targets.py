@@ -18,7 +18,7 @@ from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from builder.chapters import Chapter, source_of, sources_of
-from builder.site.rendering.sources import CLAIM, named_claims
+from builder.results import measured, named_claims
 
 TARGET = re.compile(r"(\d+)#([a-z0-9-]+)(?: (.+))?")
 
@@ -88,8 +88,8 @@ def link(target: Target, chapter: Chapter, root: Path) -> str:
 def claims(notebook: Path) -> dict[str, str]:
     """Return what each claim of a notebook measures, by its anchor."""
     cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
-    shown = [claim for cell in cells for claim in named_claims(cell)]
-    return {anchor: CLAIM.sub(r"\1", output.data["text/markdown"]) for anchor, output in shown}
+    shown = [claim for cell in cells for claim in named_claims(cell).items()]
+    return {f"claim-{name}": measured(output) for name, output in shown}
 
 
 @cache

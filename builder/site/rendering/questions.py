@@ -6,6 +6,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
+from builder.site.rendering.folds import fold
+
 TITLE = "Questions readers ask"
 
 
@@ -31,7 +33,7 @@ class FoldQuestions(SphinxPostTransform):
 
 
 def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
-    """Return the blocks of a section, each question in a fold together with all blocks of its answer."""
+    """Return the blocks of a section, each question in a fold together with its answer; other folds stay."""
     shown: list[nodes.Node] = []
     for block in blocks:
         words = [node for node in block.children if node.astext()]  # the first one from MyST is empty
@@ -42,7 +44,7 @@ def folded(blocks: list[nodes.Node]) -> list[nodes.Node]:
             name = nodes.make_id(f"asked {title.astext()}")
             line = question_title("", "", *title.children)
             shown.append(question("", line, nodes.paragraph("", "", *answer), ids=[name]))
-        elif shown and isinstance(shown[-1], question):
+        elif shown and isinstance(shown[-1], question) and not isinstance(block, fold):
             shown[-1] += block
         else:
             shown.append(block)

@@ -8,7 +8,7 @@ from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from builder.site.rendering.checks import checks
+from builder.site.rendering.folds import fold
 from builder.site.rendering.questions import question
 
 WORDS_PER_MINUTE = 200
@@ -26,9 +26,9 @@ def words_shown(node: nodes.Node) -> int:
         return 1
     if isinstance(node, nodes.raw):
         return sum(len(re.sub("<[^>]*>", " ", text).split()) for text in CAPTION.findall(node.astext()))
-    if isinstance(node, question):
+    if isinstance(node, question | fold):
         return words_shown(node[0])
-    if isinstance(node, checks | HideCodeCellNode) or "dropdown" in node.get("classes", ()):
+    if isinstance(node, HideCodeCellNode) or "dropdown" in node.get("classes", ()):
         return 0
     return sum(map(words_shown, node.children))
 

@@ -1,0 +1,118 @@
+"""The results of a chapter's claims, and the sentences that quote them.
+
+A source writes {claim}`NAME` where the value of a claim belongs, and the builder fills it in, in the notebook
+and on the page alike: a number, or the range of several.
+
+    {claim}`gap`            as the claim's line shows it, without the number of values: 0.12 to 0.13
+    {claim}`gap[0]`         the first of several values; [-1] is the last
+    {claim}`gap :.0%`       formatted as Python does: 12% to 13%
+    {claim}`gap[1] :.2f`    both
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from nbformat import NotebookNode
+
+LINE = re.compile(r"✓ (?P<what>.*?)(?:: \*\*(?P<value>.*)\*\* \((?:the book says .*|exactly)\))?$")
+ROLE = re.compile(r"\{claim\}`\s*([^`]*?)\s*`")
+QUOTE = re.compile(r"(?P<name>[a-z0-9-]+)(?:\[(?P<place>-?\d+)\])?(?:\s+:(?P<format>\S+))?")
+COUNT = re.compile(r", \d+ values$")
+GROUPED = re.compile(r"(?<=\d),(?=\d{3})")
+MINUS = re.compile(r"(?<![\w.])-(?=\d)")
+
+
+def named_claims(cell: NotebookNode) -> dict[str, NotebookNode]:
+    """Return the outputs of a cell that are claims, by the names in its option `:claims:`.
+
+    Raises:
+        ValueError: The cell displayed more or fewer claims than it has names.
+    """
+    names = cell.metadata.get("claims", [])
+    shown = [output for output in cell.outputs if "claim" in output.get("metadata", {})]
+    if len(shown) != len(names):
+        raise ValueError(
+            f"a cell displayed {len(shown)} claims, and its option :claims: has {len(names)} names "
+            f"({', '.join(names) or 'none'}); it begins {cell.source[:60]!r}"
+        )
+    return dict(zip(names, shown, strict=True))
+
+
+def checks_in(code: str) -> Iterator[str]:
+    """Yield the calls of `check` and `check_close` in a cell."""
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("check", "check_close"):
+            yield ast.unparse(node)
+
+
+def line(output: NotebookNode) -> str:
+    """Return what a claim's output says, after its check mark."""
+    return str(output.data["text/markdown"]).removeprefix("✓ ")
+
+
+def measured(output: NotebookNode) -> str:
+    """Return what a claim measures, without its value: the words before the colon."""
+    found = LINE.match(output.data["text/markdown"])
+    return found["what"] if found else line(output)
+
+
+def fill(cells: Iterable[NotebookNode]) -> None:
+    """Replace each {claim} in the texts of these cells by the value that a claim among them displayed.
+
+    Raises:
+        ValueError: There is no such claim, or it has no such value.
+    """
+    cells = list(cells)
+    claims: dict[str, NotebookNode] = {}
+    for cell in cells:
+        if cell.cell_type == "code":
+            claims |= named_claims(cell)
+    for cell in cells:
+        if cell.cell_type == "markdown":
+            cell.source = ROLE.sub(lambda role: quoted(role[1], claims), cell.source)
+
+
+def quoted(role: str, claims: dict[str, NotebookNode]) -> str:
+    """Return the value of a claim as a sentence quotes it.
+
+    Raises:
+        ValueError: There is no such claim, or it has no such value.
+    """
+    asked = QUOTE.fullmatch(role)
+    if not asked or asked["name"] not in claims:
+        raise ValueError(
+            f"{{claim}}`{role}` names no claim of this chapter; write NAME, NAME[0] or NAME :.0%, where NAME is "
+            f"one of {', '.join(claims) or '(there are none)'}"
+        )
+    output = claims[asked["name"]]
+    try:
+        text = _plain(output) if asked["place"] is asked["format"] is None else _formatted(output, asked)
+    except (ValueError, IndexError, TypeError, SyntaxError) as error:
+        raise ValueError(f"{{claim}}`{role}` cannot quote {line(output)!r}: {error}") from error
+    return MINUS.sub("−", text)
+
+
+def _plain(output: NotebookNode) -> str:
+    found = LINE.match(output.data["text/markdown"])
+    if not found or found["value"] is None:
+        raise ValueError("it has no number")
+    return COUNT.sub("", found["value"])
+
+
+def _formatted(output: NotebookNode, asked: re.Match[str]) -> str:
+    held: Any = output.metadata.claim.value
+    if isinstance(held, str):  # an exact value, in words: 1,234 or ['es', 'sie']
+        held = ast.literal_eval(GROUPED.sub("", held))
+    values = list(held) if isinstance(held, list | tuple) else [held]
+    if asked["place"] is not None:
+        values = [values[int(asked["place"])]]
+    if asked["format"] is None:
+        return str(values[0])
+    numbers = [float(value) for value in values]
+    return " to ".join(dict.fromkeys(format(end, asked["format"]) for end in (min(numbers), max(numbers))))

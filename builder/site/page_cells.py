@@ -1,0 +1,160 @@
+"""The cells of a chapter's page: texts from its source, outputs from its notebook, in the order of a page.
+
+Cross-references, exercises, and labels exist only in the source, outputs only in the notebook. Of what the
+notebook has, the page shows the results. Claims and checks stand below one line at the end of their section;
+the code of figures and experiments, in one fold at the end of the page; the checks of exercises, nowhere.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from builder.chapters import read_source, source_of
+from builder.reader import SETUP
+from builder.results import checks_in, fill, line, named_claims
+
+SECTION = re.compile(r"^(?=## )", re.MULTILINE)
+FIGURE = re.compile(r'<figure class="at-figure[^>]*? id="figure-([\w-]+)"')
+ANSWERS = {"exercise", "solution"}
+FOLDED = {"hide-input", "hide-cell"}
+SUMMARY = "What we showed"
+OPENING = "The opening"
+
+
+def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
+    """Replace a chapter's notebook by the cells of its page.
+
+    Raises:
+        ExtensionError: The notebook was built from a different source.
+    """
+    path = Path(app.env.doc2path(docname))
+    source = source_of(Path(app.srcdir), path.stem)
+    if path.suffix != ".ipynb" or not source.is_file():
+        return
+    app.env.note_dependency(str(source))
+    notebook = nbformat.reads(content[0], as_version=4)
+    built = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    built = [cell for cell in built if SETUP not in cell.metadata.get("tags", [])]
+    notebook.cells = read_source(source).cells
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if len(code) != len(built):
+        raise ExtensionError(
+            f"{path.name} has {len(built)} cells of code and its source {len(code)}; run make chapters"
+        )
+    for cell, before in zip(code, built, strict=True):
+        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    try:
+        fill(notebook.cells)
+    except ValueError as error:
+        raise ExtensionError(f"{path.name}: {error}") from error
+    notebook.cells = list(page_cells(notebook.cells))
+    content[0] = nbformat.writes(notebook)
+
+
+@dataclass
+class Gathered:
+    """What is shown elsewhere than where it is computed: of a section its results and code, of a page its code."""
+
+    lines: list[str] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
+    count: int = 0
+    sections: list[tuple[str, int]] = field(default_factory=list)  # titles and counts, for the summary
+    page: list[str] = field(default_factory=list)
+
+    def end_section(self, title: str) -> Iterator[NotebookNode]:
+        """Yield a fold with what was gathered in the section that ends; in the summary, of all sections."""
+        if self.count:
+            self.sections.append((title, self.count))
+            content = "\n".join([*self.lines, "", *map(fenced, self.code)])
+            yield self._fold(self.count, "", f"evidence-{len(self.sections)}", content)
+        if title.startswith(SUMMARY) and self.sections:
+            places = enumerate(self.sections, start=1)
+            content = "\n".join(f"- [{title}](#evidence-{place}): {count}" for place, (title, count) in places)
+            of = f" of {len(self.sections)} sections"
+            yield self._fold(sum(count for _, count in self.sections), of, "evidence", content)
+        self.lines, self.code, self.count = [], [], 0
+
+    @staticmethod
+    def _fold(count: int, of: str, name: str, content: str) -> NotebookNode:
+        words = f"{count} result{'s' if count > 1 else ''}{of} recomputed by the tests"
+        return new_markdown_cell(f"`````{{evidence}} {words}\n:id: {name}\n\n{content}\n`````")
+
+    def end_page(self) -> Iterator[NotebookNode]:
+        """Yield a fold with the code of the page."""
+        if self.page:
+            yield new_markdown_cell("`````{page-code}\n" + "\n".join(self.page) + "\n`````")
+
+
+def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
+    """Yield the cells of a page."""
+    gathered, title = Gathered(), OPENING
+    for cell in cells:
+        if cell.cell_type != "code":
+            for text in SECTION.split(cell.source):
+                if text.startswith("## "):
+                    yield from gathered.end_section(title)
+                    title = text[3:].splitlines()[0]
+                if text.strip():
+                    yield new_markdown_cell(text, metadata=cell.metadata)
+        elif tags(cell) & ANSWERS:
+            yield without_check(cell)
+        else:
+            yield from shown(cell, gathered)
+    yield from gathered.end_section(title)
+    yield from gathered.end_page()
+
+
+def shown(cell: NotebookNode, gathered: Gathered) -> Iterator[NotebookNode]:
+    """Yield what a page shows of a cell where it stands, and gather the rest."""
+    claims = named_claims(cell)
+    rest = [output for output in cell.outputs if output not in claims.values()]
+    results = len(claims) + len(list(checks_in(cell.source)))
+    gathered.count += results
+    for name, output in claims.items():
+        gathered.lines.append(f'- <a class="at-claim" id="claim-{name}"></a>{line(output)}')
+    if results and not rest:
+        gathered.code.append(cell.source)
+    elif tags(cell) & FOLDED:
+        drawn = [FIGURE.search(output.get("data", {}).get("text/html", "")) for output in rest]
+        number = next((found[1] for found in drawn if found), "")
+        label = f'<p class="at-of-figure" id="code-{number}">Figure {number.replace("-", ".")}</p>\n\n'
+        gathered.page.append((label if number else "") + fenced(cell.source))
+        if rest:
+            seen = ["remove-input", *(tags(cell) - FOLDED)]
+            yield NotebookNode(cell, outputs=rest, metadata=dict(cell.metadata, tags=seen))
+    else:
+        yield NotebookNode(cell, outputs=rest)
+
+
+def without_check(cell: NotebookNode) -> NotebookNode:
+    """Return a cell of an exercise or a solution without the call that checks it, and what that displayed."""
+    body = ast.parse(cell.source).body
+    last = body[-1] if body else None
+    if not isinstance(last, ast.Expr) or not ast.unparse(last).startswith("checks."):
+        return cell
+    kept = "\n".join(cell.source.splitlines()[: last.lineno - 1]).rstrip()
+    outputs = [output for output in cell.outputs if output.output_type != "execute_result"]
+    return NotebookNode(cell, source=kept, outputs=outputs)
+
+
+def fenced(code: str) -> str:
+    """Return code as a block of Markdown."""
+    return f"````python\n{code}\n````\n"
+
+
+def tags(cell: NotebookNode) -> set[str]:
+    """Return the tags of a cell."""
+    return set(cell.metadata.get("tags", []))
+
+
+def setup(app: Sphinx) -> None:
+    """Register with Sphinx."""
+    app.connect("source-read", take_source)

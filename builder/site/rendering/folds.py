@@ -1,0 +1,95 @@
+"""What a page keeps closed: the results behind a section, the code of the page, and sections to look things up.
+
+A closed section shows its heading and its first paragraph, a promise of what is inside. Find-in-page and links
+open it, and it is printed open.
+"""
+
+from typing import Any
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.docutils import SphinxDirective
+
+LATER = ("When it goes wrong", "In other libraries", "Why not", "Questions readers ask", "Common mistakes")
+
+
+class fold(nodes.Element):  # type: ignore[misc]
+    """Content that is closed until it is asked for; its first child is a `fold_line`."""
+
+
+class fold_line(nodes.TextElement):  # type: ignore[misc]
+    """The line of a fold that stays visible."""
+
+
+class Evidence(SphinxDirective):
+    """`{evidence} 13 results …`: what the tests recompute of a section, below one line that counts it."""
+
+    has_content = True
+    required_arguments = 1
+    final_argument_whitespace = True
+    option_spec = {"id": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        """Return the fold."""
+        mark = nodes.inline("", "✓", classes=["at-check"])
+        line = fold_line("", "", mark, nodes.Text(f" {self.arguments[0]}"))
+        ids = [self.options["id"]] if "id" in self.options else []
+        return [fold("", line, *self.parse_content_to_nodes(), classes=["at-evidence"], ids=ids)]
+
+
+class PageCode(SphinxDirective):
+    """`{page-code}`: the set-up, the experiments and the drawing code of a page, below one line at its end."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return the fold."""
+        line = fold_line("", "Code of this page")
+        return [fold("", line, *self.parse_content_to_nodes(), classes=["at-page-code"], ids=["page-code"])]
+
+
+class FoldSections(SphinxPostTransform):
+    """Close the sections in which readers look things up."""
+
+    default_priority = 902  # after the questions, which are folded one by one
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Close the sections of one page."""
+        for section in list(self.document.findall(nodes.section)):
+            title, *blocks = section
+            promise = blocks[0] if blocks else None
+            if title.astext().startswith(LATER) and isinstance(promise, nodes.paragraph):
+                line = fold_line("", "", *promise.children)
+                section[:] = [title, fold("", line, *blocks[1:], classes=["at-later"])]
+
+
+def visit_fold(translator: Any, node: fold) -> None:
+    """Open a fold."""
+    translator.body.append(translator.starttag(node, "details"))
+
+
+def depart_fold(translator: Any, node: fold) -> None:
+    """Close a fold."""
+    translator.body.append("</details>\n")
+
+
+def visit_line(translator: Any, node: fold_line) -> None:
+    """Open the line that stays visible."""
+    translator.body.append("<summary>")
+
+
+def depart_line(translator: Any, node: fold_line) -> None:
+    """Close the line that stays visible."""
+    translator.body.append("</summary>\n")
+
+
+def setup(app: Sphinx) -> None:
+    """Register the above with Sphinx."""
+    app.add_node(fold, html=(visit_fold, depart_fold))
+    app.add_node(fold_line, html=(visit_line, depart_line))
+    app.add_directive("evidence", Evidence)
+    app.add_directive("page-code", PageCode)
+    app.add_post_transform(FoldSections)
