@@ -21,7 +21,8 @@ from builder.chapters import read_source, source_of
 from builder.reader import SETUP
 from builder.results import checks_in, fill, line, named_claims
 
-SECTION = re.compile(r"^(?=## )", re.MULTILINE)
+SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
+TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")
 FIGURE = re.compile(r'<figure class="at-figure[^>]*? id="figure-([\w-]+)"')
 ANSWERS = {"exercise", "solution"}
 FOLDED = {"hide-input", "hide-cell"}
@@ -99,9 +100,9 @@ def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
     for cell in cells:
         if cell.cell_type != "code":
             for text in SECTION.split(cell.source):
-                if text.startswith("## "):
+                if found := TITLE.match(text):
                     yield from gathered.end_section(title)
-                    title = text[3:].splitlines()[0]
+                    title = found[1]
                 if text.strip():
                     yield new_markdown_cell(text, metadata=cell.metadata)
         elif tags(cell) & ANSWERS:

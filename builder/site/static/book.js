@@ -94,20 +94,20 @@
     questions[0].before(button);
   };
   // Browsers of 2024 neither open a fold that a link leads into nor print a closed one.
-  const FOLDS = "details:is(.at-asked, .at-checks)";
+  const FOLDS = "details:is(.at-asked, .at-later, .at-evidence, .at-page-code)";
   /** @type {HTMLDetailsElement[]} */
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = Array.from(document.querySelectorAll(`${FOLDS}:not([open])`));
+    opened = Array.from(document.querySelectorAll("details:is(.at-asked, .at-later):not([open])"));
     opened.forEach((fold) => (fold.open = true));
   });
   window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
   const reveal = () => {
     const target = document.getElementById(location.hash.slice(1));
     /** @type {HTMLDetailsElement | null | undefined} */
-    const fold = target?.closest(`${FOLDS}:not([open])`);
+    let fold = target?.querySelector(":scope > details.at-later") ?? target?.closest(FOLDS);
     if (!target || !fold) return;
-    fold.open = true;
+    for (; fold; fold = fold.parentElement?.closest(FOLDS)) fold.open = true;
     target.scrollIntoView();
   };
 

@@ -1,39 +1,78 @@
-/* "Copy as SVG" below each figure: the drawing as it is shown, its theme's colors resolved, ready for a slide. */
+/* The tools of a figure: the drawing as a file, for a slide, and the code that draws it. */
 (() => {
   "use strict";
+  const SHARP = 3; // pixels of the PNG for each unit of the drawing
 
-  /** @type {(svg: SVGSVGElement) => string} */
+  /** The drawing alone, its theme's colors resolved. @type {(svg: SVGSVGElement) => string} */
   const standalone = (svg) => {
     const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
     const names = new Set(copy.outerHTML.match(/--at-[\w-]+/g));
     const style = getComputedStyle(document.documentElement);
     copy.style.cssText += [...names].map((name) => `${name}: ${style.getPropertyValue(name)};`).join("");
+    copy.style.color = style.getPropertyValue("--at-ink");
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     ["role", "aria-label", "aria-roledescription", "tabindex"].forEach((name) => copy.removeAttribute(name));
     return copy.outerHTML;
+  };
+
+  /** @type {(name: string, file: Blob) => void} */
+  const save = (name, file) => {
+    const address = URL.createObjectURL(file);
+    Object.assign(document.createElement("a"), { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  };
+
+  /** @type {(svg: SVGSVGElement) => Promise<Blob | null>} */
+  const drawn = async (svg) => {
+    const { width, height } = svg.viewBox.baseVal;
+    const image = new Image();
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(standalone(svg))}`;
+    await image.decode();
+    const canvas = Object.assign(document.createElement("canvas"), {
+      width: Math.round(SHARP * width),
+      height: Math.round(SHARP * height),
+    });
+    const context = canvas.getContext("2d");
+    if (!context) return null;
+    context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue("--at-paper");
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(image, 0, 0, canvas.width, canvas.height);
+    return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  };
+
+  /** @type {(figure: Element) => HTMLElement[]} */
+  const tools = (figure) => {
+    const name = figure.id;
+    /** @type {(label: string, act: (svg: SVGSVGElement) => unknown) => HTMLElement} */
+    const button = (label, act) => {
+      const made = Object.assign(document.createElement("button"), { type: "button", textContent: label });
+      made.title = `Save the drawing as ${label}`;
+      made.addEventListener("click", () => {
+        const svg = figure.querySelector("svg");
+        if (svg) act(svg);
+      });
+      return made;
+    };
+    const found = [
+      button("SVG", (svg) => save(`${name}.svg`, new Blob([standalone(svg)], { type: "image/svg+xml" }))),
+      button("PNG", async (svg) => {
+        const file = await drawn(svg);
+        if (file) save(`${name}.png`, file);
+      }),
+    ];
+    const code = `code-${name.replace("figure-", "")}`;
+    if (document.getElementById(code))
+      found.push(Object.assign(document.createElement("a"), { href: `#${code}`, textContent: "code" }));
+    return found;
   };
 
   const start = () => {
     document.querySelectorAll("figure.at-figure").forEach((figure) => {
       if (figure.querySelector(".at-figure-tools")) return;
-      const button = Object.assign(document.createElement("button"), {
-        type: "button",
-        textContent: "copy as SVG",
-      });
-      button.addEventListener("click", async () => {
-        const svg = figure.querySelector("svg");
-        if (!svg) return;
-        try {
-          await navigator.clipboard.writeText(standalone(svg));
-          button.textContent = "copied";
-        } catch {
-          button.textContent = "the browser does not allow copying";
-        }
-        setTimeout(() => (button.textContent = "copy as SVG"), 2000);
-      });
-      const tools = document.createElement("p");
-      tools.className = "at-figure-tools";
-      tools.append(button);
-      figure.append(tools);
+      const line = document.createElement("p");
+      line.className = "at-figure-tools";
+      tools(figure).forEach((tool, place) => line.append(place ? " · " : "", tool));
+      figure.append(line);
     });
   };
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
