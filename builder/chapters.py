@@ -88,7 +88,9 @@ def read_source(source: Path) -> NotebookNode:
     needed = "; ".join(front_matter(source).get("prerequisites", []))
     for cell in notebook.cells:
         if needed and cell.cell_type == "markdown":
-            cell.source = READING.sub(lambda _: f"**Before this chapter:** {needed}.\n\n", cell.source, count=1)
+            cell.source = READING.sub(
+                lambda _: f"**Before this chapter:** {needed}.\n\n", cell.source, count=1
+            )
     return notebook
 
 

@@ -78,7 +78,9 @@ class Gathered:
             yield self._fold(self.count, "", f"evidence-{len(self.sections)}", content)
         if title.startswith(SUMMARY) and self.sections:
             places = enumerate(self.sections, start=1)
-            content = "\n".join(f"- [{title}](#evidence-{place}): {count}" for place, (title, count) in places)
+            content = "\n".join(
+                f"- [{title}](#evidence-{place}): {count}" for place, (title, count) in places
+            )
             of = f" of {len(self.sections)} sections"
             yield self._fold(sum(count for _, count in self.sections), of, "evidence", content)
         self.lines, self.code, self.count = [], [], 0
@@ -102,9 +104,9 @@ def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
             for text in SECTION.split(cell.source):
                 if found := TITLE.match(text):
                     yield from gathered.end_section(title)
-                    title = found[1]
+                    title = found[1].strip()
                 if text.strip():
-                    yield new_markdown_cell(text, metadata=cell.metadata)
+                    yield new_markdown_cell(text.strip(), metadata=cell.metadata)
         elif tags(cell) & ANSWERS:
             yield without_check(cell)
         else:

@@ -1,4 +1,4 @@
-"""Layouts of equations, folds of claims, reading times, phrases for the search, and the citation."""
+"""Layouts of equations, reading times, phrases for the search, and the citation."""
 
 from pathlib import Path
 from unittest.mock import Mock
@@ -9,7 +9,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from builder.site.rendering import checks, equations, footer, reading, search, sources
+from builder.reader import SETUP
+from builder.site import page_cells
+from builder.site.rendering import equations, folds, footer, reading, search
 
 
 def test_law_a_wide_page_joins_what_was_broken_for_a_phone():
@@ -29,33 +31,12 @@ def test_law_a_phone_breaks_an_aligned_formula_that_is_too_wide():
     assert broken == r"\begin{aligned}& a =\\ & \quad b\\& c =\\ & \quad d\end{aligned}"
 
 
-def cell(*texts: str, tag: str = "tag_hide-input", claims: bool = True) -> nodes.container:
-    """Return a cell that shows these claims, or other lines."""
-    mark = '<a class="at-claim" id="x"></a>' if claims else "<b></b>"
-    lines = [nodes.paragraph("", "", nodes.raw("", mark), nodes.Text(text)) for text in texts]
-    return nodes.container("", nodes.container("", *lines, classes=["cell_output"]), classes=["cell", tag])
-
-
-def test_law_the_claims_of_a_section_are_one_fold_and_nothing_else_is_folded():
-    before, words = nodes.paragraph("", "Before."), nodes.paragraph("", "Between.")
-    one, two, hidden, other = cell("a", "b"), cell("c"), cell(tag="tag_hide-cell"), cell("x", claims=False)
-    found = checks.in_one_fold([before, one, words, hidden, two, other])
-    assert [type(block) for block in found] == [
-        nodes.paragraph, nodes.paragraph, checks.checks, nodes.container,
-    ]  # fmt: skip
-    assert found[2]["count"] == 3
-    assert found[2].children == [one, hidden, two]
-    assert checks.in_one_fold([before, two]) == [before, two]  # a lone claim stays visible
-    seen = cell("a", "b", tag="")
-    assert checks.in_one_fold([before, seen]) == [before, seen]  # and so do those of visible code
-
-
 def test_law_the_reading_time_counts_what_is_not_folded():
     shown = nodes.paragraph("", "word " * 300)
-    page = nodes.section("", shown, checks.checks("", shown.deepcopy(), count=2))
+    page = nodes.section("", shown, folds.fold("", folds.fold_line("", "2 results"), shown.deepcopy()))
     page += nodes.container("", shown.deepcopy(), classes=["dropdown"])
     page += nodes.math_block("", r"a \quad b \quad c")
-    assert reading.words_shown(page) == 301
+    assert reading.words_shown(page) == 303
 
 
 def test_message_a_reading_time_that_is_far_from_the_words(monkeypatch: pytest.MonkeyPatch):
@@ -93,13 +74,13 @@ def taken(folder: Path, source: str) -> str:
     (folder / "chapters" / "src" / "one.md").write_text(HEAD + source, "utf-8")
     new = nbformat.v4
     output = new.new_output("execute_result", {"text/plain": "kept"}, execution_count=2)
-    setup = new.new_code_cell("import x", metadata={"tags": [sources.SETUP]})
+    setup = new.new_code_cell("import x", metadata={"tags": [SETUP]})
     code = new.new_code_cell("1", execution_count=2, outputs=[output])
     content = [nbformat.writes(new.new_notebook(cells=[setup, new.new_markdown_cell("plain"), code]))]
     app = Mock(spec=Sphinx)
     app.srcdir, app.env = folder, Mock()
     app.env.doc2path.return_value = str(folder / "chapters" / "one.ipynb")
-    sources.take_source(app, "chapters/one", content)
+    page_cells.take_source(app, "chapters/one", content)
     app.env.note_dependency.assert_called_once_with(str(folder / "chapters" / "src" / "one.md"))
     return content[0]
 
@@ -109,30 +90,6 @@ def test_law_a_page_has_the_texts_of_its_source_and_the_outputs_of_its_notebook(
     (text, code) = page.cells
     assert (text.source, code.source, code.execution_count) == ("See {eq}`eq-x`.", "1", 2)
     assert code.outputs[0].data == {"text/plain": "kept"}
-
-
-def claims_of(names: list[str], *texts: str) -> nbformat.NotebookNode:
-    """Return a cell with these names in its option, and with these displayed texts."""
-    outputs = [nbformat.v4.new_output("display_data", {"text/markdown": text}) for text in texts]
-    return nbformat.v4.new_code_cell("claim()", metadata={"claims": names}, outputs=outputs)
-
-
-def test_law_the_claims_of_a_cell_are_named_in_order_and_other_outputs_are_not():
-    texts = "✓ a: **1** (the book says below 2)", "three ✓", "✓ b"
-    found = sources.named_claims(claims_of(["one", "two"], *texts))
-    assert [(name, output.data["text/markdown"]) for name, output in found] == [
-        ("claim-one", texts[0]), ("claim-two", texts[2]),
-    ]  # fmt: skip
-    assert [sources.CLAIM.sub(r"\1", text) for text in texts[::2]] == ["a", "b"]
-
-
-@pytest.mark.message
-def test_message_a_cell_with_another_number_of_claims_than_names():
-    sentence = r"displayed 1 claims, and its option :claims: has 2 names \(one, two\); it begins 'claim\(\)'"
-    with pytest.raises(ExtensionError, match=sentence):
-        sources.named_claims(claims_of(["one", "two"], "✓ a"))
-    with pytest.raises(ExtensionError, match=r"displayed 1 claims, .* has 0 names \(none\)"):
-        sources.named_claims(claims_of([], "✓ a"))
 
 
 @pytest.mark.message

@@ -50,7 +50,9 @@ SENTENCE = "In JupyterLab the next cell draws a map of any size."
 FAULTS = [
     ("proves the machinery that carries the large ones", "", "the title must be a sentence"),
     ("**The question.**", "The question.", "the chapter must open with"),
-    ("| Before this chapter you need |", "| Before |", "no table of prerequisites"),
+    ("prerequisites: [nothing]\n", "", "the front matter has no prerequisites"),
+    ("*One reason.*\n", "One reason.\n", "Why not a loop?: it begins with one line in italics"),
+    ("*One reason.*", f"*{'Long. ' * 20}*", "Why not a loop?: it begins with one line in italics"),
     ("*Reading: 1 minute. Running", "*Running", "no line *Reading"),
     ("torch.set_num_threads(1)", "", "the first code cell must call"),
     ("## Questions readers ask", "## Questions", "sections are missing: Questions readers ask"),

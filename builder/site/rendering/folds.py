@@ -59,11 +59,16 @@ class FoldSections(SphinxPostTransform):
     def run(self, **kwargs: Any) -> None:
         """Close the sections of one page."""
         for section in list(self.document.findall(nodes.section)):
-            title, *blocks = section
-            promise = blocks[0] if blocks else None
-            if title.astext().startswith(LATER) and isinstance(promise, nodes.paragraph):
-                line = fold_line("", "", *promise.children)
-                section[:] = [title, fold("", line, *blocks[1:], classes=["at-later"])]
+            section[:] = closed(list(section))
+
+
+def closed(blocks: list[nodes.Node]) -> list[nodes.Node]:
+    """Return the blocks of a section: of one to look things up, its title and a fold below its promise."""
+    title, *rest = blocks
+    if not title.astext().startswith(LATER) or not rest or not isinstance(rest[0], nodes.paragraph):
+        return blocks
+    line = fold_line("", "", *rest[0].children)
+    return [title, fold("", line, *rest[1:], classes=["at-later"])]
 
 
 def visit_fold(translator: Any, node: fold) -> None:

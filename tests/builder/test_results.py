@@ -1,0 +1,86 @@
+"""The values of claims, and the sentences that quote them."""
+
+import nbformat
+import pytest
+
+from builder import results
+
+new = nbformat.v4
+SEEDS = "✓ gap: **0.12 to 0.13, 3 values** (the book says below 0.2)"
+EXACT = "✓ pronouns: **['es', 'sie']** (exactly)"
+
+
+def claims_of(*named: tuple[str, str, object]) -> nbformat.NotebookNode:
+    """Return a cell that displays claims with these names, texts, and stored values, and another line."""
+    outputs = [
+        new.new_output("display_data", {"text/markdown": text}, metadata={"claim": {"value": value}})
+        for _, text, value in named
+    ]
+    outputs.insert(1, new.new_output("display_data", {"text/markdown": "✓ right."}))
+    return new.new_code_cell("claim()", metadata={"claims": [name for name, *_ in named]}, outputs=outputs)
+
+
+CELL = claims_of(
+    ("gap", SEEDS, [0.1234, 0.1301, 0.1199]),
+    ("pronouns", EXACT, "['es', 'sie']"),
+    ("count", "✓ entries: **1,234** (exactly)", "1,234"),
+    ("falls", "✓ slope: **-0.5** (the book says below 0)", [-0.5]),
+    ("equal", "✓ rows are equal", "True"),
+    ("tiny", "✓ error: **less than 1e-12** (the book says rounding error only)", [1e-16]),
+)
+
+
+@pytest.mark.parametrize(
+    ("role", "text"),
+    [
+        ("gap", "0.12 to 0.13"),
+        ("gap[0] :.3f", "0.123"),
+        ("gap[-1]", "0.1199"),
+        ("gap :.0%", "12% to 13%"),
+        ("gap :.1f", "0.1"),
+        ("pronouns", "['es', 'sie']"),
+        ("pronouns[1]", "sie"),
+        ("count", "1,234"),
+        ("count :.1e", "1.2e+03"),
+        ("falls", "−0.5"),
+        ("tiny", "less than 1e-12"),
+    ],
+)
+def test_law_a_sentence_quotes_a_claim_as_asked(role, text):
+    words = new.new_markdown_cell(f"It is {{claim}}`{role}`.")
+    results.fill([words, CELL])
+    assert words.source == f"It is {text}."
+
+
+def test_law_a_claim_says_what_it_measures():
+    claims = results.named_claims(CELL)
+    assert [results.measured(output) for output in claims.values()][::4] == ["gap", "rows are equal"]
+
+
+@pytest.mark.message
+@pytest.mark.parametrize(
+    ("role", "message"),
+    [
+        ("gaps", r"{claim}`gaps` names no claim of this chapter; .* one of gap, pronouns"),
+        ("gap [0]", r"{claim}`gap \[0\]` names no claim"),
+        ("gap[3] :.1f", r"{claim}`gap\[3\] :.1f` cannot quote 'gap: .*': list index out of range"),
+        ("gap :.0y", r"cannot quote 'gap: .*': Unknown format code 'y'"),
+        ("pronouns :.1f", r'cannot quote "pronouns: .*": could not convert string to float'),
+        ("equal", r"{claim}`equal` cannot quote 'rows are equal': it has no number"),
+    ],
+)
+def test_message_a_sentence_quotes_what_is_not_there(role, message):
+    with pytest.raises(ValueError, match=message):
+        results.fill([new.new_markdown_cell(f"{{claim}}`{role}`"), CELL])
+
+
+@pytest.mark.message
+def test_message_a_cell_with_another_number_of_claims_than_names():
+    cell = claims_of(("one", "✓ a", 1))
+    cell.metadata.claims = ["one", "two"]
+    sentence = r"displayed 1 claims, and its option :claims: has 2 names \(one, two\); it begins 'claim\(\)'"
+    with pytest.raises(ValueError, match=sentence):
+        results.named_claims(cell)
+    del cell.metadata["claims"]
+    with pytest.raises(ValueError, match=r"displayed 1 claims, .* has 0 names \(none\)"):
+        results.named_claims(cell)
