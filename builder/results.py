@@ -87,8 +87,8 @@ def quoted(role: str, claims: dict[str, NotebookNode]) -> str:
     asked = QUOTE.fullmatch(role)
     if not asked or asked["name"] not in claims:
         raise ValueError(
-            f"{{claim}}`{role}` names no claim of this chapter; write NAME, NAME[0] or NAME :.0%, where NAME is "
-            f"one of {', '.join(claims) or '(there are none)'}"
+            f"{{claim}}`{role}` names no claim of this chapter; write NAME, NAME[0] or NAME :.0%, where NAME "
+            f"is one of {', '.join(claims) or '(there are none)'}"
         )
     output = claims[asked["name"]]
     try:

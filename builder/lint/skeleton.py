@@ -53,7 +53,7 @@ def opening(chapter: Chapter) -> Iterator[str]:
     if "\n**The question.**" not in prose:
         yield "the chapter must open with **The question.**"
     if not chapter.header.get("prerequisites"):
-        yield "the front matter has no prerequisites: [what a reader needs, with a link to where it is taught]"
+        yield "the front matter has no prerequisites: [what a reader needs, with a link to its chapter]"
     if not re.search(r"^\*Reading: .+? Running: .+? Paper: [^*]+\*$", prose, re.MULTILINE | re.DOTALL):
         yield "no line *Reading: … Running: … Paper: …*"
     first = next((part.text for part in chapter.parts if part.code), "")

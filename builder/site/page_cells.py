@@ -62,7 +62,7 @@ def take_source(app: Sphinx, docname: str, content: list[str]) -> None:
 
 @dataclass
 class Gathered:
-    """What is shown elsewhere than where it is computed: of a section its results and code, of a page its code."""
+    """What stands elsewhere than where it is computed: a section's results and code, and a page's code."""
 
     lines: list[str] = field(default_factory=list)
     code: list[str] = field(default_factory=list)

@@ -1,7 +1,7 @@
-"""What a page keeps closed: the results behind a section, the code of the page, and sections to look things up.
+"""What a page keeps closed: the results behind a section, the page's code, and sections for reference.
 
-A closed section shows its heading and its first paragraph, a promise of what is inside. Find-in-page and links
-open it, and it is printed open.
+A section for reference shows its heading and its first paragraph, a promise of what is inside. Find-in-page
+and links open it, and it is printed open.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ class Evidence(SphinxDirective):
 
 
 class PageCode(SphinxDirective):
-    """`{page-code}`: the set-up, the experiments and the drawing code of a page, below one line at its end."""
+    """`{page-code}`: the code of set-up, experiments and figures, below one line at the end of a page."""
 
     has_content = True
 
@@ -51,7 +51,7 @@ class PageCode(SphinxDirective):
 
 
 class FoldSections(SphinxPostTransform):
-    """Close the sections in which readers look things up."""
+    """Close the sections for reference."""
 
     default_priority = 902  # after the questions, which are folded one by one
     formats = ("html",)
@@ -63,7 +63,7 @@ class FoldSections(SphinxPostTransform):
 
 
 def closed(blocks: list[nodes.Node]) -> list[nodes.Node]:
-    """Return the blocks of a section: of one to look things up, its title and a fold below its promise."""
+    """Return the blocks of a section: of one for reference, its title and a fold below its promise."""
     title, *rest = blocks
     if not title.astext().startswith(LATER) or not rest or not isinstance(rest[0], nodes.paragraph):
         return blocks
