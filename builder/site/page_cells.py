@@ -26,6 +26,7 @@ TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")
 FIGURE = re.compile(r'<figure class="at-figure[^>]*? id="figure-([\w-]+)"')
 ANSWERS = {"exercise", "solution"}
 FOLDED = {"hide-input", "hide-cell"}
+CUT = "\0"  # a line that a page does not show
 SUMMARY = "What we showed"
 OPENING = "The opening"
 
@@ -134,7 +135,17 @@ def shown(cell: NotebookNode, gathered: Gathered) -> Iterator[NotebookNode]:
             seen = ["remove-input", *(tags(cell) - FOLDED)]
             yield NotebookNode(cell, outputs=rest, metadata=dict(cell.metadata, tags=seen))
     else:
-        yield NotebookNode(cell, outputs=rest)
+        yield NotebookNode(cell, source=without_claims(cell.source), outputs=rest)
+
+
+def without_claims(code: str) -> str:
+    """Return the code of a cell without the statements that only state its claims."""
+    lines = code.splitlines()
+    for statement in ast.parse(code).body if "claim(" in code else []:
+        if isinstance(statement, ast.Expr) and ast.unparse(statement).startswith("claim("):
+            for place in range(statement.lineno - 1, statement.end_lineno or statement.lineno):
+                lines[place] = CUT
+    return "\n".join(line for line in lines if line is not CUT).rstrip()
 
 
 def without_check(cell: NotebookNode) -> NotebookNode:

@@ -44,9 +44,10 @@ def test_law_the_results_of_a_section_stand_below_one_line_at_its_end():
 
 
 def test_law_a_cell_that_also_shows_something_stays_where_it_is_without_its_claims():
-    cell = new.new_code_cell("claim()", metadata=CLAIMS.metadata, outputs=[PRINTED, *CLAIMS.outputs])
+    source = 'x = 1\nclaim("gap",\n    x, equals=1)\nprint(x)'
+    cell = new.new_code_cell(source, metadata=CLAIMS.metadata, outputs=[PRINTED, *CLAIMS.outputs])
     (visible, outputs), (evidence, _) = shown(cell)
-    assert (visible, outputs) == ("claim()", 1)
+    assert (visible, outputs) == ("x = 1\nprint(x)", 1)
     assert "python" not in evidence  # its code is not repeated
 
 

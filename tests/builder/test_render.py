@@ -376,6 +376,9 @@ def test_law_only_the_fonts_and_glyphs_in_use_are_included():
     letters = TTFont(io.BytesIO(files["MathJax_Math-Italic.woff"])).getBestCmap()
     assert ord("Q") in letters
     assert ord("K") not in letters
+    brace = r"\underbrace{a + b + c + d + e}_{n}"
+    files = fonts.style_with_fonts(formulas.style_sheet({(brace, True)}), formulas.set_formula(brace, True))
+    assert "MathJax_Size4-Regular.woff" in files  # its rule names elements, not a class
 
 
 def test_law_the_link_check_builder_discards_no_formulas():

@@ -14,6 +14,7 @@ from builder.site.rendering.vendored import vendored
 logging.getLogger("fontTools").setLevel(logging.WARNING)  # it reports every table
 
 FONT_FACE = re.compile(r"@font-face[^{]*\{[^}]*\}\s*")
+FAMILIES = re.compile(r"([^{}]+)\{\s*font-family: ([\w, -]*?)(?: ! important)?;")
 CHARACTER = re.compile(r'content: "((?:\\[0-9A-Fa-f]+ ?|[^"\\]|\\.)*)"')
 
 
@@ -41,10 +42,10 @@ def css_characters(css: str) -> set[str]:
 def style_with_fonts(css: str, html: str) -> dict[str, bytes]:
     """Return MathJax's style sheet, with the fonts that the formulas of `html` use and no others."""
     rules = FONT_FACE.sub("", css)
-    classes = set(re.findall(r"(?:TEX|MJX)-[A-Z0-9]+", html)) | {"MJX-TEX"}
+    names = {"MJX-TEX", *re.findall(r"(?:TEX|MJX)-[A-Z0-9]+|(?<=<)mjx-stretchy-\w", html)}
     used = {"MJXZERO"}
-    for name, families in re.findall(r"\.((?:TEX|MJX)-\w+) \{\s*font-family: ([^;]*);", rules):
-        if name in classes:
+    for selectors, families in FAMILIES.findall(rules):  # of classes, and of what stretches: braces, brackets
+        if names & set(re.findall(r"(?:TEX|MJX)-\w+|mjx-stretchy-\w", selectors)):
             used |= set(families.split(", "))
     files, faces = {}, []
     for face in FONT_FACE.findall(css):
