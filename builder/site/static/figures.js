@@ -3,13 +3,29 @@
   "use strict";
   const SHARP = 3; // pixels of the PNG for each unit of the drawing
 
-  /** The drawing alone, its theme's colors resolved. @type {(svg: SVGSVGElement) => string} */
+  /** A computed color as every program reads it: #rrggbb. @type {(color: string) => string} */
+  const plain = (color) => {
+    const mixed = color.match(/^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)\)$/);
+    if (!mixed) return color;
+    const parts = mixed.slice(1).map((part) => Math.round(255 * Number(part)).toString(16).padStart(2, "0"));
+    return `#${parts.join("")}`;
+  };
+
+  /** The drawing alone, in the colors of the page's theme, without variables. @type {(svg: SVGSVGElement) => string} */
   const standalone = (svg) => {
     const copy = /** @type {SVGSVGElement} */ (svg.cloneNode(true));
-    const names = new Set(copy.outerHTML.match(/--at-[\w-]+/g));
-    const style = getComputedStyle(document.documentElement);
-    copy.style.cssText += [...names].map((name) => `${name}: ${style.getPropertyValue(name)};`).join("");
-    copy.style.color = style.getPropertyValue("--at-ink");
+    const shown = [svg, ...svg.querySelectorAll("*")];
+    [copy, ...copy.querySelectorAll("*")].forEach((element, place) => {
+      if (!(element instanceof SVGElement)) return;
+      const computed = getComputedStyle(shown[place]);
+      for (const name of /** @type {const} */ (["fill", "stroke", "backgroundColor", "fontFamily"]))
+        if (element.style[name] || (element === copy && name === "backgroundColor"))
+          element.style[name] = plain(computed[name]);
+    });
+    const { width, height } = svg.viewBox.baseVal;
+    copy.style.width = copy.style.height = "";
+    copy.setAttribute("width", `${width}pt`);
+    copy.setAttribute("height", `${height}pt`);
     copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     ["role", "aria-label", "aria-roledescription", "tabindex"].forEach((name) => copy.removeAttribute(name));
     return copy.outerHTML;
