@@ -8,7 +8,7 @@ from annotated_transformer.book.page import Page
 NUMBER = re.compile(r"[-−]?\d[\d,.]*(e-?\d+)?%?( (to|of) [-−]?\d[\d,.]*(e-?\d+)?%?)?| *")
 
 
-def show_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Page:
+def show_table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Page:
     """Show rows below the names of their columns; a column of numbers is aligned to the right.
 
     A cell is Markdown or a number; round it with a format, such as f"{share:.0%}".
@@ -16,12 +16,13 @@ def show_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Page:
     Raises:
         ValueError: There are no rows, or one has another number of cells than `head`.
     """
+    names = [str(name) for name in head]
     cells = [[str(cell) for cell in row] for row in rows]
     if not cells:
-        raise ValueError(f"the table {' | '.join(head)} has no rows")
+        raise ValueError(f"the table {' | '.join(names)} has no rows")
     for row in cells:
-        if len(row) != len(head):
-            raise ValueError(f"a row has {len(row)} cells, {' | '.join(row)}, but the head has {len(head)}")
+        if len(row) != len(names):
+            raise ValueError(f"a row has {len(row)} cells, {' | '.join(row)}, but the head has {len(names)}")
     numeric = [all(NUMBER.fullmatch(cell) for cell in column) for column in zip(*cells, strict=True)]
     rule = ["--:" if right else "---" for right in numeric]
-    return Page("\n".join(f"| {' | '.join(row)} |" for row in [list(head), rule, *cells]))
+    return Page("\n".join(f"| {' | '.join(row)} |" for row in [names, rule, *cells]))
