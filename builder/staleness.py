@@ -71,10 +71,11 @@ def rewritten(built: NotebookNode, new: NotebookNode) -> NotebookNode | None:
     for cell, old in zip(cells, before, strict=False):
         cell.outputs, cell.execution_count = old.get("outputs", []), old.get("execution_count")
         name_folded(cell)
+    if [unmarked(cell) for cell in cells] != [unmarked(cell) for cell in before]:
+        return None
     fill(new.cells)
     new.metadata.made_of = built.metadata.get("made_of", {})
-    same = [unmarked(cell) for cell in cells] == [unmarked(cell) for cell in before]
-    return new if same and new.metadata.kernelspec == built.metadata.kernelspec else None
+    return new if new.metadata.kernelspec == built.metadata.kernelspec else None
 
 
 def unmarked(cell: NotebookNode) -> NotebookNode:
