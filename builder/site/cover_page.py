@@ -79,6 +79,15 @@ def describe_link(app: Sphinx, page: str, template: str, context: dict[str, Any]
     )
 
 
+def name_neighbors(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Name the chapters before and after a page as the sidebar does, not by the sentences above them."""
+    titles = {chapter.name: f"{chapter.number}. {chapter.title}" for chapter in app.config.at_chapters}
+    for side in ("prev", "next"):
+        neighbor = context.get(side)
+        if neighbor and (title := titles.get(Path(neighbor["link"]).stem)):
+            context[f"{side}_title"] = title
+
+
 def enliven_cover(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Load the script of the cover's picture on the cover, and on no other page."""
     if page == app.config.root_doc:
@@ -120,6 +129,7 @@ def setup(app: Sphinx) -> None:
     app.add_transform(IndexTerms)
     app.connect("html-page-context", enliven_cover, priority=100)  # before the list of scripts is copied
     app.connect("html-page-context", show_planned, priority=900)  # after the theme's
+    app.connect("html-page-context", name_neighbors)
     app.connect("html-page-context", describe_link, priority=900)  # after the page's description
     app.connect("build-finished", write_files)
     app.add_css_file("cover.css")

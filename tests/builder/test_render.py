@@ -181,7 +181,6 @@ def test_law_a_fold_is_named_by_what_it_holds():
     for hidden, code, name in (
         ("code cell source", "<pre>x", "code"),
         ("code cell output", "<pre>x", "output"),
-        ("code cell content", "<pre># checks", "checks"),
         ("code cell content", "<pre>x", "code and output"),
     ):
         context = {"body": FOLD.format(hidden, hidden, code)}
@@ -214,13 +213,6 @@ def test_law_only_the_section_of_questions_is_folded():
         assert len(list(page.findall(questions.question))) == folds
 
 
-def test_law_only_the_check_mark_of_a_claim_is_styled():
-    context = {"body": '<p><a class="at-claim" id="claim-x"></a>✓ keys: <b>1</b></p><p>✓ no claim</p>'}
-    framing.mend_folds(APP, "x", "page.html", context, None)
-    assert context["body"].count('<span class="at-check">✓</span> keys') == 1
-    assert context["body"].count("at-check") == 1
-
-
 def test_law_only_an_output_of_one_line_wraps():
     output = '<div class="highlight-%s notranslate"><div class="highlight"><pre><span></span>%s\n</pre></div>'
     for kind, text, wraps in (("myst-ansi", "✗ No", 1), ("myst-ansi", "a  b\n1  2", 0), ("ipython3", "x", 0)):
@@ -240,12 +232,15 @@ def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
     assert context["body"] == f"{pieces[0]} and {pieces[1]} {pieces[2]} But {two} stands alone"
 
 
-def test_law_a_percent_sign_a_check_mark_and_an_option_are_not_broken_off():
-    check, code = '<a href="#claim-x"><span class="myst">✓</span></a>', "<code>9 % 4</code>"
-    context = {"body": f'95\n% of it {check}, {code}, <span class="pre">-m</span>'}
+def test_law_an_option_is_not_broken_off_and_a_citation_in_parentheses_has_no_brackets():
+    cited = '<a class="reference internal" href="../bibliography.html#id7">Vaswani <em>et al.</em>, 2017</a>'
+    other = '<a href="x.html">y</a>'
+    context = {"body": f'<h1>warm-up</h1><span class="pre">-m</span> ([{cited}]), [{cited}], ([{other}])'}
     framing.keep_punctuation(APP, "x", "page.html", context, None)
-    kept = f'95&nbsp;% of it&nbsp;{check}, {code}, <span class="pre at-kept">-m</span>'
-    assert context["body"] == kept
+    assert (
+        context["body"]
+        == f'<h1>warm\u2011up</h1><span class="pre at-kept">-m</span> ({cited}), [{cited}], ([{other}])'
+    )
 
 
 def test_law_long_code_breaks_in_a_table_and_only_there():
@@ -273,14 +268,11 @@ def test_law_only_tables_of_words_in_three_columns_name_their_cells_and_have_rol
     assert context["body"] == narrow + numbers + table
 
 
-def test_law_a_cell_is_named_by_its_claim_or_its_figure():
-    claim, figure = '<p class="at-claim-line">', '<figure class="at-figure" id="a">'
-    cells = [f'<div class="cell {name}">{body}' for name, body in (("a", claim), ("b", figure), ("c", "x"))]
-    context = {"body": "".join(["start", *cells])}
+def test_law_a_cell_is_named_by_its_figure():
+    figure = '<figure class="at-figure" id="a">'
+    context = {"body": f'start<div class="cell b">{figure}<div class="cell c">x'}
     framing.lighten(APP, "x", "page.html", context, None)
-    assert 'class="cell at-claims a"' in context["body"]
-    assert 'class="cell at-draws b"' in context["body"]
-    assert 'class="cell c"' in context["body"]
+    assert context["body"] == f'start<div class="cell at-draws b">{figure}<div class="cell c">x'
 
 
 def test_law_only_needed_scripts_are_loaded_and_waited_for():

@@ -20,7 +20,10 @@ BIBLIOGRAPHY_LABEL = re.compile(
 FOLD = re.compile(
     r'<summary aria-label="Toggle hidden content">.*?(source|content|output)</p>\s*</summary>', re.DOTALL
 )
-CLAIM = re.compile(r'<p>(<a class="at-claim"[^>]*></a>)\s*✓\s*')
+TITLE = re.compile(r"(?<=<h1>)[^<]+")
+IN_PARENTHESES = re.compile(
+    r'\(\[(<a [^>]*href="[^"]*bibliography\.html#[^>]*>(?:(?!</a>).)*</a>)\](?=[),;])', re.DOTALL
+)
 ONE_LINE = re.compile(r'(highlight-myst-ansi notranslate"><div class="highlight"><pre)(?=>[^\n]*\n?</pre>)')
 QUESTION = re.compile(r"(</h1>\s*)<p>(?=<strong>)")
 MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
@@ -28,7 +31,6 @@ WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeo
 SET = "</mjx-container></span>"
 FORMULA = rf'<span class="math notranslate nohighlight"[^>]*>(?:(?!{SET}).)*{SET}'
 TOUCHING = re.compile(rf"[(\[“]{FORMULA}[.,;:!?)\]”’]*|{FORMULA}[.,;:!?)\]”’]+", re.DOTALL)
-NO_BREAK = re.compile(r"<(pre|code|script)\b.*?</\1>|(?<=\d)\s(?=%)|\s(?=<a [^>]*><span[^>]*>✓<)", re.DOTALL)
 TABLE = re.compile(r"<table class.*?</table>", re.DOTALL)
 CODE = re.compile(r'(?<=<span class="pre">)([^<]*)(?=</span>)')
 BREAKS_BEYOND = 12  # letters
@@ -36,6 +38,7 @@ HEAD = re.compile(r'<th class="head[^>]*><p>(.*?)</p></th>', re.DOTALL)
 PART = re.compile(r"<(table|thead|tbody|tr|th|td)\b")
 ROLES = {"thead": "rowgroup", "tbody": "rowgroup", "tr": "row", "th": "columnheader", "td": "cell"}
 CELL = '<div class="cell '
+FIGURE = '<figure class="at-figure'
 
 # Scripts that a page needs only if its body contains this text. Scripts that can wait are deferred.
 NEEDS = {
@@ -81,9 +84,13 @@ def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], d
 
 
 def keep_punctuation(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Keep on one line a formula and its punctuation, a number and its %, a claim and its ✓, an option."""
+    """Keep on one line a formula and its punctuation, an option, and a hyphenated word of the title.
+
+    A citation in parentheses needs no brackets.
+    """
     body = TOUCHING.sub(r'<span class="at-kept">\g<0></span>', context.get("body", ""))
-    body = NO_BREAK.sub(lambda found: found[0] if found[1] else "&nbsp;", body)
+    body = IN_PARENTHESES.sub(r"(\1", body)
+    body = TITLE.sub(lambda title: re.sub(r"(?<=\w)-(?=\w)", "\u2011", title[0]), body)
     context["body"] = body.replace('<span class="pre">-', '<span class="pre at-kept">-')
 
 
@@ -115,30 +122,25 @@ def stack_tables(app: Sphinx, page: str, template: str, context: dict[str, Any],
 
 
 def mend_folds(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Name the content of a fold, mark up the check mark of a claim, and let outputs of one line wrap."""
+    """Name the content of a fold, and let outputs of one line wrap."""
 
     def named(fold: re.Match[str]) -> str:
         names = {"source": "code", "output": "output"}
-        start = fold.string[fold.end() : fold.end() + 300]
-        name = "checks" if "# checks" in start else names.get(fold[1], "code and output")
-        return f"<summary>{name}</summary>"
+        return f"<summary>{names.get(fold[1], 'code and output')}</summary>"
 
     body = FOLD.sub(named, context.get("body", ""))
     body = ONE_LINE.sub(r'\1 class="at-line"', body)
-    body = QUESTION.sub(r'\1<p class="at-question">', body, count=1)
-    context["body"] = CLAIM.sub(r'<p class="at-claim-line">\1<span class="at-check">✓</span> ', body)
+    context["body"] = QUESTION.sub(r'\1<p class="at-question">', body, count=1)
 
 
 def lighten(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Run the scripts of figures once, after the page is read; name the cells that hold a figure or a claim.
+    """Run the scripts of figures once, after the page is read; name the cells that hold a figure.
 
     A notebook has each script beside its figure. In a page, each of them would block the browser, and so
     would style rules that depend on a cell's content.
     """
     first, *cells = context.get("body", "").split(CELL)
-    shown = {'<p class="at-claim-line"': "at-claims ", '<figure class="at-figure': "at-draws "}
-    cells = [next((name for mark, name in shown.items() if mark in cell), "") + cell for cell in cells]
-    body = CELL.join([first, *cells])
+    body = CELL.join([first, *(f"at-draws {cell}" if FIGURE in cell else cell for cell in cells)])
     scripts = dict.fromkeys(MOVERS.findall(body))
     moved = "".join(f'<script type="module">\n{WHEN_IDLE % script}</script>\n' for script in scripts)
     context["body"] = MOVERS.sub("", body) + moved

@@ -465,3 +465,11 @@ def test_law_search_snippets_show_formulas_as_plain_text(page: Page, site: str):
         "a √d_k b QKᵀ c 1/2 d softmax(x) e x ∈ R 5 n … end Title caption"
     )
     assert page.evaluate("html => Search.htmlToText(html, '#x')", html) == "end"
+
+
+def test_law_the_links_to_neighbors_have_the_names_of_the_sidebar():
+    chapters = [Chapter(4, "P", "Self-attention", "?", "chapters/04_self")]
+    app = Mock(spec=Sphinx, config=Mock(at_chapters=chapters))
+    context = {"prev": {"link": "../chapters/04_self.html"}, "next": {"link": "glossary.html"}}
+    sphinx_cover.name_neighbors(app, "x", "page.html", context, None)
+    assert (context["prev_title"], context.get("next_title")) == ("4. Self-attention", None)
