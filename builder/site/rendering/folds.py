@@ -4,7 +4,7 @@ A section for reference shows its heading and its first paragraph, a promise of 
 and links open it, and it is printed open.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -29,7 +29,7 @@ class Evidence(SphinxDirective):
     has_content = True
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec = {"id": directives.unchanged}
+    option_spec: ClassVar = {"id": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         """Return the fold."""
