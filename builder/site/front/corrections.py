@@ -40,7 +40,7 @@ def read_corrections(root: Path) -> list[Correction]:
 def correction_table(rows: Sequence[Correction], chapters: dict[int, Chapter], root: Path) -> str:
     """Return rows as a Markdown table."""
     return HEAD + "".join(
-        f"| {row.number}. {row.statement} (*{row.kind}*) | {row.right} "
+        f"| {row.statement} (*{row.kind}*) | {row.right} "
         f"| {link_all(row.shown, chapters, root, planned=row.planned)} |\n"
         for row in rows
     )
