@@ -47,7 +47,7 @@ def test_law_a_table_has_a_line_for_each_row_and_names_its_kind():
     head, rule, *lines = correction_table(rows, CHAPTERS, ROOT).splitlines()
     assert len(lines) == len(rows) > 1
     assert {line.count(" | ") for line in (head, rule, *lines)} == {2}
-    assert lines[0].startswith(f"| 1. {rows[0].statement} (*wrong*) | {rows[0].right} | Chapter 4: [")
+    assert lines[0].startswith(f"| {rows[0].statement} (*wrong*) | {rows[0].right} | Chapter 4: [")
 
 
 # The page, rendered.
