@@ -1,7 +1,7 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
 # once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds, make changes),
-# SHIFT (make seeds), EDITION and LAB_ARGS (make lab), CHAPTER (below), and for other environments VENV (the folder)
+# SHIFT (make seeds), FIGURES (make figures), EDITION and LAB_ARGS (make lab), CHAPTER (below), and for other environments VENV (the folder)
 # and PINS (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
@@ -50,7 +50,7 @@ STAGES := unit $(if $(shell grep -ls mark.message $(TESTS)/*.py),messages) fresh
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve test ci chapters lab student clean browser environment links downloads oldest newest slow cuda seeds changes mutate $(STAGES)
+.PHONY: help book serve test ci chapters lab student figures clean browser environment links downloads oldest newest slow cuda seeds changes mutate $(STAGES)
 
 help:  ## show this list
 	@echo 'Usage: make TARGET [PIP_ARGS="…"] [PYTHON=python3.13] [JOBS=8] [CHAPTER=16]'
@@ -189,6 +189,10 @@ lab: $(READY)  ## open JupyterLab on your copies of the chapters: EDITION=studen
 student: $(READY)  ## copy the notebooks without solutions into _student, where your answers are kept
 	@$(RUN) -m builder.lab --student
 	@echo 'Your copies are in _student; to work in them: make lab EDITION=student'
+
+figures: $(READY)  ## write the figures of the chapters as SVG into _build/figures: FIGURES="4.1 16.4" for some
+	@$(RUN) -m builder.figures _build/figures $(FIGURES)
+	@echo 'The figures: _build/figures'
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _lab, and _student
 	rm -rf _build .mypy_cache .ruff_cache .pytest_cache

@@ -24,7 +24,7 @@ from builder.site.front.directives import (
     write_cards,
 )
 from builder.site.front.exercises import ExerciseKinds, ExerciseList
-from builder.site.front.indexes import EquationIndex, FigureIndex
+from builder.site.front.indexes import EquationIndex, Gallery, write_figures
 from builder.site.front.sidebar import add_planned
 from builder.site.front.syllabus import Syllabus
 
@@ -123,7 +123,7 @@ def setup(app: Sphinx) -> None:
     app.add_directive("equation-index", EquationIndex)
     app.add_directive("exercise-kinds", ExerciseKinds)
     app.add_directive("exercise-list", ExerciseList)
-    app.add_directive("figure-index", FigureIndex)
+    app.add_directive("figure-gallery", Gallery)
     app.add_directive("rooms", Rooms)
     app.add_directive("syllabus", Syllabus)
     app.add_transform(IndexTerms)
@@ -132,4 +132,5 @@ def setup(app: Sphinx) -> None:
     app.connect("html-page-context", name_neighbors)
     app.connect("html-page-context", describe_link, priority=900)  # after the page's description
     app.connect("build-finished", write_files)
+    app.connect("build-finished", write_figures)
     app.add_css_file("cover.css")

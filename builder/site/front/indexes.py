@@ -1,4 +1,4 @@
-"""Tables of all figures and labeled equations of the book: `{figure-index}` and `{equation-index}`.
+"""All figures and labeled equations of the book: `{figure-gallery}` and `{equation-index}`.
 
 The figures are read from the chapters' outputs, the equations from their sources, and the tests of the
 equations from `tests/`, where each names its equation: `@pytest.mark.equation("eq-softmax")`.
@@ -6,20 +6,19 @@ equations from `tests/`, where each names its equation: `@pytest.mark.equation("
 
 import ast
 import html
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sphinx.application import Sphinx
+
 from builder.chapters import Chapter, source_of
+from builder.figures import Drawing, drawings, plain
 from builder.site.front.targets import TargetTable
 
-TITLE = re.compile(
-    r'<p class="at-figure-title"><a class="at-figure-number" href="#(figure-[\d-]+)">'
-    r"Figure ([\d.]+)</a> (.*?)</p>"
-)
+FOLDER = "figures"  # of the site's static files
 MARK = "pytest.mark.equation"
 EQUATION = re.compile(r"^\$\$\n?([^$]*?)\n?\$\$ \((eq-[a-z0-9-]+)\)$", re.MULTILINE)
 
@@ -31,16 +30,6 @@ class Equation:
     label: str
     formula: str
     tests: tuple[tuple[str, str], ...]
-
-
-def figures_of(notebook: Path) -> list[tuple[str, str, str]]:
-    """Return anchor, number, and title of each figure of a notebook, in their order."""
-    printed = "\n".join(
-        "".join(output.get("data", {}).get("text/html", ""))
-        for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-        for output in cell.get("outputs", [])
-    )
-    return [(anchor, number, html.unescape(title)) for anchor, number, title in TITLE.findall(printed)]
 
 
 def equations_of(source: Path, tests: dict[str, list[tuple[str, str]]]) -> list[Equation]:
@@ -69,27 +58,46 @@ def marks(code: str) -> list[tuple[str, str]]:
     return labels
 
 
-def _plain(text: str) -> str:
-    """Escape text so that Markdown shows it as it is."""
-    return re.sub(r"([\\`*_{}\[\]<>$|~])", r"\\\1", text)
-
-
 def _row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-class FigureIndex(TargetTable):
-    """`{figure-index}`: every figure, with its title."""
+class Gallery(TargetTable):
+    """`{figure-gallery}`: every figure in small, by chapter, with its title, its file, and its code."""
 
     required_arguments = 0
 
     def text(self, chapters: dict[int, Chapter], root: Path) -> str:
-        """Return the table as Markdown."""
-        lines = [_row(["Figure", "What it shows"]), _row(["---", "---"])]
+        """Return the gallery as Markdown and HTML."""
+        lines = []
         for chapter in chapters.values():
-            for anchor, number, title in figures_of(root / f"{chapter.file}.ipynb") if chapter.file else ():
-                lines.append(_row([f"[{number}](/{chapter.file}.ipynb#{anchor})", _plain(title)]))
-        return "".join(lines)
+            found = drawings(root / f"{chapter.file}.ipynb") if chapter.file else []
+            if found:
+                lines += [f"```{{rubric}} {chapter.number}. {chapter.title}", ":heading-level: 3", "```", ""]
+                shots = "".join(_shot(one, chapter.name) for one in found)
+                lines += [f'<div class="at-gallery">{shots}</div>', ""]
+        return "\n".join(lines)
+
+
+def _shot(drawing: Drawing, page: str) -> str:
+    file, anchor = f"../_static/{FOLDER}/{drawing.anchor}.svg", drawing.anchor
+    code = f"{page}.html#{anchor.replace('figure', 'code')}"
+    return (
+        f'<div class="at-shot"><a href="{page}.html#{anchor}"><img loading="lazy" src="{file}" alt="">'
+        f"<span>{drawing.number}</span> {html.escape(drawing.title)}</a>"
+        f'<p><a href="{file}" download>SVG</a> · <a href="{code}">code</a></p></div>'
+    )
+
+
+def write_figures(app: Sphinx, exception: Exception | None) -> None:
+    """Write the files that the gallery shows."""
+    if exception or app.builder.format != "html":
+        return
+    folder = Path(app.outdir, "_static", FOLDER)
+    folder.mkdir(parents=True, exist_ok=True)
+    for chapter in app.config.at_chapters:
+        for one in drawings(Path(app.srcdir, f"{chapter.file}.ipynb")) if chapter.file else ():
+            (folder / f"{one.anchor}.svg").write_text(plain(one.svg), "utf-8")
 
 
 class EquationIndex(TargetTable):

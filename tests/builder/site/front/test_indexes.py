@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from annotated_transformer.book.drawing.figures import heading
+from annotated_transformer.book.drawing.figures import figure_page, new_figure
 from builder.chapters import Chapter
+from builder.figures import drawings, plain
 from builder.site.front import indexes
-from builder.site.front.indexes import equations_of, figures_of, marked_tests
+from builder.site.front.indexes import equations_of, marked_tests
 from tests.targets import HTML, NOTEBOOKS, OFFERED, ROOT, SOURCES
 
 TESTS = marked_tests(ROOT / "tests")
@@ -26,12 +27,22 @@ def chapter(folder: Path, markdown: str, output: str) -> tuple[Path, Path]:
     return source, notebook
 
 
+def drawn(number: str, title: str) -> str:
+    """Return the output of a cell that shows an empty figure."""
+    alt = "An empty figure that shows nothing at all, in words enough."
+    return str(
+        figure_page(
+            new_figure()[0], number=number, title=title, alt=alt, caption="It is empty."
+        )._repr_html_()
+    )
+
+
 def test_law_every_figure_of_a_chapter_is_listed_once_and_in_order():
     for number, path in NOTEBOOKS.items():
-        found = figures_of(path)
-        assert {anchor for anchor, *_ in found} == {n for n in OFFERED[number] if n.startswith("figure-")}
-        assert [place for _, place, _ in found] == [f"{number}.{i}" for i in range(1, len(found) + 1)]
-        assert all(title.strip() for _, _, title in found)
+        found = drawings(path)
+        assert {one.anchor for one in found} == {n for n in OFFERED[number] if n.startswith("figure-")}
+        assert [one.number for one in found] == [f"{number}.{i}" for i in range(1, len(found) + 1)]
+        assert all(one.title.strip() and one.alt.strip() for one in found)
 
 
 def test_law_every_labeled_equation_is_listed_with_its_test():
@@ -46,8 +57,10 @@ def test_law_every_labeled_equation_is_listed_with_its_test():
 
 def test_law_equations_are_read_from_the_source_and_figures_from_the_notebook(tmp_path):
     text = "Text.\n\n$$\na = b\n$$\n\n$$\n|c| = d\n$$ (eq-one)\n"
-    source, notebook = chapter(tmp_path, text, heading("3.1", "x < y"))
-    assert figures_of(notebook) == [("figure-3-1", "3.1", "x < y")]
+    source, notebook = chapter(tmp_path, text, drawn("3.1", "x < y"))
+    assert [(one.anchor, one.number, one.title) for one in drawings(notebook)] == [
+        ("figure-3-1", "3.1", "x < y")
+    ]
     assert equations_of(source, {"eq-one": [("tests/test_a.py", "test_it")]}) == [
         indexes.Equation("eq-one", "|c| = d", (("tests/test_a.py", "test_it"),))
     ]
@@ -63,12 +76,15 @@ def test_law_only_marks_on_tests_count(tmp_path):
     assert marked_tests(tmp_path / "tests") == {"eq-one": [("tests/model/test_a.py", "test_it")]}
 
 
-def test_law_markdown_characters_in_a_title_are_escaped(tmp_path):
-    _, notebook = chapter(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", heading("1.1", "a*b | $c_d$"))
+def test_law_characters_of_markup_in_a_title_or_a_formula_are_escaped(tmp_path):
+    _, notebook = chapter(tmp_path, "$$\nP(a | b)\n$$ (eq-one)", drawn("1.1", "a*b | $c_d$ <"))
     (tmp_path / "tests").mkdir()
     made = Chapter(1, "Part I", "One", "?", file=notebook.stem)
-    *_, line = indexes.FigureIndex.text(None, {1: made}, tmp_path).splitlines()
-    assert line == r"| [1.1](/made.ipynb#figure-1-1) | a\*b \| \$c\_d\$ |"
+    shown = indexes.Gallery.text(None, {1: made}, tmp_path)
+    assert shown.startswith("```{rubric} 1. One\n")
+    assert 'href="made.html#figure-1-1"><img loading="lazy" src="../_static/figures/figure-1-1.svg"' in shown
+    assert "<span>1.1</span> a*b | $c_d$ &lt;</a>" in shown
+    assert 'href="made.html#code-1-1">code</a>' in shown
     *_, line = indexes.EquationIndex.text(None, {1: made}, tmp_path).splitlines()
     assert line == r"| {eq}`eq-one` | $\displaystyle P(a \vert  b)$  |"
 
@@ -76,15 +92,15 @@ def test_law_markdown_characters_in_a_title_are_escaped(tmp_path):
 @pytest.mark.page
 def test_law_each_line_of_the_page_leads_to_what_it_names():
     page = BeautifulSoup((HTML / "indexes.html").read_text(encoding="utf-8"), "html.parser")
-    figures, equations = page.select("article table")
-    wanted = [figure for path in NOTEBOOKS.values() for figure in figures_of(path)]
-    lines = figures.select("tbody tr")
-    assert [line.select_one("a").get_text() for line in lines] == [number for _, number, _ in wanted]
-    curly = str.maketrans({"'": "’", '"': None, "“": None, "”": None})
-    shown = [line.select("td")[1].get_text().translate(curly) for line in lines]
-    assert shown == [title.translate(curly) for _, _, title in wanted]
+    (equations,) = page.select("article table")
+    wanted = [one for path in NOTEBOOKS.values() for one in drawings(path)]
+    shots = page.select("article .at-shot")
+    assert [shot.select_one("span").get_text() for shot in shots] == [one.number for one in wanted]
+    assert [shot.a.get_text().partition(" ")[2] for shot in shots] == [one.title for one in wanted]
+    for shot, one in zip(shots, wanted, strict=True):
+        assert (HTML / shot.img["src"]).read_text("utf-8") == plain(one.svg)
     count = sum(len(equations_of(path, TESTS)) for path in SOURCES.values())
     assert len(equations.select("tbody tr")) == count
-    for link in page.select("article table a[href]"):
+    for link in page.select("article table a[href], article .at-shot a[href*='#']"):
         name, _, anchor = str(link["href"]).partition("#")
         assert f'id="{anchor}"' in (HTML / name).read_text(encoding="utf-8"), link
