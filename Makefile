@@ -1,8 +1,8 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
 # once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds, make changes),
-# SHIFT (make seeds), FIGURES (make figures), EDITION and LAB_ARGS (make lab), CHAPTER (below), and for other environments VENV (the folder)
-# and PINS (constraints on versions), as `make oldest` sets them.
+# SHIFT (make seeds), FIGURES (make figures), EDITION and LAB_ARGS (make lab), CHAPTER (below), and for other
+# environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
 PIP_ARGS ?=

@@ -12,7 +12,8 @@ from tests.targets import NOTEBOOKS, ROOT
 
 def test_law_a_file_has_neither_variables_nor_functions_of_css():
     mixed = "color-mix(in srgb, var(--at-heat, #1f1147) 60%, var(--at-paper, var(--at-paper, #fefefe)))"
-    svg = f'<svg style="width:min(100%, 9px)" x="1"><path style="fill: var(--at-ink, #1d2430); fill: {mixed}; a: b"/></svg>'
+    path = f'<path style="fill: var(--at-ink, #1d2430); fill: {mixed}; a: b"/>'
+    svg = f'<svg style="width:min(100%, 9px)" x="1">{path}</svg>'
     assert figures.plain(svg) == '<svg x="1"><path style="fill: #1d2430; a: b"/></svg>'
 
 
