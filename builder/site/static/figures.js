@@ -7,7 +7,11 @@
   const plain = (color) => {
     const mixed = color.match(/^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)\)$/);
     if (!mixed) return color;
-    const parts = mixed.slice(1).map((part) => Math.round(255 * Number(part)).toString(16).padStart(2, "0"));
+    const parts = mixed.slice(1).map((part) =>
+      Math.round(255 * Number(part))
+        .toString(16)
+        .padStart(2, "0"),
+    );
     return `#${parts.join("")}`;
   };
 
