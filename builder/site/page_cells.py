@@ -23,9 +23,11 @@ from builder.results import checks_in, fill, line, named_claims
 
 SECTION = re.compile(r"(?<!\)=\n)^(?=(?:\([\w-]+\)=\n)*## )", re.MULTILINE)  # a label belongs to its heading
 TITLE = re.compile(r"(?:\([\w-]+\)=\n)*## (.+)")
+COMMENT = re.compile(r" ?<!--.*?-->", re.DOTALL)  # of the lint; a space would stand before the comma
 FIGURE = re.compile(r'<figure class="at-figure[^>]*? id="figure-([\w-]+)"')
 ANSWERS = {"exercise", "solution"}
 FOLDED = {"hide-input", "hide-cell"}
+LAYOUT = ("claim(", "show_table(")
 CUT = "\0"  # a line that a page does not show
 SUMMARY = "What we showed"
 OPENING = "The opening"
@@ -106,8 +108,8 @@ def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
                 if found := TITLE.match(text):
                     yield from gathered.end_section(title)
                     title = found[1].strip()
-                if text.strip():
-                    yield new_markdown_cell(text.strip(), metadata=cell.metadata)
+                if text := COMMENT.sub("", text).strip():
+                    yield new_markdown_cell(text, metadata=cell.metadata)
         elif tags(cell) & ANSWERS:
             yield without_check(cell)
         else:
@@ -135,14 +137,14 @@ def shown(cell: NotebookNode, gathered: Gathered) -> Iterator[NotebookNode]:
             seen = ["remove-input", *(tags(cell) - FOLDED)]
             yield NotebookNode(cell, outputs=rest, metadata=dict(cell.metadata, tags=seen))
     else:
-        yield NotebookNode(cell, source=without_claims(cell.source), outputs=rest)
+        yield NotebookNode(cell, source=without_layout(cell.source), outputs=rest)
 
 
-def without_claims(code: str) -> str:
-    """Return the code of a cell without the statements that only state its claims."""
+def without_layout(code: str) -> str:
+    """Return the code of a cell without the statements that only state its claims or lay out its table."""
     lines = code.splitlines()
-    for statement in ast.parse(code).body if "claim(" in code else []:
-        if isinstance(statement, ast.Expr) and ast.unparse(statement).startswith("claim("):
+    for statement in ast.parse(code).body if any(call in code for call in LAYOUT) else []:
+        if isinstance(statement, ast.Expr) and ast.unparse(statement).startswith(LAYOUT):
             for place in range(statement.lineno - 1, statement.end_lineno or statement.lineno):
                 lines[place] = CUT
     return "\n".join(line for line in lines if line is not CUT).rstrip()

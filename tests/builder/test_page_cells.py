@@ -32,7 +32,7 @@ LINE = '- <a class="at-claim" id="claim-gap"></a>gap: **1** (exactly)'
 def test_law_the_results_of_a_section_stand_below_one_line_at_its_end():
     checks = code("# checks\ncheck(x, 'x')\ncheck_close(x, y, 'y')", tags="hide-cell")
     text, evidence, section = shown(
-        CLAIMS, new.new_markdown_cell("Text.\n\n(label)=\n## Next\n\nMore."), checks
+        CLAIMS, new.new_markdown_cell("Text <!-- ahead: x -->.\n\n(label)=\n## Next\n\nMore."), checks
     )[:3]
     assert (text, section) == (("Text.", 0), ("(label)=\n## Next\n\nMore.", 0)), (text, section)
     assert evidence[0].startswith("`````{evidence} 1 result recomputed by the tests\n:id: evidence-1\n")
@@ -44,7 +44,7 @@ def test_law_the_results_of_a_section_stand_below_one_line_at_its_end():
 
 
 def test_law_a_cell_that_also_shows_something_stays_where_it_is_without_its_claims():
-    source = 'x = 1\nclaim("gap",\n    x, equals=1)\nprint(x)'
+    source = 'x = 1\nclaim("gap",\n    x, equals=1)\nprint(x)\nshow_table(["x"], [[x]])'
     cell = new.new_code_cell(source, metadata=CLAIMS.metadata, outputs=[PRINTED, *CLAIMS.outputs])
     (visible, outputs), (evidence, _) = shown(cell)
     assert (visible, outputs) == ("x = 1\nprint(x)", 1)

@@ -1,14 +1,14 @@
 """The package's own source, shown in a chapter so that no chapter carries a copy of it.
 
 A reader first sees the core, made from the source by a program: the signature without types, the body without
-its docstring. The complete source is one click below.
+its docstring and without what only refuses bad arguments. The complete source is one click below.
 """
 
 import ast
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from annotated_transformer.book.page import Page
 
@@ -50,9 +50,12 @@ def show_source(thing: Callable[..., object] | type) -> Page:
 
 
 def core(source: str) -> str:
-    """Return the essence of a definition: no types, no docstrings; comments stay."""
+    """Return the essence of a definition: no types, no docstrings, no refusals; comments stay."""
     lines: list[str | None] = list(source.splitlines())
     (definition,) = ast.parse(source).body
+    for block in _blocks(definition):
+        for statement in filter(_refuses, block):
+            _replace(lines, statement.lineno, statement.end_lineno or statement.lineno, None)
     nodes = [node for node in ast.walk(definition) if isinstance(node, Definition)]
     for node in nodes:
         for statement in node.body:
@@ -85,6 +88,21 @@ def _replace(lines: list[str | None], first: int, last: int, text: str | None) -
 
 def _is_docstring(statement: ast.stmt, node: Definition) -> bool:
     return statement is node.body[0] and ast.get_docstring(node) is not None
+
+
+def _blocks(definition: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of statements of which something is left without refusals."""
+    for node in ast.walk(definition):
+        block = getattr(node, "body", None)
+        if isinstance(block, list) and (isinstance(node, Definition) or not all(map(_refuses, block))):
+            yield block
+
+
+def _refuses(statement: ast.stmt) -> bool:
+    """Return whether a statement only checks something: `if …: raise …`, or a call of `refuse_…`."""
+    if isinstance(statement, ast.If):
+        return not statement.orelse and all(isinstance(then, ast.Raise) for then in statement.body)
+    return isinstance(statement, ast.Expr) and ast.unparse(statement).lstrip("_").startswith("refuse_")
 
 
 def _signature(node: ast.FunctionDef) -> str:

@@ -187,7 +187,8 @@ def _shade(found: re.Match[str]) -> str:
 def _mix(share: str) -> str:
     """Return the CSS color of a share, from paper (0) to the theme's heat (1)."""
     percent = f"{100 * float(share):.0f}%"
-    return f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {percent}, var(--at-paper, {PAPER.lower()}))"
+    paper = PAPER.lower()  # which becomes a variable, as everywhere in the drawing
+    return f"color-mix(in srgb, var(--at-heat, {HEAT.lower()}) {percent}, {paper})"
 
 
 def data_uri(drawing: str) -> str:

@@ -22,7 +22,8 @@ FOLD = re.compile(
 )
 TITLE = re.compile(r"(?<=<h1>)[^<]+")
 IN_PARENTHESES = re.compile(
-    r'\(\[(<a [^>]*href="[^"]*bibliography\.html#[^>]*>(?:(?!</a>).)*</a>)\](?=[),;])', re.DOTALL
+    r'(\(<span id="[^"]*">)\[(<a [^>]*bibliography\.html#[^>]*>(?:(?!</a>).)*</a>)\](</span>[),;])',
+    re.DOTALL,
 )
 ONE_LINE = re.compile(r'(highlight-myst-ansi notranslate"><div class="highlight"><pre)(?=>[^\n]*\n?</pre>)')
 QUESTION = re.compile(r"(</h1>\s*)<p>(?=<strong>)")
@@ -89,7 +90,7 @@ def keep_punctuation(app: Sphinx, page: str, template: str, context: dict[str, A
     A citation in parentheses needs no brackets.
     """
     body = TOUCHING.sub(r'<span class="at-kept">\g<0></span>', context.get("body", ""))
-    body = IN_PARENTHESES.sub(r"(\1", body)
+    body = IN_PARENTHESES.sub(r"\1\2\3", body)
     body = TITLE.sub(lambda title: re.sub(r"(?<=\w)-(?=\w)", "\u2011", title[0]), body)
     context["body"] = body.replace('<span class="pre">-', '<span class="pre at-kept">-')
 

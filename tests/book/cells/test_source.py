@@ -83,6 +83,17 @@ CORES = {
         "def f(é: int):\n    ü: int = é\n    return ü\n",
         "def f(é):\n    ü = é\n    return ü",
     ),
+    "refusals": (
+        "def f(x: int):\n    if x < 0:\n        raise ValueError(\n            x\n        )  # fmt: skip\n"
+        "    _refuse_more(x)\n    while x:\n        refuse_nan(x)\n        x -= 1\n    return x\n",
+        "def f(x):\n    while x:\n        x -= 1\n    return x",
+    ),
+    "what also does something": (
+        "def f(x):\n    if x:\n        raise ValueError\n    else:\n        y = x\n"
+        "    for z in y:\n        if z:\n            raise KeyError\n",
+    )
+    * 2,
+    "a refusal alone": ("def f(x: int):\n    if x:\n        raise ValueError\n", "def f(x):\n    ..."),
     "nothing left": ('def f(x):\n    """Say."""\n', "def f(x):\n    ..."),
     "several lines": (
         "def f(\n    x: int,\n    y: int,\n) -> int:\n    return x\n",
@@ -101,7 +112,7 @@ CORES = {
 
 
 @pytest.mark.parametrize(("source", "essence"), CORES.values(), ids=CORES)
-def test_law_the_core_leaves_out_types_and_docstrings(source, essence):
+def test_law_the_core_leaves_out_types_docstrings_and_refusals(source, essence):
     assert core(source).rstrip() == essence.rstrip()
 
 
