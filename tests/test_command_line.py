@@ -24,6 +24,7 @@ from annotated_transformer.checkpointing.training_state import read_progress
 from annotated_transformer.commands import output, train
 from annotated_transformer.messages import Message
 from annotated_transformer.training import trainer
+from tests.conftest import unchecked_shapes
 from tests.torchrun import torchrun
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
@@ -39,6 +40,7 @@ TRAIN = ["train", "--steps", "60", "--batch-tokens", "211", "--warmup-steps", "3
 TRAIN += ["--num-layers", "1", "--d-model", "32", "--d-ff", "64", "--max-lr", "0.01", "--threads", "1"]
 LOG = r"Translating on (cpu|cuda:0 \(.+\))\.\n"
 SMALL = ["--d-model", "12", "--d-ff", "14", "--num-heads", "3"]
+pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(data: Path) -> tuple[Path, str]:
     """Train a model in this process, and return its folder and what the command logged."""
-    with contextlib.redirect_stderr(io.StringIO()) as err, contextlib.redirect_stdout(io.StringIO()) as out:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out), unchecked_shapes():
         assert command_line.main([*TRAIN, "--data", str(data), "--out", str(data / "model")]) == 0
     assert out.getvalue() == ""
     return data / "model", err.getvalue()

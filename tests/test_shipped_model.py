@@ -21,6 +21,7 @@ MEANT = {
     "de-en": {"The weather is nice today.", "The weather is beautiful today.", "It's a nice day today."},
 }
 NAMES = ["de-en", "en-de"]
+pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 @pytest.fixture(params=NAMES)

@@ -9,6 +9,7 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.tokenizer import EOS_ID
 from benchmarks import beams
 
+pytestmark = pytest.mark.usefixtures("unchecked")
 PAIRS = [("The soup is too hot to eat.", "Die Suppe ist zu heiß zum Essen."), ("Go to bed.", "Geh ins Bett.")]
 
 

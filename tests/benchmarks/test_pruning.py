@@ -10,6 +10,7 @@ from annotated_transformer.inspection.heads import KINDS, attention_maps
 from annotated_transformer.text.batching import encode_pairs, make_batches
 from benchmarks import pruning
 
+pytestmark = pytest.mark.usefixtures("unchecked")
 PAIRS = [
     ("I see the dog.", "Ich sehe den Hund."),
     ("The old man sleeps.", "Der alte Mann schläft."),

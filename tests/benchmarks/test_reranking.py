@@ -9,6 +9,7 @@ from annotated_transformer.decoding.translator import RankedTranslation, Transla
 from annotated_transformer.inspection.observation import observe
 from benchmarks import reranking
 
+pytestmark = pytest.mark.usefixtures("unchecked")
 PAIRS = [("The soup is too hot to eat.", "Die Suppe ist zu heiß zum Essen."), ("Go to bed.", "Geh ins Bett.")]
 
 

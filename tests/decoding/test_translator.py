@@ -78,6 +78,7 @@ def test_law_samples_use_the_given_generator_and_logits_processors(translator: T
     assert len(set(found)) > 1
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(
     translator: Translator, beam_size: int

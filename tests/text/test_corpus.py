@@ -181,6 +181,7 @@ def test_law_a_parent_folder_of_corpora_can_be_given(tmp_path: Path, monkeypatch
     assert load_corpus("tatoeba", folder=folder) == corpus  # the argument takes precedence
 
 
+@pytest.mark.slow
 def test_oracle_the_splits_of_the_real_tatoeba_are_those_of_the_package(root: Path, shared_data: Path):
     command = [sys.executable, "-c", LOAD_TATOEBA, str(shared_data)]  # without the slow shape checker
     run = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, check=True)
