@@ -182,26 +182,17 @@ def test_law_the_default_model_matches_the_languages(folder, data, monkeypatch, 
 
 
 @pytest.mark.message
-def test_message_an_unknown_language_is_refused_before_translating(folder, tmp_path, asked, capsys):
-    for language in ("en", "xx"):
-        (tmp_path / f"test.{language}").write_text("A man.\n", encoding="utf-8")
-    arguments = ["--data", str(tmp_path), "--split", "test", "--target", "xx", "--model", str(folder)]
-    assert command_line.main(["evaluate", *arguments, "--protocol", "multi30k"]) == 2
-    assert "Moses has no rules for the language 'xx'; choose from " in capsys.readouterr().err
-    assert asked == []
-
-
-@pytest.mark.message
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (["--target", "xx", "--protocol", "multi30k"], "Moses has no rules for the language 'xx'; choose "),
         (["--target", "ja"], "the tokenizer ja-mecab needs packages that are not installed; run pip"),
         (["--bleu-tokenizer", ""], "there is no tokenizer '' for BLEU; choose from 13a, char,"),
         (["--bleu-tokenizer", "mecab"], "there is no tokenizer 'mecab' for BLEU; choose from 13a, char,"),
         (["--bleu-tokenizer", "zh", "--protocol", "multi30k"], "--protocol multi30k tokenizes by Moses"),
     ],
 )
-def test_message_a_tokenizer_is_refused_before_translating(
+def test_message_a_language_or_a_tokenizer_is_refused_before_translating(
     folder: Path,
     data: Path,
     asked: list[tuple[list[str], dict]],
@@ -211,7 +202,7 @@ def test_message_a_tokenizer_is_refused_before_translating(
     sentence: str,
 ):
     monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_ja_mecab.MeCab", None)
-    (data / "test.de").rename(data / f"test.{'ja' if 'ja' in options else 'de'}")
+    (data / "test.de").rename(data / f"test.{options[1] if '--target' in options else 'de'}")
     arguments = ["--data", str(data), "--split", "test", "--model", str(folder), *options]
     assert command_line.main(["evaluate", *arguments]) == 2
     assert capsys.readouterr().err.startswith(f"error: {sentence}")

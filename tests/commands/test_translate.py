@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,51 +78,6 @@ def test_law_the_default_model_is_the_packaged_one(pretrained: Path, say: Callab
     said = say(*texts)
     assert said.splitlines() == Translator.from_folder(pretrained).translate(texts)
     assert say("--pretrained", "en-de", *texts) == say("--model", str(pretrained), *texts) == said
-
-
-ODD = {
-    "markup": "<script>alert(1)</script>",
-    "special tokens": "<eos><pad>",
-    "other scripts": "漢字 ☂ שלום",
-    "emoji": "🎉👩‍👩‍👧",
-    "right to left": "\u202eabc",
-    "line breaks": "a\r\nb\u2028c\n",
-    "a mark without its letter": "\u0301",
-    "a letter with many marks": "a" + "\u0301" * 11,
-}
-
-
-@pytest.mark.usefixtures("pretrained")
-def test_law_any_text_gives_one_line_without_control_characters(say: Callable[..., str]):
-    alone = say("Two dogs.")
-    for name, text in ODD.items():
-        said = say(text, "Two dogs.")
-        assert said.count("\n") == 2, name
-        assert said.endswith(f"\n{alone}"), name  # the other text is not affected
-        assert {c for c in said if unicodedata.category(c) == "Cc"} == {"\n"}, name
-
-
-@pytest.mark.message
-@pytest.mark.usefixtures("pretrained")
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--beam", "0", "A"], "--beam 0 keeps no hypothesis"),
-        (["--beam", "2", "--alpha", "-1", "A"], "--alpha -1.0 would reward short targets; give 0"),
-        (["A" * 50], "has 51 tokens with EOS, and this model has positions for 37; split it"),
-        (["A", "A" * 50], "argument 2 ('A"),
-        (["A", "Two dogs. A\x1b[31mb"], "argument 2 has the control character U+001B, character 2 of"),
-        (["a\udcff"], "argument 1 is not UTF-8 (byte 2 is 0xff); convert it to UTF-8; or give --skip-bad"),
-        (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); choose one"),
-    ],
-)
-def test_message_a_user_error_is_one_sentence(capsys, arguments: list[str], sentence: str):
-    assert command_line.main(["translate", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert sentence in err
-    assert err.removeprefix(DEVICE).startswith("error: ")
-    assert err.removeprefix(DEVICE).count("\n") == 1
 
 
 @pytest.mark.usefixtures("pretrained")
@@ -326,6 +280,13 @@ def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--beam", "0", "A"], "--beam 0 keeps no hypothesis"),
+        (["--beam", "2", "--alpha", "-1", "A"], "--alpha -1.0 would reward short targets; give 0"),
+        (["A" * 50], "has 51 tokens with EOS, and this model has positions for 37; split it"),
+        (["A", "A" * 50], "argument 2 ('A"),
+        (["A", "Two dogs. A\x1b[31mb"], "argument 2 has the control character U+001B, character 2 of"),
+        (["a\udcff"], "argument 1 is not UTF-8 (byte 2 is 0xff); convert it to UTF-8; or give --skip-bad"),
+        (["--pretrained", "en-fr", "A"], "this package has no model 'en-fr' (it has en-de); choose one"),
         (["--input", "in", "A"], "there are texts and --input in; give one or the other"),
         (["--input", "in", "--output", "in"], "--output in would replace --input; give another name"),
         (["--input", "in", "--output", "link"], "--output link would replace --input; give another"),
@@ -356,7 +317,8 @@ def test_message_options_that_do_not_fit(lines, arguments, sentence, capsys, mon
     assert command_line.main(["translate", *arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.removeprefix(DEVICE).startswith(f"error: {sentence}")
+    assert err.removeprefix(DEVICE).startswith("error: ")
+    assert sentence in err
     assert err.removeprefix(DEVICE).count("\n") == 1
     assert lines.read_text() == "Two dogs.\n\nA child\n"
 
