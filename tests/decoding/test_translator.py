@@ -352,7 +352,7 @@ def test_message_arguments_of_other_types(translator: Translator):
         (
             ["A man", "b" * 28],
             ValueError,
-            r"text 1 of 2 \('b{28}'…\) has 30 tokens .*, and this model has positions for 29; split it",
+            r"text 1 of 2 \('b{28}'…\) has 30 tokens .* positions for 29; split",
         ),
         (["a\ud800"], ValueError, r"text 0 of 1 is not valid Unicode: .* \('a\\ud800'\); decode it as"),
         (
@@ -365,16 +365,8 @@ def test_message_arguments_of_other_types(translator: Translator):
             ValueError,
             r"text 1 of 2 has a line break, character 11 of ' Two dogs\.\\nA child\\n'; give each sentence",
         ),
-        (
-            ["Two\r\ndogs"],
-            ValueError,
-            "text 0 of 1 has a line break, character 4 of .*; .* break by a space$",
-        ),
-        (
-            ["Two\x00 dogs"],
-            ValueError,
-            r"text 0 of 1 has the control character U\+0000, character 4 of .*; rem",
-        ),
+        (["Two\r\ndogs"], ValueError, "has a line break, character 4 of .*; .* break by a space$"),
+        (["Two\x00 dogs"], ValueError, r"text 0 of 1 has the control character U\+0000, character 4 of"),
         (["Two dogs\x7f"], ValueError, r"has the control character U\+007F, character 9 of .*; remove it$"),
         (["Two\x85 dogs\x9f"], ValueError, r"has the control character U\+0085, character 4 of"),
         ("A man", TypeError, r"a Translator takes a list of texts, not one text; give \['A man'\]"),

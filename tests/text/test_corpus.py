@@ -238,11 +238,7 @@ def test_message_no_folder_is_given(monkeypatch):
     [
         ("wmt14", ("en", "de"), "no corpus 'wmt14'; choose from toy, multi30k, tatoeba, files"),
         ("toy", ("en", "fr"), "toy has en and de, not en and fr; give source='en', target='de', or the rev"),
-        (
-            "multi30k",
-            ("de", "de"),
-            "multi30k has en and de, not de and de; give source='en', target='de', or",
-        ),
+        ("multi30k", ("de", "de"), "multi30k has en and de, not de and de; give source='en', target='de'"),
         ("tatoeba", ("en", "fr"), "tatoeba has en and de, not en and fr; give source='en', target='de', or"),
     ],
 )
@@ -322,10 +318,7 @@ def test_law_too_few_sentences_stay_in_train(tmp_path: Path):
 @pytest.mark.parametrize(
     ("names", "note"),
     [
-        (
-            "test",
-            "There is no validation loss, because no split is called val or valid or validation or dev.",
-        ),
+        ("test", "There is no validation loss, because no split is called val or valid or validation or de"),
         ("dev", "The validation loss is that of dev."),
         ("valid test dev", "The validation loss is that of valid."),
         ("val", ""),
