@@ -32,6 +32,7 @@ def test_law_a_last_line_that_was_cut_off_at_any_byte_is_split_off(first: bytes)
     record = b'{"step": 2, "loss": 1.5e-3, "words": ["\xc3\xa9", null], "settled": true}'
     for end in range(1, len(record)):
         assert split_cut_off_line(first + record[:end]) == (first.rstrip(b"\n"), record[:end])
+    assert split_cut_off_line(first + b"\0" * 5) == (first.rstrip(b"\n"), b"\0" * 5)
     for whole in (first, first + record, first + record + b"\n"):
         assert split_cut_off_line(whole) == (whole, b"")
 
