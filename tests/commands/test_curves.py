@@ -75,9 +75,14 @@ def test_message_a_file_that_cannot_be_written(training: Path, capsys, to: str, 
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("ending", ["svg", "jpg"])
 @pytest.mark.parametrize(
-    "error", [RuntimeError("no latex"), FileNotFoundError("no gs"), OSError("no encoder"), KeyError("JPEG")]
+    ("ending", "error"),
+    [
+        ("svg", RuntimeError("no latex")),
+        ("svg", FileNotFoundError("no gs")),
+        ("jpg", OSError("no encoder")),
+        ("jpg", KeyError("JPEG")),
+    ],
 )
 def test_message_matplotlib_lacks_another_program(training, capsys, monkeypatch, ending, error):
     def fail(*values: object, **options: object) -> None:
