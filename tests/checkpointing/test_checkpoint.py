@@ -19,15 +19,7 @@ from safetensors.torch import load_file, save_file
 from annotated_transformer.checkpointing import checkpoint, files
 from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
 from annotated_transformer.decoding.translator import Translator
-from tests.checkpointing.small_models import make_model, make_tokenizer, same
-
-FILES = ["config.json", "model.safetensors", "tokenizer.json"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
-    return tmp_path / "model"
+from tests.checkpointing.small_models import FILES, make_model, make_tokenizer, same
 
 
 def change_metadata(path: Path, **changes: str | None) -> None:

@@ -16,15 +16,7 @@ import torch
 
 from annotated_transformer.checkpointing import checkpoint, files
 from annotated_transformer.checkpointing.files import fingerprint, split_cut_off_line
-from tests.checkpointing.small_models import make_model, make_tokenizer, same
-
-FILES = ["config.json", "model.safetensors", "tokenizer.json"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
-    return tmp_path / "model"
+from tests.checkpointing.small_models import FILES, make_model, make_tokenizer, same
 
 
 @pytest.mark.parametrize("first", [b"", b'{"step": 1}\n'])

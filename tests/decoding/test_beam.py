@@ -17,12 +17,9 @@ from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
+from tests.decoder_steps import words
 
 A, B, C = 3, 4, 5
-
-
-def words(ids: torch.Tensor) -> list[list[int]]:
-    return [[token for token in row if token != PAD_ID] for row in ids.tolist()]
 
 
 def all_targets(symbols: list[int], length: int) -> Iterator[list[int]]:

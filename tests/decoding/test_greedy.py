@@ -16,7 +16,7 @@ from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
 from annotated_transformer.text.tokenizer import BOS_ID, EOS_ID, PAD_ID
-from tests.decoder_steps import CACHES
+from tests.decoder_steps import CACHES, words
 
 VOCAB = 11
 
@@ -30,10 +30,6 @@ def following(*sentences: list[int]) -> Callable[[list[int]], list[float]]:
         return [float(i == token) for i in range(VOCAB)]
 
     return scores
-
-
-def words(ids: torch.Tensor) -> list[list[int]]:
-    return [[token for token in row if token != PAD_ID] for row in ids.tolist()]
 
 
 @pytest.mark.usefixtures("unchecked")

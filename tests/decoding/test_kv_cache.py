@@ -10,13 +10,7 @@ from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import CACHES, STEPS, WORDS, decode, some_targets
-
-KINDS = {
-    "the paper's": {},
-    "learned positions, other widths": {"positions": "learned", "d_k": 5, "d_v": 7},
-    "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
-}
+from tests.decoder_steps import CACHES, KINDS, STEPS, WORDS, decode, some_targets
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)

@@ -16,13 +16,7 @@ from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import CACHES, Operations, decode, some_targets
-
-KINDS = {
-    "the paper's": {},
-    "other positions and widths": {"positions": "learned", "d_k": 5, "d_v": 7},
-    "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
-}
+from tests.decoder_steps import CACHES, KINDS, Operations, decode, some_targets
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
