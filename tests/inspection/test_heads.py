@@ -104,6 +104,7 @@ def test_law_a_head_can_be_ablated_in_translation(model: Transformer):
     assert greedy_search(model, src).tolist() == whole.tolist()
 
 
+@pytest.mark.equation("eq-ablation")
 def test_law_importance_is_the_increase_of_the_loss(stirred: Callable[..., Transformer]):
     model, loss = stirred(), functools.partial(mean_loss, batches=[together()])
     found = head_importance(model, loss)
