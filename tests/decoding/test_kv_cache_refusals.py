@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
@@ -67,44 +67,29 @@ def on_itself(path: str, method: str) -> Callable[[Transformer], None]:
     return change
 
 
-def other_heads(model: Transformer) -> None:
-    model.decoder.layers[1].cross_attention.num_heads = 2
+def replaced(path: str, make: Callable[[], nn.Module]) -> Callable[[Transformer], None]:
+    """Return a function that puts another module into a model."""
+    return lambda model: model.set_submodule(path, make())
 
 
-def other_widths(model: Transformer) -> None:
-    model.decoder.layers[1].cross_attention = MultiHeadAttention(12, 3, d_k=5, d_v=3).double()
-
-
-def of_class(kind: type[Transformer]) -> Callable[[Transformer], None]:
-    return lambda model: setattr(model, "__class__", kind)
-
-
-def with_gelu(path: str) -> Callable[[Transformer], None]:
-    return lambda model: model.set_submodule(path, torch.nn.GELU())
-
-
+CROSS = "decoder.layers.1.cross_attention"
+WEIGHTS = "decoder.layers.0.self_attention.attention.weights"
 BYPASSED = {
-    "logits in a subclass": (of_class(Sharp), r"model overrides logits"),
-    "embed": (on_itself("", "embed"), r"model overrides embed"),
-    "logits of the embedding": (on_itself("embedding", "logits"), r"embedding overrides logits"),
-    "positions": (on_itself("positions", "forward"), r"positions overrides forward"),
-    "an attention": (
-        on_itself("decoder.layers.1.cross_attention", "attend"),
-        r"decoder\.layers\.1\.cross_attention overrides attend",
-    ),
+    "logits in a subclass": (lambda model: setattr(model, "__class__", Sharp), "model overrides logits"),
+    "embed": (on_itself("", "embed"), "model overrides embed"),
+    "logits of the embedding": (on_itself("embedding", "logits"), "embedding overrides logits"),
+    "positions": (on_itself("positions", "forward"), "positions overrides forward"),
+    "an attention": (on_itself(CROSS, "attend"), f"{CROSS} overrides attend"),
     "other heads": (
-        other_heads,
-        r"decoder\.layers\.1\.cross_attention has num_heads, d_k, d_v = \(2, 6, 6\), .* needs \(3, 4, 4\)",
+        lambda model: setattr(model.get_submodule(CROSS), "num_heads", 2),
+        rf"{CROSS} has num_heads, d_k, d_v = \(2, 6, 6\), .* needs \(3, 4, 4\)",
     ),
     "other widths": (
-        other_widths,
-        r"decoder\.layers\.1\.cross_attention has .* \(3, 5, 3\), .* needs \(3, 4, 4\)",
+        replaced(CROSS, lambda: MultiHeadAttention(12, 3, d_k=5, d_v=3).double()),
+        rf"{CROSS} has .* \(3, 5, 3\), .* needs \(3, 4, 4\)",
     ),
-    "dropout": (with_gelu("dropout"), r"dropout is a GELU, and FastKeyValueCache cannot compute"),
-    "weights": (
-        with_gelu("decoder.layers.0.self_attention.attention.weights"),
-        r"decoder\.layers\.0\.self_attention\.attention\.weights is a GELU",
-    ),
+    "dropout": (replaced("dropout", nn.GELU), "dropout is a GELU, and FastKeyValueCache cannot compute"),
+    "weights": (replaced(WEIGHTS, nn.GELU), f"{WEIGHTS} is a GELU"),
 }
 
 
