@@ -24,14 +24,7 @@ from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe
 from benchmarks import multi30k
-from benchmarks.multi30k import (
-    DRAWN,
-    SHARPER,
-    Teacher,
-    diversified,
-    judge,
-    train,
-)
+from benchmarks.multi30k import DRAWN, SHARPER, Teacher, diversified, judge, train
 
 ENGLISH = ["A man sees the dog's ball.", "Here a man watches the woman."]
 GERMAN = ["Der Mann sieht den Ball, der rollt.", "Hier sieht ein Mann der Frau zu."]

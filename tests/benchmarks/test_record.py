@@ -12,13 +12,7 @@ import pytest
 import torch
 
 from benchmarks import record
-from benchmarks.record import (
-    describe_code,
-    describe_machine,
-    describe_processor,
-    result_file,
-    write_result,
-)
+from benchmarks.record import describe_code, describe_machine, describe_processor, result_file, write_result
 
 
 @pytest.fixture

@@ -36,11 +36,9 @@ OTHER_UPDATES = {  # where a function or a loop makes updates without `fit`, and
     f"{BOOK}/toy/fitting.py": {"def fit": "it is the loop"},
     f"{BOOK}/chapters/embeddings/exercises.py": {"def check_tie": "it makes one update of an answer"},
     "07_embeddings.md": {
-        "for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):": "it compares optimizers",
+        "for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):": "it compares optimizers"
     },
-    "16_training.md": {
-        "def make_updates": "the chapter takes the loop apart: it clips, and omits zero_grad",
-    },
+    "16_training.md": {"def make_updates": "the chapter takes the loop apart: it clips, and omits zero_grad"},
 }
 
 

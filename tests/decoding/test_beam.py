@@ -200,9 +200,7 @@ def test_law_missing_hypotheses_are_padding(model: Transformer, script: Callable
 
 
 @pytest.mark.parametrize(
-    "search",
-    [greedy_search, lambda model, src: beam_search(model, src, nbest=3).ids],
-    ids=["greedy", "beam"],
+    "search", [greedy_search, lambda model, src: beam_search(model, src, nbest=3).ids], ids=["greedy", "beam"]
 )
 def test_law_finished_targets_are_filled_with_the_models_padding(stirred: Callable[..., Transformer], search):
     model = stirred(25, pad_id=7)

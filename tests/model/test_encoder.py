@@ -18,10 +18,7 @@ WORDS = torch.arange(TOKENS) < torch.tensor([[TOKENS], [4]])  # the second sente
 PADDING = WORDS[:, None, None, :]
 
 # Our mask, and PyTorch's two equivalent arguments, where True = may not attend.
-MASKS = {
-    "no mask": (None, {}),
-    "both": (CAUSAL & PADDING, {"mask": ~CAUSAL, "src_key_padding_mask": ~WORDS}),
-}
+MASKS = {"no mask": (None, {}), "both": (CAUSAL & PADDING, {"mask": ~CAUSAL, "src_key_padding_mask": ~WORDS})}
 with_masks = pytest.mark.parametrize(("mask", "theirs_masks"), MASKS.values(), ids=MASKS.keys())
 with_norms = pytest.mark.parametrize("add_norm", [PostNorm, PreNorm])
 

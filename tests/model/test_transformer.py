@@ -11,10 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from annotated_transformer.config import TransformerConfig
-from annotated_transformer.model.attention import (
-    FusedAttention,
-    ScaledDotProductAttention,
-)
+from annotated_transformer.model.attention import FusedAttention, ScaledDotProductAttention
 from annotated_transformer.model.checks import refuse_other_device
 from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.masks import causal_mask, padding_mask

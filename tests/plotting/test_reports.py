@@ -74,10 +74,7 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(
-    "line",
-    ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")],
-)
+@pytest.mark.parametrize("line", ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")])
 def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
     (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
     with pytest.raises(

@@ -12,11 +12,7 @@ import torch
 from annotated_transformer.book.cells.source import PAGE_COLUMNS, core, show_source
 from annotated_transformer.book.page import Page, say
 from annotated_transformer.model import attention as attention_module
-from annotated_transformer.model.attention import (
-    ScaledDotProductAttention,
-    attention_weights,
-    masked_softmax,
-)
+from annotated_transformer.model.attention import ScaledDotProductAttention, attention_weights, masked_softmax
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 
