@@ -59,9 +59,7 @@ def record(shipped: Path) -> dict:
     return json.loads((shipped / "weights_de-en.json").read_text(encoding="utf-8"))
 
 
-def test_law_the_shipped_files_hold_the_model_in_half_precision_and_a_cleaning_tokenizer(
-    shipped: Path, record: dict
-):
+def test_law_the_shipped_files_hold_the_model_in_half_precision_and_a_cleaning_tokenizer(shipped, record):
     folder = shipped / "weights" / "de-en"
     assert sorted(path.name for path in folder.iterdir()) == sorted([*checkpoint.FILES, "README.md"])
     for file, about in record["results"]["files"].items():
@@ -92,9 +90,7 @@ def test_law_neighbors_are_joined_in_both_languages():
     assert join(pairs, 1) == pairs
 
 
-def test_law_the_card_is_generated_from_the_results(
-    shipped: Path, record: dict, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_card_is_generated_from_the_results(shipped, record, monkeypatch):
     card = shipped / "weights" / "de-en" / "README.md"
     assert card.read_text(encoding="utf-8") == model_card(record)
     card.write_bytes(b"of an older template")
@@ -135,9 +131,7 @@ def test_law_the_card_states_the_translation_direction(name: str, title: str, op
 
 
 @pytest.mark.message
-def test_message_a_model_with_the_result_file_of_another(
-    shipped: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-):
+def test_message_a_model_with_the_result_file_of_another(shipped, corpus, monkeypatch):
     monkeypatch.setattr(checkpoint, "PRETRAINED", shipped / "weights")
     training = json.loads((shipped / "training.json").read_text(encoding="utf-8"))
     training["results"]["epochs"][-1]["training_loss"] += 1e-9

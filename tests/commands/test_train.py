@@ -169,9 +169,7 @@ sys.exit(main())
 
 
 @pytest.mark.parametrize("name", ["annotated-transformer", "other"])
-def test_law_the_logged_command_resumes_the_run_from_another_folder(
-    data, root, monkeypatch, capsys, name: str
-):
+def test_law_the_logged_command_resumes_the_run_from_another_folder(data, root, monkeypatch, capsys, name):
     """With the installed script, and with `python -m` for any other way to start."""
     begun, script, update = data / "a folder", data / "bin" / name, trainer.update
     for folder in (begun, script.parent):

@@ -12,7 +12,7 @@ from annotated_transformer.decoding import beam
 from annotated_transformer.decoding.beam import beam_search
 from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
-from annotated_transformer.decoding.length_penalty import GnmtLength, LengthPenalty, PlainLength
+from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
@@ -46,9 +46,7 @@ def log_probs(model: Transformer, source: list[int], targets: list[list[int]]) -
     [(GnmtLength(), 3, 1), (PlainLength(), 4, 5), (PlainLength(0.0), 3, 5), (PlainLength(), 1, 3)],
 )
 @torch.no_grad()
-def test_oracle_a_beam_as_wide_as_all_targets_is_exhaustive_search(
-    stirred: Callable[..., Transformer], penalty: LengthPenalty, length: int, nbest: int
-):
+def test_oracle_a_beam_as_wide_as_all_targets_is_exhaustive_search(stirred, penalty, length, nbest):
     targets = list(all_targets([EOS_ID, A, B], length))
     divisor = penalty(torch.tensor([len(target) for target in targets], dtype=torch.float64))
     sources = [[A, B, A, B, EOS_ID][-length:], [EOS_ID]]
@@ -135,9 +133,7 @@ def test_law_results_can_be_used_with_autograd(stirred: Callable[..., Transforme
 
 
 @pytest.mark.equation("eq-stop")
-def test_law_a_search_stops_when_no_hypothesis_can_win(
-    stirred: Callable[..., Transformer], script: Callable[..., MakeDecoder]
-):
+def test_law_a_search_stops_when_no_hypothesis_can_win(stirred, script):
     """EOS has 0.9 at once: to beat it, the rest, at most 0.06, needs the length penalty of 400 tokens."""
     model, src = stirred(max_length=101), pad([[4, EOS_ID]])
     decoders = []
@@ -169,9 +165,7 @@ def test_law_a_finished_hypothesis_narrows_the_beam(model: Transformer, script: 
     assert found.penalized_log_probs.item() < math.log(0.4 * 0.48) / 2  # that of A EOS
 
 
-def test_law_the_first_of_the_nbest_is_the_best(
-    stirred: Callable[..., Transformer], sources: list[list[int]]
-):
+def test_law_the_first_of_the_nbest_is_the_best(stirred, sources):
     model = stirred(19, norm="pre")
     best = beam_search(model, pad(sources), beam_size=3)
     found = beam_search(model, pad(sources), beam_size=3, nbest=3)
@@ -258,9 +252,7 @@ def test_message_a_length_penalty_that_is_a_number(model: Transformer, number: f
     ("penalty", "value"),
     [(GnmtLength(1e4), "inf"), (lambda length: length * math.nan, "nan"), (torch.zeros_like, "0.0")],
 )
-def test_message_a_length_penalty_that_is_not_positive_and_finite(
-    model: Transformer, penalty: LengthPenalty, value: str
-):
+def test_message_a_length_penalty_that_is_not_positive_and_finite(model, penalty, value):
     sentence = rf"the length penalty of 23 tokens is {value}, and it divides log-probabilities; .* smaller a"
     with pytest.raises(ValueError, match=sentence):
         beam_search(model, pad([[4, EOS_ID]]), length_penalty=penalty)

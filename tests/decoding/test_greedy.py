@@ -33,9 +33,7 @@ def following(*sentences: list[int]) -> Callable[[list[int]], list[float]]:
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_law_each_token_is_the_most_likely_after_those_before_it(
-    stirred: Callable[..., Transformer], sources: list[list[int]]
-):
+def test_law_each_token_is_the_most_likely_after_those_before_it(stirred, sources):
     said = set()
     for seed in (19, 22):
         model = stirred(seed)
@@ -90,9 +88,7 @@ def test_law_a_target_without_eos_ends_50_tokens_after_its_sources_length_or_at_
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_law_dropout_is_off_during_search_and_the_mode_is_restored(
-    model: Transformer, sources: list[list[int]], training: bool
-):
+def test_law_dropout_is_off_during_search_and_the_mode_is_restored(model, sources, training):
     model.train(training)
     first, again = (greedy_search(model, pad(sources)) for _ in range(2))
     assert torch.equal(first, again)

@@ -24,9 +24,7 @@ OTHERS = r"decode with KeyValueCache, or NoCache if that refuses it, too \(for a
     "name", ["decoder.layers.1.self_attention.attention.weights", "positions", "dropout"]
 )
 @pytest.mark.parametrize("kind", ["forward", "forward_pre"])
-def test_message_the_fast_cache_refuses_hooks_that_it_would_not_call(
-    stirred: Callable[..., Transformer], name: str, kind: str
-):
+def test_message_the_fast_cache_refuses_hooks_that_it_would_not_call(stirred, name, kind):
     model = stirred()
     hook = getattr(model.get_submodule(name), f"register_{kind}_hook")(lambda *_: None)
     with pytest.raises(NotPlain, match=rf"^{name} has hooks, which .* decode with KeyValueCache"):
@@ -95,9 +93,7 @@ BYPASSED = {
 
 @pytest.mark.message
 @pytest.mark.parametrize(("change", "sentence"), BYPASSED.values(), ids=BYPASSED)
-def test_message_the_fast_cache_refuses_a_modified_model(
-    stirred: Callable[..., Transformer], change: Callable[[Transformer], None], sentence: str
-):
+def test_message_the_fast_cache_refuses_a_modified_model(stirred, change, sentence):
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
     before = model.eval()(src, tgt)
     change(model)
@@ -156,9 +152,7 @@ def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_ca
         (torch.tensor([[WORDS, 2]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
     ],
 )
-def test_message_a_decoder_refuses_other_sources(
-    model: Transformer, decoder: MakeDecoder, src: object, error: type[Exception], sentence: str
-):
+def test_message_a_decoder_refuses_other_sources(model, decoder, src, error, sentence):
     with pytest.raises(error, match=sentence):
         decoder(model, src)
 
@@ -173,9 +167,7 @@ def test_message_a_decoder_refuses_other_sources(
         ([5, WORDS], "(tokens|token ids) 5 to 11 (are not all in the|do not fit a) vocabulary of 11"),
     ],
 )
-def test_message_a_decoder_refuses_other_tokens(
-    model: Transformer, decoder: MakeDecoder, tokens: list, sentence: str
-):
+def test_message_a_decoder_refuses_other_tokens(model, decoder, tokens, sentence):
     with evaluating(model):
         targets = decoder(model, torch.tensor([[4, 2], [4, 2], [4, 2]]))
         targets.step(torch.tensor([5, 6, 7]))
@@ -200,9 +192,7 @@ def test_message_a_decoder_refuses_more_tokens_than_positions(model: Transformer
 @pytest.mark.message
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
 @pytest.mark.parametrize("change", ["forward", "hidden", "a hook"])
-def test_message_a_changed_forward_that_decoding_would_not_call(
-    stirred: Callable[..., Transformer], decoder: MakeDecoder, change: str
-):
+def test_message_a_changed_forward_that_decoding_would_not_call(stirred, decoder, change):
     model, src = stirred(), torch.tensor([[4, 2]])
     if change == "a hook":
         model.register_forward_hook(lambda module, args, output: -output)

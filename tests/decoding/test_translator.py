@@ -80,9 +80,7 @@ def test_law_samples_use_the_given_generator_and_logits_processors(translator: T
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(
-    translator: Translator, beam_size: int
-):
+def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(translator, beam_size):
     made: list[tuple[Transformer, int]] = []
 
     def decoder(model: Transformer, src: torch.Tensor) -> KeyValueCache:
@@ -126,9 +124,7 @@ def test_law_explain_describes_the_translation_that_translate_returns(translator
     torch.testing.assert_close(alone.attention, explained[0].attention, rtol=0, atol=1e-10)
 
 
-def test_law_the_length_penalty_chooses_between_short_and_long(
-    translator: Translator, script: Callable[..., MakeDecoder]
-):
+def test_law_the_length_penalty_chooses_between_short_and_long(translator, script):
     """EOS alone has 0.5, a letter and EOS 0.45 · 0.9: more per token, less in total."""
     (letter,) = translator.tokenizer.encode_source(["h"])[0][1:2]
     vocab = translator.tokenizer.vocab_size
@@ -176,9 +172,7 @@ def test_law_without_a_beam_size_nbest_takes_one_that_is_large_enough(translator
         ({"nbest": 7.5}, "nbest=7.5 is not a number of hypotheses; give a whole number from 1 on"),
     ],
 )
-def test_message_a_number_of_translations_that_beam_search_does_not_find(
-    translator: Translator, sizes: dict[str, int], sentence: str
-):
+def test_message_a_number_of_translations_that_beam_search_does_not_find(translator, sizes, sentence):
     for texts in (TEXTS, []):
         with pytest.raises(ValueError, match=f"^{sentence}"):
             translator.nbest(texts, **sizes)
@@ -224,9 +218,7 @@ CHANGES = {
 
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("change", "cache"), CHANGES.values(), ids=CHANGES)
-def test_law_what_changes_after_the_first_translation_counts_in_the_next(
-    translator: Translator, made: list[type], change: Callable[[torch.nn.Module], object], cache: type
-):
+def test_law_what_changes_after_the_first_translation_counts_in_the_next(translator, made, change, cache):
     default = Translator(copy.deepcopy(translator.model), translator.tokenizer)
     oracle = Translator(default.model, default.tokenizer, decoder=NoCache)
     before = default.nbest(TEXTS[:1], 1)[0][0].log_prob
@@ -244,9 +236,7 @@ def test_law_elsewhere_than_on_a_cpu_the_plain_cache_decodes(translator: Transla
     assert made == [KeyValueCache]
 
 
-def test_law_a_model_is_asked_once_per_batch_and_no_other_error_counts_as_its_answer(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_a_model_is_asked_once_per_batch_and_no_other_error_counts_as_its_answer(translator, monkeypatch):
     asked: list[Transformer] = []
     monkeypatch.setattr(kv_cache, "refuse_for_fast_cache", asked.append)
     translator.translate(TEXTS, batch_size=2)
@@ -414,9 +404,7 @@ def test_law_decorations_are_put_back_around_the_translation(translator: Transla
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
-def test_law_a_copy_translates_as_the_original(
-    translator: Translator, copied: Callable[[Translator], Translator]
-):
+def test_law_a_copy_translates_as_the_original(translator, copied):
     texts = ["A man <eos> dogs", *TEXTS]
     assert copied(translator).encode(texts) == translator.encode(texts)
     assert copied(translator).translate(texts) == translator.translate(texts)

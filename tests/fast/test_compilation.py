@@ -136,9 +136,7 @@ COPIES: dict[str, Callable[[nn.Module], nn.Module]] = {
 @pytest.mark.message  # not a message, nor are those below: without the shape checker, as users compile
 @pytest.mark.usefixtures("eager_stacks")
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
-def test_law_a_copy_of_a_compiled_model_computes_with_its_own_weights(
-    make_model: MakeModel, copied: Callable[[nn.Module], nn.Module]
-):
+def test_law_a_copy_of_a_compiled_model_computes_with_its_own_weights(make_model, copied):
     model, ids = make_model(dropout=0.0), torch.tensor([[5, 6, 2]])
     compile_stacks(model)
     before = model.train()(ids, ids)  # compiled
@@ -208,13 +206,7 @@ def test_law_a_function_that_evaluates_a_model_can_be_compiled():
 
 @pytest.mark.message
 @pytest.mark.parametrize(("way", "fast"), [(wrapped, True), (by_parts, False)])
-def test_law_a_run_resumes_compiled_or_plain_however_it_began(
-    make_model: MakeModel,
-    copy_pairs: MakePairs,
-    tmp_path: Path,
-    way: Callable[[Transformer], nn.Module],
-    fast: bool,
-):
+def test_law_a_run_resumes_compiled_or_plain_however_it_began(make_model, copy_pairs, tmp_path, way, fast):
     def run(model: nn.Module, steps: int, folder: str) -> tuple[list[Tensor], EpochMetrics]:
         config, rng = dataclasses.replace(BRIEF, steps=steps, fast=fast), torch.Generator()
         with RunDirectory(tmp_path / folder) as run_directory:

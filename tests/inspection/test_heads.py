@@ -71,9 +71,7 @@ def test_oracle_entropy_matches_one_sentence_at_a_time(stirred: Callable[..., Tr
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_oracle_ablating_a_head_equals_zeroing_its_output_weights(
-    stirred: Callable[..., Transformer], kind: str
-):
+def test_oracle_ablating_a_head_equals_zeroing_its_output_weights(stirred, kind):
     for layer, head in ((0, 2), (1, 0)):
         model, edited = stirred(), stirred()
         with torch.no_grad():  # a head's features are multiplied by its columns of W^O
