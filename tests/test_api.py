@@ -60,9 +60,7 @@ def test_law_a_type_checker_sees_the_names_of_a_part(part: str):
 @pytest.mark.message
 def test_message_a_name_that_a_part_does_not_have():
     package = import_module("annotated_transformer.evaluation")
-    with pytest.raises(
-        AttributeError, match=r"'annotated_transformer\.evaluation' has no attribute 'rouge'; it has BleuSc"
-    ):
+    with pytest.raises(AttributeError, match=r"'annotated_transformer\.evaluation' has no attribute 'rouge'"):
         package.rouge  # noqa: B018
 
 

@@ -154,9 +154,7 @@ KINDS = list(zip(FILES, [Path.mkdir, os.mkfifo, lambda path: path.symlink_to(pat
 def test_message_a_path_that_is_not_a_regular_file(folder: Path, name: str, make):
     (folder / name).unlink()
     make(folder / name)
-    with pytest.raises(
-        ValueError, match=rf"{name} is not a regular file; move it away, or give another fold"
-    ):
+    with pytest.raises(ValueError, match=rf"{name} is not a regular file; move it away, or give another fol"):
         checkpoint.load(folder)
 
 

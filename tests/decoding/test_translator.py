@@ -327,9 +327,7 @@ def test_message_a_tokenizer_of_another_model(translator: Translator, changes: d
 @pytest.mark.message
 def test_message_arguments_of_other_types(translator: Translator):
     model, tokenizer = translator.model, translator.tokenizer
-    with pytest.raises(
-        TypeError, match="takes a Transformer and a Tokenizer, not Tokenizer and Transformer; "
-    ):
+    with pytest.raises(TypeError, match="takes a Transformer and a Tokenizer, not Tokenizer and Transformer"):
         Translator(tokenizer, model)
 
 

@@ -121,9 +121,7 @@ def test_message_a_head_that_does_not_exist(stirred: Callable[..., Transformer])
         words = rf"cross attention has 2 layers of 3 heads, .* no head {head} in layer {layer}; count both"
         with pytest.raises(ValueError, match=words), ablate_head(model, "cross", layer, head):
             pass
-    with pytest.raises(
-        ValueError, match=r"kind='self' is not a kind of attention; choose from encoder, decoder, cross"
-    ):
+    with pytest.raises(ValueError, match=r"kind='self' is not a kind of attention; choose from encoder, dec"):
         attentions(model, "self")
 
 

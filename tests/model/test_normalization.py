@@ -89,7 +89,5 @@ def test_message_tokens_of_the_wrong_width(width):
 
 @pytest.mark.message
 def test_message_tokens_on_another_device():
-    with pytest.raises(
-        ValueError, match=r"^two devices: x of shape \(2, 7\) on meta, this norm's gain on cpu; te"
-    ):
+    with pytest.raises(ValueError, match=r"^two devices: x of shape \(2, 7\) on meta, this norm's gain on c"):
         LayerNorm(7)(torch.zeros(2, 7, device="meta"))
