@@ -237,10 +237,7 @@ def test_message_a_weight_too_large_for_half_precision(tmp_path: Path):
         weight = model.decoder.layers[0].feed_forward.expand.weight
         weight[3, 5] = -65_521.0
         weight[4, 7:9] = torch.tensor([math.inf, math.nan])
-    expected = (
-        r"decoder\.layers\.0\.feed_forward\.expand\.weight holds 65521, more than torch\.float16 can "
-        r"\(65504\); store the model in torch\.float32"
-    )
+    expected = r"expand\.weight holds 65521, more than torch\.float16 .*; store the model in torch\.float32"
     with pytest.raises(ValueError, match=expected):
         checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
     assert list(tmp_path.iterdir()) == []

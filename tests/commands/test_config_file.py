@@ -139,10 +139,7 @@ def test_message_a_starting_model_of_other_languages(tmp_path: Path, capsys):
 @pytest.mark.message
 def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
     found = checkpoint.load(folder)[0].config
-    expected = (
-        rf"has vocab_size={found.vocab_size}, not 4000 and num_layers=1, not 2; leave these settings out, or "
-        rf"train without --start"
-    )
+    expected = rf"has vocab_size={found.vocab_size}, not 4000 and num_layers=1, not 2; .* without --start"
     with pytest.raises(ValueError, match=expected):
         model_config(parsed(vocab_size=4000, num_layers=2, d_model=20), folder)
     with pytest.raises(ValueError, match=r"has .*max_length=37, not 61 and .* leave these"):

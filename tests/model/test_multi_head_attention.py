@@ -120,10 +120,7 @@ def test_oracle_free_head_widths_match_a_loop_over_heads(tokens, randomized, ass
 @pytest.mark.parametrize("widths", [{}, {"d_k": 4}, {"d_v": 7}])
 @pytest.mark.parametrize("num_heads", [5, 0, -2])
 def test_message_an_invalid_number_of_heads_lists_the_valid_ones(num_heads, widths):
-    sentence = (
-        rf"d_model=12 does not split into num_heads={num_heads} equal heads; "
-        r"choose num_heads from \[1, 2, 3, 4, 6, 12\], or give both d_k and d_v"
-    )
+    sentence = rf"into num_heads={num_heads} equal .* \[1, 2, 3, 4, 6, 12\], or give both d_k and d_v"
     with pytest.raises(ValueError, match=sentence):
         MultiHeadAttention(12, num_heads, **widths)
     assert MultiHeadAttention(12, 5, d_k=4, d_v=7).to_output.in_features == 35  # the message's alternative

@@ -91,10 +91,7 @@ def test_law_learned_positions_are_one_table_that_starts_at_the_embeddings_scale
 @both
 @pytest.mark.parametrize(("tokens", "start"), [(14, 0), (5, 9)])
 def test_message_a_sequence_longer_than_the_positions(kind, tokens, start):
-    sentence = (
-        r"a sequence of 14 tokens is longer than the 13 positions of this model; "
-        r"shorten it, or build the model with max_length=14 or more"
-    )
+    sentence = "of 14 tokens is longer than the 13 positions .* shorten it, or .* max_length=14 or more"
     with pytest.raises(ValueError, match=sentence):
         kind(D_MODEL, LENGTH)(torch.zeros(BATCH, tokens, D_MODEL), start=start)
 
