@@ -126,20 +126,6 @@ def test_law_moses_uses_the_rules_of_the_target_language(folder: Path, data: Pat
     assert "Moses-tokenized (en, " in capsys.readouterr().out
 
 
-def test_law_a_corpus_has_its_own_splits(folder, asked, capsys, monkeypatch, tmp_path):
-    (tmp_path / "tatoeba").mkdir()
-    lines = "".join(f"A{i} b.\tEin C{i} d.\n" for i in range(1009))
-    (tmp_path / "tatoeba" / "deu.txt").write_text(lines, encoding="utf-8")
-    monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(tmp_path))
-    arguments = ["--corpus", "tatoeba", "--split", "val", "--source", "de", "--target", "en"]
-    assert command_line.main(["evaluate", *arguments, "--model", str(folder)]) == 0
-    expected = load_corpus("tatoeba", folder=tmp_path, source="de", target="en")
-    assert [text for texts, _ in asked for text in texts] == [text for text, _ in expected.splits["val"]]
-    out, err = capsys.readouterr()
-    assert len(out.splitlines()) == 2
-    assert err == f"{expected.summary()}\n{DEVICE}"
-
-
 @pytest.mark.message
 @pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize(
@@ -293,12 +279,6 @@ def test_law_several_references_are_used_together(files: list[str], capsys):
     assert (value, ter_value) == ("BLEU = 100.00", "TER = 0.00")
     assert signature.startswith("nrefs:2|")
     assert ter_signature.startswith("nrefs:2|")
-
-
-def test_law_the_target_language_tokenizes_files(files: list[str], capsys):
-    for language, tokenizer in (("zh", "zh"), ("de", "13a")):
-        assert command_line.main(["evaluate", *files, "--target", language]) == 0
-        assert f"|tok:{tokenizer}|" in capsys.readouterr().out
 
 
 def test_law_own_files_are_evaluated_under_any_name(folder, files, asked, capsys):

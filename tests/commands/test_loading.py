@@ -55,11 +55,6 @@ def test_law_each_process_uses_its_own_device(taken, monkeypatch, name, rank, de
     assert taken == [device]
 
 
-def test_law_the_cpu_can_be_chosen(taken: list[int]):
-    assert take_device("cpu") == torch.device("cpu")
-    assert taken == []
-
-
 @pytest.mark.message
 def test_message_no_cuda(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

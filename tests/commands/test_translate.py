@@ -22,7 +22,7 @@ from annotated_transformer.commands import output
 from annotated_transformer.commands import translate as module
 from annotated_transformer.commands.signals import SIGNALS
 from annotated_transformer.commands.translate import PROMPT
-from annotated_transformer.decoding.length_penalty import GnmtLength, PlainLength
+from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from tests.commands.conftest import DEVICE
 
@@ -243,38 +243,6 @@ def test_law_a_file_is_translated_to_a_file(lines: Path, say: Callable[..., str]
     assert say("--input", str(lines), "--output", os.devnull) == ""
 
 
-@pytest.mark.usefixtures("pretrained")
-def test_law_a_file_holds_what_was_translated_before_a_signal(lines: Path, monkeypatch, capsys):
-    def translate(self: Translator, texts: list[str], *, batch_size: int, **search: object) -> list[str]:
-        assert batch_size == 3
-        if len(texts) < 6:
-            os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(60)
-        return texts
-
-    monkeypatch.setattr(Translator, "translate", translate)
-    lines.write_text("dog\n" * 7)
-    out = lines.with_name("out")
-    arguments = ["translate", "--input", str(lines), "--output", str(out), "--batch-size", "3"]
-    assert command_line.main(arguments) == 143
-    assert out.read_text() == "dog\n" * 6
-
-
-@pytest.mark.usefixtures("pretrained")
-def test_law_an_existing_output_survives_a_user_error(lines: Path, capsys):
-    out = lines.with_name("out")
-    out.write_text("older")
-    lines.write_text("A" * 50 + "\n")
-    where = ["--input", str(lines), "--output", str(out)]
-    assert command_line.main(["translate", *where]) == 2
-    assert f"error: {lines}, line 1 ('AAAA" in capsys.readouterr().err
-    lines.write_text("Two dogs.\n")
-    for option in ("--beam", "--batch-size", "--nbest"):
-        assert command_line.main(["translate", *where, option, "0"]) == 2
-        assert f"error: {option} 0" in capsys.readouterr().err
-    assert out.read_text() == "older"
-
-
 @pytest.mark.message
 @pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize(
@@ -335,21 +303,6 @@ def test_law_nbest_prints_log_probability_and_text(folder: Path, say: Callable[.
     assert [line.split("\t")[-1] for line in out[::2]] == best
 
 
-@pytest.mark.parametrize("count", [1, 5])
-def test_law_without_a_beam_nbest_takes_that_of_python(folder: Path, say: Callable[..., str], count: int):
-    said = say("--model", str(folder), "--nbest", str(count), "Two dogs.")
-    (ranked,) = Translator.from_folder(folder).nbest(["Two dogs."], count)
-    assert said.splitlines() == [f"{one.penalized_log_prob:.4f}\t{one.text}" for one in ranked]
-    assert len(ranked) == count
-
-
-def test_law_nbest_with_one_hypothesis_is_divided_by_the_length_penalty(folder, say):
-    said = say("--model", str(folder), "--nbest", "1", "--beam", "1", "--alpha", "0", "Two dogs.")
-    search = {"beam_size": 1, "length_penalty": GnmtLength(0.0)}
-    ((one,),) = Translator.from_folder(folder).nbest(["Two dogs."], 1, **search)
-    assert said == f"{one.log_prob:.4f}\t{one.text}\n"
-
-
 class Terminal(io.TextIOWrapper):
     """A stream that reports to be a terminal."""
 
@@ -380,14 +333,6 @@ def test_law_in_a_terminal_each_sentence_is_translated_at_once(capsys, monkeypat
         assert "the text ('AAAA" in err
         assert "the text is not UTF-8 (byte 3 is 0xf6)" in err
         assert err.endswith(f"{PROMPT}\n")
-
-
-@pytest.mark.usefixtures("pretrained")
-def test_law_a_text_or_a_file_is_translated_in_a_terminal(lines: Path, capsys, monkeypatch):
-    for arguments in (["A child"], ["--input", str(lines)]):
-        monkeypatch.setattr(sys, "stdin", Terminal(b"Two dogs.\n"))
-        assert command_line.main(["translate", *arguments]) == 0
-        assert PROMPT not in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("pretrained")
@@ -444,20 +389,6 @@ def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str], 
     assert say(short) != whole
     best = Translator.from_pretrained().translate([short], beam_size=2)
     assert say("--beam", "2", "--nbest", "1", short).split("\t")[1] == f"{best[0]}\n"
-
-
-@pytest.mark.usefixtures("pretrained")
-def test_law_a_sentence_that_is_too_long_affects_only_its_text(say: Callable[..., str], capsys):
-    two = say("Two dogs.")
-    long = f"Two dogs. {'A' * 50}. {'B' * 50}."
-    assert command_line.main(["translate", "--skip-bad", "Two dogs.", long, "Two dogs."]) == 0
-    out, err = capsys.readouterr()
-    assert out == f"{two}\n{two}"
-    assert err.startswith("skipped: argument 2 ('AAAA")
-    assert err.splitlines(keepends=True)[1:] == [DEVICE]
-    assert say("Two\r\ndogs.\n\nTwo\u2028dogs.\n") == f"{two.strip()} {two}"  # only one break ends a sentence
-    together = "Two dogs. " * 20  # which would be too long as one sentence
-    assert say(together) == " ".join([two.strip()] * 20) + "\n"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 
 from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
-from annotated_transformer.model.attention import ScaledDotProductAttention
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.plain import NotPlain
@@ -31,20 +30,6 @@ def test_message_the_fast_cache_refuses_hooks_that_it_would_not_call(stirred, na
         FastKeyValueCache(model, torch.tensor([[4, 2]]))
     hook.remove()
     FastKeyValueCache(model, torch.tensor([[4, 2]]))
-
-
-@pytest.mark.message
-def test_message_the_fast_cache_refuses_other_modules(stirred: Callable[..., Transformer]):
-    class Blind(ScaledDotProductAttention):
-        def forward(self, query, key, value, mask=None):
-            return super().forward(query, key, value, mask) * 0
-
-    model = stirred()
-    model.decoder.layers[1].cross_attention.attention = Blind()
-    expected = r"decoder\.layers\.1\.cross_attention\.attention is a Blind, .*; decode with KeyValueCache"
-    with pytest.raises(NotPlain, match=expected):
-        FastKeyValueCache(model, torch.tensor([[4, 2]]))
-    KeyValueCache(model, torch.tensor([[4, 2]]))  # the alternative in the message
 
 
 class Sharp(Transformer):
@@ -139,22 +124,6 @@ def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_ca
     expected = model(src, tgt)  # and the alternative in the message works
     torch.testing.assert_close(decode(NoCache, model, src, tgt), expected, rtol=0, atol=1e-10)
     assert (expected - before).abs().max() > 1e-6
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("decoder", [NoCache, *CACHES])
-@pytest.mark.parametrize(
-    ("src", "error", "sentence"),
-    [
-        (torch.tensor([4, 2]), ValueError, r"source ids have shape \(2,\); give \(batch, tokens\)"),
-        ([[4, 2]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
-        (torch.full((1, 29), 4), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
-        (torch.tensor([[WORDS, 2]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),
-    ],
-)
-def test_message_a_decoder_refuses_other_sources(model, decoder, src, error, sentence):
-    with pytest.raises(error, match=sentence):
-        decoder(model, src)
 
 
 @pytest.mark.message

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from annotated_transformer.decoding.greedy import greedy_search
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP, sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
@@ -87,12 +86,6 @@ def test_law_top_p_keeps_no_more_if_the_sum_is_p(p: float, left: int):
     assert found.isfinite().sum(dim=1).tolist() == [left, left]
     rounded = torch.tensor([[0.0, -60.0, -80.0, 1.0]])
     assert torch.equal(TopP(1.0)(rounded), rounded)
-
-
-def test_law_sampling_from_one_token_is_greedy_search(stirred, sources):
-    model = stirred(norm="pre")
-    found = sample(model, pad(sources), generator=rng(), logits_processors=[TopK(1)])
-    assert torch.equal(found, greedy_search(model, pad(sources)))
 
 
 def test_law_samples_depend_on_the_generator(stirred: Callable[..., Transformer], sources: list[list[int]]):

@@ -6,17 +6,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache, LayerCache, NoCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache, LayerCache
 from annotated_transformer.fast import linear
-from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import BLOCK, FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import CACHES, KINDS, Operations, decode, some_targets
+from tests.decoder_steps import KINDS, Operations, decode, some_targets
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
@@ -50,17 +48,6 @@ def test_law_the_fast_cache_calls_at_most_half_of_the_operations(stirred: Callab
                 targets.step(torch.tensor([5]))
         counts.append(operations.count)
     assert 0 < counts[0] <= counts[1] / 2
-
-
-def test_law_a_compiled_model_is_decoded_by_the_caches(stirred, monkeypatch):
-    """In evaluation mode, a compiled stack runs the plain one, so a cache need not call it."""
-    monkeypatch.setattr("shutil.which", lambda name: name)
-    monkeypatch.setattr(torch, "compile", lambda plain, **options: None)  # it is not called
-    model, src = stirred(), torch.tensor([[4, 5, 2]])
-    expected = greedy_search(model, src)
-    compile_stacks(model)
-    for decoder in (*CACHES, NoCache):
-        assert torch.equal(greedy_search(model, src, decoder=decoder), expected)
 
 
 @pytest.mark.parametrize("longest", [BLOCK - 1, BLOCK, BLOCK + 1])

@@ -7,8 +7,6 @@ import pytest
 import torch
 from torch.distributions import Categorical
 
-from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.inspection.heads import (
     KINDS,
     ablate_head,
@@ -90,16 +88,6 @@ def test_law_an_ablated_head_is_restored_after_an_error(stirred: Callable[..., T
     with pytest.raises(ValueError, match="source 1 of 2 is empty"):
         attention_maps(model, together([PAIRS[0], ([], [BOS_ID, EOS_ID])]))
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
-
-
-def test_law_a_head_can_be_ablated_in_translation(model: Transformer):
-    src = pad(SOURCES)
-    whole = greedy_search(model, src)
-    with ablate_head(model, "cross", 0, 1):
-        assert greedy_search(model, src).tolist() != whole.tolist()
-        with pytest.raises(ValueError, match="has hooks"):  # rather than ignore the ablation
-            greedy_search(model, src, decoder=FastKeyValueCache)
-    assert greedy_search(model, src).tolist() == whole.tolist()
 
 
 @pytest.mark.equation("eq-ablation")

@@ -118,16 +118,6 @@ def test_law_rows_sum_to_one_and_only_masked_weights_are_zero(qkv, mask):
     assert (weights[visible] > 0).all()
 
 
-def test_law_a_masked_key_has_no_influence(qkv):
-    query, key, value = qkv
-    mask = (torch.arange(KEYS) != 4).expand(QUERIES, KEYS)
-    before = attention(query, key, value, mask)
-    assert (before != 0).any()  # otherwise hiding everything would satisfy the law
-    key[..., 4, :], value[..., 4, :] = 1e6, -1e6
-    assert torch.equal(attention(query, key, value, mask), before)
-    assert not torch.equal(attention(query, key, value), before)
-
-
 @pytest.mark.parametrize("module", [ScaledDotProductAttention(), FusedAttention()], ids=["ours", "fused"])
 def test_law_a_fully_masked_query_outputs_zeros_and_has_finite_gradients(qkv, module):
     inputs = [x.requires_grad_() for x in qkv]

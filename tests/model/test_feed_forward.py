@@ -19,22 +19,6 @@ def test_law_the_network_computes_the_papers_formula(draw, randomized):
     torch.testing.assert_close(ffn(x), expected, **EXACT)
 
 
-@pytest.mark.parametrize("activation", [nn.ReLU(), nn.GELU()], ids=["relu", "gelu"])
-def test_oracle_it_is_two_convolutions_of_width_one(draw, randomized, assert_same, activation):
-    ours = randomized(FeedForward(D_MODEL, D_FF, activation))
-    convolutions = nn.Conv1d(D_MODEL, D_FF, 1), nn.Conv1d(D_FF, D_MODEL, 1)
-    theirs = nn.Sequential(convolutions[0], activation, convolutions[1]).double()
-    with torch.no_grad():
-        for convolution, linear in zip(convolutions, (ours.expand, ours.contract), strict=True):
-            convolution.weight.copy_(linear.weight[..., None])
-            convolution.bias.copy_(linear.bias)
-    x = draw(BATCH, TOKENS, D_MODEL)
-    assert_same(ours, lambda x: theirs(x.mT).mT, (x,))
-    for convolution, linear in zip(convolutions, (ours.expand, ours.contract), strict=True):
-        torch.testing.assert_close(linear.weight.grad, convolution.weight.grad[..., 0], **EXACT)
-        torch.testing.assert_close(linear.bias.grad, convolution.bias.grad, **EXACT)
-
-
 @pytest.mark.equation("eq-memory-cells")
 def test_law_the_output_is_the_bias_plus_the_contribution_of_each_unit(draw, randomized):
     ffn, x = randomized(FeedForward(D_MODEL, D_FF)), draw(BATCH, TOKENS, D_MODEL)

@@ -1,8 +1,5 @@
 """Multi-head attention: its equation, PyTorch's results, and error messages."""
 
-import copy
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,7 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-from tests.model.conftest import BATCH, D_MODEL, EXACT, HEADS, KEYS, MASKS, QUERIES, with_masks
+from tests.model.conftest import BATCH, D_MODEL, EXACT, HEADS, KEYS, QUERIES, with_masks
 
 
 def head_by_hand(layer, i, query, key, value):
@@ -91,29 +88,6 @@ def test_oracle_multi_head_matches_pytorch(tokens, randomized, copied, assert_sa
         tokens,
         found,
     )
-
-
-@pytest.mark.parametrize("mask", [MASKS["all four"]], ids=["all four"])
-def test_oracle_free_head_widths_match_a_loop_over_heads(tokens, randomized, assert_same, mask):
-    ours = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS, bias=True))
-    theirs = copy.deepcopy(ours)
-
-    def loop(query, key, value):
-        full = torch.ones(1, 1, 1, 1).bool() if mask is None else mask
-        full = full.expand(BATCH, HEADS, QUERIES, KEYS)
-        projections = theirs.to_query, theirs.to_key, theirs.to_value
-        both = zip((query, key, value), projections, strict=True)
-        projected = [F.linear(x, p.weight, p.bias) for x, p in both]
-        heads = []
-        for i in range(HEADS):
-            q, k, v = (p[..., i * p.size(-1) // HEADS : (i + 1) * p.size(-1) // HEADS] for p in projected)
-            scores = torch.einsum("bqd,bkd->bqk", q, k) / math.sqrt(FREE_WIDTHS["d_k"])
-            weights = scores.exp() * full[:, i]
-            heads.append(torch.einsum("bqk,bkd->bqd", weights / weights.sum(-1, keepdim=True), v))
-        return F.linear(torch.cat(heads, dim=-1), theirs.to_output.weight, theirs.to_output.bias)
-
-    found = [(t, [o]) for t, o in zip(theirs.parameters(), ours.parameters(), strict=True)]
-    assert_same(lambda *x: ours(*x, mask), loop, tokens, found)
 
 
 @pytest.mark.message

@@ -20,7 +20,6 @@ from annotated_transformer.text.batching import encode_pairs, make_batches
 from annotated_transformer.text.corpus import load_corpus
 from annotated_transformer.training import recipe as module
 from annotated_transformer.training import trainer
-from annotated_transformer.training.loss import mean_loss
 from annotated_transformer.training.metrics import EpochMetrics
 from annotated_transformer.training.recipe import Recipe, train_from_recipe
 from annotated_transformer.training.resumable_state import TrainingState
@@ -227,25 +226,6 @@ def test_law_a_model_trained_on_cleaned_sentences_cleans_its_input(tmp_path: Pat
     assert said == ['"Ja"', "„Ja“"]
 
 
-def test_law_a_run_is_validated_on_the_validation_split(tmp_path: Path):
-    seen, splits = [], corpus().splits
-    for name, test in (("without", {}), ("with", {"test": splits["train"][:5]})):
-        texts = corpus(splits={"train": splits["train"], "dev": splits["val"]} | test)
-        train_from_recipe(for_steps(2), texts, tmp_path / name, seed=0, log=seen.append)
-    model, tokenizer = checkpoint.load(tmp_path / "with")
-    wanted = mean_loss(model, make_batches(encode_pairs(tokenizer, splits["val"]), batch_tokens=499))
-    reports = [message for message in seen if isinstance(message, EpochMetrics)]
-    assert [report.validation_loss for report in reports] == pytest.approx([wanted] * 2, rel=1e-5)
-
-
-def test_law_a_corpus_without_a_val_split_reports_no_validation_loss(tmp_path: Path):
-    reports = list[EpochMetrics]()
-    train_only = corpus(splits={"train": corpus().splits["train"]})
-    train_from_recipe(for_steps(3), train_only, tmp_path, seed=0, log=reports.append)
-    assert [report.validation_loss for report in reports] == [None]
-    assert str(reports[0]) == f"step 3: training loss {reports[0].training_loss:.3f} (smoothed by 0.1)"
-
-
 @pytest.mark.message
 @pytest.mark.parametrize(
     ("begun", "changes", "texts", "sentence"),
@@ -372,12 +352,6 @@ def test_message_a_collapsed_encoder_is_warned_of_once(tmp_path, warmup_steps, n
 def test_message_invalid_recipe_settings_are_refused_immediately(setting: dict[str, object], message: str):
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(RECIPE, **setting)
-
-
-@pytest.mark.message
-def test_message_a_seed_of_more_than_32_bits(tmp_path: Path):
-    with pytest.raises(ValueError, match=rf"seed={2**32}, of which .* the last 32 bits, 0; give 0 to"):
-        train_from_recipe(RECIPE, corpus(), tmp_path, seed=2**32)
 
 
 def test_law_a_loss_without_a_finite_perplexity_is_reported():

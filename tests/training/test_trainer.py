@@ -104,20 +104,6 @@ def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     assert train(model(), pairs, BRIEF, generator=rng())[-1].validation_loss is None
 
 
-def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
-    asked: list[int] = []
-
-    def pairs_of(epoch: int) -> list[Pair]:
-        asked.append(epoch)
-        return copy_pairs(5 + epoch, seed=0)
-
-    sizes = [len(make_batches(copy_pairs(5 + epoch, seed=0), batch_tokens=53)) for epoch in range(3)]
-    config = dataclasses.replace(BRIEF, steps=sum(sizes))
-    reports = train(model(), pairs_of, config, generator=rng())
-    assert [report.step for report in reports] == [sum(sizes[: epoch + 1]) for epoch in range(3)]
-    assert asked == [0, 1, 2]  # once each
-
-
 def test_law_training_ends_after_the_given_minutes(monkeypatch, copy_pairs):
     seconds = itertools.count(0.0, 1.0)
     monkeypatch.setattr(stopwatch.time, "monotonic", lambda: next(seconds))
@@ -184,13 +170,6 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(run: Run
         assert same(found, expected)
         assert reports[-1].step == STEPS
         assert lines(folder) == lines(tmp_path / "whole")
-
-
-@pytest.mark.message
-def test_message_a_run_stopped_on_request_names_its_last_step(run: Run):
-    asked = iter([False, False, False, True])
-    with pytest.raises(TrainingStopped, match=r"the training run was asked to stop, and did after step 3$"):
-        run(None, stop=lambda: next(asked))
 
 
 @pytest.mark.message
