@@ -26,6 +26,8 @@ from annotated_transformer.decoding.length_penalty import PlainLength
 from annotated_transformer.decoding.translator import RankedTranslation, Translator
 from tests.commands.conftest import DEVICE
 
+pytestmark = pytest.mark.usefixtures("pretrained")
+WEIGHTS = checkpoint.PRETRAINED
 TOGETHER = 128  # lines translated before the first of them is printed
 
 
@@ -80,7 +82,6 @@ def test_law_the_default_model_is_the_packaged_one(pretrained: Path, say: Callab
     assert say("--pretrained", "en-de", *texts) == say("--model", str(pretrained), *texts) == said
 
 
-@pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize("data", [b"\n", b" \nTwo dogs.\n\n\xc2\xa0\r\n\nA child\n\n"])
 def test_law_blank_lines_stay_where_they_are(data, say, monkeypatch, tmp_path):
     said = iter(say("Two dogs.", "A child").splitlines())
@@ -91,7 +92,6 @@ def test_law_blank_lines_stay_where_they_are(data, say, monkeypatch, tmp_path):
     assert found == "".join(f"{line}\n" for line in expected)
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(capsys, monkeypatch, tmp_path: Path):
     assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
     two, child = capsys.readouterr().out.splitlines()
@@ -107,7 +107,6 @@ def test_law_skip_bad_leaves_bad_lines_blank_and_reports_them(capsys, monkeypatc
 
 
 @pytest.mark.message
-@pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize("skip", [[], ["--skip-bad"]])
 def test_message_a_file_that_is_bad_as_a_whole(skip: list[str], capsys, monkeypatch, tmp_path: Path):
     text = "Two dogs.\nA child.\n"
@@ -128,7 +127,6 @@ def test_message_a_file_that_is_bad_as_a_whole(skip: list[str], capsys, monkeypa
 
 
 @pytest.mark.message
-@pytest.mark.usefixtures("pretrained")
 def test_message_all_bad_lines_are_in_one_report(capsys, monkeypatch, tmp_path: Path):
     for bad, more in ((10, None), (13, "and 3 more")):
         feed((b"Two dogs.\n" + b"A" * 50 + b"\n") * (bad - 1) + b"\n\xff\n", monkeypatch, tmp_path)
@@ -144,7 +142,6 @@ def test_message_all_bad_lines_are_in_one_report(capsys, monkeypatch, tmp_path: 
         assert lines[9].startswith(last) == (more is None)
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_translations_are_printed_before_the_next_are_made(capsys, monkeypatch, tmp_path: Path):
     lines = [f"{'dog ' * (i % 7)}{i}" for i in range(2 * TOGETHER + 3)]
     seen, flushed, calls = "", 0, []
@@ -171,7 +168,6 @@ def test_law_translations_are_printed_before_the_next_are_made(capsys, monkeypat
     assert seen.splitlines() == [f"<{line}>" for line in lines]
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_translations_before_a_signal_are_printed(capsys, monkeypatch, tmp_path: Path):
     def translate(self: Translator, texts: list[str], **search: object) -> list[str]:
         if len(texts) < TOGETHER:
@@ -189,7 +185,6 @@ def test_law_translations_before_a_signal_are_printed(capsys, monkeypatch, tmp_p
 
 
 @pytest.mark.message
-@pytest.mark.usefixtures("pretrained")
 def test_message_stdin_is_closed(capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)  # as after `<&-`
     assert command_line.main(["translate"]) == 2
@@ -226,7 +221,6 @@ def lines(tmp_path: Path) -> Path:
     return tmp_path / "in"
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_a_file_is_translated_to_a_file(lines: Path, say: Callable[..., str]):
     said = say("Two dogs.", "", "A child")
     assert said.count("\n") == 3
@@ -244,7 +238,6 @@ def test_law_a_file_is_translated_to_a_file(lines: Path, say: Callable[..., str]
 
 
 @pytest.mark.message
-@pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -317,7 +310,6 @@ class Terminal(io.TextIOWrapper):
         return self.buffer.getvalue().decode()
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_in_a_terminal_each_sentence_is_translated_at_once(capsys, monkeypatch, tmp_path: Path):
     assert command_line.main(["translate", "Two dogs.", "A child"]) == 0
     two, child = capsys.readouterr().out.splitlines()
@@ -335,7 +327,6 @@ def test_law_in_a_terminal_each_sentence_is_translated_at_once(capsys, monkeypat
         assert err.endswith(f"{PROMPT}\n")
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_a_progress_bar_never_shares_the_terminal_with_translations(lines: Path, capsys, monkeypatch):
     out = ["--output", str(lines.with_name("out"))]
     for terminals, options, shown in (
@@ -354,7 +345,6 @@ def test_law_a_progress_bar_never_shares_the_terminal_with_translations(lines: P
         assert shown or written == DEVICE
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_the_model_is_on_the_given_device(capsys, monkeypatch):
     asked, found = [], []
 
@@ -375,7 +365,6 @@ def test_law_the_model_is_on_the_given_device(capsys, monkeypatch):
     assert found == [torch.device("meta")] * 2
 
 
-@pytest.mark.usefixtures("pretrained")
 def test_law_a_text_is_translated_sentence_by_sentence(say: Callable[..., str], capsys, monkeypatch):
     two, man = say("Two dogs.", "Dr. A man is sleeping.").splitlines()
     long = "Two dogs.  Dr. A man is sleeping. Two dogs."
@@ -409,6 +398,7 @@ def test_law_sentences_are_split_by_the_rules_of_the_source_language(options, la
         return [text]
 
     monkeypatch.setattr(module, "split_sentences", split)
+    monkeypatch.setattr(checkpoint, "PRETRAINED", WEIGHTS)  # of whose models the names count
     parts = checkpoint.load(folder)
     monkeypatch.setattr(
         Translator,

@@ -15,10 +15,10 @@ from annotated_transformer.model.plain import NotPlain
 from annotated_transformer.model.transformer import Transformer
 from tests.decoder_steps import CACHES, WORDS, decode, some_targets
 
+pytestmark = pytest.mark.message
 OTHERS = r"decode with KeyValueCache, or NoCache if that refuses it, too \(for a Translator: fast=False\)"
 
 
-@pytest.mark.message
 @pytest.mark.parametrize(
     "name", ["decoder.layers.1.self_attention.attention.weights", "positions", "dropout"]
 )
@@ -76,7 +76,6 @@ BYPASSED = {
 }
 
 
-@pytest.mark.message
 @pytest.mark.parametrize(("change", "sentence"), BYPASSED.values(), ids=BYPASSED)
 def test_message_the_fast_cache_refuses_a_modified_model(stirred, change, sentence):
     model, src, tgt = stirred(), torch.tensor([[4, 5, 2]]), some_targets(1)
@@ -106,7 +105,6 @@ WHOLE = [  # a module, and what is changed in it
 ]
 
 
-@pytest.mark.message
 @pytest.mark.parametrize("decoder", CACHES)
 @pytest.mark.parametrize(("path", "what"), WHOLE, ids=str)
 def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_call(
@@ -126,7 +124,6 @@ def test_message_a_cache_refuses_overridden_or_hooked_parts_that_it_would_not_ca
     assert (expected - before).abs().max() > 1e-6
 
 
-@pytest.mark.message
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
 @pytest.mark.parametrize(
     ("tokens", "sentence"),
@@ -145,7 +142,6 @@ def test_message_a_decoder_refuses_other_tokens(model, decoder, tokens, sentence
             targets.step(torch.tensor(tokens))
 
 
-@pytest.mark.message
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
 def test_message_a_decoder_refuses_more_tokens_than_positions(model: Transformer, decoder: MakeDecoder):
     with evaluating(model):
@@ -156,7 +152,6 @@ def test_message_a_decoder_refuses_more_tokens_than_positions(model: Transformer
             targets.step(torch.tensor([5]))
 
 
-@pytest.mark.message
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
 @pytest.mark.parametrize("change", ["forward", "hidden", "a hook"])
 def test_message_a_changed_forward_that_decoding_would_not_call(stirred, decoder, change):
