@@ -18,18 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}  # code written by readers may use any name
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PYTORCH = {name for name in {*dir(torch), *dir(torch.nn.functional)} if not name.startswith("_")}
-PARTS = {
-    "softmax",
-    "log_softmax",
-    "exp",
-    "masked_fill",
-    "tril",
-    "triu",
-    "matmul",
-    "bmm",
-    "einsum",
-    "layer_norm",
-}
+PARTS = set("softmax log_softmax exp masked_fill tril triu matmul bmm einsum layer_norm".split())
 
 BOOK = "annotated_transformer/book"
 OTHER_UPDATES = {  # where a function or a loop makes updates without `fit`, and why
