@@ -25,6 +25,7 @@ from annotated_transformer.model.feed_forward import FeedForward
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import EOS_ID, UNK_ID, Tokenizer
 
+pytestmark = pytest.mark.usefixtures("unchecked")
 TEXTS = [
     "A man is sleeping in the park.",
     "Two dogs.",
@@ -65,7 +66,6 @@ def test_law_samples_have_the_order_of_the_texts(translator: Translator):
     assert found == translator.translate(TEXTS)
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_law_every_method_decodes_with_the_given_decoder_and_batch_size(translator, beam_size):
     made: list[tuple[Transformer, int]] = []
@@ -92,7 +92,6 @@ def test_law_a_saved_model_translates_as_before(translator: Translator, tmp_path
     assert Translator.from_pretrained("de-en").languages == ("de", "en")
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_law_explain_describes_the_translation_that_translate_returns(translator: Translator, beam_size: int):
     explained = translator.explain(TEXTS, batch_size=2, beam_size=beam_size)
@@ -127,7 +126,6 @@ def test_law_the_length_penalty_chooses_between_short_and_long(translator, scrip
         assert [one.text for one in scripted.explain(["A man"], **options)] == [text]
 
 
-@pytest.mark.usefixtures("unchecked")
 def test_law_the_nbest_are_those_of_beam_search(translator: Translator):
     penalty = PlainLength()
     found = translator.nbest(TEXTS, 2, batch_size=2, beam_size=3, length_penalty=penalty)
@@ -203,7 +201,6 @@ CHANGES = {
 }
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(("change", "cache"), CHANGES.values(), ids=CHANGES)
 def test_law_what_changes_after_the_first_translation_counts_in_the_next(translator, made, change, cache):
     default = Translator(copy.deepcopy(translator.model), translator.tokenizer)
@@ -369,7 +366,6 @@ def test_law_white_space_of_any_kind_may_be_cleaned_but_not_other_control_charac
         assert refused == (control in "\r\n" or not control.isspace()), control
 
 
-@pytest.mark.usefixtures("unchecked")
 def test_law_decorations_are_put_back_around_the_translation(translator: Translator):
     cleaning = Translator(translator.model, translator.tokenizer.cleaning())
     before, after = ["", "• ", "♪", "1️⃣ ", ""], [" 😊", "", " ♪", " :)", "☀️"]
