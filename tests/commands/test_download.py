@@ -5,7 +5,6 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import Request
 
@@ -71,19 +70,6 @@ def test_message_the_terms_are_printed_before_an_error(served: Path, tmp_path: P
         assert command_line.main(["download", "tatoeba", "--to", str(place)]) == 2
         assert re.search(r"error: cannot download \S*/deu-eng\.zip \(", capsys.readouterr().err)
     assert [path.name for path in tmp_path.iterdir()] == ["served"]  # and no empty folder
-
-
-@pytest.mark.usefixtures("served")
-def test_law_what_was_downloaded_before_an_error_stays(tmp_path: Path, monkeypatch, capsys):
-    def lost(response: object, url: str, timeout: float) -> Iterator[bytes]:
-        yield b"the first bytes"
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("annotated_transformer.text.download._blocks", lost)
-    assert command_line.main(["download", "tatoeba", "--to", str(tmp_path / "data")]) == 130
-    part = tmp_path / "data" / "tatoeba" / "deu-eng.zip.part"
-    assert part.read_bytes() == b"the first bytes"
-    assert capsys.readouterr().err == "interrupted\n"
 
 
 @pytest.mark.message

@@ -14,13 +14,11 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state import STATE, Progress
 from annotated_transformer.commands import train as module
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training import recipe, trainer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
@@ -109,18 +107,6 @@ def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatc
     begin(data, "--device", "cuda", "--fast")
     assert asked == [None, "cuda"]
     assert seen.config.fast
-
-
-def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path: Path):
-    begin(data, "--device", "cpu")
-    tokenizer = Tokenizer.train((f"A {i} b" for i in range(1009)), vocab_size=271)
-    checkpoint.save(tmp_path / "first", seen.model, tokenizer)
-    begin(data, "--device", "cpu", "--seed", "1")
-    other = seen.model.embedding.weight
-    begin(data, "--device", "cpu", "--seed", "1", "--start", str(tmp_path / "first"))
-    found = seen.model.embedding.weight
-    assert torch.equal(found, checkpoint.load(tmp_path / "first")[0].embedding.weight)
-    assert not torch.equal(found, other)
 
 
 @pytest.mark.parametrize(
