@@ -238,13 +238,7 @@ def model(stirred: Callable[..., Transformer]) -> Transformer:
 @pytest.fixture(scope="session")
 def sources() -> list[list[int]]:
     """Return source sentences of different lengths."""
-    return [
-        [4, EOS_ID],
-        [5, 6, 7, 8, 9, 10, EOS_ID],
-        [9, 9, EOS_ID],
-        [10, 4, 7, 4, EOS_ID],
-        [8, 5, EOS_ID],
-    ]
+    return [[4, EOS_ID], [5, 6, 7, 8, 9, 10, EOS_ID], [9, 9, EOS_ID], [10, 4, 7, 4, EOS_ID], [8, 5, EOS_ID]]
 
 
 @pytest.fixture

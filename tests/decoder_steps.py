@@ -1,4 +1,4 @@
-"""Helpers for the cache tests: decode given targets, and count operations."""
+"""Helpers for the tests of searches and caches: decode given targets, and count operations."""
 
 import torch
 from torch import Tensor
@@ -8,10 +8,20 @@ from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import BOS_ID
+from annotated_transformer.text.tokenizer import BOS_ID, PAD_ID
 
 STEPS, WORDS = 19, 11  # more steps than FastKeyValueCache allocates at once
 CACHES = [KeyValueCache, FastKeyValueCache]
+KINDS = {
+    "the paper's": {},
+    "learned positions, other widths": {"positions": "learned", "d_k": 5, "d_v": 7},
+    "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
+}
+
+
+def words(ids: Tensor) -> list[list[int]]:
+    """Return the rows without padding."""
+    return [[token for token in row if token != PAD_ID] for row in ids.tolist()]
 
 
 def decode(decoder: MakeDecoder, model: Transformer, src: Tensor, tgt: Tensor) -> Tensor:

@@ -57,24 +57,10 @@ def test_law_a_type_checker_sees_the_names_of_a_part(part: str):
     assert wanted.items() <= found.items()
 
 
-def test_law_importing_a_part_imports_no_module_and_one_name_no_other_part():
-    for part in PARTS:
-        program = f"import sys, annotated_transformer.{part}\nprint(*sys.modules)"
-        found = {name for name in run(program).split() if name.startswith("annotated_transformer.")}
-        assert found == {f"annotated_transformer.{part}", "annotated_transformer.lazy_names"}
-    found = set(
-        run("import sys\nfrom annotated_transformer.decoding import Translator\nprint(*sys.modules)").split()
-    )
-    assert "annotated_transformer.decoding.translator" in found
-    assert not {name for name in found if re.match(r"annotated_transformer\.(training|plotting|book)", name)}
-
-
 @pytest.mark.message
 def test_message_a_name_that_a_part_does_not_have():
     package = import_module("annotated_transformer.evaluation")
-    with pytest.raises(
-        AttributeError, match=r"'annotated_transformer\.evaluation' has no attribute 'rouge'; it has BleuSc"
-    ):
+    with pytest.raises(AttributeError, match=r"'annotated_transformer\.evaluation' has no attribute 'rouge'"):
         package.rouge  # noqa: B018
 
 
@@ -152,16 +138,25 @@ def test_law_a_star_imports_the_public_api():
     assert pickle.loads(pickle.dumps(names["Transformer"])) is names["Transformer"]
 
 
+IMPORTS = f"""
+import sys, {", ".join(f"annotated_transformer.{part}" for part in PARTS)}
+def show():
+    names = [name.partition(".") for name in sys.modules]
+    print(*(name for package, _, name in names if name and package == "annotated_transformer"))
+show()
+import annotated_transformer.model.attention
+show()
+from annotated_transformer.decoding import Translator
+show()
+"""
+
+
 def test_law_importing_a_module_imports_no_more_than_it_needs():
-    program = (
-        "import sys, annotated_transformer.model.attention\n"
-        "print(*sorted(name for name in sys.modules if name.startswith('annotated_transformer')))"
-    )
-    found = subprocess.check_output([sys.executable, "-c", program], text=True).split()
-    assert found == [
-        f"annotated_transformer{part}"
-        for part in ("", ".lazy_names", ".model", ".model.attention", ".model.checks")
-    ]
+    parts, module, name = (set(line.split()) for line in run(IMPORTS).splitlines())
+    assert parts == {*PARTS, "lazy_names"}
+    assert module - parts == {"model", "model.attention", "model.checks"}
+    assert "decoding.translator" in name
+    assert not {found for found in name if found.startswith(("training.", "plotting.", "book"))}
 
 
 @pytest.mark.message

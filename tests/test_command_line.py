@@ -21,9 +21,10 @@ from annotated_transformer import __main__ as command_line
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.averaging import epoch_checkpoints
 from annotated_transformer.checkpointing.training_state import read_progress
-from annotated_transformer.commands import train
+from annotated_transformer.commands import output, train
 from annotated_transformer.messages import Message
 from annotated_transformer.training import trainer
+from tests.conftest import unchecked_shapes
 from tests.torchrun import torchrun
 
 NOUNS = {"dog": "Hund", "man": "Mann", "tree": "Baum"}
@@ -39,6 +40,7 @@ TRAIN = ["train", "--steps", "60", "--batch-tokens", "211", "--warmup-steps", "3
 TRAIN += ["--num-layers", "1", "--d-model", "32", "--d-ff", "64", "--max-lr", "0.01", "--threads", "1"]
 LOG = r"Translating on (cpu|cuda:0 \(.+\))\.\n"
 SMALL = ["--d-model", "12", "--d-ff", "14", "--num-heads", "3"]
+pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trained(data: Path) -> tuple[Path, str]:
     """Train a model in this process, and return its folder and what the command logged."""
-    with contextlib.redirect_stderr(io.StringIO()) as err, contextlib.redirect_stdout(io.StringIO()) as out:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out), unchecked_shapes():
         assert command_line.main([*TRAIN, "--data", str(data), "--out", str(data / "model")]) == 0
     assert out.getvalue() == ""
     return data / "model", err.getvalue()
@@ -84,27 +87,12 @@ def test_law_training_logs_its_metrics(trained: tuple[Path, str]):
     assert float(found[-1][3]) < 1.5 < float(found[0][3])
 
 
-def test_law_a_trained_model_translates_arguments_and_lines(trained: tuple[Path, str], capsys):
+def test_law_a_trained_model_translates(trained: tuple[Path, str], capsys):
     texts = [text for text, _ in PAIRS[:3]]
     assert command_line.main(["translate", "--model", str(trained[0]), *texts]) == 0
     said = capsys.readouterr().out
-    command = [*PROGRAM, "translate", "--model", str(trained[0])]
-    text = "".join(f"{text}\n" for text in texts)
-    from_lines = subprocess.run(command, input=text, capture_output=True, encoding="utf-8", check=False)
-    assert (from_lines.returncode, from_lines.stdout) == (0, said)
-    assert re.fullmatch(LOG, from_lines.stderr)
     assert len(said.splitlines()) == 3
     assert set(said.splitlines()) <= {text for _, text in PAIRS}  # in this language, if not always right
-
-
-def test_law_evaluation_prints_bleu_and_its_signature(data: Path, trained: tuple[Path, str], capsys):
-    status = command_line.main(
-        ["evaluate", "--model", str(trained[0]), "--data", str(data), "--split", "test"]
-    )
-    assert status == 0
-    score, signature = capsys.readouterr().out.splitlines()
-    assert 30 < float(re.fullmatch(r"BLEU = (\d+\.\d\d)", score)[1]) <= 100
-    assert re.match(r"nrefs:1\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:", signature)
 
 
 def test_law_the_same_seed_gives_the_same_model(data: Path, tmp_path: Path):
@@ -115,12 +103,14 @@ def test_law_the_same_seed_gives_the_same_model(data: Path, tmp_path: Path):
     assert not same_model(tmp_path / "first", tmp_path / "other")
 
 
-def test_law_a_killed_run_gives_the_same_model(data: Path, trained: tuple[Path, str], tmp_path: Path):
+def test_law_a_run_continues_when_its_log_is_closed(data: Path, trained: tuple[Path, str], tmp_path: Path):
+    """It is then killed, and resumed."""
     arguments = [*TRAIN, "--data", str(data), "--out", str(tmp_path)]
     state = tmp_path / "training.safetensors"
     command = [*PROGRAM, *arguments, "--save-minutes", "0"]
     saved = set()
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stderr=subprocess.PIPE, bufsize=0) as process:
+        process.stderr.close()
         while process.poll() is None and len(saved) < 5:
             saved |= {state.stat().st_mtime_ns} if state.exists() else set()
             time.sleep(0.001)
@@ -183,22 +173,19 @@ def test_law_closing_the_output_early_is_not_an_error(trained: tuple[Path, str],
     assert re.fullmatch(LOG, err)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "unbuffered"),
-    [(["--help"], ""), (["evaluate", "--split", "test"], "1")],
-    ids=["help", "evaluate, unbuffered"],
-)
-def test_law_closing_the_output_at_once_is_not_an_error(data, trained, arguments, unbuffered):
-    if arguments[0] == "evaluate":
-        arguments = [*arguments, "--model", str(trained[0]), "--data", str(data)]
-    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    with subprocess.Popen(
-        [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0, env=environment
-    ) as process:
+def test_law_closing_the_output_at_once_is_not_an_error(data: Path, monkeypatch, capsys):
+    with subprocess.Popen([*PROGRAM, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
-        err = process.stderr.read().decode()
-    assert process.returncode == 0
-    assert re.fullmatch(LOG if arguments[0] == "evaluate" else "", err)
+        err = process.stderr.read()
+    assert (process.returncode, err) == (0, b"")
+
+    def broken(*values: object, **options: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(output, "print", broken, raising=False)
+    file = str(data / "test.de")
+    assert command_line.main(["evaluate", "--hypotheses", file, "--references", file]) == 0
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(("arguments", "status"), [(["train", "--help"], 0), (["no"], 2)])
@@ -212,15 +199,7 @@ def test_law_the_exit_status_does_not_depend_on_who_reads_the_help(arguments, st
     assert ended.value.code == status
 
 
-def test_law_a_run_continues_when_its_log_is_closed(data: Path, tmp_path: Path):
-    command = [*PROGRAM, *TRAIN, "--steps", "3", "--data", str(data), "--out", str(tmp_path)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, bufsize=0) as process:
-        process.stderr.close()
-    assert process.returncode == 0
-    assert read_progress(tmp_path).step == 3
-    checkpoint.load(tmp_path)
-
-
+@pytest.mark.slow  # test_distributed.py trains in two processes, too: here, by the command
 def test_law_two_processes_train_the_same_model_as_one(data: Path, tmp_path: Path):
     arguments = [*TRAIN, *SMALL, "--steps", "3", "--dropout", "0", "--device", "cpu"]
     arguments += ["--data", str(data)]
@@ -244,14 +223,9 @@ def test_law_the_model_is_the_mean_of_the_last_epochs(data: Path, tmp_path: Path
     assert capsys.readouterr().err.splitlines()[-1] == f"{tmp_path} has the model of step 1"
     assert command_line.main([*arguments, "--steps", "43"]) == 0
     assert "has the model of step 43, the mean of the last 2 epochs' weights" in capsys.readouterr().err
-    last, mean = epoch_checkpoints(tmp_path), checkpoint.load(tmp_path)[0].state_dict()
     epochs = [json.loads(line)["epoch"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert len(epochs) > 2
-    assert [int(folder.name) for folder in last] == epochs[-2:]
-    one, two = (checkpoint.load(folder)[0].state_dict() for folder in last)
-    assert not torch.equal(one["embedding.weight"], two["embedding.weight"])
-    for name in mean:
-        torch.testing.assert_close(mean[name], (one[name] + two[name]) / 2)
+    assert [int(folder.name) for folder in epoch_checkpoints(tmp_path)] == epochs[-2:]
 
 
 FILES = ["--data", "{data}", "--out", "out"]

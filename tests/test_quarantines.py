@@ -60,9 +60,7 @@ SKIPPED_FILE = "import pytest\npytest.skip('no moon', allow_module_level=True)\n
     [(SKIPPED_TEST, False), (SKIPPED_TEST, True), (SKIPPED_FILE, True)],
     ids=["allowed", "a test", "a file"],
 )
-def test_law_require_all_turns_a_skip_into_a_failure(
-    tmp_path: Path, source: str, required: bool, monkeypatch: pytest.MonkeyPatch, capsys
-):
+def test_law_require_all_turns_a_skip_into_a_failure(tmp_path, source, required, monkeypatch, capsys):
     shutil.copy(TESTS / "conftest.py", tmp_path)
     (tmp_path / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     (tmp_path / "test_sample.py").write_text(source, encoding="utf-8")

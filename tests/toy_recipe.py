@@ -8,6 +8,7 @@ import torch
 from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.config import TINY
 from annotated_transformer.text.corpus import Corpus
+from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe
@@ -31,6 +32,12 @@ def corpus(**settings: object) -> Corpus:
     texts = [(pair.source, pair.target) for pair in toy_pairs(97)]
     splits = {"train": texts[:83], "val": texts[83:]}
     return Corpus(**{"name": "toy", "splits": splits, "skipped": {}, "terms": "", **settings})
+
+
+def own_tokenizer() -> Tokenizer:
+    """Return the tokenizer that a run on this corpus trains."""
+    texts = (text for pair in corpus().splits["train"] for text in pair)
+    return Tokenizer.train(texts, vocab_size=SHAPE.vocab_size)
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:

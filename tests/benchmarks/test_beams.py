@@ -9,6 +9,7 @@ from annotated_transformer.decoding.translator import Translator
 from annotated_transformer.text.tokenizer import EOS_ID
 from benchmarks import beams
 
+pytestmark = pytest.mark.usefixtures("unchecked")
 PAIRS = [("The soup is too hot to eat.", "Die Suppe ist zu heiß zum Essen."), ("Go to bed.", "Geh ins Bett.")]
 
 
@@ -23,9 +24,7 @@ def test_law_the_rows_count_lengths_errors_and_empty_translations(monkeypatch: p
     assert wider["search_errors"] <= greedy["search_errors"] <= 2
 
 
-def test_law_a_search_error_is_a_less_likely_target_and_an_empty_one_is_counted(
-    monkeypatch: pytest.MonkeyPatch,
-):
+def test_law_a_search_error_is_a_less_likely_target_and_an_empty_one_is_counted(monkeypatch):
     monkeypatch.setattr(beams, "BEAMS", (1,))
     monkeypatch.setattr(beams, "optima", lambda translator, sources: [(-1.0, 1), None])
     monkeypatch.setattr(beams, "search", lambda *_: ([[EOS_ID], [7, EOS_ID]], [-1.5, -9.0]))

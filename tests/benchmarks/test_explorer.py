@@ -1,18 +1,12 @@
 """The explorer benchmark measures every case in a browser."""
 
-from pathlib import Path
-
-import pytest
-
 from benchmarks import explorer
 from benchmarks.explorer import PAGE, measure
 from benchmarks.serving import serving
 from builder.explorer import pack
 
 
-def test_law_each_case_is_measured_for_each_sentence_of_each_round(
-    browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_each_case_is_measured_for_each_sentence_of_each_round(browser, tmp_path, monkeypatch):
     monkeypatch.setattr(explorer, "SENTENCES", ("It is cold.", "We can go."))
     pack.write(tmp_path)
     (tmp_path / "index.html").write_text(PAGE, encoding="utf-8")

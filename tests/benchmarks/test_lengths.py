@@ -52,13 +52,12 @@ def test_law_a_lookup_runs_as_often_as_its_round_says(score: str, monkeypatch: p
 @pytest.mark.usefixtures("quick_processes")
 def test_law_the_benchmark_writes_each_length_and_ratio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     out, threads = tmp_path / "out.json", torch.get_num_threads()
-    for name, value in {"LOOP_LENGTHS": (2, 3), "SCORE_LENGTHS": (7,), "LENGTHS": (5,)}.items():
+    for name, value in {"LOOP_LENGTHS": (3,), "SCORE_LENGTHS": (7,), "LENGTHS": (5,)}.items():
         monkeypatch.setattr(lengths, name, value)
     monkeypatch.setattr(sys, "argv", ["benchmark", "--rounds", "1", "--out", str(out)])
     lengths.main()
     torch.set_num_threads(threads)
     results = json.loads(out.read_text("utf-8"))["results"]
-    assert list(results["loops"]) == ["2", "3"]
     assert list(results["loops"]["3"]["ratios"]["ours, two products"]) == [
         "loop over words",
         "loop over pairs",

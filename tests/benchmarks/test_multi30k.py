@@ -24,14 +24,7 @@ from annotated_transformer.text.toy.pairs import toy_pairs
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.recipe import Recipe
 from benchmarks import multi30k
-from benchmarks.multi30k import (
-    DRAWN,
-    SHARPER,
-    Teacher,
-    diversified,
-    judge,
-    train,
-)
+from benchmarks.multi30k import DRAWN, SHARPER, Teacher, diversified, judge, train
 
 ENGLISH = ["A man sees the dog's ball.", "Here a man watches the woman."]
 GERMAN = ["Der Mann sieht den Ball, der rollt.", "Hier sieht ein Mann der Frau zu."]
@@ -49,9 +42,7 @@ class Learned:
         return [PREPARED[text] if beam_size == 5 else "der mann sieht den mann ." for text in texts]
 
 
-def test_law_the_model_translates_prepared_text_and_is_scored_on_original_references(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_law_the_model_translates_prepared_text_and_is_scored_on_original_references(monkeypatch, capsys):
     monkeypatch.setattr(multi30k.Translator, "from_folder", lambda folder: Learned())
     pairs = list(zip(ENGLISH, GERMAN, strict=True))
     splits = {"train": pairs, "val": pairs, "test": pairs[:1]}
@@ -153,9 +144,7 @@ def test_law_diversifying_a_corpus_adds_only_new_and_plausible_pairs(corpus: Cor
 
 
 @pytest.mark.parametrize("test", [True, False])
-def test_law_only_a_complete_result_replaces_the_committed_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, test: bool
-):
+def test_law_only_a_complete_result_replaces_the_committed_one(tmp_path, monkeypatch, test):
     pairs = list(zip(ENGLISH, GERMAN, strict=True))
     splits = dict.fromkeys(("train", "val", "test_2016_flickr"), pairs)
     plain = Corpus(name="multi30k", splits=splits, skipped={}, terms="")

@@ -113,9 +113,7 @@ def test_oracle_a_peer_computes_the_same_function(ours: Transformer, kind: Calla
 
 
 @pytest.mark.parametrize("kind", PEERS)
-def test_law_a_peer_applies_dropout_at_the_same_places_as_our_model(
-    ours: Transformer, kind: Callable[..., nn.Module]
-):
+def test_law_a_peer_applies_dropout_at_the_same_places_as_our_model(ours, kind):
     sites = drawn(ours)
     assert drawn(kind(ours.config).double()) == sites
     assert len(sites) == 2 + 2 * (2 + 3)  # both embeddings, and each layer's sub-layers

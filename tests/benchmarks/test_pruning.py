@@ -10,6 +10,7 @@ from annotated_transformer.inspection.heads import KINDS, attention_maps
 from annotated_transformer.text.batching import encode_pairs, make_batches
 from benchmarks import pruning
 
+pytestmark = pytest.mark.usefixtures("unchecked")
 PAIRS = [
     ("I see the dog.", "Ich sehe den Hund."),
     ("The old man sleeps.", "Der alte Mann schläft."),
@@ -51,9 +52,7 @@ def test_oracle_the_weight_on_the_end_matches_one_sentence_at_a_time(translator:
         assert wanted.std() > 0.01
 
 
-def test_law_heads_are_switched_off_in_the_orders_that_the_measurements_give(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_heads_are_switched_off_in_the_orders_that_the_measurements_give(translator, monkeypatch):
     asked, lengths = [], []
 
     def look(_: object, pairs: list, without: tuple) -> dict[str, float]:

@@ -25,9 +25,7 @@ def test_law_only_the_first_word_of_a_text_is_a_name():
     assert len(names.unique()) > 1
 
 
-def test_law_recall_writes_each_run_and_open_gates_keep_the_gradient(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_recall_writes_each_run_and_open_gates_keep_the_gradient(tmp_path, monkeypatch):
     cases = (("LSTM", 0.01), ("LSTM, forget bias 3", 0.01))
     for name, value in {"RESULTS": tmp_path, "SEEDS": (0,), "MEASURED": (1, 3), "CASES": cases}.items():
         monkeypatch.setattr(recall, name, value)

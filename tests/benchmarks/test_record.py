@@ -12,13 +12,7 @@ import pytest
 import torch
 
 from benchmarks import record
-from benchmarks.record import (
-    describe_code,
-    describe_machine,
-    describe_processor,
-    result_file,
-    write_result,
-)
+from benchmarks.record import describe_code, describe_machine, describe_processor, result_file, write_result
 
 
 @pytest.fixture
@@ -53,9 +47,7 @@ def test_law_the_code_is_described_by_its_commit_and_whether_it_is_dirty(project
     assert describe_code()["dirty"]
 
 
-def test_law_a_result_records_command_seed_machine_and_versions(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_a_result_records_command_seed_machine_and_versions(tmp_path, monkeypatch):
     monkeypatch.setenv("LD_PRELOAD", "/some/where/libjemalloc.so.2:/else/where/lib.so")
     monkeypatch.setattr(sys, "orig_argv", ["/some/where/python3", "-m", "benchmarks.train", "--out", "a b"])
     write_result(tmp_path / "new" / "x.json", seed=23, results={"α": [1.5]})

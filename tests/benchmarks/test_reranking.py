@@ -9,6 +9,7 @@ from annotated_transformer.decoding.translator import RankedTranslation, Transla
 from annotated_transformer.inspection.observation import observe
 from benchmarks import reranking
 
+pytestmark = pytest.mark.usefixtures("unchecked")
 PAIRS = [("The soup is too hot to eat.", "Die Suppe ist zu heiß zum Essen."), ("Go to bed.", "Geh ins Bett.")]
 
 
@@ -38,9 +39,7 @@ def test_law_a_list_has_the_log_probabilities_of_its_translations_alone(backward
     assert all(map(math.isfinite, found))
 
 
-def test_law_the_result_has_the_bleu_of_what_was_chosen(
-    monkeypatch: pytest.MonkeyPatch, backward: Translator
-):
+def test_law_the_result_has_the_bleu_of_what_was_chosen(monkeypatch, backward):
     texts = [[target, "Hunde bellen."] for _, target in PAIRS]  # the first one is the reference
     lists = [[RankedTranslation(text, -1.0, -1.0) for text in both] for both in texts]
     forward = Translator.from_pretrained("en-de")

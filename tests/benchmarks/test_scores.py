@@ -57,9 +57,7 @@ def test_law_people_and_model_are_scored_on_the_sources_with_several_translation
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_law_the_wider_beam_is_scored_on_the_test_split_and_on_as_many_training_pairs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_wider_beam_is_scored_on_the_test_split_and_on_as_many_training_pairs(tmp_path, monkeypatch):
     sources = ["A man runs in the park.", "Two dogs play in the grass.", "Yes, he comes."]
     sources, references = [*sources, sources[0]], [*REFERENCES, "Heute läuft ein Mann im Park."]
     best = ["Ein Mann läuft durch den Park.", *REFERENCES[1:], "Ein Mann läuft durch den Park."]

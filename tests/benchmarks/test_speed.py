@@ -42,9 +42,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..
 
 
 @pytest.mark.usefixtures("quick_processes")
-def test_law_the_training_benchmark_runs_to_completion(
-    run: Callable[..., dict], capsys: pytest.CaptureFixture
-):
+def test_law_the_training_benchmark_runs_to_completion(run, capsys):
     options = "--batches 2 --batch-tokens 128 --pairs 40 --rounds 1 --seed 5"
     record = run(train.main, *options.split())
     result = record["results"]
@@ -73,9 +71,7 @@ def test_law_the_decoding_benchmark_runs_to_completion(run: Callable[..., dict])
 
 
 @pytest.mark.parametrize("makers", TWINS)
-def test_oracle_contestants_with_the_same_weights_generate_the_same_tokens(
-    makers: list[Callable[..., decode.Decode]],
-):
+def test_oracle_contestants_with_the_same_weights_generate_the_same_tokens(makers):
     said = []
     for make in makers:
         torch.manual_seed(WORK.seed)

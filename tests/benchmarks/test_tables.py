@@ -1,7 +1,6 @@
 """The tables in the benchmarks' README match the results."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,9 +49,7 @@ def test_law_the_tables_in_the_readme_match_the_results():
         ("04_self_attention", loop_rows, "lengths_25-17", 4),
     ],
 )
-def test_law_a_chapter_has_the_rows_of_its_benchmark(
-    chapter: str, rows: Callable[[dict], str], name: str, count: int
-):
+def test_law_a_chapter_has_the_rows_of_its_benchmark(chapter, rows, name, count):
     record = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
     table, text = rows(record["results"]), (CHAPTERS / f"{chapter}.md").read_text(encoding="utf-8")
     assert table.count("\n") == 1 + count

@@ -18,29 +18,16 @@ ROOT = Path(__file__).resolve().parents[2]
 READERS = {"exercise", "solution"}  # code written by readers may use any name
 DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 PYTORCH = {name for name in {*dir(torch), *dir(torch.nn.functional)} if not name.startswith("_")}
-PARTS = {
-    "softmax",
-    "log_softmax",
-    "exp",
-    "masked_fill",
-    "tril",
-    "triu",
-    "matmul",
-    "bmm",
-    "einsum",
-    "layer_norm",
-}
+PARTS = set("softmax log_softmax exp masked_fill tril triu matmul bmm einsum layer_norm".split())
 
 BOOK = "annotated_transformer/book"
 OTHER_UPDATES = {  # where a function or a loop makes updates without `fit`, and why
     f"{BOOK}/toy/fitting.py": {"def fit": "it is the loop"},
     f"{BOOK}/chapters/embeddings/exercises.py": {"def check_tie": "it makes one update of an answer"},
     "07_embeddings.md": {
-        "for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):": "it compares optimizers",
+        "for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW):": "it compares optimizers"
     },
-    "16_training.md": {
-        "def make_updates": "the chapter takes the loop apart: it clips, and omits zero_grad",
-    },
+    "16_training.md": {"def make_updates": "the chapter takes the loop apart: it clips, and omits zero_grad"},
 }
 
 

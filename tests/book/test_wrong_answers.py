@@ -76,24 +76,14 @@ WORDS = {"sign: the number": "the number itself", "sign: a list": "a number, not
         (RIGHT, {}, {"sign: other": ""}, ["sign: other: no such mistake"]),
         (RIGHT, {"none": (check_sign, lambda x: -3)}, {}, ["none: ✗ Not yet: the sign of minus three"]),
         (RIGHT, {"four": (check_sign, lambda x: -3)}, {"four": "four"}, ["four: ✗ Not yet: the sign"]),
-        (
-            RIGHT,
-            {"none": (check_sign, lambda x: 0)},
-            {"none": "should be"},
-            ["none: ✗ Not yet: the sign of minus three should be -1, not 0."],
-        ),
+        (RIGHT, {"none": (check_sign, lambda x: 0)}, {"none": "should be"}, ["none: ✗ Not yet: the sign"]),
         (
             RIGHT,
             {"typo": (check_sign, lambda x: x.sgn)},
             {"typo": "sgn"},
             ["typo: ✗ Not yet: your code stopped with AttributeError: 'int' object has no attribute 'sgn'"],
         ),
-        (
-            RIGHT,
-            {"heads": (check_sign, lambda x: -1.5)},
-            {"heads": "1 heads"},
-            ["heads: ✗ Not yet: the sign of minus three should be different. It looks as if 1 heads"],
-        ),
+        (RIGHT, {"heads": (check_sign, lambda x: -1.5)}, {"heads": "1 heads"}, ["heads: ✗ Not yet: the"]),
     ],
 )
 def test_law_answers_that_are_judged_wrongly_are_reported(right, wrong, words, reported):

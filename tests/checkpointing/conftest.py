@@ -1,3 +1,16 @@
-"""Fixtures for testing saved training runs."""
+"""Fixtures for testing saved models and training runs."""
 
+from pathlib import Path
+
+import pytest
+
+from annotated_transformer.checkpointing import checkpoint
+from tests.checkpointing.small_models import make_model, make_tokenizer
 from tests.tiny_run import run as run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return the folder of a small model."""
+    checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
+    return tmp_path / "model"

@@ -6,6 +6,7 @@ from annotated_transformer.config import TransformerConfig
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 
+FILES = ["config.json", "model.safetensors", "tokenizer.json"]
 TEXTS = ["A man is sleeping.", "Ein Mann schläft."]
 
 

@@ -55,13 +55,8 @@ def test_message_models_that_have_no_average(tmp_path, other, tokenizer, differe
         average([tmp_path / "model", tmp_path / "other"])
 
 
-@pytest.fixture
-def tokenizer() -> Tokenizer:
-    return Tokenizer.train(["one text", "one text"], vocab_size=263)
-
-
-def test_law_the_last_epochs_are_kept_and_no_others(make_model, tmp_path: Path, tokenizer: Tokenizer):
-    model = make_model(vocab_size=tokenizer.vocab_size)
+def test_law_the_last_epochs_are_kept_and_no_others(tmp_path: Path):
+    model, tokenizer = make_model(), make_tokenizer()
     assert epoch_checkpoints(tmp_path) == []
     for epoch in (7, 8):  # from an earlier run in this folder
         save_epoch(tmp_path, epoch, model, tokenizer, keep=3)
@@ -77,8 +72,8 @@ def test_law_the_last_epochs_are_kept_and_no_others(make_model, tmp_path: Path, 
     assert (tmp_path / "epochs" / "notes").is_dir()
 
 
-def test_law_folders_that_are_not_checkpoints_are_left_alone(make_model, tmp_path, tokenizer: Tokenizer):
-    model = make_model(vocab_size=tokenizer.vocab_size)
+def test_law_folders_that_are_not_checkpoints_are_left_alone(tmp_path: Path):
+    model, tokenizer = make_model(), make_tokenizer()
     names = ("2024/config.json", "²/config.json", "00007/mine", "00001/mine")
     foreign = [tmp_path / "epochs" / name for name in names]
     for file in foreign:
@@ -92,11 +87,11 @@ def test_law_folders_that_are_not_checkpoints_are_left_alone(make_model, tmp_pat
 
 
 @pytest.mark.message
-def test_message_nothing_to_average_and_nothing_to_keep(make_model, tmp_path: Path, tokenizer: Tokenizer):
+def test_message_nothing_to_average_and_nothing_to_keep(tmp_path: Path):
     with pytest.raises(ValueError, match="there is nothing to average; give at least one model folder"):
         average([])
     with pytest.raises(ValueError, match="keep=0 would delete the checkpoint just saved; keep 1 or more"):
-        save_epoch(tmp_path, 1, make_model(vocab_size=263), tokenizer, keep=0)
+        save_epoch(tmp_path, 1, make_model(), make_tokenizer(), keep=0)
     (tmp_path / "epochs").write_text("mine")
     with pytest.raises(ValueError, match="epochs is not a folder; move it away, or give another folder"):
         epoch_checkpoints(tmp_path)

@@ -17,17 +17,9 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from annotated_transformer.checkpointing import checkpoint, files
-from annotated_transformer.checkpointing.checkpoint import load, pretrained_folder
+from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from annotated_transformer.decoding.translator import Translator
-from tests.checkpointing.small_models import make_model, make_tokenizer, same
-
-FILES = ["config.json", "model.safetensors", "tokenizer.json"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
-    return tmp_path / "model"
+from tests.checkpointing.small_models import FILES, make_model, make_tokenizer, same
 
 
 def change_metadata(path: Path, **changes: str | None) -> None:
@@ -245,10 +237,7 @@ def test_message_a_weight_too_large_for_half_precision(tmp_path: Path):
         weight = model.decoder.layers[0].feed_forward.expand.weight
         weight[3, 5] = -65_521.0
         weight[4, 7:9] = torch.tensor([math.inf, math.nan])
-    expected = (
-        r"decoder\.layers\.0\.feed_forward\.expand\.weight holds 65521, more than torch\.float16 can "
-        r"\(65504\); store the model in torch\.float32"
-    )
+    expected = r"expand\.weight holds 65521, more than torch\.float16 .*; store the model in torch\.float32"
     with pytest.raises(ValueError, match=expected):
         checkpoint.save(tmp_path, model, make_tokenizer(), stored=torch.float16)
     assert list(tmp_path.iterdir()) == []
@@ -309,13 +298,6 @@ def test_message_what_cannot_be_saved(tmp_path: Path, vocab_size: int, options: 
     with pytest.raises(ValueError, match=message):
         checkpoint.save(tmp_path / "m", make_model(), make_tokenizer(vocab_size), **options)
     assert not (tmp_path / "m").exists()
-
-
-@pytest.mark.parametrize("name", ["en-de", "de-en"])
-def test_law_the_model_is_that_of_the_name(root: Path, name: str):
-    found, wanted = Translator.from_pretrained(name), load(root / "annotated_transformer" / "weights" / name)
-    assert torch.equal(found.model.embedding.weight, wanted[0].embedding.weight)
-    assert found.tokenizer.to_json() == wanted[1].to_json()
 
 
 @pytest.mark.message

@@ -1,6 +1,5 @@
 """A model that a folder cannot hold is refused by the name of the part that differs."""
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -19,82 +18,42 @@ from annotated_transformer.model.transformer import Transformer
 from tests.checkpointing.small_models import make_model, make_tokenizer, same
 
 
+def zeros(*shape: int) -> nn.Parameter:
+    return nn.Parameter(torch.zeros(*shape))
+
+
 class DoubledLogits(Transformer):
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         return 2 * super().logits(hidden)
 
 
-def replace_norm(model: Transformer) -> None:
-    model.encoder.layers[0].add_norm_2.norm = nn.LayerNorm(12)
-
-
-def change_heads(model: Transformer) -> None:
-    model.decoder.layers[0].cross_attention.num_heads = 2
-
-
-def override_method(model: Transformer) -> None:
-    model.embedding.logits = lambda hidden: hidden
-
-
-def override_embed(model: Transformer) -> None:
-    model.embed = lambda ids, start=0: model.embedding(ids)
-
-
-def drop_layer(model: Transformer) -> None:
-    model.encoder.layers = model.encoder.layers[:1]
-
-
-def add_norm(model: Transformer) -> None:
-    model.encoder.extra = LayerNorm(12)
-
-
-def change_eps(model: Transformer) -> None:
-    model.decoder.layers[1].add_norm_3.norm.eps = 1e-3
-
-
-def change_gelu(model: Transformer) -> None:
-    model.encoder.layers[0].feed_forward.activation = nn.GELU(approximate="tanh")
-
-
-def widen(model: Transformer) -> None:
-    contract = model.encoder.layers[1].feed_forward.contract
-    contract.weight = nn.Parameter(torch.zeros(12, 15))
-
-
-def add_bias(model: Transformer) -> None:
-    model.encoder.layers[1].self_attention.to_value.bias = nn.Parameter(torch.zeros(12))
-
-
-def longer_table(model: Transformer) -> None:
-    model.positions = SinusoidalPositions(12, 23)
-
-
-def other_table(model: Transformer) -> None:
-    model.positions.table = model.positions.table.roll(1, dims=1)
+CHANGED = [  # what is assigned to a place in the model, and the error
+    (
+        "encoder.layers.0.add_norm_2.norm",
+        nn.LayerNorm(12),
+        r"_2.norm is torch\.nn\.\S+ and not annotated_\S+",
+    ),
+    ("decoder.layers.0.cross_attention.num_heads", 2, "cross_attention has num_heads=2 and not 3"),
+    ("embedding.logits", lambda hidden: hidden, "embedding overrides logits"),
+    ("embed", lambda ids, start=0: ids, " overrides embed"),
+    ("encoder.layers", make_model(activation="gelu").encoder.layers, "encoder.layers.1 is missing"),
+    ("encoder.extra", LayerNorm(12), r"encoder.extra is annotated_transformer\.\S+\.LayerNorm"),
+    ("decoder.layers.1.add_norm_3.norm.eps", 1e-3, "layers.1.add_norm_3.norm has eps=0.001 and not 1e-05"),
+    ("encoder.layers.0.feed_forward.activation", nn.GELU("tanh"), "has approximate='tanh' and not 'none'"),
+    ("encoder.layers.1.feed_forward.contract.weight", zeros(12, 15), r"weight=\(12, 15\) and not \(12, 14\)"),
+    ("encoder.layers.1.self_attention.to_value.bias", zeros(12), r"to_value has bias=\(12,\) and not None"),
+    ("positions", SinusoidalPositions(12, 23), r"has table=of shape \(23, 12\) and not of shape \(19, 12\)"),
+    ("positions.table", torch.zeros(19, 12), "positions has another table"),
+]
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (replace_norm, r"model.encoder.layers.0.add_norm_2.norm is torch\.nn\.\S+ and not annotated_\S+"),
-        (change_heads, "model.decoder.layers.0.cross_attention has num_heads=2 and not 3"),
-        (override_method, "model.embedding overrides logits"),
-        (override_embed, "model overrides embed"),
-        (drop_layer, "model.encoder.layers.1 is missing"),
-        (add_norm, r"model.encoder.extra is annotated_transformer\.\S+\.LayerNorm"),
-        (change_eps, "model.decoder.layers.1.add_norm_3.norm has eps=0.001 and not 1e-05"),
-        (change_gelu, "model.encoder.layers.0.feed_forward.activation has approximate='tanh' and not 'none'"),
-        (widen, r"model.encoder.layers.1.feed_forward.contract has weight=\(12, 15\) and not \(12, 14\)"),
-        (add_bias, r"model.encoder.layers.1.self_attention.to_value has bias=\(12,\) and not None"),
-        (longer_table, r"model.positions has table=of shape \(23, 12\) and not of shape \(19, 12\)"),
-        (other_table, "model.positions has another table"),
-    ],
-)
-def test_message_a_changed_part(tmp_path: Path, change: Callable[[Transformer], None], message: str):
+@pytest.mark.parametrize(("place", "value", "message"), CHANGED, ids=[place for place, *_ in CHANGED])
+def test_message_a_changed_part(tmp_path: Path, place: str, value: object, message: str):
     model = make_model(num_layers=2, activation="gelu")
-    change(model)
-    with pytest.raises(ValueError, match=f"^{message}, which loading could not restore: a model"):
+    module, _, name = place.rpartition(".")
+    setattr(model.get_submodule(module), name, value)
+    with pytest.raises(ValueError, match=rf"^model.*{message}, which loading could not restore: a model"):
         checkpoint.save(tmp_path, model, make_tokenizer())
     assert not list(tmp_path.iterdir())
 

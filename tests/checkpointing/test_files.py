@@ -3,10 +3,7 @@
 import errno
 import os
 import re
-import resource
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
@@ -16,15 +13,7 @@ import torch
 
 from annotated_transformer.checkpointing import checkpoint, files
 from annotated_transformer.checkpointing.files import fingerprint, split_cut_off_line
-from tests.checkpointing.small_models import make_model, make_tokenizer, same
-
-FILES = ["config.json", "model.safetensors", "tokenizer.json"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    checkpoint.save(tmp_path / "model", make_model(), make_tokenizer())
-    return tmp_path / "model"
+from tests.checkpointing.small_models import FILES, make_model, make_tokenizer, same
 
 
 @pytest.mark.parametrize("first", [b"", b'{"step": 1}\n'])
@@ -32,6 +21,7 @@ def test_law_a_last_line_that_was_cut_off_at_any_byte_is_split_off(first: bytes)
     record = b'{"step": 2, "loss": 1.5e-3, "words": ["\xc3\xa9", null], "settled": true}'
     for end in range(1, len(record)):
         assert split_cut_off_line(first + record[:end]) == (first.rstrip(b"\n"), record[:end])
+    assert split_cut_off_line(first + b"\0" * 5) == (first.rstrip(b"\n"), b"\0" * 5)
     for whole in (first, first + record, first + record + b"\n"):
         assert split_cut_off_line(whole) == (whole, b"")
 
@@ -106,53 +96,6 @@ def test_law_an_interrupt_leaves_no_draft(folder: Path, monkeypatch, place: str,
     assert sorted(path.name for path in folder.iterdir()) == FILES
 
 
-@pytest.mark.message
-def test_message_a_write_that_the_system_cuts_short(folder: Path):
-    room = (folder / "model.safetensors").stat().st_size - 1
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
-    try:
-        with pytest.raises(OSError, match=r"cannot save to .*model \(File too large\); what was there is"):
-            checkpoint.save(folder, make_model(seed=1), make_tokenizer())
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert same(checkpoint.load(folder)[0], make_model())
-    assert sorted(path.name for path in folder.iterdir()) == FILES
-
-
-KILLS = """
-import os, signal, sys, time, torch
-from annotated_transformer.checkpointing import checkpoint
-folder, rng = sys.argv[1], torch.Generator().manual_seed(0)
-model, tokenizer = checkpoint.load(folder)
-weights = os.path.join(folder, "model.safetensors")
-for delay in torch.rand(7, generator=rng).tolist():
-    before = os.stat(weights).st_mtime_ns
-    child = os.fork()
-    while child == 0:  # the child saves forever
-        with torch.no_grad():
-            model.embedding.weight += 1
-        checkpoint.save(folder, model, tokenizer)
-    while os.stat(weights).st_mtime_ns == before:
-        assert os.waitpid(child, os.WNOHANG) == (0, 0), "it ended by itself"
-        time.sleep(0.001)
-    time.sleep(delay / 10)
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    model, tokenizer = checkpoint.load(folder)
-    print(model.embedding.weight[0, 0].item())
-"""
-
-
-def test_law_a_kill_leaves_a_complete_model(folder: Path):
-    command = [sys.executable, "-c", KILLS, folder]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    weights = [float(line) for line in run.stdout.split()]
-    assert len(weights) == 7
-    assert weights == sorted(set(weights))  # each kill came after another save, during the next one
-
-
 KINDS = list(zip(FILES, [Path.mkdir, os.mkfifo, lambda path: path.symlink_to(path)], strict=True))
 
 
@@ -161,9 +104,7 @@ KINDS = list(zip(FILES, [Path.mkdir, os.mkfifo, lambda path: path.symlink_to(pat
 def test_message_a_path_that_is_not_a_regular_file(folder: Path, name: str, make):
     (folder / name).unlink()
     make(folder / name)
-    with pytest.raises(
-        ValueError, match=rf"{name} is not a regular file; move it away, or give another fold"
-    ):
+    with pytest.raises(ValueError, match=rf"{name} is not a regular file; move it away, or give another fol"):
         checkpoint.load(folder)
 
 

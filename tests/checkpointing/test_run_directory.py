@@ -186,9 +186,7 @@ def test_message_a_time_or_a_folder_that_cannot_be_used(tmp_path: Path):
         with pytest.raises(ValueError, match=f"{seconds} seconds between two saves is not a duration"):
             RunDirectory(tmp_path, seconds=seconds)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(
-        OSError, match=r"cannot write to \S*file/run \(Not a directory\); give another folder"
-    ):
+    with pytest.raises(OSError, match=r"cannot write to \S*file/run \(Not a directory\); give another folde"):
         RunDirectory(tmp_path / "file" / "run").__enter__()
 
 
@@ -204,16 +202,28 @@ def test_message_resuming_with_another_number_of_threads(run: Run, tmp_path: Pat
         run(run_directory, dataclasses.replace(BRIEF, steps=5))
 
 
+SECOND = """
+import sys
+from annotated_transformer.checkpointing.run_directory import RunDirectory
+try:
+    RunDirectory(sys.argv[1]).__enter__()
+except BlockingIOError as error:
+    print(error, flush=True)
+input()  # until the first run has ended
+RunDirectory(sys.argv[1]).__enter__()
+"""
+
+
 @pytest.mark.message
 def test_message_two_runs_in_one_folder(run: Run, tmp_path: Path):
-    script = "from annotated_transformer.checkpointing.run_directory import RunDirectory\n"
-    script += f"RunDirectory({str(tmp_path)!r}).__enter__()"
+    command = [sys.executable, "-c", SECOND, tmp_path]
     with RunDirectory(tmp_path):
         with pytest.raises(BlockingIOError, match=rf"process {os.getpid()} is training into .*; wait for"):
             RunDirectory(tmp_path).__enter__()
-        second = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-        assert f"process {os.getpid()} is training into" in second.stderr
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+        second = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert f"process {os.getpid()} is training into" in second.stdout.readline()
+    assert second.communicate("\n") == ("", None)
+    assert second.returncode == 0
     with RunDirectory(tmp_path):  # the lock file is left over from a process that has ended
         assert (tmp_path / "training.lock").read_text() == f"{os.getpid()}\n"
 

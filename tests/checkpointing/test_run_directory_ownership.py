@@ -15,14 +15,10 @@ from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.tokenizer import Tokenizer
 from annotated_transformer.training.recipe import train_from_recipe
 from annotated_transformer.training.resumable_state import TrainingState
-from tests.toy_recipe import SHAPE, corpus, for_steps, weights
+from tests.toy_recipe import SHAPE, corpus, for_steps, own_tokenizer, weights
 
 RECIPE = for_steps(7)
-
-
-def own_tokenizer() -> Tokenizer:
-    texts = (text for pair in corpus().splits["train"] for text in pair)
-    return Tokenizer.train(texts, vocab_size=SHAPE.vocab_size)
+pytestmark = pytest.mark.usefixtures("unchecked")
 
 
 def foreign(folder: Path) -> dict[str, bytes]:

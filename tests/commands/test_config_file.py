@@ -16,37 +16,14 @@ from annotated_transformer.commands.train_options import DEFAULT_SHAPE, add_trai
 from annotated_transformer.config import TransformerConfig
 from annotated_transformer.training.config import TrainingConfig
 
-MODEL = {  # every field, with a value other than its default
-    "vocab_size": 307,
-    "max_length": 61,
-    "num_layers": 3,
-    "d_model": 22,
-    "d_ff": 53,
-    "num_heads": 2,
-    "d_k": 5,
-    "d_v": 7,
-    "dropout": 0.0,
-    "norm": "pre",
-    "activation": "gelu",
-    "positions": "learned",
-    "attention": "fused",
-    "attention_bias": True,
-    "pad_id": 3,
-    "bos_id": 4,
-    "eos_id": 5,
-}
-TRAINING = {
-    "steps": 11,
-    "minutes": 1.5,
-    "patience": 3,
-    "batch_tokens": 101,
-    "warmup_steps": 13,
-    "max_lr": None,
-    "clip_norm": 0.7,
-    "label_smoothing": 0.25,
-    "bf16": True,
-    "fast": True,
-}
+# Every field, with a value other than its default.
+MODEL = json.loads("""{
+    "vocab_size": 307, "max_length": 61, "num_layers": 3, "d_model": 22, "d_ff": 53, "num_heads": 2,
+    "d_k": 5, "d_v": 7, "dropout": 0.0, "norm": "pre", "activation": "gelu", "positions": "learned",
+    "attention": "fused", "attention_bias": true, "pad_id": 3, "bos_id": 4, "eos_id": 5}""")
+TRAINING = json.loads("""{
+    "steps": 11, "minutes": 1.5, "patience": 3, "batch_tokens": 101, "warmup_steps": 13, "max_lr": null,
+    "clip_norm": 0.7, "label_smoothing": 0.25, "bf16": true, "fast": true}""")
 
 
 @pytest.fixture
@@ -139,10 +116,7 @@ def test_message_a_starting_model_of_other_languages(tmp_path: Path, capsys):
 @pytest.mark.message
 def test_message_a_starting_model_of_another_shape(folder: Path, file: Path):
     found = checkpoint.load(folder)[0].config
-    expected = (
-        rf"has vocab_size={found.vocab_size}, not 4000 and num_layers=1, not 2; leave these settings out, or "
-        rf"train without --start"
-    )
+    expected = rf"has vocab_size={found.vocab_size}, not 4000 and num_layers=1, not 2; .* without --start"
     with pytest.raises(ValueError, match=expected):
         model_config(parsed(vocab_size=4000, num_layers=2, d_model=20), folder)
     with pytest.raises(ValueError, match=r"has .*max_length=37, not 61 and .* leave these"):

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import re
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -76,29 +75,14 @@ def test_message_a_file_that_cannot_be_written(training: Path, capsys, to: str, 
 
 
 @pytest.mark.message
-def test_message_a_line_that_was_cut_off_is_left_out(training: Path, capsys):
-    whole = LINE % 11 + LINE % 23
-    said = {}
-    for text in (whole, whole + (LINE % 31)[:55], whole + "\0" * 5, whole + (LINE % 31)[:-1]):
-        (training / METRICS).write_text(text)
-        assert command_line.main(["curves", str(training), "--to", str(training / "curves.svg")]) == 0
-        out, err = capsys.readouterr()
-        said[text] = re.findall(r"at step (\d+)", out.partition("Encoder cosine")[2])[:2], err
-    complete, cut, zeros, no_line_feed = said.values()
-    assert complete == (["11", "23"], "")
-    assert cut[0] == zeros[0] == ["11", "23"]
-    assert re.fullmatch(
-        r"\S+metrics\.jsonl: the last line, b'\{\"step\": 31.*'…, was cut off; the curves end before it\n",
-        cut[1],
-    )
-    assert "the last line, b'\\x00\\x00" in zeros[1]
-    assert no_line_feed == (["11", "31"], "")
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("ending", ["svg", "jpg"])
 @pytest.mark.parametrize(
-    "error", [RuntimeError("no latex"), FileNotFoundError("no gs"), OSError("no encoder"), KeyError("JPEG")]
+    ("ending", "error"),
+    [
+        ("svg", RuntimeError("no latex")),
+        ("svg", FileNotFoundError("no gs")),
+        ("jpg", OSError("no encoder")),
+        ("jpg", KeyError("JPEG")),
+    ],
 )
 def test_message_matplotlib_lacks_another_program(training, capsys, monkeypatch, ending, error):
     def fail(*values: object, **options: object) -> None:

@@ -126,20 +126,6 @@ def test_law_moses_uses_the_rules_of_the_target_language(folder: Path, data: Pat
     assert "Moses-tokenized (en, " in capsys.readouterr().out
 
 
-def test_law_a_corpus_has_its_own_splits(folder, asked, capsys, monkeypatch, tmp_path):
-    (tmp_path / "tatoeba").mkdir()
-    lines = "".join(f"A{i} b.\tEin C{i} d.\n" for i in range(1009))
-    (tmp_path / "tatoeba" / "deu.txt").write_text(lines, encoding="utf-8")
-    monkeypatch.setenv("ANNOTATED_TRANSFORMER_DATA", str(tmp_path))
-    arguments = ["--corpus", "tatoeba", "--split", "val", "--source", "de", "--target", "en"]
-    assert command_line.main(["evaluate", *arguments, "--model", str(folder)]) == 0
-    expected = load_corpus("tatoeba", folder=tmp_path, source="de", target="en")
-    assert [text for texts, _ in asked for text in texts] == [text for text, _ in expected.splits["val"]]
-    out, err = capsys.readouterr()
-    assert len(out.splitlines()) == 2
-    assert err == f"{expected.summary()}\n{DEVICE}"
-
-
 @pytest.mark.message
 @pytest.mark.usefixtures("pretrained")
 @pytest.mark.parametrize(
@@ -182,26 +168,17 @@ def test_law_the_default_model_matches_the_languages(folder, data, monkeypatch, 
 
 
 @pytest.mark.message
-def test_message_an_unknown_language_is_refused_before_translating(folder, tmp_path, asked, capsys):
-    for language in ("en", "xx"):
-        (tmp_path / f"test.{language}").write_text("A man.\n", encoding="utf-8")
-    arguments = ["--data", str(tmp_path), "--split", "test", "--target", "xx", "--model", str(folder)]
-    assert command_line.main(["evaluate", *arguments, "--protocol", "multi30k"]) == 2
-    assert "Moses has no rules for the language 'xx'; choose from " in capsys.readouterr().err
-    assert asked == []
-
-
-@pytest.mark.message
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (["--target", "xx", "--protocol", "multi30k"], "Moses has no rules for the language 'xx'; choose "),
         (["--target", "ja"], "the tokenizer ja-mecab needs packages that are not installed; run pip"),
         (["--bleu-tokenizer", ""], "there is no tokenizer '' for BLEU; choose from 13a, char,"),
         (["--bleu-tokenizer", "mecab"], "there is no tokenizer 'mecab' for BLEU; choose from 13a, char,"),
         (["--bleu-tokenizer", "zh", "--protocol", "multi30k"], "--protocol multi30k tokenizes by Moses"),
     ],
 )
-def test_message_a_tokenizer_is_refused_before_translating(
+def test_message_a_language_or_a_tokenizer_is_refused_before_translating(
     folder: Path,
     data: Path,
     asked: list[tuple[list[str], dict]],
@@ -211,7 +188,7 @@ def test_message_a_tokenizer_is_refused_before_translating(
     sentence: str,
 ):
     monkeypatch.setattr("sacrebleu.tokenizers.tokenizer_ja_mecab.MeCab", None)
-    (data / "test.de").rename(data / f"test.{'ja' if 'ja' in options else 'de'}")
+    (data / "test.de").rename(data / f"test.{options[1] if '--target' in options else 'de'}")
     arguments = ["--data", str(data), "--split", "test", "--model", str(folder), *options]
     assert command_line.main(["evaluate", *arguments]) == 2
     assert capsys.readouterr().err.startswith(f"error: {sentence}")
@@ -302,12 +279,6 @@ def test_law_several_references_are_used_together(files: list[str], capsys):
     assert (value, ter_value) == ("BLEU = 100.00", "TER = 0.00")
     assert signature.startswith("nrefs:2|")
     assert ter_signature.startswith("nrefs:2|")
-
-
-def test_law_the_target_language_tokenizes_files(files: list[str], capsys):
-    for language, tokenizer in (("zh", "zh"), ("de", "13a")):
-        assert command_line.main(["evaluate", *files, "--target", language]) == 0
-        assert f"|tok:{tokenizer}|" in capsys.readouterr().out
 
 
 def test_law_own_files_are_evaluated_under_any_name(folder, files, asked, capsys):

@@ -55,11 +55,6 @@ def test_law_each_process_uses_its_own_device(taken, monkeypatch, name, rank, de
     assert taken == [device]
 
 
-def test_law_the_cpu_can_be_chosen(taken: list[int]):
-    assert take_device("cpu") == torch.device("cpu")
-    assert taken == []
-
-
 @pytest.mark.message
 def test_message_no_cuda(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
@@ -91,7 +86,7 @@ def test_law_the_log_names_the_device(monkeypatch):
 PAIRS = [(f"Sentence {i}.", f"Phrase {i}.") for i in range(211)]
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch) -> Path:
     """Make a folder current that holds the pairs as `a.txt` and `b.txt`, and as `pairs.tsv`."""
     monkeypatch.chdir(tmp_path)
@@ -132,14 +127,12 @@ def test_law_own_files_are_split_as_in_a_folder(place: Path):
     ("there", "back"),
     [(TRAIN, ["--train-source", "b.txt", "--train-target", "a.txt"]), (TABLE, [*TABLE[:-1], "2,3"])],
 )
-@pytest.mark.usefixtures("place")
 def test_law_both_directions_have_the_same_splits(there: list[str], back: list[str]):
     first, second = (read_corpus(parsed(*files)) for files in (there, back))
     assert first.splits["test"]
     assert first.splits == second.reversed().splits
 
 
-@pytest.mark.usefixtures("place")
 def test_law_the_languages_of_own_files_are_known_if_both_are_given():
     assert chosen_languages(parsed()) == ("en", "de")
     assert chosen_languages(parsed("--target", "es")) == ("en", "es")
@@ -149,7 +142,6 @@ def test_law_the_languages_of_own_files_are_known_if_both_are_given():
     assert chosen_languages(parsed(*TRAIN, "--source", "fr", "--target", "en")) == ("fr", "en")
 
 
-@pytest.mark.usefixtures("place")
 def test_law_validation_files_are_the_validation_split():
     Path("v.en.gz").write_bytes(gzip.compress(b"One.\nTwo.\n"))
     Path("v.fr").write_text("Un.\nDeux.\n")
@@ -159,7 +151,6 @@ def test_law_validation_files_are_the_validation_split():
     assert "The validation loss is that of valid." in corpus.summary()
 
 
-@pytest.mark.usefixtures("place")
 def test_law_files_of_every_split_are_read_by_evaluate():
     options = parsed(*TRAIN, "--test-tsv", "pairs.tsv", command="evaluate")
     files = {"train": TwoFiles(Path("a.txt"), Path("b.txt")), "test": Table(Path("pairs.tsv"))}
@@ -174,7 +165,6 @@ def test_law_given_languages_come_before_those_of_the_model():
 
 
 @pytest.mark.message
-@pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -215,7 +205,6 @@ def test_message_columns_that_are_not_two(given: str, capsys):
 SIZES = ["--num-layers", "1", "--d-model", "12", "--d-ff", "14", "--num-heads", "3", "--vocab-size", "300"]
 
 
-@pytest.mark.usefixtures("place")
 def test_law_a_model_stores_its_languages(capsys):
     train = ["train", "--steps", "1", *SIZES, *TRAIN, "--average", "2"]
     languages = ["--source", "en", "--target", "zh"]

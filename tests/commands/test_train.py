@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import errno
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +14,15 @@ import pytest
 import torch
 
 from annotated_transformer import __main__ as command_line
-from annotated_transformer.checkpointing import checkpoint
 from annotated_transformer.checkpointing.run_directory import RunDirectory
 from annotated_transformer.checkpointing.training_state import STATE, Progress
 from annotated_transformer.commands import train as module
 from annotated_transformer.config import TINY
 from annotated_transformer.model.transformer import Transformer
-from annotated_transformer.text.tokenizer import Tokenizer
-from annotated_transformer.training import recipe
+from annotated_transformer.training import recipe, trainer
 from annotated_transformer.training.config import TrainingConfig
 from annotated_transformer.training.distributed import ProcessGroup
+from annotated_transformer.training.resumable_state import TrainingState
 
 TEXTS = {"en": "A {} b.\n", "de": "Ein {} „d“.\n"}
 
@@ -109,18 +109,6 @@ def test_law_the_model_is_on_the_given_device(data: Path, seen: Seen, monkeypatc
     assert seen.config.fast
 
 
-def test_law_a_run_starts_with_the_given_model(data: Path, seen: Seen, tmp_path: Path):
-    begin(data, "--device", "cpu")
-    tokenizer = Tokenizer.train((f"A {i} b" for i in range(1009)), vocab_size=271)
-    checkpoint.save(tmp_path / "first", seen.model, tokenizer)
-    begin(data, "--device", "cpu", "--seed", "1")
-    other = seen.model.embedding.weight
-    begin(data, "--device", "cpu", "--seed", "1", "--start", str(tmp_path / "first"))
-    found = seen.model.embedding.weight
-    assert torch.equal(found, checkpoint.load(tmp_path / "first")[0].embedding.weight)
-    assert not torch.equal(found, other)
-
-
 @pytest.mark.parametrize(
     ("rank", "processes", "program"),
     [
@@ -160,48 +148,43 @@ def test_law_on_several_machines_rank_0_logs_to_start_torchrun_again(data: Path,
 
 
 SCRIPT = """#!{python}
-import os, signal, sys
-sys.path.insert(0, {root!r})
+import sys
 from annotated_transformer.__main__ import main
-from annotated_transformer.training import trainer
-update = trainer.update
-def stop(state, *rest):
-    note = update(state, *rest)
-    if state.progress.step == 2:
-        os.kill(os.getpid(), signal.SIGINT)
-    return note
-trainer.update = stop
 sys.exit(main())
 """
 
 
 @pytest.mark.parametrize("name", ["annotated-transformer", "other"])
-def test_law_the_logged_command_resumes_the_run_from_another_folder(data: Path, root: Path, name: str):
+def test_law_the_logged_command_resumes_the_run_from_another_folder(data, root, monkeypatch, capsys, name):
     """With the installed script, and with `python -m` for any other way to start."""
-    begun, away = data / "a folder", data / "away"
-    script = data / "bin" / name
-    for folder in (begun, away, script.parent):
+    begun, script, update = data / "a folder", data / "bin" / name, trainer.update
+    for folder in (begun, script.parent):
         folder.mkdir()
-    script.write_text(SCRIPT.format(python=sys.executable, root=str(root)))
+    script.write_text(SCRIPT.format(python=sys.executable))
     script.chmod(0o755)
+
+    def stop(state: TrainingState, *rest: object) -> str:
+        note = update(state, *rest)
+        if state.progress.step == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return note
+
+    monkeypatch.chdir(begun)
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    monkeypatch.setattr(trainer, "update", stop)
     small = ["--num-layers", "1", "--d-model", "8", "--d-ff", "8", "--batch-tokens", "99"]
     arguments = ["train", "--data", "..", "--out", "my run", "--vocab-size", "271", "--steps", "3", *small]
+    assert command_line.main(arguments) == 130
+    command = capsys.readouterr().err.partition("; to resume, run\n")[2].splitlines()[0]
+    assert (str(script) if name == "annotated-transformer" else sys.executable) in command
     environment = {**os.environ, "PYTHONPATH": str(root)}
-    stopped = subprocess.run(
-        [script, *arguments], cwd=begun, env=environment, capture_output=True, text=True, check=False
-    )
-    assert stopped.returncode == 130, stopped.stderr
-    _, _, command = stopped.stderr.partition("; to resume, run\n")
-    command = command.splitlines()[0]
-    assert str(script) in command if name == "annotated-transformer" else sys.executable in command
     done = subprocess.run(
-        command, shell=True, cwd=away, env=environment, capture_output=True, text=True, check=False
+        command, shell=True, cwd=data, env=environment, capture_output=True, text=True, check=False
     )
+    assert done.returncode == 0, done.stderr
     said = done.stderr.splitlines()
-    if name == "other":  # the script itself would stop the run once more, after step 2
-        assert done.returncode == 0, done.stderr
-        assert said[-1].endswith("has the model of step 3")
     assert "resuming at step 2" in said
+    assert said[-1].endswith("has the model of step 3")
 
 
 @pytest.mark.message

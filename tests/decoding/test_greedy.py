@@ -32,14 +32,8 @@ def following(*sentences: list[int]) -> Callable[[list[int]], list[float]]:
     return scores
 
 
-def words(ids: torch.Tensor) -> list[list[int]]:
-    return [[token for token in row if token != PAD_ID] for row in ids.tolist()]
-
-
 @pytest.mark.usefixtures("unchecked")
-def test_law_each_token_is_the_most_likely_after_those_before_it(
-    stirred: Callable[..., Transformer], sources: list[list[int]]
-):
+def test_law_each_token_is_the_most_likely_after_those_before_it(stirred, sources):
     said = set()
     for seed in (19, 22):
         model = stirred(seed)
@@ -51,18 +45,6 @@ def test_law_each_token_is_the_most_likely_after_those_before_it(
             assert logits[0].argmax(dim=-1).tolist() == found
             said |= set(found)
     assert len(said) > 2  # otherwise a model that repeats one token would pass
-
-
-@pytest.mark.usefixtures("unchecked")
-def test_law_results_do_not_depend_on_batching(stirred: Callable[..., Transformer], sources: list[list[int]]):
-    different = set()
-    for seed in (19, 22):
-        model = stirred(seed, norm="pre")
-        together = words(greedy_search(model, pad(sources)))
-        assert together == [words(greedy_search(model, pad([source])))[0] for source in sources]
-        different |= {tuple(ids) for ids in together}
-    assert len(different) > 5
-    assert {ids[-1] == EOS_ID for ids in different} == {True, False}  # some rows finish early
 
 
 def test_law_a_target_ends_with_eos_and_padding_follows(model: Transformer, script: Callable[..., object]):
@@ -94,9 +76,7 @@ def test_law_a_target_without_eos_ends_50_tokens_after_its_sources_length_or_at_
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_law_dropout_is_off_during_search_and_the_mode_is_restored(
-    model: Transformer, sources: list[list[int]], training: bool
-):
+def test_law_dropout_is_off_during_search_and_the_mode_is_restored(model, sources, training):
     model.train(training)
     first, again = (greedy_search(model, pad(sources)) for _ in range(2))
     assert torch.equal(first, again)
@@ -131,11 +111,7 @@ def test_law_ids_of_32_bits_are_ids(model: Transformer, search: Callable[..., Te
         ([[4, EOS_ID]], TypeError, "source ids are of type list; give a tensor of torch.int64"),
         (torch.zeros(0, 3, dtype=torch.long), ValueError, r"src of shape \(0, 3\) has no sources; give at"),
         (torch.zeros(2, 0, dtype=torch.long), ValueError, r"src of shape \(2, 0\) has an empty source: eve"),
-        (
-            torch.ones(2, 3, device="meta").long(),
-            ValueError,
-            r"\(2, 3\) are on the device 'meta' and have no",
-        ),
+        (torch.ones(2, 3, device="meta").long(), ValueError, r"\(2, 3\) are on the device 'meta' and have"),
         (torch.tensor([[4, 2], [0, 0]]), ValueError, r"shape \(2, 2\) has an empty source: .*pad_id=0"),
         (torch.full((1, 29), 4), ValueError, "a sequence of 29 tokens is longer than the 23 positions"),
         (torch.tensor([[11, EOS_ID]]), ValueError, "token ids 2 to 11 do not fit a vocabulary of 11"),

@@ -5,25 +5,17 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from annotated_transformer.decoding.kv_cache import KeyValueCache, MakeDecoder, NoCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache, NoCache
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import CACHES, STEPS, WORDS, decode, some_targets
-
-KINDS = {
-    "the paper's": {},
-    "learned positions, other widths": {"positions": "learned", "d_k": 5, "d_v": 7},
-    "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
-}
+from tests.decoder_steps import CACHES, KINDS, STEPS, WORDS, decode, some_targets
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
-def test_oracle_cached_steps_give_the_logits_of_one_full_pass(
-    stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, changes: dict
-):
+def test_oracle_cached_steps_give_the_logits_of_one_full_pass(stirred, sources, decoder, changes):
     model, src, tgt = stirred(**changes), pad(sources), some_targets(len(sources))
     found = decode(decoder, model, src, tgt)
     torch.testing.assert_close(found, model.eval()(src, tgt), rtol=0, atol=1e-10)
@@ -31,9 +23,7 @@ def test_oracle_cached_steps_give_the_logits_of_one_full_pass(
 
 
 @pytest.mark.parametrize("changes", [{}, {"attention_bias": True}])
-def test_law_attention_to_a_source_of_padding_alone_is_zero(
-    stirred: Callable[..., Transformer], changes: dict
-):
+def test_law_attention_to_a_source_of_padding_alone_is_zero(stirred, changes):
     """The searches reject such a source, but a decoder must not compute NaN from it."""
     model, tgt = stirred(**changes), some_targets(2)
     src = torch.tensor([[4, 5, 2], [0, 0, 0]])
@@ -43,9 +33,7 @@ def test_law_attention_to_a_source_of_padding_alone_is_zero(
 
 @pytest.mark.parametrize("decoder", [NoCache, *CACHES])
 @pytest.mark.parametrize("rows", [[4, 3, 2, 1, 0], [1, 1, 1, 3, 3, 0, 4], []])
-def test_law_rows_can_be_reordered_repeated_and_omitted(
-    stirred: Callable[..., Transformer], sources: list[list[int]], decoder: MakeDecoder, rows: list[int]
-):
+def test_law_rows_can_be_reordered_repeated_and_omitted(stirred, sources, decoder, rows):
     model, src, tgt = stirred(), pad(sources), some_targets(len(sources))
     chosen = torch.tensor(rows, dtype=torch.long)
     with evaluating(model):
@@ -62,9 +50,7 @@ def test_law_rows_can_be_reordered_repeated_and_omitted(
 
 @pytest.mark.equation("eq-token-layers")
 @pytest.mark.parametrize(("decoder", "tokens"), [(KeyValueCache, STEPS), (NoCache, STEPS * (STEPS + 1) // 2)])
-def test_law_a_cache_decodes_each_token_and_projects_the_memory_once(
-    stirred: Callable[..., Transformer], decoder: MakeDecoder, tokens: int
-):
+def test_law_a_cache_decodes_each_token_and_projects_the_memory_once(stirred, decoder, tokens):
     model = stirred()
     counts = []
     for layer in model.decoder.layers:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import MakeDecoder
 from annotated_transformer.decoding.sampling import Temperature, TopK, TopP, sample
 from annotated_transformer.fast.kv_cache import FastKeyValueCache
 from annotated_transformer.model.transformer import Transformer
@@ -47,9 +45,7 @@ def chi_square(drawn: torch.Tensor, expected: list[float]) -> float:
         ([TopP(0.9), Temperature(0.5)], [0, 0.25 / 0.3625, 0.0225 / 0.3625, 0.09 / 0.3625]),
     ],
 )
-def test_law_tokens_are_sampled_with_their_probabilities(
-    model: Transformer, script: Callable[..., MakeDecoder], processors: list, expected: list[float]
-):
+def test_law_tokens_are_sampled_with_their_probabilities(model, script, processors, expected):
     src = torch.full((DRAWS, 1), EOS_ID)
     always = script(lambda said: logits()[0].tolist() if not said else [0.0, 0, 99, 0, 0, 0])
     first = sample(model, src, generator=rng(), logits_processors=processors, decoder=always)[:, 0]
@@ -90,14 +86,6 @@ def test_law_top_p_keeps_no_more_if_the_sum_is_p(p: float, left: int):
     assert found.isfinite().sum(dim=1).tolist() == [left, left]
     rounded = torch.tensor([[0.0, -60.0, -80.0, 1.0]])
     assert torch.equal(TopP(1.0)(rounded), rounded)
-
-
-def test_law_sampling_from_one_token_is_greedy_search(
-    stirred: Callable[..., Transformer], sources: list[list[int]]
-):
-    model = stirred(norm="pre")
-    found = sample(model, pad(sources), generator=rng(), logits_processors=[TopK(1)])
-    assert torch.equal(found, greedy_search(model, pad(sources)))
 
 
 def test_law_samples_depend_on_the_generator(stirred: Callable[..., Transformer], sources: list[list[int]]):

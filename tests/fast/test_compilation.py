@@ -43,7 +43,10 @@ from tests.checkpointing.small_models import make_tokenizer, same
 
 MakeModel = Callable[..., Transformer]
 MakePairs = Callable[..., list[Pair]]
-pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")  # accessed by PyTorch's own tracing
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The .grad attribute"),  # accessed by PyTorch's own tracing
+    pytest.mark.message,  # not messages: without the shape checker, whose code cannot be captured
+]
 BRIEF = TrainingConfig(steps=11, batch_tokens=53, warmup_steps=3, max_lr=1e-2, fast=False)
 
 
@@ -60,7 +63,6 @@ def captured(monkeypatch: pytest.MonkeyPatch) -> list[fx.GraphModule]:
     return graphs
 
 
-@pytest.mark.message  # not a message: runs without the shape checker, whose code cannot be captured
 @pytest.mark.parametrize("fast", [False, True])
 def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
     make_model: MakeModel, copy_pairs: MakePairs, captured: list[fx.GraphModule], fast: bool
@@ -82,7 +84,6 @@ def test_oracle_a_compiled_training_run_has_the_results_of_a_plain_one(
     assert len(captured) == 2  # encoder and decoder, each captured once for all lengths
 
 
-@pytest.mark.message
 def test_law_compiled_byte_dropout_keeps_its_fraction_and_the_mean():
     """The backend traces forward and backward as the default one does, and needs no C++ compiler."""
     dropout = torch.compile(ByteDropout(0.3), backend="aot_eager", dynamic=True, fullgraph=True)
@@ -133,12 +134,9 @@ COPIES: dict[str, Callable[[nn.Module], nn.Module]] = {
 }
 
 
-@pytest.mark.message  # not a message, nor are those below: without the shape checker, as users compile
 @pytest.mark.usefixtures("eager_stacks")
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
-def test_law_a_copy_of_a_compiled_model_computes_with_its_own_weights(
-    make_model: MakeModel, copied: Callable[[nn.Module], nn.Module]
-):
+def test_law_a_copy_of_a_compiled_model_computes_with_its_own_weights(make_model, copied):
     model, ids = make_model(dropout=0.0), torch.tensor([[5, 6, 2]])
     compile_stacks(model)
     before = model.train()(ids, ids)  # compiled
@@ -155,7 +153,6 @@ def test_law_a_copy_of_a_compiled_model_computes_with_its_own_weights(
     assert other(ids, ids).dtype == torch.float32
 
 
-@pytest.mark.message
 @pytest.mark.usefixtures("eager_stacks")
 @pytest.mark.parametrize("way", [wrapped, in_place, by_parts, stacks])
 def test_law_a_compiled_model_is_saved_translates_and_is_inspected_like_a_plain_one(
@@ -195,7 +192,6 @@ def test_law_a_compiled_model_is_saved_translates_and_is_inspected_like_a_plain_
     assert same(checkpoint.load(tmp_path)[0], plain)
 
 
-@pytest.mark.message
 def test_law_a_function_that_evaluates_a_model_can_be_compiled():
     model, x = nn.Sequential(nn.Linear(3, 5), nn.Dropout()), torch.ones(2, 3)
 
@@ -206,15 +202,8 @@ def test_law_a_function_that_evaluates_a_model_can_be_compiled():
     assert torch.equal(torch.compile(evaluated, **EAGER)(x), evaluated(x))
 
 
-@pytest.mark.message
 @pytest.mark.parametrize(("way", "fast"), [(wrapped, True), (by_parts, False)])
-def test_law_a_run_resumes_compiled_or_plain_however_it_began(
-    make_model: MakeModel,
-    copy_pairs: MakePairs,
-    tmp_path: Path,
-    way: Callable[[Transformer], nn.Module],
-    fast: bool,
-):
+def test_law_a_run_resumes_compiled_or_plain_however_it_began(make_model, copy_pairs, tmp_path, way, fast):
     def run(model: nn.Module, steps: int, folder: str) -> tuple[list[Tensor], EpochMetrics]:
         config, rng = dataclasses.replace(BRIEF, steps=steps, fast=fast), torch.Generator()
         with RunDirectory(tmp_path / folder) as run_directory:
@@ -228,7 +217,6 @@ def test_law_a_run_resumes_compiled_or_plain_however_it_began(
     assert metrics.encoder_cosine == pytest.approx(wanted.encoder_cosine, rel=1e-4)
 
 
-@pytest.mark.message
 def test_message_no_compiler(make_model: MakeModel, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(FileNotFoundError, match=r"needs a C\+\+ compiler, and there is none of g\+\+, clang"):

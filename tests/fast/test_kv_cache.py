@@ -6,34 +6,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from annotated_transformer.decoding.greedy import greedy_search
-from annotated_transformer.decoding.kv_cache import KeyValueCache, LayerCache, NoCache
+from annotated_transformer.decoding.kv_cache import KeyValueCache, LayerCache
 from annotated_transformer.fast import linear
-from annotated_transformer.fast.compilation import compile_stacks
 from annotated_transformer.fast.kv_cache import BLOCK, FastKeyValueCache
 from annotated_transformer.model.inference import evaluating
 from annotated_transformer.model.masks import padding_mask
 from annotated_transformer.model.normalization import LayerNorm
 from annotated_transformer.model.transformer import Transformer
 from annotated_transformer.text.batching import pad
-from tests.decoder_steps import CACHES, Operations, decode, some_targets
-
-KINDS = {
-    "the paper's": {},
-    "other positions and widths": {"positions": "learned", "d_k": 5, "d_v": 7},
-    "all other options": {"attention_bias": True, "activation": "gelu", "norm": "pre", "attention": "fused"},
-}
+from tests.decoder_steps import KINDS, Operations, decode, some_targets
 
 
 @pytest.mark.parametrize("changes", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize("rows", [1, None])
-def test_oracle_large_products_by_onednn_give_the_same_logits(
-    stirred: Callable[..., Transformer],
-    sources: list[list[int]],
-    monkeypatch: pytest.MonkeyPatch,
-    changes: dict,
-    rows: int | None,
-):
+def test_oracle_large_products_by_onednn_give_the_same_logits(stirred, sources, monkeypatch, changes, rows):
     """In float32, `FastKeyValueCache` computes large products with oneDNN; here, all of them."""
     monkeypatch.setattr(linear, "LARGE", 0)
     monkeypatch.setattr(linear, "CACHED", 0)
@@ -64,23 +50,8 @@ def test_law_the_fast_cache_calls_at_most_half_of_the_operations(stirred: Callab
     assert 0 < counts[0] <= counts[1] / 2
 
 
-def test_law_a_compiled_model_is_decoded_by_the_caches(
-    stirred: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
-):
-    """In evaluation mode, a compiled stack runs the plain one, so a cache need not call it."""
-    monkeypatch.setattr("shutil.which", lambda name: name)
-    monkeypatch.setattr(torch, "compile", lambda plain, **options: None)  # it is not called
-    model, src = stirred(), torch.tensor([[4, 5, 2]])
-    expected = greedy_search(model, src)
-    compile_stacks(model)
-    for decoder in (*CACHES, NoCache):
-        assert torch.equal(greedy_search(model, src, decoder=decoder), expected)
-
-
 @pytest.mark.parametrize("longest", [BLOCK - 1, BLOCK, BLOCK + 1])
-def test_oracle_sources_around_the_block_size_give_the_same_logits(
-    stirred: Callable[..., Transformer], longest: int
-):
+def test_oracle_sources_around_the_block_size_give_the_same_logits(stirred, longest):
     model, tgt = stirred(), some_targets(2)
     src = pad([[4, 5, 6, 2], [7] * (longest - 1) + [2]])
     expected = model.eval()(src, tgt)
@@ -88,9 +59,7 @@ def test_oracle_sources_around_the_block_size_give_the_same_logits(
 
 
 @pytest.mark.parametrize("biased", ["to_query", "to_key", "to_value", "to_output"])
-def test_oracle_a_bias_on_only_one_projection_gives_the_same_logits(
-    stirred: Callable[..., Transformer], sources: list[list[int]], biased: str
-):
+def test_oracle_a_bias_on_only_one_projection_gives_the_same_logits(stirred, sources, biased):
     model, src, tgt = stirred(attention_bias=True), pad(sources), some_targets(len(sources))
     for name, module in model.decoder.named_modules():
         if (last := name.rpartition(".")[2]).startswith("to_") and last != biased:
@@ -100,9 +69,7 @@ def test_oracle_a_bias_on_only_one_projection_gives_the_same_logits(
 
 
 @pytest.mark.equation("eq-cross-step")
-def test_oracle_a_step_of_cross_attention_matches_its_equation(
-    stirred: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
-):
+def test_oracle_a_step_of_cross_attention_matches_its_equation(stirred, monkeypatch):
     model, tgt = stirred().eval().double(), some_targets(1)[:, :3]
     attention = model.decoder.layers[0].cross_attention
     src = torch.tensor([[4, 5, 6, 2, 0]])

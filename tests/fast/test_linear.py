@@ -1,6 +1,5 @@
 """Fast products match PyTorch's for any size and layout."""
 
-from collections.abc import Callable
 from unittest.mock import Mock
 
 import pytest
@@ -28,9 +27,7 @@ def operands(dtype: torch.dtype, across: bool) -> list[torch.Tensor]:
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("across", [False, True])
-def test_oracle_onednn_products_match_pytorch(
-    monkeypatch: pytest.MonkeyPatch, large: int, dtype: torch.dtype, biased: bool, across: bool
-):
+def test_oracle_onednn_products_match_pytorch(monkeypatch, large, dtype, biased, across):
     monkeypatch.setattr(linear, "LARGE", large)
     x, weight, bias = operands(dtype, across)
     product = onednn_linear(weight, bias if biased else None)
@@ -76,9 +73,7 @@ def test_law_a_large_matrix_is_copied_once(monkeypatch: pytest.MonkeyPatch, rows
 
 @pytest.mark.parametrize("missing", ["_linear_pointwise", "_reorder_linear_weight"])
 @pytest.mark.parametrize("make", [onednn_linear, OutputProjection])
-def test_law_a_pytorch_without_these_operators_computes_the_same(
-    monkeypatch: pytest.MonkeyPatch, missing: str, make: Callable[[torch.Tensor], Callable]
-):
+def test_law_a_pytorch_without_these_operators_computes_the_same(monkeypatch, missing, make):
     monkeypatch.setattr(linear, "LARGE", 0)
     monkeypatch.setattr(linear, "CACHED", 0)
     monkeypatch.setattr(

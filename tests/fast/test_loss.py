@@ -12,9 +12,7 @@ D_MODEL, VOCAB, PAD_ID = 7, 11, 0
 
 
 @pytest.mark.parametrize("tokens", [1, 5, 6, 13])
-def test_oracle_loss_and_gradients_equal_those_of_all_logits_at_once(
-    monkeypatch: pytest.MonkeyPatch, tokens: int
-):
+def test_oracle_loss_and_gradients_equal_those_of_all_logits_at_once(monkeypatch, tokens):
     rng = torch.Generator().manual_seed(0)
     hidden = torch.randn(tokens, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()
     weight = torch.randn(VOCAB, D_MODEL, generator=rng, dtype=torch.float64).requires_grad_()

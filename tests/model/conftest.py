@@ -13,6 +13,9 @@ from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 from annotated_transformer.model.normalization import LayerNorm
 
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
+# Of the attention tests, a different prime for every axis: a swapped or transposed axis cannot fit by luck.
+BATCH, HEADS, QUERIES, KEYS, D_K, D_V = 2, 3, 5, 7, 11, 13
+D_MODEL = 12  # = HEADS · 4
 
 Pair = tuple[Tensor, list[Tensor]]  # one of PyTorch's parameters, and those of ours that it stacks
 
@@ -43,6 +46,29 @@ def randomized() -> Callable[[nn.Module], nn.Module]:
         return module
 
     return randomize
+
+
+@pytest.fixture
+def tokens(draw):
+    """Return the inputs of a multi-head layer: queries, keys, and values, all of width d_model."""
+    return tuple(draw(BATCH, n, D_MODEL) for n in (QUERIES, KEYS, KEYS))
+
+
+def some_mask(*shape):
+    """Return a mask with holes in which every query sees at least one key."""
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(3)) > 0.4
+    mask[..., 2] = True
+    assert not mask.all()
+    return mask
+
+
+MASKS = {
+    "none": None,
+    "queries and keys": some_mask(QUERIES, KEYS),
+    "keys": some_mask(BATCH, 1, 1, KEYS),
+    "all four": some_mask(BATCH, HEADS, QUERIES, KEYS),
+}
+with_masks = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
 
 
 def pairs(ours: nn.Module, theirs: nn.Module) -> Iterable[Pair]:

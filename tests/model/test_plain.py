@@ -26,8 +26,7 @@ def test_law_a_method_overridden_in_a_subclass_or_on_the_instance_is_a_change():
 
 
 @pytest.mark.parametrize(
-    "register",
-    ["forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook"],
+    "register", ["forward_hook", "forward_pre_hook", "full_backward_hook", "full_backward_pre_hook"]
 )
 def test_law_each_kind_of_hook_is_a_change_until_it_is_removed(register: str):
     layer = LayerNorm(4)

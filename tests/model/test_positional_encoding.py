@@ -91,28 +91,20 @@ def test_law_learned_positions_are_one_table_that_starts_at_the_embeddings_scale
 @both
 @pytest.mark.parametrize(("tokens", "start"), [(14, 0), (5, 9)])
 def test_message_a_sequence_longer_than_the_positions(kind, tokens, start):
-    sentence = (
-        r"a sequence of 14 tokens is longer than the 13 positions of this model; "
-        r"shorten it, or build the model with max_length=14 or more"
-    )
+    sentence = "of 14 tokens is longer than the 13 positions .* shorten it, or .* max_length=14 or more"
     with pytest.raises(ValueError, match=sentence):
         kind(D_MODEL, LENGTH)(torch.zeros(BATCH, tokens, D_MODEL), start=start)
 
 
 @pytest.mark.message
-def test_message_sinusoids_come_in_pairs():
+@pytest.mark.parametrize("make", [sinusoids, rotation])
+def test_message_sinusoids_come_in_pairs(make):
     with pytest.raises(ValueError, match="d_model=7 is odd, but sinusoids come in pairs; make it even"):
-        sinusoids(LENGTH, 7)
+        make(3, 7)
 
 
 @pytest.mark.message
-def test_message_a_rotation_turns_pairs():
-    with pytest.raises(ValueError, match="d_model=7 is odd, but sinusoids come in pairs; make it even"):
-        rotation(3, 7)
-
-
-@pytest.mark.message
-@pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+@both
 @pytest.mark.parametrize("width", [1, 4])  # a single feature would broadcast to six
 def test_message_positions_are_as_wide_as_the_tokens(kind, width):
     with pytest.raises(ValueError, match=rf"tokens have {width} features, these positions d_model=6; give"):
@@ -120,7 +112,7 @@ def test_message_positions_are_as_wide_as_the_tokens(kind, width):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize("kind", [SinusoidalPositions, LearnedPositions])
+@both
 def test_message_positions_count_from_zero(kind):
     with pytest.raises(ValueError, match=r"start=-1, but positions count from 0; give 0 or more"):
         kind(6, 11)(torch.zeros(2, 3, 6), start=-1)

@@ -203,8 +203,6 @@ def test_message_no_reports():
 
 @pytest.mark.message
 def test_message_the_schedule_of_another_run():
-    message = (
-        r"the schedule gives 0\.002 at step 11, but the report has a learning rate of 0\.001; give the sch"
-    )
+    message = r"gives 0\.002 at step 11, but the report has a learning rate of 0\.001; give the schedule of"
     with pytest.raises(ValueError, match=message):
         draw_curves(REPORTS, lambda step: 2 * schedule(step))

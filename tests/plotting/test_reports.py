@@ -49,9 +49,7 @@ def test_law_the_schedule_of_a_run_agrees_with_its_reports(tmp_path: Path):
 
 @pytest.mark.message
 def test_message_a_folder_without_reports(tmp_path: Path):
-    with pytest.raises(
-        FileNotFoundError, match=r"no .*metrics\.jsonl; give the folder of a training run that"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"no .*metrics\.jsonl; give the folder of a training run th"):
         read_reports(tmp_path)
 
 
@@ -74,15 +72,10 @@ def test_message_settings_that_cannot_be_read(tmp_path: Path, content: bytes):
 
 
 @pytest.mark.message
-@pytest.mark.parametrize(
-    "line",
-    ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")],
-)
+@pytest.mark.parametrize("line", ['{"step": 3', '{"step": 3}', "[1]", pytest.param("[" * 99_999, id="deep")])
 def test_message_a_line_that_is_not_a_report(tmp_path: Path, line: str):
     (tmp_path / METRICS).write_text(json.dumps(dataclasses.asdict(REPORTS[0])) + f"\n{line}\n")
-    with pytest.raises(
-        ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\); repair"
-    ):
+    with pytest.raises(ValueError, match=r"metrics\.jsonl, line 2 is not a report of a training run \(.*\);"):
         read_reports(tmp_path)
 
 
@@ -110,9 +103,7 @@ def test_message_a_report_with_values_that_are_not_numbers(tmp_path: Path, chang
 def test_message_a_last_line_that_was_cut_off(tmp_path: Path):
     lines = [json.dumps(dataclasses.asdict(report)) for report in REPORTS[:2]]
     (tmp_path / METRICS).write_text(f"{lines[0]}\n{lines[1][:-1]}")
-    with pytest.warns(
-        UserWarning, match=r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; the curves end"
-    ):
+    with pytest.warns(UserWarning, match=r"metrics\.jsonl: the last line, b'\{.*'…, was cut off; the curves"):
         assert read_reports(tmp_path) == REPORTS[:1]
 
 

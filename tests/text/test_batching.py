@@ -47,15 +47,6 @@ def test_law_no_batch_exceeds_the_budget_or_has_room_for_the_next_pair(pairs: li
         assert width * (len(batch.rows) + 1) > BUDGET
 
 
-def test_law_pairs_that_just_fit_are_one_batch():
-    pair: Pair = ([7] * 5 + [EOS_ID], [BOS_ID, *[8] * 3, EOS_ID])
-    turned: Pair = (pair[1], pair[0])
-    for pairs in ([pair], [turned], [pair] * 7, [turned] * 7):
-        (batch,) = make_batches(pairs, batch_tokens=6 * len(pairs))
-        assert max(batch.src.numel(), batch.tgt.numel()) == 6 * len(pairs)
-    assert rows(make_batches([pair] * 7, batch_tokens=41)) == [[*range(6)], [6]]
-
-
 @pytest.mark.parametrize("side", [0, 1], ids=["sources", "targets"])
 def test_law_the_longest_sequence_of_either_side_counts_towards_the_budget(side: int):
     short, long = [5, EOS_ID], [[5] * size + [EOS_ID] for size in range(1, 7)]

@@ -47,9 +47,7 @@ def test_law_processing_german_captions_twice_changes_nothing(shared_data: Path)
 
 @pytest.mark.message
 def test_message_a_language_without_rules():
-    with pytest.raises(
-        ValueError, match=r"no rules for the language 'tlh'; choose from as, bn, .* de, .* zh"
-    ):
+    with pytest.raises(ValueError, match=r"no rules for the language 'tlh'; choose from as, bn, .* de, .* z"):
         moses_lowercase("nuqneH", "tlh")
 
 

@@ -147,8 +147,6 @@ def test_law_a_split_is_shuffled(pairs: list[SentencePair]):
     ids=["vowel signs", "punctuation", "a shared sentence"],
 )
 def test_message_too_few_families(pairs: list[SentencePair], families: int):
-    expected = (
-        f"{len(pairs)} pairs that fall into {families} families leave the split val empty at share=0.01; g"
-    )
+    expected = f"{len(pairs)} pairs that fall into {families} families leave the split val empty at share=0.0"
     with pytest.raises(ValueError, match=expected):
         split_by_sentence(pairs)

@@ -6,8 +6,9 @@ import pytest
 
 from annotated_transformer.training.config import TrainingConfig, refuse_seed
 
+pytestmark = pytest.mark.message
 
-@pytest.mark.message
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -37,15 +38,11 @@ def test_message_a_setting_that_is_invalid(name: str, value: object, message: st
         TrainingConfig(**{name: value})
 
 
-@pytest.mark.message
 def test_message_no_limit():
-    with pytest.raises(
-        ValueError, match="steps=None and minutes=None: training would never end; give one of"
-    ):
+    with pytest.raises(ValueError, match="steps=None and minutes=None: training would never end; give one o"):
         TrainingConfig(steps=None)
 
 
-@pytest.mark.message
 @pytest.mark.parametrize("seed", [-1, 2**32, 2**64])
 def test_message_a_seed_of_more_than_32_bits(seed: int):
     """It would give the same numbers as another seed: `2 ** 32` the same as 0."""

@@ -35,17 +35,6 @@ def test_law_a_small_model_learns_to_copy(copy_pairs):
     assert right / len(unseen) > 0.85  # 0.91 to 0.98 with seeds 0 to 5, so also on other processors
 
 
-def test_law_the_same_seeds_give_the_same_weights(copy_pairs):
-    def weights(seed: int) -> list[torch.Tensor]:
-        trained = model(dropout=0.3)
-        train(trained, copy_pairs(23, seed=0), BRIEF, generator=torch.Generator().manual_seed(seed))
-        return list(trained.parameters())
-
-    first, again, other = weights(0), weights(0), weights(1)
-    assert all(map(torch.equal, first, again))
-    assert not any(map(torch.equal, first, other))
-
-
 def two_updates_by_pytorch(pairs: list[Pair], clip_norm: float = math.inf) -> dict[str, torch.Tensor]:
     """Return the weights after two updates by PyTorch's Adam with the paper's settings."""
     theirs = model().double()
@@ -102,20 +91,6 @@ def test_law_a_report_comes_after_each_epoch_and_at_the_end(copy_pairs):
     assert reports[-1].encoder_cosine != reports[0].encoder_cosine
     assert reports[-1].cross_attention_entropy != reports[0].cross_attention_entropy
     assert train(model(), pairs, BRIEF, generator=rng())[-1].validation_loss is None
-
-
-def test_law_each_epoch_may_have_its_own_pairs(copy_pairs):
-    asked: list[int] = []
-
-    def pairs_of(epoch: int) -> list[Pair]:
-        asked.append(epoch)
-        return copy_pairs(5 + epoch, seed=0)
-
-    sizes = [len(make_batches(copy_pairs(5 + epoch, seed=0), batch_tokens=53)) for epoch in range(3)]
-    config = dataclasses.replace(BRIEF, steps=sum(sizes))
-    reports = train(model(), pairs_of, config, generator=rng())
-    assert [report.step for report in reports] == [sum(sizes[: epoch + 1]) for epoch in range(3)]
-    assert asked == [0, 1, 2]  # once each
 
 
 def test_law_training_ends_after_the_given_minutes(monkeypatch, copy_pairs):
@@ -184,13 +159,6 @@ def test_law_a_run_stopped_on_request_gives_the_same_model_when_resumed(run: Run
         assert same(found, expected)
         assert reports[-1].step == STEPS
         assert lines(folder) == lines(tmp_path / "whole")
-
-
-@pytest.mark.message
-def test_message_a_run_stopped_on_request_names_its_last_step(run: Run):
-    asked = iter([False, False, False, True])
-    with pytest.raises(TrainingStopped, match=r"the training run was asked to stop, and did after step 3$"):
-        run(None, stop=lambda: next(asked))
 
 
 @pytest.mark.message

@@ -55,11 +55,8 @@ def copy(said, monkeypatch):
         (1.0812, {"below": 1.5}, "**1.1** (the book says below 1.5)"),
         (torch.tensor(2.75), {"above": 2.0}, "**3** (the book says above 2)"),
         (0.5, {"between": (0.49, 0.51)}, "**0.5** (the book says between 0.49 and 0.51)"),
-        (
-            [0.508, 0.4941, 0.5],
-            {"between": (0.49, 0.51)},
-            "**0.49 to 0.51, 3 values** (the book says between",
-        ),
+        ([0.508, 0.4941, 0.5], {"between": (0.49, 0.51)}, "**0.49 to 0.51, 3 values** (the book says betw"),
+        ([0.4, 0.55], {"between": (0.4, 0.55)}, "**0.4 to 0.55, 2 values** (the book says between"),
         ([0.5, 0.5], {"below": 1.0}, "**0.5, 2 values** (the book says below 1)"),
         (3e-12, {"below": 1e-6}, "**less than 1e-6** (the book says rounding error only)"),
         (4e-5, {"below": 1e-3}, "**4e-5** (the book says below 0.001)"),
@@ -162,6 +159,7 @@ def test_law_in_a_readers_copy_a_false_claim_is_one_line_and_the_notebook_goes_o
     ("value", "bound", "line"),
     [
         ([0.8, 0.6], {"above": 0.7}, "**0.6 to 0.8, 2 values** here; the book says above 0.7"),
+        ([], {"below": 2.0}, "**no values** here; the book says below 2"),
         (1.5, {"below": 1.5}, "**1.5** here; the book says below 1.5"),
         (0.4496, {"between": (0.45, 0.5)}, "**0.4496** here; the book says between 0.45 and 0.5"),
         (2e-6, {"below": 1e-6}, "**2e-6** here; the book says below 1e-6"),
@@ -193,11 +191,6 @@ def test_law_a_check_says_nothing_where_it_holds_and_one_line_in_a_readers_copy_
     ]
 
 
-def test_law_both_ends_of_an_interval_belong_to_it(said):
-    claim("x", [0.4, 0.55], between=(0.4, 0.55))
-    assert len(said) == 1
-
-
 @pytest.mark.message
 def test_message_a_false_claim_has_its_value_and_its_bound():
     with pytest.raises(
@@ -216,13 +209,9 @@ def test_message_a_check_that_does_not_hold():
 
 @pytest.mark.message
 def test_message_a_claim_has_one_bound():
-    with pytest.raises(
-        ValueError, match=r"'keys' has 2 bounds \(below, above\), and its value is 1; give one of"
-    ):
+    with pytest.raises(ValueError, match=r"'keys' has 2 bounds \(below, above\), and its value is 1; give o"):
         claim("keys", 1, below=2.0, above=0.0)
-    with pytest.raises(
-        ValueError, match=r"'keys' has 0 bounds \(none\), and its value is 1; .* or none for True"
-    ):
+    with pytest.raises(ValueError, match=r"'keys' has 0 bounds \(none\), and its value is 1; .* or none for"):
         claim("keys", 1)
 
 
@@ -230,12 +219,6 @@ def test_message_a_claim_has_one_bound():
 def test_message_a_claim_without_values():
     with pytest.raises(ValueError, match="claim 'keys' has no values; an empty list satisfies any bound"):
         claim("keys", [], below=2.0)
-
-
-def test_law_a_claim_without_values_does_not_hold_in_a_readers_copy(copy):
-    claim("keys", [], below=2.0)
-    (line,) = copy
-    assert line.startswith("✗ keys: **no values** here; the book says below 2")
 
 
 # The chapters.

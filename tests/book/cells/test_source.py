@@ -12,11 +12,7 @@ import torch
 from annotated_transformer.book.cells.source import PAGE_COLUMNS, core, show_source
 from annotated_transformer.book.page import Page, say
 from annotated_transformer.model import attention as attention_module
-from annotated_transformer.model.attention import (
-    ScaledDotProductAttention,
-    attention_weights,
-    masked_softmax,
-)
+from annotated_transformer.model.attention import ScaledDotProductAttention, attention_weights, masked_softmax
 from annotated_transformer.model.multi_head_attention import MultiHeadAttention
 
 
@@ -153,9 +149,7 @@ def test_law_code_that_holds_a_fence_gets_a_longer_one(tmp_path, monkeypatch):
 @pytest.mark.message
 @pytest.mark.parametrize("thing", [3, inspect.getsource, len])
 def test_message_code_from_outside_the_package(thing):
-    with pytest.raises(
-        TypeError, match=r"show_source got .*; give it a function, a method or a class of annotated_tr"
-    ):
+    with pytest.raises(TypeError, match=r"show_source got .*; give it a function, a method or a class of an"):
         show_source(thing)
 
 

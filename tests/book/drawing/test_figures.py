@@ -157,9 +157,7 @@ def test_law_a_guides_figure_has_a_letter():
 
 @pytest.mark.message
 def test_message_an_alt_text_that_is_too_short_or_too_long():
-    with pytest.raises(
-        ValueError, match=r"alt='Two lines.' has 2 words; say what the figure shows in 8 or more"
-    ):
+    with pytest.raises(ValueError, match=r"alt='Two lines.' has 2 words; say what the figure shows in 8 or"):
         show(plot(), alt="Two lines.")
     with pytest.raises(ValueError, match="has 81 words; a listener follows 80: say what is seen and what"):
         show(plot(), alt="word " * 81)
@@ -180,9 +178,7 @@ def test_message_title_and_caption_are_required():
 def test_message_small_text_is_refused_with_a_sufficient_font_size():
     fig = plot()
     fig.axes[0].text(1, 1, "tiny", fontsize=8)
-    with pytest.raises(
-        ValueError, match=r"'tiny' has font size 8, on a phone 6\.2 .* use font size 11\.6 or"
-    ):
+    with pytest.raises(ValueError, match=r"'tiny' has font size 8, on a phone 6\.2 .* use font size 11\.6 o"):
         show(fig)
 
 
@@ -202,9 +198,7 @@ def test_message_text_cut_off_by_the_edge_is_refused(x, y, side):
     fig, ax = new_canvas(10.0, 5.0)
     draw_arrow(ax, (2.0, 2.0), (3.0, 2.0))
     ax.annotate("a long label", (x, y), annotation_clip=False)
-    with pytest.raises(
-        ValueError, match=rf"beyond the {side} edge of its 4\.6 × 2\.3 in; make the figure larger"
-    ):
+    with pytest.raises(ValueError, match=rf"beyond the {side} edge of its 4\.6 × 2\.3 in; make the figure l"):
         show(fig)
 
 

@@ -50,27 +50,15 @@ def test_law_a_right_answer_passes_whatever_else_it_does(tmp_path, capfd, more):
     [
         ("def softmax(scores): return [1.0] * len(scores)", "the result for "),
         ("def softmax(scores): raise NotImplementedError('your turn')", "your answer is still empty"),
-        (
-            "def softmax(scores): return scores[9]",
-            "your code stopped with IndexError: list index out of",
-        ),
+        ("def softmax(scores): return scores[9]", "your code stopped with IndexError: list index out of"),
         ("def softmax(scores: return", "your code stopped with SyntaxError: "),
-        (
-            "def other(scores): return scores",
-            "your code stopped with NameError: name 'softmax' is not defined",
-        ),
+        ("def other(scores): return scores", "your code stopped with NameError: name 'softmax' is not de"),
         ("def softmax(scores): return input()", "your code stopped with "),
-        (
-            f"def softmax(scores): return scores\n{'x' * 9}",
-            "(A cell before it stopped with NameError: name 'xxx",
-        ),
+        (f"def softmax(scores): return scores\n{'x' * 9}", "A cell before it stopped with NameError: name '"),
         ("import os; os._exit(0)", "the answer ended Python with exit status 0."),
         ("import os; os._exit(3)", "the answer ended Python with exit status 3."),
         ("import ctypes; ctypes.string_at(0)", "the answer ended Python by signal SIGSEGV."),
-        (
-            "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-            "the answer ended Python by signal SIGKILL, perhaps for lack of memory.",
-        ),
+        ("import os; os.kill(os.getpid(), 9)", "the answer ended Python by signal SIGKILL, perhaps for"),
     ],
 )
 def test_law_a_wrong_answer_or_a_crash_is_explained(tmp_path, cell, message):

@@ -106,10 +106,7 @@ def test_law_only_the_check_at_the_end_of_a_cell_is_left_for_later():
         (b'{"cells": ["a"]}', "it is not a notebook"),
         (b'{"worksheets": [], "metadata": {}}', "it has no cells, as in notebook formats before 4"),
         (b'{"cells": [{"source": ""}], "metadata": {}}', "it has no cells"),
-        (
-            b'{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}',
-            "its language is R; give a notebook",
-        ),
+        (b'{"cells": [], "metadata": {"kernelspec": {"language": "R"}}}', "its language is R; give a note"),
         (b'{"cells": [], "metadata": {"language_info": {"name": "julia"}}}', "its language is julia"),
         (b'{"cells": [], "metadata": {}}', "it has no exercises; give a copy of a chapter of this book"),
     ],
@@ -124,7 +121,5 @@ def test_message_what_is_no_notebook_with_exercises(tmp_path, content, sentence)
 @pytest.mark.message
 def test_message_a_copy_from_before_exercises_were_marked(tmp_path):
     path = saved(tmp_path, text("### Exercise 3.1 · Predict"), code(STARTER, "exercise"))
-    with pytest.raises(
-        ValueError, match="its exercises have no ids, as in older copies; put the answers into a new"
-    ):
+    with pytest.raises(ValueError, match="its exercises have no ids, as in older copies; put the answers in"):
         read_exercises(path)

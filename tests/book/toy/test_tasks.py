@@ -48,7 +48,5 @@ def test_message_a_size_below_one(name: str):
 @pytest.mark.message
 @pytest.mark.parametrize("lengths", [range(3, 3), range(3), range(3, -1, -1)])
 def test_message_lengths_that_cannot_be_drawn(lengths: range):
-    with pytest.raises(
-        ValueError, match=rf"lengths={re.escape(str(lengths))}; give at least one, and only positive"
-    ):
+    with pytest.raises(ValueError, match=rf"lengths={re.escape(str(lengths))}; give at least one, and only"):
         reverse_pairs(3, symbols=5, lengths=lengths, generator=torch.Generator())
