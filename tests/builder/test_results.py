@@ -3,7 +3,8 @@
 import nbformat
 import pytest
 
-from builder import results
+from builder import results, staleness
+from builder.chapters import read_source
 
 new = nbformat.v4
 SEEDS = "✓ gap: **0.12 to 0.13, 3 values** (the book says below 0.2)"
@@ -84,3 +85,30 @@ def test_message_a_cell_with_another_number_of_claims_than_names():
     del cell.metadata["claims"]
     with pytest.raises(ValueError, match=r"displayed 1 claims, .* has 0 names \(none\)"):
         results.named_claims(cell)
+
+
+def notebook_of(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Return a notebook of these cells."""
+    return new.new_notebook(
+        cells=list(cells), metadata={"kernelspec": {"name": "python3", "display_name": "x"}}
+    )
+
+
+def test_law_a_notebook_quotes_the_values_that_it_has_and_is_built_again_if_its_claims_move():
+    words = "It is {claim}`gap[0] :.2f`."
+    claim = claims_of(("gap", SEEDS, [0.1234]))
+    claim.outputs = [claim.outputs[0]]
+    bare = new.new_code_cell(claim.source, metadata=claim.metadata, id=claim.id)
+    built = notebook_of(new.new_markdown_cell("It is 0.11."), claim)
+    rewritten = staleness.rewritten(built, notebook_of(new.new_markdown_cell(words), bare))
+    assert rewritten.cells[0].source == "It is 0.12."
+    moved = notebook_of(new.new_markdown_cell(words), new.new_code_cell("x = 1"), bare)
+    assert staleness.rewritten(built, moved) is None
+
+
+def test_law_the_prerequisites_stand_before_the_reading_time(tmp_path):
+    head = "---\njupytext: {text_representation: {extension: .md, format_name: myst}}\n"
+    source = tmp_path / "one.md"
+    source.write_text(f"{head}prerequisites: [softmax, 'a {{doc}}`b`']\n---\n# T\n\n*Reading: 5 minutes.*\n")
+    (cell,) = read_source(source).cells
+    assert cell.source == "# T\n\n**Before this chapter:** softmax; a {doc}`b`.\n\n*Reading: 5 minutes.*"
