@@ -230,7 +230,7 @@ def inspect(
         page.wait_for_load_state("load")
         with contextlib.suppress(PlaywrightTimeout):  # figures are inserted when the browser is idle
             page.wait_for_function("!document.querySelector('article img.at-svg')", timeout=patience)
-        page.evaluate("document.querySelectorAll('details.at-asked').forEach((asked) => (asked.open = true))")
+        page.evaluate("document.querySelectorAll('article details').forEach((fold) => (fold.open = true))")
         page.evaluate(IDLE)
         faults += overflow_faults(page) + cut_faults(page) + slider_faults(page) + tex_faults(page)
         resize(page, **WIDE)
@@ -380,7 +380,7 @@ def test_law_the_theme_is_known_before_the_first_paint(browser: Browser, book: s
 def test_law_questions_stay_folded_until_opened_linked_or_printed(browser: Browser, book: str):
     with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
         page = context.new_page()
-        page.goto(f"{book}{CHAPTER}.html")
+        page.goto(f"{book}{CHAPTER}.html#questions-readers-ask")  # which opens the section
         seen = "all => all.filter(x => x.checkVisibility({contentVisibilityAuto: true})).length"
         answers, questions = "details.at-asked > p:nth-of-type(1)", page.locator("details.at-asked").count()
         shown = functools.partial(page.eval_on_selector_all, answers, seen)
@@ -396,10 +396,32 @@ def test_law_questions_stay_folded_until_opened_linked_or_printed(browser: Brows
         eventually(shown, questions)
         page.emulate_media(media="screen")
         eventually(shown, 0)
-        claim = page.locator("details.at-asked .at-claim").first.get_attribute("id")
+
+
+def test_law_folds_stay_closed_until_linked_and_only_sections_for_reference_are_printed(
+    browser: Browser, book: str
+):
+    with contextlib.closing(browser.new_context(viewport=WIDE)) as context:
+        page = context.new_page()
+        page.goto(f"{book}{CHAPTER}.html")
+        opened = "all => all.filter(fold => fold.open).length"
+        folds = ".at-later, .at-evidence, .at-page-code"
+        eventually(lambda: page.eval_on_selector_all(f"details:is({folds})", opened), 0)
+        later = page.locator("details.at-later").count()
+        assert later == 5
+        claim = page.locator("details.at-later .at-claim").first.get_attribute("id")
         page.goto("about:blank")
-        page.goto(f"{book}{CHAPTER}.html#{claim}")
-        page.wait_for_function(f"document.getElementById('{claim}').closest('.at-asked').open")
+        page.goto(f"{book}{CHAPTER}.html#{claim}")  # in a fold within a fold
+        eventually(lambda: page.eval_on_selector_all(f"details:is({folds})", opened), 2)
+        page.locator(".at-figure-tools a").first.click()
+        eventually(lambda: page.eval_on_selector_all("details.at-page-code", opened), 1)
+        page.goto("about:blank")
+        page.goto(f"{book}{CHAPTER}.html#common-mistakes")
+        eventually(lambda: page.eval_on_selector_all(f"details:is({folds})", opened), 1)
+        seen = "all => all.filter(x => x.checkVisibility({contentVisibilityAuto: true})).length"
+        page.emulate_media(media="print")
+        eventually(lambda: page.eval_on_selector_all("details.at-later > :nth-child(2)", seen), later)
+        assert page.eval_on_selector_all(":is(.at-evidence, .at-page-code) li", seen) == 0
 
 
 def test_law_the_focused_element_has_a_visible_outline(browser: Browser, book: str):
