@@ -186,7 +186,7 @@ def test_message_a_time_or_a_folder_that_cannot_be_used(tmp_path: Path):
         with pytest.raises(ValueError, match=f"{seconds} seconds between two saves is not a duration"):
             RunDirectory(tmp_path, seconds=seconds)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(OSError, match=r"cannot write to \S*file/run \(Not a directory\); give another folde"):
+    with pytest.raises(OSError, match=r"cannot write to \S*file/run \(Not a directory\); give another fold"):
         RunDirectory(tmp_path / "file" / "run").__enter__()
 
 

@@ -43,7 +43,7 @@ def served(tmp_path: Path, monkeypatch) -> Path:
     return folder
 
 
-@pytest.mark.usefixtures("served")
+@pytest.mark.usefixtures("served", "unchecked")  # of types: the answer is a mock
 def test_law_a_downloaded_corpus_can_be_loaded(tmp_path: Path, capsys):
     assert command_line.main(["download", "tatoeba", "--to", str(tmp_path / "data")]) == 0
     out, err = capsys.readouterr()
