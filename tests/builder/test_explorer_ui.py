@@ -166,7 +166,6 @@ def test_law_nothing_is_loaded_before_the_reader_asks(first: Page):
 # Attention that is drawn, highlighted, and announced.
 
 
-SPACE = "\u00a0"  # no break before a percent sign
 NAMES = {"encoder": ["one", "two", "three", "end of sentence"]}
 NAMES["cross"], NAMES["decoder"] = NAMES["encoder"], ["start of sentence", "w10", "w20", "w30"]
 
@@ -177,7 +176,7 @@ def said(name: str) -> str:
 
 
 def percent(weight: float) -> str:
-    return f"{int(100 * weight + 0.5)}{SPACE}%"
+    return f"{int(100 * weight + 0.5)}%"
 
 
 @pytest.mark.parametrize(
@@ -235,15 +234,15 @@ def test_law_keys_and_buttons_step_through_the_translation_and_announce_what_is_
     page.keyboard.press("Enter")
     assert "Why w20?" in why(page)
     assert page.evaluate(FOCUSED) == "One token on"
-    weights = "“one” 55 %, end of sentence 50 %, “three” 45 %, “two” 40 %".replace(" %", f"{SPACE}%")
-    shown = f"“w20”, probability 49.0{SPACE}%, attends to {weights} (layer 4, mean of its heads)."
+    weights = "“one” 55%, end of sentence 50%, “three” 45%, “two” 40%"
+    shown = f"“w20”, probability 49.0%, attends to {weights} (layer 4, mean of its heads)."
     assert status(page) == shown
     page.keyboard.press("Shift+Tab")
     for _ in range(2):  # the second time, it is already at the first token
         page.keyboard.press("Enter")
         assert "Why w10?" in why(page)
     assert "“w10”, probability" in status(page)
-    assert f"attends to “three” 50{SPACE}%" in status(page)
+    assert "attends to “three” 50%" in status(page)
     assert page.is_disabled("[data-key='One token back']")
 
 
@@ -252,7 +251,7 @@ def test_law_hovering_highlights_what_a_token_reads_and_selects_nothing(page: Pa
         return texts(page, ".at-x-keys i")
 
     page.tap("[data-key='query 1']")
-    chosen, hovered = ([f"{share}{SPACE}%" for share in row] for row in ((55, 40, 45, 50), (50, 55, 40, 45)))
+    chosen, hovered = ([f"{share}%" for share in row] for row in ((55, 40, 45, 50), (50, 55, 40, 45)))
     eventually(read, chosen)
     page.hover("[data-key='query 2']")
     eventually(read, hovered)
@@ -287,8 +286,8 @@ def test_law_a_forced_token_is_written_named_and_released(page: Page):
     assert translation(page) == "w10 w21 w130"
     assert page.url.endswith("&prefix=10.21&forced=1&step=1")
     assert page.inner_text(NOTICES) == "You forced w21 at token 2. Undo"
-    assert f"a probability of 24.5{SPACE}%; its own choice was “w20”." in why(page)
-    assert texts(page, ".at-x-bar-number")[:2] == [f"49.0{SPACE}%", f"24.5{SPACE}%"]
+    assert "a probability of 24.5%; its own choice was “w20”." in why(page)
+    assert texts(page, ".at-x-bar-number")[:2] == ["49.0%", "24.5%"]
     assert texts(page, "[aria-pressed=true] .at-x-bar-token") == ["w21 ✓ written"]
     assert (
         texts(page, ".at-x-queries li:nth-child(2) small") == texts(page, ".at-x-queries small") == ["forced"]
@@ -357,7 +356,7 @@ def test_law_a_head_is_switched_off_and_on_and_the_difference_is_shown(page: Pag
     values = [whole["logProb"], changed["logProb"], kept["logProb"]]
     assert [as_number(row[2]) for row in rows] == pytest.approx(values, rel=1e-2)
     assert texts(page, ".at-x-off ins") == changed["text"].split(" ")
-    shares = f"50.0{SPACE}% → 1.2{SPACE}% with these heads off, after the same tokens."
+    shares = "50.0% → 1.2% with these heads off, after the same tokens."
     assert texts(page, ".at-x-effect") == [f"Token 1, w10, which the model writes with all heads: {shares}"]
     go(page, "#direction=en-de&text=one+two&ablated=cross.3.1")
     assert "all on\tw10 w20\t" in page.inner_text(".at-x-off tbody")

@@ -69,8 +69,7 @@ export function reads(keys, row) {
 /** @type {(share: number) => string} */
 export const percent = (share) => `${Math.round(100 * share)}%`;
 /** @type {(share: number) => string} */
-export const exactPercent = (share) =>
-  share < 0.0005 ? "<\u00a00.1%" : `${(100 * share).toFixed(1)}%`;
+export const exactPercent = (share) => (share < 0.0005 ? "<\u00a00.1%" : `${(100 * share).toFixed(1)}%`);
 
 /** @type {(text: string) => string} */
 const minus = (text) => text.replace("-", "−");
