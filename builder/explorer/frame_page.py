@@ -19,7 +19,7 @@ HELP_TOKEN = (
 )
 WRITTEN = '<span class="at-x-chosen"> ✓<span class="at-hidden"> written</span></span>'
 # Both as in ui/why.js.
-LEFT_OUT = f"Attention weights below {100 * LEAST:.0f}\u00a0% are left out."
+LEFT_OUT = f"Attention weights below {100 * LEAST:.0f}% are left out."
 LOOKED = "Attention shows where the model looked, not why it chose."
 
 
@@ -140,8 +140,8 @@ def _token(token: str, place: int, language: str) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f}\u00a0%"
+    return f"{100 * share:.0f}%"
 
 
 def _share(share: float) -> str:
-    return "<\u00a00.1\u00a0%" if share < 0.0005 else f"{100 * share:.1f}\u00a0%"
+    return "<\u00a00.1%" if share < 0.0005 else f"{100 * share:.1f}%"

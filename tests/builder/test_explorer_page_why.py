@@ -25,7 +25,6 @@ from tests.explorer_pages import (
 )
 
 pytestmark = pytest.mark.page
-NO_BREAK = "\u00a0"
 NOTICES = ".at-x-notices"
 
 
@@ -35,7 +34,7 @@ def test_law_heads_off_that_do_not_change_the_translation_change_how_sure_the_mo
     ready(fresh)
     fresh.wait_for_function("document.querySelector('.at-x-off').textContent.includes('3 heads off')")
     own = fresh.locator(".at-x-option[aria-pressed=true] .at-x-bar-number").inner_text()
-    effect = f"Token 6, morgen: {100 * SURE:.1f}{NO_BREAK}% → {own} with"
+    effect = f"Token 6, morgen: {100 * SURE:.1f}% → {own} with"
     assert fresh.inner_text(".at-x-effect").startswith(effect)
     assert re.search("the model is (less|more) sure of it", fresh.inner_text(".at-x-off"))
 
@@ -172,7 +171,7 @@ def test_law_a_head_that_is_off_reads_nothing(fresh: Page):
     assert len({*dashes, "none"}) == 2
     fresh.locator("[data-key='One token on']").click()
     said = fresh.inner_text(".at-x [role=status]")
-    assert re.match(rf"“kommen”, probability [\d.]+{NO_BREAK}%, received nothing: nothing reached it", said)
+    assert re.match(r"“kommen”, probability [\d.]+%, received nothing: nothing reached it", said)
     heads = fresh.get_by_role("group", name="Head").first.locator("label").all_inner_texts()
     assert heads == ["1", "2", "3 (off)", "4", "5", "mean"]
 

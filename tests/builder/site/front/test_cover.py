@@ -31,7 +31,6 @@ ROOT = Path(__file__).resolve().parents[4]
 HTML = ROOT / "_build" / "html"
 DATA = json.loads(cover.FILE.read_text(encoding="utf-8"))
 CHAPTERS = read_chapters(ROOT)
-NO_BREAK = "\u00a0"
 PLANNED = [chapter for chapter in CHAPTERS if not chapter.file]
 FINISHED = [chapter for chapter in CHAPTERS if chapter.file]
 
@@ -79,7 +78,7 @@ def test_law_writing_the_weights_reproduces_the_committed_file(
 def test_law_the_picture_states_its_weights_without_javascript():
     page = soup(picture.picture("1 MB"))
     words = [word.get_text() for word in page.select(".at-alignment-queries li")]
-    assert words[5] == f"morgen attends to “tomorrow” 88{NO_BREAK}%, “can” 3{NO_BREAK}%"
+    assert words[5] == "morgen attends to “tomorrow” 88%, “can” 3%"
     assert words[2].startswith(", (comma) attends to ")
     label = page.select_one("svg")["aria-label"]
     assert 8 <= len(label.split()) <= 60
@@ -315,7 +314,7 @@ def lit(page: Page) -> dict[str, str]:
     )
 
 
-MORGEN = {"tomorrow": f"88{NO_BREAK}%", "can": f"3{NO_BREAK}%"}
+MORGEN = {"tomorrow": "88%", "can": "3%"}
 
 
 @pytest.mark.page
@@ -339,7 +338,7 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         eventually(lambda: lit(page), MORGEN)  # the focused word stays chosen, also for the explorer
         assert page.locator(".at-alignment-more a").get_attribute("href").endswith("&step=5")
         assert page.evaluate("document.activeElement.textContent").startswith(
-            f"morgen attends to “tomorrow” 88{NO_BREAK}%"
+            "morgen attends to “tomorrow” 88%"
         )
         page.keyboard.press("End")
         page.keyboard.press("ArrowDown")  # focus stays
