@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Iterator
 from html import unescape
+from textwrap import shorten
 
 from markdown_it.token import Token
 from nbformat import NotebookNode
@@ -106,8 +107,8 @@ def fold(cell: NotebookNode, *, outputs: bool = False) -> NotebookNode:
 def name_folded(cell: NotebookNode) -> None:
     """Begin folded code with a comment that says what it does, which viewers show in its place.
 
-    A comment that the source has stays. Otherwise it is made from the figure, the listing or the claims in
-    the outputs, or else from the code.
+    A comment that the source has stays. Otherwise it is made from the figure, the listing, the claims or the
+    table in the outputs, or else from the code.
     """
     if not cell.metadata.get("jupyter", {}).get("source_hidden") or cell.source.startswith("#"):
         return
@@ -122,6 +123,8 @@ def name_folded(cell: NotebookNode) -> None:
     ]
     if claims and not figures:
         named = [f"Check {len(claims)} claims" if len(claims) > 1 else f"Check a claim: {claims[0]}"]
+    heads = [d["text/markdown"].splitlines()[0] for d in data if d.get("text/markdown", "").startswith("|")]
+    named += [shorten("Table: " + ", ".join(re.findall(r"[^|]*[^|\s]", head)), 80) for head in heads]
     if named := named or of_code(cell.source):
         cell.source = f"# {named[0]}\n{cell.source}"
 

@@ -110,7 +110,7 @@ def page_cells(cells: list[NotebookNode]) -> Iterator[NotebookNode]:
                     title = found[1].strip()
                 if text := COMMENT.sub("", text).strip():
                     yield new_markdown_cell(text, metadata=cell.metadata)
-        elif tags(cell) & ANSWERS:
+        elif cell_tags(cell) & ANSWERS:
             yield without_check(cell)
         else:
             yield from shown(cell, gathered)
@@ -128,13 +128,13 @@ def shown(cell: NotebookNode, gathered: Gathered) -> Iterator[NotebookNode]:
         gathered.lines.append(f'- <a class="at-claim" id="claim-{name}"></a>{line(output)}')
     if results and not rest:
         gathered.code.append(cell.source)
-    elif tags(cell) & FOLDED:
+    elif cell_tags(cell) & FOLDED:
         drawn = [FIGURE.search(output.get("data", {}).get("text/html", "")) for output in rest]
         number = next((found[1] for found in drawn if found), "")
         label = f'<p class="at-of-figure" id="code-{number}">Figure {number.replace("-", ".")}</p>\n\n'
         gathered.page.append((label if number else "") + fenced(cell.source))
         if rest:
-            seen = ["remove-input", *(tags(cell) - FOLDED)]
+            seen = ["remove-input", *(cell_tags(cell) - FOLDED)]
             yield NotebookNode(cell, outputs=rest, metadata=dict(cell.metadata, tags=seen))
     else:
         yield NotebookNode(cell, source=without_layout(cell.source), outputs=rest)
@@ -166,7 +166,7 @@ def fenced(code: str) -> str:
     return f"````python\n{code}\n````\n"
 
 
-def tags(cell: NotebookNode) -> set[str]:
+def cell_tags(cell: NotebookNode) -> set[str]:
     """Return the tags of a cell."""
     return set(cell.metadata.get("tags", []))
 

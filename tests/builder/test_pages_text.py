@@ -90,7 +90,7 @@ def test_law_the_preface_names_the_licenses_of_the_vendored_software():
     static = ROOT / "builder" / "site" / "static"
     rules = re.findall(r"@font-face \{[^}]*\}", (static / "book.css").read_text("utf-8"))
     fonts = {re.search(r'font-family: "(.+?)"', rule)[1] for rule in rules if 'url("fonts/' in rule}
-    assert fonts <= set(re.findall(r"Source \w+(?: \w+)?(?= and| \()", " ".join(words.split())))
+    assert fonts <= set(re.findall(r"Source \w+(?: \w+)?(?=,| \()", " ".join(words.split())))
     assert "SIL Open Font License" in (static / "fonts" / "OFL.txt").read_text("utf-8") or not fonts
 
 
