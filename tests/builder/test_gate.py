@@ -84,7 +84,9 @@ def test_law_the_gate_notices_changed_outputs_shown_sources_and_cells_but_no_pic
         ("05_tag", "tags: [hide-input]\n\nlengths", "tags: [hide-cell]\n\nlengths"),
     ):
         change(twin(built, name)[0], old, new)
-    change(twin(built, "06_notebook")[1], "- A mask of 19 tokens hides nearly", "- A mask hides neraly")  # by hand
+    change(
+        twin(built, "06_notebook")[1], "- A mask of 19 tokens hides nearly", "- A mask hides neraly"
+    )  # by hand
     result = make("fresh")
     assert result.returncode != 0
     wrong = re.findall(r"^(\w+): the cells differ from the source", result.stdout, re.MULTILINE)

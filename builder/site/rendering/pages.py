@@ -20,9 +20,10 @@ BIBLIOGRAPHY_LABEL = re.compile(
 FOLD = re.compile(
     r'<summary aria-label="Toggle hidden content">.*?(source|content|output)</p>\s*</summary>', re.DOTALL
 )
-TITLE = re.compile(r"(?<=<h1>)[^<]+")
+TITLE = re.compile(r"<h1>.*?</h1>", re.DOTALL)
+HYPHEN = re.compile(r"<[^>]*>|(?<=\w)-(?=\w)")
 IN_PARENTHESES = re.compile(
-    r'(\(<span id="[^"]*">)\[(<a [^>]*bibliography\.html#[^>]*>(?:(?!</a>).)*</a>)\](</span>[),;])',
+    r"(\(<span [^>]*>)\[(<a [^>]*bibliography\.html#[^>]*>(?:(?!</a>).)*</a>)\](</span>[),;])",
     re.DOTALL,
 )
 ONE_LINE = re.compile(r'(highlight-myst-ansi notranslate"><div class="highlight"><pre)(?=>[^\n]*\n?</pre>)')
@@ -91,7 +92,7 @@ def keep_punctuation(app: Sphinx, page: str, template: str, context: dict[str, A
     """
     body = TOUCHING.sub(r'<span class="at-kept">\g<0></span>', context.get("body", ""))
     body = IN_PARENTHESES.sub(r"\1\2\3", body)
-    body = TITLE.sub(lambda title: re.sub(r"(?<=\w)-(?=\w)", "\u2011", title[0]), body)
+    body = TITLE.sub(lambda h1: HYPHEN.sub(lambda at: "\u2011" if at[0] == "-" else at[0], h1[0]), body)
     context["body"] = body.replace('<span class="pre">-', '<span class="pre at-kept">-')
 
 

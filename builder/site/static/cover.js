@@ -26,7 +26,7 @@
         const weight = weights[i] >= LEAST ? weights[i] : 0;
         key.style.setProperty("--weight", String(weight));
         /** @type {Element} */ (key.querySelector("i")).textContent = weight
-          ? `${Math.round(100 * weight)}\u00a0%`
+          ? `${Math.round(100 * weight)}%`
           : "";
       });
     };
