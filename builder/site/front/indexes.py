@@ -83,7 +83,8 @@ def _shot(drawing: Drawing, page: str) -> str:
     file, anchor = f"../_static/{FOLDER}/{drawing.anchor}.svg", drawing.anchor
     code = f"{page}.html#{anchor.replace('figure', 'code')}"
     return (
-        f'<div class="at-shot"><a href="{page}.html#{anchor}"><img loading="lazy" src="{file}" alt="{html.escape(drawing.alt)}">'
+        f'<div class="at-shot"><a href="{page}.html#{anchor}">'
+        f'<img loading="lazy" src="{file}" alt="{html.escape(drawing.alt)}">'
         f"<span>{drawing.number}</span> {html.escape(drawing.title)}</a>"
         f'<p><a href="{file}" download>SVG</a> · <a href="{code}">code</a></p></div>'
     )
