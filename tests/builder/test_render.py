@@ -235,11 +235,11 @@ def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
 def test_law_an_option_is_not_broken_off_and_a_citation_in_parentheses_has_no_brackets():
     cited = '<a class="reference internal" href="../bibliography.html#id7">Vaswani <em>et al.</em>, 2017</a>'
     rest = f'[{cited}], ([<a href="x.html">y</a>])'
-    context = {
-        "body": f'<h1><b id="a-b">1.</b>warm-up</h1><span class="pre">-m</span> (<span id="a">[{cited}]</span>), {rest}'
-    }
+    title, option = '<h1><b id="a-b">1.</b>warm{}up</h1>', '<span class="pre{}">-m</span>'
+    inside = f'(<span id="a">[{cited}]</span>)'
+    context = {"body": f"{title.format('-')}{option.format('')} {inside}, {rest}"}
     framing.keep_punctuation(APP, "x", "page.html", context, None)
-    kept = '<h1><b id="a-b">1.</b>warm\u2011up</h1><span class="pre at-kept">-m</span>'
+    kept = title.format("\u2011") + option.format(" at-kept")
     assert context["body"] == f'{kept} (<span id="a">{cited}</span>), {rest}'
 
 
