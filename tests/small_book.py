@@ -41,7 +41,8 @@ CORRECTIONS = """
 def chapter() -> str:
     """Return the notebook of the finished chapter: an equation, and a claim that its code displayed."""
     text = "✓ a star, moved: **2** (the book says above 1)"
-    output = {"output_type": "display_data", "metadata": {}, "data": {"text/markdown": text}}
+    metadata = {"claim": {"name": "a star, moved", "value": [2.0], "bound": {"above": 1}}}
+    output = {"output_type": "display_data", "metadata": metadata, "data": {"text/markdown": text}}
     equation = {"cell_type": "markdown", "metadata": {}, "source": "# Looking\n\n$$\nx\n$$ (eq-star)"}
     cell = {
         "cell_type": "code",
