@@ -113,11 +113,3 @@ def clear_ids(node: nodes.Element) -> None:
         section["ids"] = [
             name for name in section["ids"] if name not in ("exercise-content", "solution-content")
         ]
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.connect("doctree-read", number_equations)
-    app.connect("env-get-updated", recall_numbers, priority=100)  # Sphinx numbers at 500
-    app.connect("env-get-updated", number_exercises, priority=900)
-    app.add_post_transform(NameExercises)

@@ -163,18 +163,3 @@ def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any
                 del script.attributes["defer"]
         kept.append(script)
     context["script_files"] = kept
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    for change in (
-        describe_page,
-        mend_lists,
-        let_code_break,
-        keep_punctuation,
-        stack_tables,
-        mend_folds,
-        lighten,
-    ):
-        app.connect("html-page-context", change)
-    app.connect("html-page-context", choose_scripts, priority=900)
