@@ -62,7 +62,7 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "config-inited": (add_folders, cover_page.read_list, footer.add_footer, notebooks.offer_to_launch),
     "source-read": (page_cells.take_source,),
     "autodoc-process-docstring": (docstrings.markdown_math, docstrings.keep_colons),
-    "doctree-read": (docstrings.shorten_types, numbers.number_equations, search.count_pairs),
+    "doctree-read": (docstrings.shorten_types, numbers.number_items, search.count_pairs),
     "doctree-resolved": (formulas.forget_page,),
     "html-page-context": (
         cover_page.enliven_cover,
@@ -131,8 +131,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
         app.add_post_transform(transform)
     for event, steps in EVENTS.items():
         app.connect(event, in_order(steps), priority=AFTER.get(event, 500))
-    app.connect("env-get-updated", numbers.recall_numbers, priority=100)  # Sphinx numbers at 500
-    app.connect("env-get-updated", numbers.number_exercises, priority=900)
     app.connect("builder-inited", start)
     app.connect("build-finished", finish, priority=900)
     for style in STYLES:

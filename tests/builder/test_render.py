@@ -299,24 +299,24 @@ def test_law_numbers_include_the_chapter_where_the_file_has_one():
     assert numbers.number("chapters/preface", 2) == "2"
 
 
-def test_law_sphinx_compares_its_own_numbers_of_exercises_with_those_of_the_last_build():
-    page, theirs = "chapters/03_attention", {"exercise": {"a": (7,), "b": (8,)}}
-    env = SimpleNamespace(toc_fignumbers={page: theirs})
-    numbers.number_exercises(APP, env)
-    assert env.toc_fignumbers == {page: {"exercise": {"a": ("3.1",), "b": ("3.2",)}}}
-    numbers.recall_numbers(APP, env)
-    assert env.toc_fignumbers == {page: {"exercise": {"a": (7,), "b": (8,)}}}
-    numbers.recall_numbers(APP, fresh := SimpleNamespace())
-    assert fresh.toc_fignumbers == {}
+def test_law_exercises_and_labeled_equations_are_counted_on_their_page():
+    page = nodes.document(None, None)
+    page += [exercise_enumerable_node("", label=label) for label in ("ex-a", "ex-b")]
+    page += [nodes.math_block("x"), nodes.math_block("y", label="eq-y", number=7)]
+    domain = SimpleNamespace(equations={})
+    env = SimpleNamespace(docname="chapters/03_x", metadata=defaultdict(dict), get_domain=lambda name: domain)
+    numbers.number_items(Mock(spec=Sphinx, env=env), page)
+    assert env.metadata == {"chapters/03_x": {"exercises": {"ex-a": "3.1", "ex-b": "3.2"}}}
+    assert domain.equations == {"eq-y": ("chapters/03_x", "3.1")}
 
 
 @pytest.mark.parametrize(
     ("classes", "subtitle", "expected"),
     [
-        (["implement", "stars-2"], "Softmax", "· Implement ★★ · Softmax"),
-        ([], "Softmax", "· Softmax"),
-        (["debug", "stars-3"], "", "· Debug ★★★ "),
-        ([], "", ""),
+        (["implement", "stars-2"], "Softmax", "Exercise 3.1 · Implement ★★ · Softmax"),
+        ([], "Softmax", "Exercise 3.1 · Softmax"),
+        (["debug", "stars-3"], "", "Exercise 3.1 · Debug ★★★ "),
+        ([], "", "Exercise 3.1 "),
     ],
 )
 def test_law_an_exercise_is_titled_by_its_kind_its_stars_and_its_name(classes, subtitle, expected):
@@ -324,7 +324,7 @@ def test_law_an_exercise_is_titled_by_its_kind_its_stars_and_its_name(classes, s
     node += title
     if subtitle:
         title += exercise_subtitle("", subtitle)
-    heading = numbers.exercise_heading(node)
+    heading = numbers.exercise_heading(node, "3.1")
     text = "".join(re.sub("<[^>]*>", "", part.astext()) for part in heading.children)
     assert text == expected
     stars = [part.astext() for part in heading.findall(nodes.raw)]
