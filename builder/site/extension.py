@@ -14,12 +14,14 @@ from builder.site.rendering import (
     folds,
     footer,
     formulas,
+    head,
+    markup,
     numbers,
-    pages,
     questions,
     reading,
     search,
     themes,
+    typesetting,
     vendored,
 )
 
@@ -56,8 +58,14 @@ NODES = {
     folds.fold_line: (folds.visit_line, folds.depart_line),
     questions.question: (questions.visit_question, questions.depart_question),
     questions.question_title: (questions.visit_title, questions.depart_title),
+    **markup.NODES,
 }
-POST_TRANSFORMS = (numbers.NameExercises, questions.FoldQuestions, folds.FoldSections)
+POST_TRANSFORMS = (
+    numbers.NameExercises,
+    questions.FoldQuestions,
+    folds.FoldSections,
+    typesetting.Typeset,
+)
 EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "config-inited": (add_folders, cover_page.read_list, footer.add_footer, notebooks.offer_to_launch),
     "source-read": (page_cells.take_source,),
@@ -67,14 +75,8 @@ EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
     "html-page-context": (
         cover_page.enliven_cover,
         explorer_page.load_explorer,
-        pages.describe_page,
-        pages.mend_lists,
-        pages.let_code_break,
-        pages.keep_punctuation,
-        pages.stack_tables,
-        pages.mend_folds,
-        pages.lighten,
-        pages.choose_scripts,  # from here on, no script is added
+        head.describe_page,
+        head.choose_scripts,  # from here on, no script is added
         reading.check_time,
         cover_page.name_neighbors,
         cover_page.show_planned,
@@ -126,7 +128,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for directive, made_by in DIRECTIVES.items():
         app.add_directive(directive, made_by)
     for node, functions in NODES.items():
-        app.add_node(node, html=functions)
+        app.add_node(node, override=node in markup.NODES, html=functions)
     for transform in POST_TRANSFORMS:
         app.add_post_transform(transform)
     for event, steps in EVENTS.items():
