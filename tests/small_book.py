@@ -9,7 +9,10 @@ GLOSSARY = Path(__file__).resolve().parents[1] / "chapters" / "glossary.md"
 # Without its own source_suffix, a book inherits the suffixes that an earlier book's extensions have added:
 # Sphinx keeps them in the default for the life of the process.
 CONF = """
-extensions = ['myst_nb', 'builder.site.cover_page']
+from builder.site import cover_page
+from builder.site.front import corrections, directives
+
+extensions = ['myst_nb']
 source_suffix = {'.rst': 'restructuredtext'}
 exclude_patterns = ['chapters/src', '_build']
 myst_enable_extensions = ['dollarmath']
@@ -17,6 +20,13 @@ nb_execution_mode = 'off'
 html_theme = 'basic'
 nitpicky = True
 suppress_warnings = ['myst.xref_missing']
+
+def setup(app):
+    app.add_config_value('at_chapters', [], 'html', [list])
+    app.connect('config-inited', cover_page.read_list)
+    app.add_directive('chapter-terms', directives.Terms)
+    app.add_directive('corrections', corrections.Corrections)
+    app.add_transform(cover_page.IndexTerms)
 """
 LATER = "---\nplanned: true\ntitle: Later\npart: P\nquestion: When?\nterms: [beam]\n---\n"
 HEAD = "title: Looking\npart: P\nquestion: Why?\n"

@@ -13,20 +13,7 @@ from sphinx.transforms import SphinxTransform
 
 from builder.chapters import read_chapters, source_of
 from builder.site.front import preview
-from builder.site.front.corrections import Corrections
-from builder.site.front.directives import (
-    Cards,
-    Chapters,
-    Picture,
-    Rooms,
-    Terms,
-    chapter_cards,
-    write_cards,
-)
-from builder.site.front.exercises import ExerciseKinds, ExerciseList
-from builder.site.front.indexes import EquationIndex, Gallery, write_figures
 from builder.site.front.sidebar import add_planned
-from builder.site.front.syllabus import Syllabus
 
 STATIC = Path(__file__).parent / "static"
 
@@ -94,10 +81,8 @@ def enliven_cover(app: Sphinx, page: str, template: str, context: dict[str, Any]
         app.add_js_file("cover.js", defer="defer")
 
 
-def write_files(app: Sphinx, exception: Exception | None) -> None:
+def write_files(app: Sphinx) -> None:
     """Write the 404 page, and the preview picture where the book has an address."""
-    if exception or app.builder.format != "html":
-        return
     base = app.config.html_baseurl
     page = Template((STATIC / "cover_404.html").read_text(encoding="utf-8"))
     text = page.render(
@@ -108,29 +93,3 @@ def write_files(app: Sphinx, exception: Exception | None) -> None:
     Path(app.outdir, "404.html").write_text(f"{text}\n", encoding="utf-8")
     if base:
         preview.draw(Path(app.outdir, preview.PICTURE), app.config.html_title)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.add_config_value("at_chapters", [], "html", [list])
-    app.connect("config-inited", read_list)
-    app.add_node(chapter_cards, html=(write_cards, None), singlehtml=(write_cards, None))
-    app.add_directive("attention-picture", Picture)
-    app.add_directive("chapter-cards", Cards)
-    app.add_directive("chapter-tables", Chapters)
-    app.add_directive("chapter-terms", Terms)
-    app.add_directive("corrections", Corrections)
-    app.add_directive("equation-index", EquationIndex)
-    app.add_directive("exercise-kinds", ExerciseKinds)
-    app.add_directive("exercise-list", ExerciseList)
-    app.add_directive("figure-gallery", Gallery)
-    app.add_directive("rooms", Rooms)
-    app.add_directive("syllabus", Syllabus)
-    app.add_transform(IndexTerms)
-    app.connect("html-page-context", enliven_cover, priority=100)  # before the list of scripts is copied
-    app.connect("html-page-context", show_planned, priority=900)  # after the theme's
-    app.connect("html-page-context", name_neighbors)
-    app.connect("html-page-context", describe_link, priority=900)  # after the page's description
-    app.connect("build-finished", write_files)
-    app.connect("build-finished", write_figures)
-    app.add_css_file("cover.css")

@@ -63,8 +63,6 @@ class TensorTable(SphinxDirective):
 
 def write_explorer(app: Sphinx) -> None:
     """Pack engine, models, script, and style into the book; no second copy of the weights is committed."""
-    if app.builder.format != "html":
-        return
     folder = Path(app.outdir, "_static", FOLDER)
     pack.write(folder)
     models = {name: bundle.model_size(name) for name in bundle.EXAMPLES}
@@ -79,11 +77,3 @@ def load_explorer(app: Sphinx, page: str, template: str, context: dict[str, Any]
     if MARK in context.get("body", ""):
         app.add_js_file(f"{FOLDER}/explorer.js", defer="defer")
         app.add_css_file(f"{FOLDER}/explorer.css")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx, after the cover, which reads the list of chapters."""
-    app.add_directive("explorer", Explorer)
-    app.add_directive("tensor-table", TensorTable)
-    app.connect("builder-inited", write_explorer)
-    app.connect("html-page-context", load_explorer, priority=100)  # before the list of scripts is copied

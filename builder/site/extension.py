@@ -1,25 +1,29 @@
-"""The Sphinx extension of the book, the only one of ours that `_config.yml` lists."""
+"""The Sphinx extension of the book: all that it registers, in the order in which Sphinx calls it."""
 
 import gc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
 from builder.site import cover_page, explorer_page, notebooks, page_cells
+from builder.site.front import corrections, directives, exercises, indexes, syllabus
 from builder.site.rendering import (
     docstrings,
     folds,
     footer,
     formulas,
+    head,
+    markup,
     numbers,
-    pages,
     questions,
     reading,
     search,
     themes,
+    typesetting,
+    vendored,
 )
-from builder.site.rendering.vendored import check_vendored
 
 HERE = Path(__file__).parent
 NEW_OBJECTS = 100_000  # before Python looks for garbage; reading one page makes several times as many
@@ -31,17 +35,109 @@ def add_folders(app: Sphinx, config: Any) -> None:
     config.templates_path.append(str(HERE / "templates"))
 
 
+DIRECTIVES = {
+    "attention-picture": directives.Picture,
+    "chapter-cards": directives.Cards,
+    "chapter-tables": directives.Chapters,
+    "chapter-terms": directives.Terms,
+    "corrections": corrections.Corrections,
+    "equation-index": indexes.EquationIndex,
+    "evidence": folds.Evidence,
+    "exercise-kinds": exercises.ExerciseKinds,
+    "exercise-list": exercises.ExerciseList,
+    "explorer": explorer_page.Explorer,
+    "figure-gallery": indexes.Gallery,
+    "page-code": folds.PageCode,
+    "rooms": directives.Rooms,
+    "syllabus": syllabus.Syllabus,
+    "tensor-table": explorer_page.TensorTable,
+}
+NODES = {
+    directives.chapter_cards: (directives.write_cards, None),
+    folds.fold: (folds.visit_fold, folds.depart_fold),
+    folds.fold_line: (folds.visit_line, folds.depart_line),
+    questions.question: (questions.visit_question, questions.depart_question),
+    questions.question_title: (questions.visit_title, questions.depart_title),
+    **markup.NODES,
+}
+POST_TRANSFORMS = (
+    numbers.NameExercises,
+    questions.FoldQuestions,
+    folds.FoldSections,
+    typesetting.Typeset,
+)
+EVENTS: dict[str, tuple[Callable[..., None], ...]] = {
+    "config-inited": (add_folders, cover_page.read_list, footer.add_footer, notebooks.offer_to_launch),
+    "source-read": (page_cells.take_source,),
+    "autodoc-process-docstring": (docstrings.markdown_math, docstrings.keep_colons),
+    "doctree-read": (docstrings.shorten_types, numbers.number_items, search.count_pairs),
+    "doctree-resolved": (formulas.forget_page,),
+    "html-page-context": (
+        cover_page.enliven_cover,
+        explorer_page.load_explorer,
+        head.describe_page,
+        head.choose_scripts,  # from here on, no script is added
+        reading.check_time,
+        cover_page.name_neighbors,
+        cover_page.show_planned,
+        cover_page.describe_link,  # with the page's description
+    ),
+}
+AFTER = {"autodoc-process-docstring": 600, "html-page-context": 900}  # napoleon, and the theme
+FIRST = (vendored.check_vendored, explorer_page.write_explorer, notebooks.write_download)
+LAST = (
+    formulas.write_style_sheet,
+    search.write_pairs,
+    cover_page.write_files,
+    indexes.write_figures,
+    themes.write_themes,
+    themes.cut_icons,  # when all that shows icons is written
+)
+STYLES = ("cover.css", "formulas/formulas.css", "book.css", "figures.css")
+SCRIPTS = ("book.js", "figures.js")
+
+
+def in_order(steps: tuple[Callable[..., None], ...]) -> Callable[..., None]:
+    """Return one function that passes what it is given to each step."""
+
+    def call(*arguments: Any) -> None:
+        for step in steps:
+            step(*arguments)
+
+    return call
+
+
+def start(app: Sphinx) -> None:
+    """Write what does not wait for the pages."""
+    if app.builder.format == "html":
+        in_order(FIRST)(app)
+
+
+def finish(app: Sphinx, exception: Exception | None) -> None:
+    """Write what waits for all pages."""
+    if exception is None and app.builder.format == "html":
+        in_order(LAST)(app)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it with Sphinx, and let Python search the pages' many nodes for garbage less often."""
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
-    app.connect("config-inited", add_folders)
-    app.connect("builder-inited", check_vendored)
-    parts = (docstrings, folds, footer, formulas, numbers, pages, questions, reading, search)
-    for part in (*parts, themes, cover_page, explorer_page, notebooks, page_cells):
-        part.setup(app)
-    for name in ("formulas/formulas.css", "book.css", "figures.css"):
-        app.add_css_file(name)
-    for name in ("book.js", "figures.js"):
-        app.add_js_file(name, defer="defer")
+    app.add_config_value("at_chapters", [], "html", [list])
+    app.add_html_math_renderer("built", (formulas.visit_inline, None), (formulas.visit_display, None))
+    app.add_transform(cover_page.IndexTerms)
+    for directive, made_by in DIRECTIVES.items():
+        app.add_directive(directive, made_by)
+    for node, functions in NODES.items():
+        app.add_node(node, override=node in markup.NODES, html=functions)
+    for transform in POST_TRANSFORMS:
+        app.add_post_transform(transform)
+    for event, steps in EVENTS.items():
+        app.connect(event, in_order(steps), priority=AFTER.get(event, 500))
+    app.connect("builder-inited", start)
+    app.connect("build-finished", finish, priority=900)
+    for style in STYLES:
+        app.add_css_file(style)
+    for script in SCRIPTS:
+        app.add_js_file(script, defer="defer")
     safe = {"parallel_read_safe": True, "parallel_write_safe": False}  # one JavaScript engine, one record
     return {"env_version": 1, **safe}  # raise it if pages that were read before lack something

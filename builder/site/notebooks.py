@@ -24,8 +24,6 @@ def without_solutions(notebook: dict[str, Any]) -> dict[str, Any]:
 
 def write_download(app: Sphinx) -> None:
     """Write all notebooks without their solutions, in one archive that the preface links to."""
-    if app.builder.format != "html":
-        return
     with zipfile.ZipFile(Path(app.outdir, STUDENT), "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(Path(app.srcdir, "chapters").glob("*.ipynb")):
             notebook = without_solutions(json.loads(path.read_text("utf-8")))
@@ -37,9 +35,3 @@ def offer_to_launch(app: Sphinx, config: Any) -> None:
     """Add buttons that open a page's notebook in Colab and Binder, once the repository has an address."""
     if config.html_theme_options.get("repository_url"):
         config.html_theme_options.setdefault("launch_buttons", LAUNCH)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.connect("config-inited", offer_to_launch)
-    app.connect("builder-inited", write_download)

@@ -169,8 +169,3 @@ def fenced(code: str) -> str:
 def cell_tags(cell: NotebookNode) -> set[str]:
     """Return the tags of a cell."""
     return set(cell.metadata.get("tags", []))
-
-
-def setup(app: Sphinx) -> None:
-    """Register with Sphinx."""
-    app.connect("source-read", take_source)

@@ -26,8 +26,7 @@ from sphinx_exercise.nodes import exercise_enumerable_node, exercise_subtitle, e
 
 import annotated_transformer
 from annotated_transformer.plotting import palette
-from builder.site.rendering import docstrings, fonts, formulas, numbers, questions, themes
-from builder.site.rendering import pages as framing
+from builder.site.rendering import docstrings, fonts, formulas, head, numbers, questions, themes
 from tests.colors import contrast, variables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,19 +114,19 @@ def paragraphs(*texts: str) -> nodes.document:
 
 def test_law_a_page_is_described_by_its_first_real_paragraph():
     long = "word " * 100
-    describe = framing.first_paragraph
+    describe = head.first_paragraph
     assert describe(paragraphs("short", "Long enough to describe\n what this page is about.")) == (
         "Long enough to describe what this page is about."
     )
     assert len(describe(paragraphs(long))) <= 300
     assert describe(paragraphs(long)).endswith("word…")
-    assert describe(None) == describe(paragraphs("short")) == framing.DESCRIPTION
+    assert describe(None) == describe(paragraphs("short")) == head.DESCRIPTION
 
 
 def test_law_a_description_cannot_break_out_of_its_attribute():
     context: dict[str, str] = {}
     page = paragraphs('He said "attention", and <this> is all that you need to know.')
-    framing.describe_page(APP, "x", "page.html", context, page)
+    head.describe_page(APP, "x", "page.html", context, page)
     assert 'content="He said &quot;attention&quot;, and &lt;this&gt; is' in context["metatags"]
 
 
@@ -144,17 +143,6 @@ def test_law_the_docstring_of_a_constant_keeps_the_words_before_its_colon():
         assert (lines == ["Table 3: the numbers.", ""]) is kept
 
 
-def test_law_parameters_in_a_signature_are_not_marked_up_as_a_list():
-    context = {
-        "body": '<dt><b>f</b>(<dl>\n<dd>a,</dd>\n<dd>b,</dd>\n</dl>\n)</dt><dl class="x"><dd>c</dd></dl>'
-    }
-    framing.mend_lists(APP, "x", "page.html", context, None)
-    assert context["body"] == (
-        '<dt><b>f</b>(<span class="at-parameters"><span>a,</span>\n<span>b,</span>\n</span>\n)</dt>'
-        '<dl class="x"><dd>c</dd></dl>'
-    )
-
-
 def test_law_a_type_is_shortened_without_losing_the_node_that_holds_it():
     name = addnodes.desc_sig_name()
     name += [nodes.inline("", "~torch.nn.Module"), nodes.reference("", "Tensor"), nodes.Text("~a.B = 1")]
@@ -163,29 +151,6 @@ def test_law_a_type_is_shortened_without_losing_the_node_that_holds_it():
     docstrings.shorten_types(APP, page)
     assert [child.astext() for child in name] == ["Module", "Tensor", "B = 1"]
     assert [type(child) for child in name] == [nodes.inline, nodes.reference, nodes.Text]
-
-
-def test_law_a_bibliography_has_no_labels_beside_its_citations_by_author():
-    context = {
-        "body": '<div role="doc-biblioentry">\n<span class="label"><i>[</i>V17<i>]</i></span>\n<p>Vaswani'
-    }
-    framing.mend_lists(APP, "x", "page.html", context, None)
-    assert "V17" not in context["body"]
-    assert context["body"].endswith("<p>Vaswani")
-
-
-FOLD = '<summary aria-label="Toggle hidden content">\n<p>Show {}</p>\n<p>Hide {}</p>\n</summary>{}'
-
-
-def test_law_a_fold_is_named_by_what_it_holds():
-    for hidden, code, name in (
-        ("code cell source", "<pre>x", "code"),
-        ("code cell output", "<pre>x", "output"),
-        ("code cell content", "<pre>x", "code and output"),
-    ):
-        context = {"body": FOLD.format(hidden, hidden, code)}
-        framing.mend_folds(APP, "x", "page.html", context, None)
-        assert context["body"] == f"<summary>{name}</summary>{code}"
 
 
 def test_law_a_question_is_folded_together_with_its_whole_answer():
@@ -213,74 +178,12 @@ def test_law_only_the_section_of_questions_is_folded():
         assert len(list(page.findall(questions.question))) == folds
 
 
-def test_law_only_an_output_of_one_line_wraps():
-    output = '<div class="highlight-%s notranslate"><div class="highlight"><pre><span></span>%s\n</pre></div>'
-    for kind, text, wraps in (("myst-ansi", "✗ No", 1), ("myst-ansi", "a  b\n1  2", 0), ("ipython3", "x", 0)):
-        context = {"body": output % (kind, text)}
-        framing.mend_folds(APP, "x", "page.html", context, None)
-        assert context["body"].count('<pre class="at-line">') == wraps
-
-
-def test_law_a_formula_is_not_separated_from_its_bracket_or_full_stop():
-    one, two = (
-        f'<span class="math notranslate nohighlight"><mjx-container>{x}</mjx-container></span>' for x in "xy"
-    )
-    context = {"body": f"({one} and {two}), {one}. But {two} stands alone"}
-    framing.keep_punctuation(APP, "x", "page.html", context, None)
-    kept = '<span class="at-kept">{}</span>'
-    pieces = [kept.format(piece) for piece in (f"({one}", f"{two}),", f"{one}.")]
-    assert context["body"] == f"{pieces[0]} and {pieces[1]} {pieces[2]} But {two} stands alone"
-
-
-def test_law_an_option_is_not_broken_off_and_a_citation_in_parentheses_has_no_brackets():
-    cited = '<a class="reference internal" href="../bibliography.html#id7">Vaswani <em>et al.</em>, 2017</a>'
-    rest = f'[{cited}], ([<a href="x.html">y</a>])'
-    title, option = '<h1><b id="a-b">1.</b>warm{}up</h1>', '<span class="pre{}">-m</span>'
-    inside = f'(<span id="a">[{cited}]</span>)'
-    context = {"body": f"{title.format('-')}{option.format('')} {inside}, {rest}"}
-    framing.keep_punctuation(APP, "x", "page.html", context, None)
-    kept = title.format("\u2011") + option.format(" at-kept")
-    assert context["body"] == f'{kept} (<span id="a">{cited}</span>), {rest}'
-
-
-def test_law_long_code_breaks_in_a_table_and_only_there():
-    code = '<span class="pre">F.scaled_dot_product(mask=None)</span>'
-    table = f'<table class="t">{code}<td>a_b.c_d.e_f.g</td><span class="pre">a_b.c</span></table>'
-    context = {"body": code + table}
-    framing.let_code_break(APP, "x", "page.html", context, None)
-    first, second = context["body"].split("<table", 1)
-    assert first == code
-    assert '"pre">F.<wbr>scaled_<wbr>dot_<wbr>product(<wbr>mask=<wbr>None)<' in second
-    assert '<td>a_b.c_d.e_f.g</td><span class="pre">a_b.c</span>' in second
-
-
-def test_law_only_tables_of_words_in_three_columns_name_their_cells_and_have_roles():
-    heads = "".join(f'<th class="head"><p>{name}</p></th>' for name in ("A", "<em>B</em>", ""))
-    cells = "<td><p>1</p></td><td><p><mtd>2</mtd></p></td><td><p>3</p></td>"
-    table = f'<table class="table"><tr>{heads}</tr><tr>{cells}</tr></table>'
-    narrow, numbers = table.replace("head", "", 1), table.replace("<td>", '<td class="text-right">', 1)
-    context = {"body": narrow + numbers + table}
-    framing.stack_tables(APP, "x", "page.html", context, None)
-    for part, role in (("table", "table"), ("tr", "row"), ("th", "columnheader"), ("td", "cell")):
-        table = re.sub(rf"<{part}\b", f'<{part} role="{role}"', table)
-    for start, name in (("<p>1", "A"), ("<p><mtd>", "B")):
-        table = table.replace(start, start.replace("<p", f'<p data-label="{name}: "'))
-    assert context["body"] == narrow + numbers + table
-
-
-def test_law_a_cell_is_named_by_its_figure():
-    figure = '<figure class="at-figure" id="a">'
-    context = {"body": f'start<div class="cell b">{figure}<div class="cell c">x'}
-    framing.lighten(APP, "x", "page.html", context, None)
-    assert context["body"] == f'start<div class="cell at-draws b">{figure}<div class="cell c">x'
-
-
 def test_law_only_needed_scripts_are_loaded_and_waited_for():
     def load(body: str, page: str = "x") -> dict[str, bool]:
         names = ("documentation_options.js", "copybutton.js", "design-tabs.js", "doctools.js", "doctools.js")
         scripts = [SimpleNamespace(filename=f"_static/{name}?v=1", attributes={}) for name in names]
         context: dict = {"body": body, "script_files": scripts}
-        framing.choose_scripts(APP, page, "page.html", context, None)
+        head.choose_scripts(APP, page, "page.html", context, None)
         return {Path(s.filename).name[:-4]: "defer" in s.attributes for s in context["script_files"]}
 
     assert load("") == {"documentation_options.js": False, "doctools.js": True}
@@ -301,24 +204,24 @@ def test_law_numbers_include_the_chapter_where_the_file_has_one():
     assert numbers.number("chapters/preface", 2) == "2"
 
 
-def test_law_sphinx_compares_its_own_numbers_of_exercises_with_those_of_the_last_build():
-    page, theirs = "chapters/03_attention", {"exercise": {"a": (7,), "b": (8,)}}
-    env = SimpleNamespace(toc_fignumbers={page: theirs})
-    numbers.number_exercises(APP, env)
-    assert env.toc_fignumbers == {page: {"exercise": {"a": ("3.1",), "b": ("3.2",)}}}
-    numbers.recall_numbers(APP, env)
-    assert env.toc_fignumbers == {page: {"exercise": {"a": (7,), "b": (8,)}}}
-    numbers.recall_numbers(APP, fresh := SimpleNamespace())
-    assert fresh.toc_fignumbers == {}
+def test_law_exercises_and_labeled_equations_are_counted_on_their_page():
+    page = nodes.document(None, None)
+    page += [exercise_enumerable_node("", label=label) for label in ("ex-a", "ex-b")]
+    page += [nodes.math_block("x"), nodes.math_block("y", label="eq-y", number=7)]
+    domain = SimpleNamespace(equations={})
+    env = SimpleNamespace(docname="chapters/03_x", metadata=defaultdict(dict), get_domain=lambda name: domain)
+    numbers.number_items(Mock(spec=Sphinx, env=env), page)
+    assert env.metadata == {"chapters/03_x": {"exercises": {"ex-a": "3.1", "ex-b": "3.2"}}}
+    assert domain.equations == {"eq-y": ("chapters/03_x", "3.1")}
 
 
 @pytest.mark.parametrize(
     ("classes", "subtitle", "expected"),
     [
-        (["implement", "stars-2"], "Softmax", "· Implement ★★ · Softmax"),
-        ([], "Softmax", "· Softmax"),
-        (["debug", "stars-3"], "", "· Debug ★★★ "),
-        ([], "", ""),
+        (["implement", "stars-2"], "Softmax", "Exercise 3.1 · Implement ★★ · Softmax"),
+        ([], "Softmax", "Exercise 3.1 · Softmax"),
+        (["debug", "stars-3"], "", "Exercise 3.1 · Debug ★★★ "),
+        ([], "", "Exercise 3.1 "),
     ],
 )
 def test_law_an_exercise_is_titled_by_its_kind_its_stars_and_its_name(classes, subtitle, expected):
@@ -326,7 +229,7 @@ def test_law_an_exercise_is_titled_by_its_kind_its_stars_and_its_name(classes, s
     node += title
     if subtitle:
         title += exercise_subtitle("", subtitle)
-    heading = numbers.exercise_heading(node)
+    heading = numbers.exercise_heading(node, "3.1")
     text = "".join(re.sub("<[^>]*>", "", part.astext()) for part in heading.children)
     assert text == expected
     stars = [part.astext() for part in heading.findall(nodes.raw)]

@@ -90,10 +90,8 @@ def _shot(drawing: Drawing, page: str) -> str:
     )
 
 
-def write_figures(app: Sphinx, exception: Exception | None) -> None:
+def write_figures(app: Sphinx) -> None:
     """Write the files that the gallery shows."""
-    if exception or app.builder.format != "html":
-        return
     folder = Path(app.outdir, "_static", FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     for chapter in app.config.at_chapters:

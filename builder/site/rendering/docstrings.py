@@ -32,10 +32,3 @@ def shorten_types(app: Sphinx, doctree: nodes.document) -> None:
             short = re.sub(r"~[\w.]*\.(\w+)", r"\1", text)
             if short != text and text.parent is not None:
                 text.parent.replace(text, nodes.Text(short))
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.connect("autodoc-process-docstring", keep_colons, priority=600)  # napoleon comes at 500
-    app.connect("autodoc-process-docstring", markdown_math)
-    app.connect("doctree-read", shorten_types)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 
@@ -89,12 +88,3 @@ def visit_line(translator: Any, node: fold_line) -> None:
 def depart_line(translator: Any, node: fold_line) -> None:
     """Close the line that stays visible."""
     translator.body.append("</summary>\n")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.add_node(fold, html=(visit_fold, depart_fold))
-    app.add_node(fold_line, html=(visit_line, depart_line))
-    app.add_directive("evidence", Evidence)
-    app.add_directive("page-code", PageCode)
-    app.add_post_transform(FoldSections)

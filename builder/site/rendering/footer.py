@@ -33,8 +33,3 @@ def add_footer(app: Sphinx, config: Any) -> None:
     if file.is_file():
         facts = yaml.safe_load(file.read_text(encoding="utf-8"))
         config.html_theme_options["extra_footer"] = footer(facts)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.connect("config-inited", add_footer)

@@ -125,10 +125,8 @@ def visit_display(writer: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
-def write_style_sheet(app: Sphinx, exception: Exception | None) -> None:
+def write_style_sheet(app: Sphinx) -> None:
     """Write the style sheet and the fonts that the book's formulas need."""
-    if exception or app.builder.format != "html":
-        return
     pages = {page: page_formulas for page, page_formulas in record(app).items() if page in app.env.all_docs}
     Path(app.doctreedir, RECORD).write_text(json.dumps(pages, sort_keys=True), encoding="utf-8")
     formulas = {(tex, display) for page_formulas in pages.values() for tex, display in page_formulas}
@@ -137,10 +135,3 @@ def write_style_sheet(app: Sphinx, exception: Exception | None) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for name, content in style_with_fonts(style_sheet(formulas), html).items():
         (target / name).write_bytes(content)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.add_html_math_renderer("built", (visit_inline, None), (visit_display, None))
-    app.connect("doctree-resolved", forget_page)
-    app.connect("build-finished", write_style_sheet)

@@ -1,6 +1,5 @@
 """Numbers by chapter: equation (3.1), exercise 3.1. On pages without a number: 1, 2, 3."""
 
-import copy
 import re
 from collections.abc import Collection
 from typing import Any, cast
@@ -9,9 +8,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.domains.math import MathDomain
-from sphinx.environment import BuildEnvironment
 from sphinx.transforms.post_transforms import SphinxPostTransform
-from sphinx_exercise.nodes import exercise_enumerable_node, exercise_title, solution_node, solution_title
+from sphinx_exercise.nodes import exercise_enumerable_node, solution_node, solution_title
 
 KINDS = ("predict", "implement", "debug", "derive", "extend")
 STARS = 3
@@ -34,28 +32,15 @@ def kind_and_stars(classes: Collection[str]) -> tuple[str, int]:
     return kind, next((n for n in range(1, STARS + 1) if f"stars-{n}" in classes), 0)
 
 
-def number_equations(app: Sphinx, doctree: nodes.document) -> None:
-    """Number the labeled equations of a page; references show the same number."""
+def number_items(app: Sphinx, doctree: nodes.document) -> None:
+    """Number the labeled equations and the exercises of a page; references show the same numbers."""
     page, domain = app.env.docname, cast(MathDomain, app.env.get_domain("math"))
     labeled = [block for block in doctree.findall(nodes.math_block) if block.get("number")]
     for place, block in enumerate(labeled, start=1):
         block["number"] = number(page, place)
         domain.equations[block["label"]] = (page, block["number"])
-
-
-def recall_numbers(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Give Sphinx back its own numbers of the last build: it writes the pages again whose numbers differ."""
-    env.toc_fignumbers = getattr(env, "at_fignumbers", {})
-    return []
-
-
-def number_exercises(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    """Number the exercises of each page; Sphinx stores these numbers with those of figures."""
-    env.at_fignumbers = copy.deepcopy(env.toc_fignumbers)  # type: ignore[attr-defined]
-    for page, kinds in env.toc_fignumbers.items():
-        for place, name in enumerate(kinds.get("exercise", {}), start=1):
-            kinds["exercise"][name] = (number(page, place),)  # type: ignore[assignment]
-    return []
+    exercises = enumerate(doctree.findall(exercise_enumerable_node), start=1)
+    app.env.metadata[page]["exercises"] = {node["label"]: number(page, place) for place, node in exercises}
 
 
 class NameExercises(SphinxPostTransform):
@@ -65,18 +50,17 @@ class NameExercises(SphinxPostTransform):
 
     def number_of(self, label: str) -> str:
         """Return the number of the exercise with this label, or an empty string."""
-        page = self.env.sphinx_exercise_registry.get(label, {}).get("docname", "")  # type: ignore[attr-defined]
-        parts = self.env.toc_fignumbers.get(page, {}).get("exercise", {}).get(label, ())
-        return "".join(map(str, parts))
+        page = getattr(self.env, "sphinx_exercise_registry", {}).get(label, {}).get("docname", "")
+        return str(self.env.metadata[page].get("exercises", {}).get(label, "")) if page else ""
 
     def run(self, **kwargs: Any) -> None:
         """Write the titles of one page and the references on it."""
-        if not hasattr(self.env, "sphinx_exercise_registry"):
-            return
-        for node in self.document.findall(exercise_enumerable_node):
-            if isinstance(node[0], exercise_title):
-                node[0] = exercise_heading(node)
-            clear_ids(node)
+        for node in list(self.document.findall(exercise_enumerable_node)):
+            title = exercise_heading(node, self.number_of(node["label"]))
+            clear_ids(node)  # as an admonition, it gets no number from Sphinx, which counts through the book
+            node.replace_self(
+                nodes.admonition("", title, *node[1:], ids=node["ids"], classes=node["classes"])
+            )
         for node in self.document.findall(solution_node):
             target = self.number_of(node["target_label"])
             if target and isinstance(node[0], solution_title):
@@ -91,9 +75,9 @@ class NameExercises(SphinxPostTransform):
                 reference += nodes.inline("", f"exercise {target}", classes=["std", "std-ref"])
 
 
-def exercise_heading(node: exercise_enumerable_node) -> nodes.title:
-    """Return what follows "Exercise 3.1": the kind, the stars, and the title, each if given."""
-    title = nodes.title()
+def exercise_heading(node: exercise_enumerable_node, place: str) -> nodes.title:
+    """Return "Exercise 3.1", and what follows it: the kind, the stars, and the title, each if given."""
+    title = nodes.title("", "", nodes.inline("", f"Exercise {place} ", classes=["caption-number"]))
     kind, stars = kind_and_stars(node["classes"])
     if kind or stars:
         title += nodes.Text(f"· {kind.capitalize()} ".replace("  ", " "))
@@ -113,11 +97,3 @@ def clear_ids(node: nodes.Element) -> None:
         section["ids"] = [
             name for name in section["ids"] if name not in ("exercise-content", "solution-content")
         ]
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.connect("doctree-read", number_equations)
-    app.connect("env-get-updated", recall_numbers, priority=100)  # Sphinx numbers at 500
-    app.connect("env-get-updated", number_exercises, priority=900)
-    app.add_post_transform(NameExercises)

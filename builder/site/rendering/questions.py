@@ -3,7 +3,6 @@
 from typing import Any
 
 from docutils import nodes
-from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from builder.site.rendering.folds import fold
@@ -69,10 +68,3 @@ def visit_title(translator: Any, node: question_title) -> None:
 def depart_title(translator: Any, node: question_title) -> None:
     """Close the line that stays visible."""
     translator.body.append("</summary>\n")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.add_node(question, html=(visit_question, depart_question))
-    app.add_node(question_title, html=(visit_title, depart_title))
-    app.add_post_transform(FoldQuestions)

@@ -41,8 +41,3 @@ def check_time(app: Sphinx, page: str, template: str, context: dict[str, Any], d
         if abs(int(named[0]) - minutes) > FAR:
             words = "its words take %.0f minutes to read, and it names %s; give the nearest multiple of 5"
             logger.warning(words, minutes, named[0], location=page)
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.connect("html-page-context", check_time)

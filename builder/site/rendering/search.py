@@ -28,17 +28,9 @@ def count_pairs(app: Sphinx, page: nodes.document) -> None:
     app.env.metadata[app.env.docname]["pairs"] = repeated_pairs(block.astext() for block in blocks)
 
 
-def write_pairs(app: Sphinx, exception: Exception | None) -> None:
+def write_pairs(app: Sphinx) -> None:
     """Write the pairs of all pages for the search page."""
-    if exception or app.builder.format != "html":
-        return
     pages = {page: app.env.metadata[page]["pairs"] for page in sorted(app.env.all_docs)}
     Path(app.outdir, "_static", "pairs.js").write_text(
         f"const PAIRS = {json.dumps(pages)};\n", encoding="utf-8"
     )
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx."""
-    app.connect("doctree-read", count_pairs)
-    app.connect("build-finished", write_pairs)

@@ -50,10 +50,8 @@ def without_script(css: str) -> str:
     return "\n".join([*light, "@media screen and (prefers-color-scheme: dark){", *dark, "}", ""])
 
 
-def write_themes(app: Sphinx, exception: Exception | None) -> None:
+def write_themes(app: Sphinx) -> None:
     """Write the style sheet for readers without scripts."""
-    if exception or app.builder.format != "html":
-        return
     static = Path(app.outdir, "_static")
     ours = sorted(path.name for path in (Path(__file__).parents[1] / "static").glob("*.css"))
     sheets = "\n".join((static / name).read_text(encoding="utf-8") for name in (*SHEETS, *ours))
@@ -67,10 +65,8 @@ def icon_names(folder: Path) -> set[str]:
     return {name for text in texts for name in re.findall(r"\bfa-[a-z0-9-]+", text)}
 
 
-def cut_icons(app: Sphinx, exception: Exception | None) -> None:
+def cut_icons(app: Sphinx) -> None:
     """Reduce the theme's 2,000 icons to those that a page shows, and remove their script."""
-    if exception or app.builder.format != "html":
-        return
     static = Path(app.outdir, "_static")
     for unused in [
         static / "scripts" / "fontawesome.js",
@@ -92,9 +88,3 @@ def cut_icons(app: Sphinx, exception: Exception | None) -> None:
     (static / "icons.woff").write_bytes(cut_font(fonts / "fa-solid-900.ttf", codes))
     css = OUR_ICON_FACE + ICON_FACE.sub("", css)
     sheet.write_text(re.sub(r"\n/\*# sourceMappingURL=.*?\*/", "", css), encoding="utf-8")
-
-
-def setup(app: Sphinx) -> None:
-    """Register the above with Sphinx; the icons come after everything else is written."""
-    app.connect("build-finished", write_themes, priority=800)
-    app.connect("build-finished", cut_icons, priority=900)

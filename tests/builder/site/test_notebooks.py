@@ -39,7 +39,7 @@ def test_law_a_page_can_be_launched_once_the_repository_has_an_address():
 
 def test_law_the_download_has_every_notebook_without_its_solutions(tmp_path):
     app = Mock(spec=Sphinx)
-    app.builder, app.srcdir, app.outdir = SimpleNamespace(format="html"), CHAPTERS.parent, tmp_path
+    app.srcdir, app.outdir = CHAPTERS.parent, tmp_path
     archive = tmp_path / notebooks.STUDENT
     notebooks.write_download(app)
     first = archive.read_bytes()

@@ -1,0 +1,56 @@
+"""The head of each page: its description, and the scripts that it needs."""
+
+import html
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+DESCRIPTION = (
+    "The Transformer of 'Attention Is All You Need', explained by code that runs and claims that are checked."
+)
+
+# Scripts that a page needs only if its body contains this text. Scripts that can wait are deferred.
+NEEDS = {
+    "clipboard.min.js": "highlight",
+    "copybutton.js": "highlight",
+    "togglebutton.js": "dropdown",
+    "design-tabs.js": "sd-tab-set",
+}
+DEFERRED = {*NEEDS, "doctools.js", "sphinx_highlight.js", "sphinx-book-theme.js"}
+
+
+def first_paragraph(doctree: nodes.document | None) -> str:
+    """Return the page's first paragraph as one line of at most 300 characters, or the book's description."""
+    if doctree is None:
+        return DESCRIPTION
+    for paragraph in doctree.findall(nodes.paragraph):
+        text = " ".join(paragraph.astext().split())
+        if len(text) >= 40:
+            return text if len(text) <= 300 else text[:299].rsplit(" ", 1)[0] + "…"
+    return DESCRIPTION
+
+
+def describe_page(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Give every page a description, for search engines and link previews."""
+    content = html.escape(first_paragraph(doctree), quote=True)
+    context["metatags"] = context.get("metatags", "") + f'<meta name="description" content="{content}" />\n'
+
+
+def choose_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Leave out the scripts that a page does not need, and defer those that can wait."""
+    body, kept, seen = context.get("body", ""), [], set()
+    context["has_formulas"] = "<mjx-container" in body  # the layout then preloads their fonts
+    for script in context.get("script_files", []):
+        name = Path(str(script.filename or "")).name.split("?")[0]
+        key = (name, script.attributes.get("body"))
+        if key in seen or NEEDS.get(name, "") not in body:
+            continue
+        seen.add(key)
+        if name in DEFERRED:
+            script.attributes["defer"] = "defer"
+            if page == "search":  # its own scripts need them at once; all pages share the object
+                del script.attributes["defer"]
+        kept.append(script)
+    context["script_files"] = kept

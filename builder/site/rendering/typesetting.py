@@ -1,0 +1,136 @@
+"""Line breaks, names and scripts of a page, set on Sphinx's tree of it when all references are resolved."""
+
+import itertools
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+OPENING, CLOSING = ("(", "[", "“"), ".,;:!?)]”’"
+MOVERS = re.compile(r"<script>\n(// (?:Turns each figure|Lets the attention maps).*?)</script>", re.DOTALL)
+WHEN_IDLE = "const move = () => {\n%s};\n(window.requestIdleCallback ?? setTimeout)(move);\n"
+FIGURE = '<figure class="at-figure'
+
+
+class Typeset(SphinxPostTransform):
+    """Change one page as the functions below say."""
+
+    default_priority = 903  # after the folds
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Change the page."""
+        name_opening(self.document)
+        for formula in list(self.document.findall(nodes.math)):
+            keep_punctuation(formula)
+        for reference in list(self.document.findall(nodes.reference)):
+            open_citation(reference)
+        for output in self.document.findall(nodes.literal_block):
+            if wraps(output):
+                output["classes"].append("at-line")
+        for table in self.document.findall(nodes.table):
+            stack(table)
+        name_drawings(self.document)
+        self.document += moved_scripts(self.document)
+
+
+def name_opening(page: nodes.document) -> None:
+    """Mark the question below the title, and do not break a word of the title at its hyphen."""
+    for section in page.children:
+        if isinstance(section, nodes.section):
+            title, *rest = (block for block in section if not isinstance(block, nodes.Invisible))
+            title[:] = [unbroken(part) if isinstance(part, nodes.Text) else part for part in title]
+            words = [part for block in rest[:1] for part in block.children if part.astext()]
+            if words and isinstance(rest[0], nodes.paragraph) and isinstance(words[0], nodes.strong):
+                rest[0]["classes"].append("at-question")
+
+
+def unbroken(text: nodes.Text) -> nodes.Text:
+    """Return a text that is not broken at a hyphen."""
+    return nodes.Text(re.sub(r"(?<=\w)-(?=\w)", "\u2011", text))
+
+
+def text_at(parent: nodes.Element, place: int) -> str:
+    """Return the text at a place among children, and an empty string if there is another node or none."""
+    found = parent[place] if 0 <= place < len(parent) else None
+    return str(found) if isinstance(found, nodes.Text) else ""
+
+
+def keep_punctuation(formula: nodes.math) -> None:
+    """Keep a formula on one line with the bracket before it and the punctuation behind it."""
+    parent, place = formula.parent, formula.parent.index(formula)
+    before, after = text_at(parent, place - 1), text_at(parent, place + 1)
+    start = before[:-1] if before.endswith(OPENING) else before
+    rest = after.lstrip(CLOSING)
+    opened, closed = before[len(start) :], after[: len(after) - len(rest)]
+    if not opened and not closed:
+        return
+    if closed:
+        parent[place + 1] = nodes.Text(rest)
+    if opened:
+        parent[place - 1] = nodes.Text(start)
+    kept = nodes.inline("", classes=["at-kept"])
+    parent[place] = kept
+    kept += [part for part in (nodes.Text(opened), formula, nodes.Text(closed)) if part.astext()]
+
+
+def open_citation(reference: nodes.reference) -> None:
+    """Leave out the brackets of a citation in parentheses."""
+    cited = reference.parent
+    alone = ["[", reference.astext(), "]"]
+    if isinstance(cited, nodes.inline) and [part.astext() for part in cited] == alone:
+        place = cited.parent.index(cited)
+        before, after = text_at(cited.parent, place - 1), text_at(cited.parent, place + 1)
+        if before.endswith("(") and after.startswith((")", ",", ";")):
+            cited[:] = [reference]
+
+
+def wraps(output: nodes.literal_block) -> bool:
+    """Return whether this is what a cell printed, and a single line, which may wrap."""
+    return output.get("language") == "myst-ansi" and "\n" not in output.astext().rstrip("\n")
+
+
+def stack(table: nodes.table) -> None:
+    """Name each cell of a table of words by its column, for phones, where a row of three cells is a block.
+
+    As blocks, some browsers treat a table as one only by its ARIA roles. A table that aligns numbers stays.
+    """
+    heads = [entry for head in table.findall(nodes.thead) for entry in head.findall(nodes.entry)]
+    if len(heads) < 3 or any("text-right" in entry["classes"] for entry in table.findall(nodes.entry)):
+        return
+    labels = itertools.cycle(re.sub("<[^>]*>", "", head.astext()) for head in heads)  # stars are HTML
+    table["html"] = {"role": "table"}
+    for kind, role in ((nodes.thead, "rowgroup"), (nodes.tbody, "rowgroup"), (nodes.row, "row")):
+        for part in table.findall(kind):
+            part["html"] = {"role": role}
+    for body in table.findall(nodes.tbody):
+        for entry in body.findall(nodes.entry):
+            label = next(labels)
+            entry["html"] = {"role": "cell"}
+            if label and entry.children and isinstance(entry[0], nodes.paragraph):
+                entry[0]["html"] = {"data-label": f"{label}: "}
+    for head in heads:
+        head["html"] = {"role": "columnheader"}
+
+
+def name_drawings(page: nodes.document) -> None:
+    """Name the cells that hold a figure: style rules that depend on a cell's content would be slow."""
+    for cell in page.findall(nodes.container):
+        drawn = any(FIGURE in raw.astext() for raw in cell.findall(nodes.raw))
+        if drawn and cell.get("nb_element") == "cell_code":
+            cell["classes"].append("at-draws")
+
+
+def moved_scripts(page: nodes.document) -> list[nodes.raw]:
+    """Take out the scripts of figures, and return each once, to run after the page is read.
+
+    A notebook has each script beside its figure. In a page, each of them would block the browser.
+    """
+    scripts: dict[str, None] = {}
+    for raw in page.findall(nodes.raw):
+        if found := MOVERS.findall(raw.astext()):
+            scripts |= dict.fromkeys(found)
+            raw[:] = [nodes.Text(MOVERS.sub("", raw.astext()))]
+    texts = (f'<script type="module">\n{WHEN_IDLE % script}</script>\n' for script in scripts)
+    return [nodes.raw("", text, format="html") for text in texts]
