@@ -14,6 +14,8 @@ from matplotlib.transforms import Bbox
 from annotated_transformer.plotting.palette import INK, KEY, OUTPUT, PAPER, QUERY, VALUE
 
 WIDTH = 4.6  # inches: at font 12 still legible on a phone
+WIDE = 6.4  # as wide as the text; a phone shows it at three quarters, scrolled sideways
+SHRUNK = 0.75
 SCALE = 1.08  # shown at most 8% wider than drawn: its letters are then as large as those of a caption
 
 HOUSE_STYLE: dict[Any, Any] = {
@@ -95,7 +97,8 @@ def svg_text(fig: Figure, change: Callable[[str], str], *, paper: str, area: Bbo
     own = hashlib.sha256(text.encode()).hexdigest()[:8]  # two figures of a page may not share an id
     text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}-", text)
     width = round(fig.get_figwidth() * 96 * SCALE)
-    look = f"background:{paper};width:min(100%, {width}px);height:auto"
+    least = f"min-width:{round(width * SHRUNK)}px;" if fig.get_figwidth() > WIDTH else ""
+    look = f"background:{paper};width:min(100%, {width}px);{least}height:auto"
     root = f'<svg style="{look}" stroke-linejoin="round" stroke-linecap="butt" '
     return root + re.sub(r"\s*\n\s*", "\n", text[text.index("<svg") + len("<svg") :]).strip()
 

@@ -1,7 +1,7 @@
 """One color for one role on every page of the book, and never color alone.
 
-The eight role colors are safe for color-blind readers (Okabe and Ito). They fill shapes and draw lines, and
-are the same on a light and on a dark page. The colors of `THEMED` are for text and background: on a page of
+The role colors are safe for color-blind readers (those of Okabe and Ito, but for the yellow, which is too pale
+for lines). They fill shapes and draw lines, and are the same on a light and on a dark page. The colors of `THEMED` are for text and background: on a page of
 the book they become CSS variables and follow its theme; elsewhere they are what is written here.
 """
 
@@ -10,11 +10,11 @@ KEY = "#0072B2"
 VALUE = "#009E73"
 OUTPUT = "#CC79A7"
 MASKED = "#8C8C8C"  # always hatched
-ENCODER = "#4F8FBF"  # cool; a panel is filled with it at a low alpha
-DECODER = "#C97B2E"  # warm
+ENCODER = "#5F7488"  # slate; a panel is filled with it at a low alpha
+DECODER = "#8C6A53"  # brown: the hues are left to queries, keys, values and outputs
 NEUTRAL = "#9AA0A8"  # a box that plays none of the roles
 FIRST = "#7A68C4"  # two things compared that play no role: the first solid,
-SECOND = "#E69F00"  # the second dashed or hatched
+SECOND = "#A6761D"  # the second dashed or hatched
 LOOKS = ((FIRST, "-", "o"), (SECOND, "--", "s"), (OUTPUT, "-.", "^"), (NEUTRAL, ":", "D"))  # of four lines
 
 INK = "#1D2430"

@@ -21,7 +21,7 @@ from matplotlib.transforms import Bbox
 from annotated_transformer.book.cells.check import must_hold
 from annotated_transformer.book.page import Page
 from annotated_transformer.plotting import figures as plotting
-from annotated_transformer.plotting.figures import HOUSE_STYLE, WIDTH, svg_text
+from annotated_transformer.plotting.figures import HOUSE_STYLE, SHRUNK, WIDE, WIDTH, svg_text
 from annotated_transformer.plotting.palette import HEAT, PAPER, THEMED
 
 PHONE = 344 / 96  # inches of a phone's screen that a figure can use
@@ -45,10 +45,10 @@ def new_figure(
     return plotting.new_plot(rows, columns, width=width, height=height)
 
 
-def new_canvas(columns: float, rows: float) -> tuple[Figure, Axes]:
+def new_canvas(columns: float, rows: float, *, width: float = WIDTH) -> tuple[Figure, Axes]:
     """Start a drawing on an empty area of `columns` × `rows` units, the origin at the bottom left."""
     matplotlib.rcParams.update(HOUSE_STYLE)
-    fig = Figure(figsize=(WIDTH, WIDTH * rows / columns))
+    fig = Figure(figsize=(width, width * rows / columns))
     ax = fig.add_axes((0.0, 0.0, 1.0, 1.0))
     ax.set(xlim=(0, columns), ylim=(0, rows))
     ax.set_axis_off()
@@ -69,7 +69,7 @@ def figure_page(fig: Figure, *, number: str, title: str, alt: str, caption: str)
     return Page(
         f"Figure {number}. {title}\n\n{alt}\n\n{caption}",
         f'<figure class="at-figure" id="{anchor(number)}"{map_mark(drawing)}>{heading(number, title)}'
-        f"{image(drawing, alt)}<figcaption>{escape(caption)}</figcaption>{map_script(drawing)}</figure>",
+        f"{staged(drawing, alt)}<figcaption>{escape(caption)}</figcaption>{map_script(drawing)}</figure>",
     )
 
 
@@ -119,7 +119,7 @@ def check_words(number: str, title: str, alt: str, caption: str) -> None:
 def check_legible(fig: Figure) -> None:
     """Refuse letters too small for a phone, and anything that the edge of the figure cuts off."""
     width, height = fig.get_size_inches()
-    shrink = min(1.0, PHONE / width)
+    shrink = SHRUNK if width == WIDE else min(1.0, PHONE / width)
     fig.draw_without_rendering()  # gives the axes their tick labels
     for text in fig.findobj(Text):
         size, words = float(text.get_fontsize()), text.get_text().strip()
@@ -207,6 +207,12 @@ def image(drawing: str, alt: str) -> str:
         f'<img class="at-svg" style="{look}" alt="{escape(alt)}" data-words="{words_digest(drawing)}" '
         f'data-drawn="{digest(drawing, alt)}" src="{data_uri(drawing)}">'
     )
+
+
+def staged(drawing: str, alt: str) -> str:
+    """Return an SVG as an image; a wide one in a frame that a phone scrolls sideways, keys included."""
+    picture = image(drawing, alt)
+    return f'<div class="at-stage" tabindex="0">{picture}</div>' if "min-width:" in picture else picture
 
 
 def digest(*texts: str) -> str:

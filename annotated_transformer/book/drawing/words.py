@@ -1,0 +1,98 @@
+"""Words in a row, vectors without digits, and names at the ends of lines."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
+from matplotlib.patches import Rectangle
+
+from annotated_transformer.book.drawing.boxes import Box, draw_box
+from annotated_transformer.plotting.palette import INK, NEUTRAL
+
+LINE = 15.0  # points from one line of text to the next
+
+
+def draw_tokens(
+    ax: Axes,
+    x: float,
+    y: float,
+    words: Sequence[str],
+    *,
+    width: float,
+    height: float = 0.9,
+    gap: float = 0.2,
+    color: str = NEUTRAL,
+) -> list[Box]:
+    """Draw words in boxes of one size, from the lower left corner (x, y) to the right, and return the boxes."""
+    return [
+        draw_box(ax, x + place * (width + gap), y, width, height, word, color=color)
+        for place, word in enumerate(words)
+    ]
+
+
+def draw_vector(
+    ax: Axes,
+    x: float,
+    y: float,
+    shares: Sequence[float],
+    *,
+    color: str,
+    size: tuple[float, float] = (0.5, 0.5),
+    upright: bool = True,
+) -> Box:
+    """Draw a vector as cells from its lower left corner (x, y): the larger a share of 1, the darker.
+
+    An upright vector has its first feature on top.
+
+    Raises:
+        ValueError: A share is not between 0 and 1.
+    """
+    width, height = size
+    count = len(shares)
+    box = Box(x, y, width, count * height) if upright else Box(x, y, count * width, height)
+    for place, share in enumerate(shares):
+        if not 0 <= share <= 1:
+            raise ValueError(f"share {place} is {share}; a cell is shaded by a share between 0 and 1")
+        corner = (x, y + (count - 1 - place) * height) if upright else (x + place * width, y)
+        face = to_rgba(color, 0.1 + 0.8 * share)
+        ax.add_patch(Rectangle(corner, width, height, facecolor=face, edgecolor=color, lw=1))
+    return box
+
+
+def label_ends(ax: Axes, *, gap: float = 6.0) -> None:
+    """Write the label of each line at its right end, `gap` points away, instead of a legend.
+
+    Labels that would overlap move up and down just far enough. To be called when the limits of the axes are
+    final.
+    """
+    named = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    points = 72 / ax.figure.dpi
+    ends = [ax.transData.transform((line.get_xdata()[-1], line.get_ydata()[-1])) * points for line in named]
+    heights = spread([float(end[1]) for end in ends], LINE)
+    for line, end, height in zip(named, ends, heights, strict=True):
+        ax.annotate(
+            str(line.get_label()), (line.get_xdata()[-1], line.get_ydata()[-1]), (gap, height - end[1]),
+            textcoords="offset points", ha="left", va="center", color=INK, annotation_clip=False,
+        )  # fmt: skip
+
+
+def spread(places: Sequence[float], least: float) -> list[float]:
+    """Return places in the same order that are at least `least` apart, each group around its own middle."""
+    groups: list[list[int]] = []
+    order = sorted(range(len(places)), key=lambda number: places[number])
+
+    def middle(group: list[int]) -> float:
+        return sum(places[number] for number in group) / len(group)
+
+    for number in order:
+        groups.append([number])
+        while len(groups) > 1:
+            lower, upper = groups[-2], groups[-1]
+            if middle(upper) - middle(lower) >= least * (len(lower) + len(upper)) / 2:
+                break
+            groups[-2:] = [lower + upper]
+    moved = list(places)
+    for group in groups:
+        for rank, number in enumerate(group):
+            moved[number] = middle(group) + least * (rank - (len(group) - 1) / 2)
+    return moved
