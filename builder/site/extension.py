@@ -51,6 +51,7 @@ DIRECTIVES = {
     "rooms": directives.Rooms,
     "syllabus": syllabus.Syllabus,
     "tensor-table": explorer_page.TensorTable,
+    "you-are-here": directives.YouAreHere,
 }
 NODES = {
     directives.chapter_cards: (directives.write_cards, None),

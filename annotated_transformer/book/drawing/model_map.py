@@ -88,7 +88,7 @@ def draw_model_map(
     read = ("source", "target so far") if masks else (" ".join(source), " ".join(target))
     source_box = draw_box(ax, 1.0, 0.15, 5.0, 0.9, read[0], color=NEUTRAL)
     target_box = draw_box(ax, 8.0, 0.15, 5.0, 0.9, read[1], color=NEUTRAL)
-    memory = draw_box(ax, 0.45, beside, 2.5, 1.0, "memory", color=KEY)
+    memory = draw_box(ax, 0.45, beside, 2.5, 1.0, "memory", color=ENCODER)
     prediction = draw_box(ax, 8.4, tops["Decoder"] + 0.5, 4.2, 0.95, "next word", color=OUTPUT)
     for token_box, reader, label in ((source_box, encoder, "source"), (target_box, decoder, "target so far")):
         draw_arrow(ax, token_box.top, (token_box.top[0], reader.y))

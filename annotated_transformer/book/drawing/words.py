@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
@@ -23,7 +24,7 @@ def draw_tokens(
     gap: float = 0.2,
     color: str = NEUTRAL,
 ) -> list[Box]:
-    """Draw words in boxes of one size, from the lower left corner (x, y) to the right, and return the boxes."""
+    """Draw words in boxes of one size, from the corner (x, y) to the right, and return the boxes."""
     return [
         draw_box(ax, x + place * (width + gap), y, width, height, word, color=color)
         for place, word in enumerate(words)
@@ -66,13 +67,14 @@ def label_ends(ax: Axes, *, gap: float = 6.0) -> None:
     final.
     """
     named = [line for line in ax.lines if not str(line.get_label()).startswith("_")]
+    data = [(np.asarray(line.get_xdata()), np.asarray(line.get_ydata())) for line in named]
+    ends = [(float(across[-1]), float(up[-1])) for across, up in data]
     points = 72 / ax.figure.dpi
-    ends = [ax.transData.transform((line.get_xdata()[-1], line.get_ydata()[-1])) * points for line in named]
-    heights = spread([float(end[1]) for end in ends], LINE)
-    for line, end, height in zip(named, ends, heights, strict=True):
+    heights = [float(ax.transData.transform(end)[1]) * points for end in ends]
+    for line, end, height, moved in zip(named, ends, heights, spread(heights, LINE), strict=True):
         ax.annotate(
-            str(line.get_label()), (line.get_xdata()[-1], line.get_ydata()[-1]), (gap, height - end[1]),
-            textcoords="offset points", ha="left", va="center", color=INK, annotation_clip=False,
+            str(line.get_label()), end, (gap, moved - height), textcoords="offset points", ha="left",
+            va="center", color=INK, annotation_clip=False,
         )  # fmt: skip
 
 

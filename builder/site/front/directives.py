@@ -8,6 +8,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from annotated_transformer.book import chapters as rooms
+from annotated_transformer.book.drawing.figures import image, svg
+from annotated_transformer.book.drawing.machine import describe_machine, draw_machine
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from builder.chapters import Chapter, source_of
 from builder.explorer.bundle import model_size
@@ -23,6 +25,7 @@ MODULE = """### `{short}`
    :members:
 ```
 """
+CAPTION = "<figcaption>You are here: the part in black. Each chapter adds what it explains.</figcaption>"
 NO_TERMS = "No chapter defines its terms yet."
 
 
@@ -34,6 +37,19 @@ class Picture(SphinxDirective):
         self.env.note_dependency(str(FILE))
         self.env.note_dependency(str(pretrained_folder(MODEL) / "model.safetensors"))
         return [nodes.raw("", picture(model_size(MODEL)), format="html")]
+
+
+class YouAreHere(SphinxDirective):
+    """`{you-are-here} N`: the map of the model for chapter N, after its opening question."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the map as HTML."""
+        chapter = int(self.arguments[0])
+        drawing = image(svg(draw_machine(chapter)), describe_machine(chapter))
+        figure = f'<figure class="at-figure at-machine" id="you-are-here">{drawing}{CAPTION}</figure>'
+        return [nodes.raw("", figure, format="html")]
 
 
 class chapter_cards(nodes.General, nodes.Element):  # type: ignore[misc]

@@ -25,12 +25,12 @@ from annotated_transformer.plotting.palette import (
     ENCODER,
     FIRST,
     INK,
-    KEY,
+    KEY_TEXT,
     MUTED,
     NEUTRAL,
     OUTPUT,
-    QUERY,
-    VALUE,
+    QUERY_TEXT,
+    VALUE_TEXT,
 )
 
 SOURCE_SHAPE, TARGET_SHAPE = (
@@ -38,24 +38,26 @@ SOURCE_SHAPE, TARGET_SHAPE = (
     r"$n_\mathrm{tgt} \times d_\mathrm{model}$",
 )
 
+INPUT = 0.6  # from one input's letter to the next
+INPUTS = {"Q": QUERY_TEXT, "K": KEY_TEXT, "V": VALUE_TEXT}
+
 
 class Part(NamedTuple):
-    """A sub-layer: its name, the shape inside, its color, and where its keys and values come from."""
+    """A sub-layer: its name, the shape inside, and which of Q, K and V an attention makes of the stream."""
 
     label: str
     inside: str
-    color: str
-    source: bool = False
+    inputs: str = ""
 
 
 ENCODER_PARTS = (
-    Part("self-attention", r"$h \times n_\mathrm{src} \times n_\mathrm{src}$", VALUE),
-    Part("feed-forward", r"$n_\mathrm{src} \times d_\mathrm{ff}$", QUERY),
+    Part("self-attention", r"$h \times n_\mathrm{src} \times n_\mathrm{src}$", "QKV"),
+    Part("feed-forward", r"$n_\mathrm{src} \times d_\mathrm{ff}$"),
 )
 DECODER_PARTS = (
-    Part("self-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$", VALUE),
-    Part("cross-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{src}$", VALUE, source=True),
-    Part("feed-forward", r"$n_\mathrm{tgt} \times d_\mathrm{ff}$", QUERY),
+    Part("self-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$", "QKV"),
+    Part("cross-attention", r"$h \times n_\mathrm{tgt} \times n_\mathrm{src}$", "Q"),
+    Part("feed-forward", r"$n_\mathrm{tgt} \times d_\mathrm{ff}$"),
 )
 
 
@@ -66,7 +68,7 @@ def draw_transformer() -> Figure:
     top = _draw_stack(
         ax, 0.15, low, ENCODER_PARTS, ENCODER, "Encoder", "source ids", (r"$n_\mathrm{src}$", SOURCE_SHAPE)
     )
-    z = draw_box(ax, 2.05, top + 1.5, 3.4, 1.0, "$z$", color=KEY)
+    z = draw_box(ax, 2.05, top + 1.5, 3.4, 1.0, "$z$", color=ENCODER)
     draw_arrow(ax, (3.75, top), z.bottom)
     write_shape(ax, 3.75, top + 0.75, SOURCE_SHAPE, -0.3)
     top = _draw_stack(
@@ -81,9 +83,9 @@ def draw_transformer() -> Figure:
         mirrored=True,  # so that K and V arrive without crossing a residual connection
     )
     cross = low + 4.05 + 2.2
-    draw_line(ax, z.right, (6.95, z.right[1]), (6.95, cross), color=KEY)
-    draw_arrow(ax, (6.95, cross), (7.5, cross), color=KEY)
-    ax.text(6.2, z.right[1] + 0.15, "$K$ $V$", ha="center", va="bottom")
+    draw_line(ax, z.right, (6.95, z.right[1]), (6.95, cross))
+    draw_arrow(ax, (6.95, cross), (7.5, cross))
+    _write_inputs(ax, 5.85, z.right[1] + 0.45, "KV")
     linear = draw_box(ax, 7.3, top + 1.4, 5.0, 1.0, r"linear, $E^\top$", color=FIRST)
     softmax = draw_box(ax, 7.3, top + 3.9, 5.0, 1.0, "softmax", color=OUTPUT)
     draw_arrow(ax, (9.8, top), linear.bottom)
@@ -134,18 +136,23 @@ def _draw_stack(
         y = low + pitch * place
         draw_line(ax, (middle, y + 0.6), (side, y + 0.6), (side, y + 3.75))
         draw_arrow(ax, (side, y + 3.75), (edge, y + 3.75))
-        inputs = "$Q$" if part.source else "$Q$ $K$ $V$"
-        if part.color == VALUE:
-            gap, align = (-0.25, "right") if mirrored else (0.25, "left")
-            ax.text(middle + gap, y + 1.0, inputs, ha=align, va="center")
-            if mirrored and not part.source:
-                ax.text(middle - gap, y + 1.0, "masked", ha="left", va="center")
+        start = middle - 0.4 - INPUT * (len(part.inputs) - 1) if mirrored else middle + 0.4
+        _write_inputs(ax, start, y + 1.0, part.inputs)
+        if mirrored and part.inputs == "QKV":
+            ax.text(middle + 0.25, y + 1.0, "masked", ha="left", va="center")
         box = Box(left, y + 1.4, 4.9, 1.6)
-        draw_over(ax, box, "", color=part.color, zorder=2.0)
+        draw_over(ax, box, "", color=NEUTRAL, zorder=2.0)
         ax.text(box.center[0], box.y + 1.1, part.label, ha="center", va="center", weight="bold", zorder=3)
         ax.text(box.center[0], box.y + 0.45, part.inside, ha="center", va="center", zorder=3)
-        draw_over(ax, Box(left, y + 3.3, 4.9, 0.9), "Add & Norm", zorder=2.0)
+        draw_over(ax, Box(left, y + 3.3, 4.9, 0.9), "Add & Norm", color=NEUTRAL, zorder=2.0)
     return top
+
+
+def _write_inputs(ax: Axes, x: float, y: float, names: str) -> None:
+    """Write the names of queries, keys and values in their colors, from x on."""
+    for place, name in enumerate(names):
+        spot = x + INPUT * place, y
+        ax.text(*spot, f"${name}$", ha="center", va="center", color=INPUTS[name])
 
 
 def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figure:
@@ -160,16 +167,16 @@ def draw_encoding_decoding(source: Sequence[str], target: Sequence[str]) -> Figu
     middle = pitch * steps / 2
     encoder = draw_box(ax, 0.15, middle - 0.9, 3.9, 1.8, "encoder", color=ENCODER)
     draw_arrow(ax, words, encoder)
-    z = draw_box(ax, 0.15, pitch * steps - 1.15, 3.9, 1.0, "$z$", color=KEY)
+    z = draw_box(ax, 0.15, pitch * steps - 1.15, 3.9, 1.0, "$z$", color=ENCODER)
     draw_arrow(ax, encoder, z)
-    draw_line(ax, z.right, (4.6, z.right[1]), (4.6, 0.625), color=KEY)
+    draw_line(ax, z.right, (4.6, z.right[1]), (4.6, 0.625), color=ENCODER)
     start = draw_box(ax, 11.2, height - 0.95, 2.65, 0.95, "<s>", color=NEUTRAL)
     draw_line(ax, start.left, (10.2, start.left[1]))
     draw_arrow(ax, (10.2, start.left[1]), (10.2, pitch * (steps - 1) + 1.1))
     for step, word in enumerate(target):
         y = pitch * (steps - 1 - step) + 0.15
         decoder = draw_box(ax, 6.6, y, 3.9, 0.95, "decoder", color=DECODER)
-        draw_arrow(ax, (4.6, decoder.left[1]), decoder.left, color=KEY)
+        draw_arrow(ax, (4.6, decoder.left[1]), decoder.left, color=ENCODER)
         out = draw_box(ax, 11.2, y, 2.65, 0.95, word, color=OUTPUT)
         draw_arrow(ax, decoder, out)
         if step + 1 < steps:  # each output becomes an input
@@ -227,7 +234,7 @@ def draw_route(stops: Sequence[RouteStop], place: int) -> Figure:
         return fig
     size = min(1.6, 5.7 / len(here.numbers[0])), 0.95
     y = height - 3.6 - 0.95 * len(here.numbers)
-    color = KEY if here.side == "source" else OUTPUT
+    color = ENCODER if here.side == "source" else DECODER
     draw_matrix(ax, 8.1, y, here.numbers, color=color, rows=here.rows, size=size)
     return fig
 

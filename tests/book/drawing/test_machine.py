@@ -1,0 +1,67 @@
+"""The map of the model grows from chapter to chapter, and each chapter finds itself on it."""
+
+import pytest
+
+from annotated_transformer.book.drawing.figures import MAX_ALT_WORDS
+from annotated_transformer.book.drawing.machine import HERE, SINCE, describe_machine, draw_machine
+from annotated_transformer.plotting.palette import INK, PAPER
+from tests.drawings import texts
+
+KINDS = {"attention", "self-attention", "cross-attention"}  # attention has kinds from chapter 4 on
+NAMED = {"embedding": "embedding", "output": "linear, softmax", "positions": "positions", "loss": "loss"}
+
+
+def inverted(fig):
+    """Return the labels that stand in ink."""
+    faces = [patch.get_window_extent() for patch in fig.axes[0].patches if patch.get_facecolor()[:3] == ink()]
+    labels = [text for text in fig.axes[0].texts if text.get_color() == PAPER]
+    spots = [fig.axes[0].transData.transform(text.get_position()) for text in labels]
+    assert all(any(face.contains(*spot) for face in faces) for spot in spots)
+    return {text.get_text() for text in labels}
+
+
+def ink():
+    """Return the color of ink as matplotlib has it."""
+    return tuple(int(INK[place : place + 2], 16) / 255 for place in (1, 3, 5))
+
+
+def test_law_the_map_shows_what_the_reader_knows_and_nothing_else():
+    for chapter in HERE:
+        words = texts(draw_machine(chapter))
+        for part, label in NAMED.items():
+            assert (label in words) == (chapter >= SINCE[part]), (chapter, part)
+        assert words.count("feed-forward") == 2 * (chapter >= SINCE["feed-forward"])
+        assert len([word for word in words if word in KINDS]) == 3 * (chapter >= 2)
+
+
+def test_law_each_chapter_is_at_its_part():
+    found = {chapter: inverted(draw_machine(chapter)) for chapter in HERE}
+    assert found[2] == {"attention"}
+    assert found[4] == {"self-attention"}
+    assert found[7] == {"embedding", "linear, softmax"}
+    assert found[12] == {"cross-attention"}
+    assert found[16] == {"loss"}
+    wide = {
+        chapter: max(line.get_linewidth() for line in draw_machine(chapter).axes[0].lines) for chapter in HERE
+    }
+    assert [chapter for chapter, width in wide.items() if width > 2] == [1, 18]
+    edges = {
+        chapter: max(patch.get_linewidth() for patch in draw_machine(chapter).axes[0].patches)
+        for chapter in HERE
+    }
+    assert [chapter for chapter, edge in edges.items() if edge > 2] == [11, 13, 14]
+
+
+def test_law_the_map_is_described_in_words():
+    for chapter in HERE:
+        assert len(describe_machine(chapter).split()) <= MAX_ALT_WORDS
+    assert describe_machine(9).endswith(
+        "This chapter: Add & Norm. Known by now: encoder attention, decoder attention, cross-attention, "
+        "the causal mask, embedding, the linear layer and the softmax, positions."
+    )
+
+
+@pytest.mark.message
+def test_a_chapter_that_is_not_on_the_map_is_refused():
+    with pytest.raises(ValueError, match=r"chapter=20 is not on the map; it has chapters 1 to 19"):
+        draw_machine(20)
