@@ -1,7 +1,7 @@
 # The contract: one verb per target, and CI calls nothing but these targets.
 # Variables: PYTHON (the interpreter that creates .venv), PIP_ARGS (passed to every pip install), JOBS (tests run at
 # once), PORT (make serve), SAMPLE and SEED (make mutate), NOTEBOOKS (make chapters-run, make seeds, make changes),
-# SHIFT (make seeds), FIGURES (make figures), EDITION and LAB_ARGS (make lab), CHAPTER (below), and for other
+# SHIFT (make seeds), FIGURES and FORMAT (make figures), EDITION and LAB_ARGS (make lab), CHAPTER (below), and for other
 # environments VENV (the folder) and PINS (constraints on versions), as `make oldest` sets them.
 
 PYTHON ?= python3
@@ -9,6 +9,7 @@ PIP_ARGS ?=
 JOBS ?= 2
 PORT ?= 8000
 SHIFT ?= 1000
+FORMAT ?= svg
 
 VENV := .venv
 PINS := -c constraints.txt
@@ -190,8 +191,8 @@ student: $(READY)  ## copy the notebooks without solutions into _student, where 
 	@$(RUN) -m builder.lab --student
 	@echo 'Your copies are in _student; to work in them: make lab EDITION=student'
 
-figures: $(READY)  ## write the figures of the chapters as SVG into _build/figures: FIGURES="4.1 16.4" for some
-	@$(RUN) -m builder.figures _build/figures $(FIGURES)
+figures: $(READY)  ## write the figures of the chapters into _build/figures: FIGURES="4.1 16.4" for some, FORMAT=svg,png,pdf
+	@$(RUN) -m builder.figures _build/figures --format $(FORMAT) $(FIGURES)
 	@echo 'The figures: _build/figures'
 
 clean:  ## remove generated files, except .venv, .venv-oldest, .venv-newest, _lab, and _student

@@ -1,20 +1,27 @@
-"""The figures of the chapters as files: plain SVG, which every program draws as the page does.
+"""The figures of the chapters as files: plain SVG, which every program draws as the page does, PNG, or PDF.
 
-python -m builder.figures FOLDER             write all figures, figure-4-1.svg and so on
-python -m builder.figures FOLDER 4.1 16.4 …  write these
+python -m builder.figures FOLDER                     write all figures, figure-4-1.svg and so on
+python -m builder.figures FOLDER 4.1 16.4            write these
+python -m builder.figures FOLDER --format png,pdf …  write them in these formats
 
 On a page, colors follow the theme by CSS variables, which other programs do not know. In a file they are
 those of the light theme. Of a slider, the first frame is written. The gallery (`{figure-gallery}`) shows the
 same files.
 """
 
+import argparse
 import base64
 import html
+import io
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+import matplotlib
+from tqdm import tqdm
 
 from builder.chapters import written
 
@@ -68,21 +75,57 @@ def plain(svg: str) -> str:
     return re.sub(r'^<svg style="[^"]*"', "<svg", text)
 
 
+def as_png(svg: str, *, sharpness: float = 3.0) -> bytes:
+    """Return a plain SVG as PNG, with so many pixels for each pixel of a screen."""
+    import resvg_py
+
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, font_files=list(fonts()), dpi=96, zoom=sharpness))
+
+
+def as_pdf(svg: str) -> bytes:
+    """Return a plain SVG as PDF, with its letters as text."""
+    from reportlab.graphics import renderPDF
+    from svglib.fonts import register_font
+    from svglib.svglib import svg2rlg
+
+    for file, (weight, style) in fonts().items():
+        register_font("DejaVu Sans", font_path=file, weight=weight, style=style)
+    return bytes(renderPDF.drawToString(svg2rlg(io.StringIO(svg)), invariant=1))
+
+
+def fonts() -> dict[str, tuple[str, str]]:
+    """Return the files of the letters in which figures are drawn, with weight and style."""
+    folder = Path(matplotlib.get_data_path(), "fonts", "ttf")
+    looks = {"": ("normal", "normal"), "-Bold": ("700", "normal"), "-Oblique": ("normal", "italic")}
+    return {str(folder / f"DejaVuSans{name}.ttf"): look for name, look in looks.items()}
+
+
+FORMATS: dict[str, Callable[[str], bytes]] = {"svg": str.encode, "png": as_png, "pdf": as_pdf}
+
+
 def main() -> None:
     """Write the figures that the command line names."""
-    folder, numbers = Path(sys.argv[1]), set(sys.argv[2:])
+    parser = argparse.ArgumentParser(prog="python -m builder.figures")
+    parser.add_argument("folder", type=Path, help="where to write; made if it is not there")
+    parser.add_argument("numbers", nargs="*", help="figures, such as 4.1; without one, all")
+    parser.add_argument(
+        "--format", default="svg", help=f"one or more of {','.join(FORMATS)}; svg if not given"
+    )
+    options = parser.parse_args()
+    numbers, formats = set(options.numbers), options.format.split(",")
+    if odd := sorted(set(formats) - set(FORMATS)):
+        sys.exit(f"there is no format {', '.join(odd)}; there are {', '.join(FORMATS)}")
     found = [one for source in written(ROOT) for one in drawings(ROOT / "chapters" / f"{source.stem}.ipynb")]
     if unknown := sorted(numbers - {one.number for one in found}):
         sys.exit(
             f"there is no figure {', '.join(unknown)}; there are {', '.join(one.number for one in found)}"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    for one in found:
-        if not numbers or one.number in numbers:
-            (folder / f"{one.anchor}.svg").write_text(plain(one.svg), "utf-8")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    chosen = [one for one in found if not numbers or one.number in numbers]
+    for one in tqdm(chosen, unit=" figures", disable=None):
+        for name in formats:
+            (options.folder / f"{one.anchor}.{name}").write_bytes(FORMATS[name](plain(one.svg)))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
     main()

@@ -1,10 +1,12 @@
 """Figures as files that other programs draw."""
 
+import io
 import subprocess
 import sys
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 from builder import figures
 from tests.targets import NOTEBOOKS, ROOT
@@ -27,8 +29,42 @@ def test_law_every_figure_of_a_chapter_can_leave_the_page(path):
 
 def test_law_the_command_writes_the_figures_that_it_is_asked_for(tmp_path):
     command = [sys.executable, "-m", "builder.figures", str(tmp_path)]
-    subprocess.run([*command, "4.1"], cwd=ROOT, check=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["figure-4-1.svg"]
+    subprocess.run([*command, "4.1", "--format", "svg,png,pdf"], cwd=ROOT, check=True)
+    found = {path.name: path.read_bytes()[:4] for path in tmp_path.iterdir()}
+    assert found == {"figure-4-1.svg": b"<svg", "figure-4-1.png": b"\x89PNG", "figure-4-1.pdf": b"%PDF"}
     failed = subprocess.run([*command, "4.99"], cwd=ROOT, capture_output=True, text=True)
     assert failed.returncode == 1
     assert "there is no figure 4.99; there are 1.1, 1.2" in failed.stderr
+    failed = subprocess.run([*command, "--format", "gif"], cwd=ROOT, capture_output=True, text=True)
+    assert "there is no format gif; there are svg, png, pdf" in failed.stderr
+
+
+SQUARE = """<svg xmlns="http://www.w3.org/2000/svg" width="72pt" height="36pt" viewBox="0 0 72 36">
+<path d="M0 0L36 0L36 36L0 36z" style="fill: #d55e00"/>
+<text x="40" y="20" style="font-family: 'DejaVu Sans'; font-size: 12px; font-weight: 700">key</text></svg>"""
+
+
+def test_law_a_second_program_draws_the_same():
+    """The program that makes the PNG and the one that makes the PDF draw what the SVG says."""
+    image = Image.open(io.BytesIO(figures.as_png(SQUARE, sharpness=1.0))).convert("RGBA")
+    assert image.size == (96, 48)
+    assert image.getpixel((24, 24)) == (0xD5, 0x5E, 0x00, 255)
+    letters = image.crop((50, 0, 96, 48)).getchannel("A").getbbox()
+    assert letters is not None
+    assert letters[0] < 8
+    drawing = figures.as_pdf(SQUARE)
+    assert b"/MediaBox [ 0 0 72 36 ]" in drawing
+    assert b"DejaVu" in drawing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS.values(), ids=lambda path: path.stem)
+def test_law_two_programs_draw_every_figure(path):
+    for one in figures.drawings(path):
+        svg = figures.plain(one.svg)
+        image = Image.open(io.BytesIO(figures.as_png(svg, sharpness=1.0))).convert("RGBA")
+        dark = sum(
+            count for count, pixel in image.getcolors(1 << 24) if pixel[3] > 200 and max(pixel[:3]) < 80
+        )
+        assert dark > 50, f"figure {one.number} has no letters in ink"
+        assert figures.as_pdf(svg).startswith(b"%PDF"), one.number

@@ -14,9 +14,10 @@ def test_law_the_model_has_five_sublayers_five_norms_and_one_matrix_at_three_pla
     fig = figures.draw_transformer()
     found = texts(fig)
     assert found.count("Add & Norm") == 5
-    assert found.count("$Q$ $K$ $V$") == 2  # the two self-attention layers
     assert found.count("masked") == 1
-    assert [found.count(part) for part in ("$Q$", "$K$ $V$", "$z$", "+")] == [1, 1, 1, 2]
+    assert [found.count(part) for part in ("$Q$", "$K$", "$V$", "$z$", "+")] == [3, 3, 3, 1, 2]
+    said = [text for text in found if text]
+    assert said[said.index("cross-attention") - 1] == "$Q$"  # its keys and values come from z
     weights = [
         r"$h \times n_\mathrm{src} \times n_\mathrm{src}$",
         r"$h \times n_\mathrm{tgt} \times n_\mathrm{tgt}$",
