@@ -3,7 +3,6 @@
     title: Masking
     part: "Part I: Attention"
     question: How do you keep a word from attending to padding, or to words that come after it?
-    figure: "6.3"             the figure on its card; without it, its first
     terms: {causal mask: …}   what it introduces; the glossary is made of them
     prerequisites: [what a reader needs, in Markdown, with a link to where it is taught]
     planned: true             in a source that is nothing else yet: it has no page, and its terms are a list
@@ -35,7 +34,6 @@ class Chapter:
     title: str
     question: str
     file: str = ""
-    figure: str = ""
     terms: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -56,7 +54,7 @@ def read_chapters(root: Path) -> list[Chapter]:
         if missing := NEEDED - head.keys():
             raise ExtensionError(f"the front matter of {source.name} has no {', '.join(sorted(missing))}")
         file = "" if head.get("planned") else f"chapters/{source.stem}"
-        given = {name: str(head[name]) for name in (*NEEDED, "figure") if name in head}
+        given = {name: str(head[name]) for name in NEEDED}
         found.append(Chapter(int(source.name[:2]), **given, file=file, terms=terms_of(head)))
     return found
 

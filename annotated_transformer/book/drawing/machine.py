@@ -9,7 +9,7 @@ from matplotlib.patches import Circle, Rectangle
 
 from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas
-from annotated_transformer.book.drawing.words import draw_tokens, draw_vector
+from annotated_transformer.book.drawing.words import draw_vector
 from annotated_transformer.plotting.palette import (
     DECODER,
     ENCODER,
@@ -150,10 +150,12 @@ def _draw_words(seen: Map) -> None:
     """Draw the words at the bottom, and how they become vectors."""
     ax = seen.ax
     for x, words in ((LEFT, SOURCE), (RIGHT, TARGET)):
-        middle, width = x + AXIS, (2 * AXIS - 0.2 * (len(words) - 1)) / len(words)
-        boxes = draw_tokens(ax, x, 0.1, ["" for _ in words], width=width, height=0.8)
-        for box, word in zip(boxes, words, strict=True):
-            seen.box(box, word, "words")
+        letters = sum(map(len, words)) + 3 * len(words)  # with three for the margins of each
+        unit, left, middle = (2 * AXIS - 0.2 * (len(words) - 1)) / letters, x, x + AXIS
+        for word in words:
+            width = unit * (len(word) + 3)
+            seen.box(Box(left, 0.1, width, 0.8), word, "words")
+            left += width + 0.2
         if seen.knows("embedding"):
             seen.box(Box(x + 0.35, 1.2, 2 * AXIS - 0.7, 0.7), "embedding", "embedding")
         if seen.knows("positions"):

@@ -7,8 +7,8 @@ from pathlib import Path
 from jinja2 import Template
 
 from builder.chapters import Chapter
-from builder.site.front.thumbnail import thumbnail
 
+ROOMS = Path("annotated_transformer", "book", "chapters")
 CARDS = Template(
     """{% for part, chapters in parts %}<h3 class="at-part">{{ part }}</h3>
 <ul role="list" class="at-cards">
@@ -27,10 +27,15 @@ def cards(chapters: list[Chapter], root: Path, link: Callable[[str], str]) -> st
     """Return the cards as HTML, by part; `link` turns a page's name into an address."""
 
     def drawing(chapter: Chapter) -> str:
-        notebook = (root / f"{chapter.file}.ipynb").read_text(encoding="utf-8")
-        return thumbnail(notebook, f"card-{chapter.number}-", chapter.figure)
+        file = icon(root, chapter)
+        return file.read_text(encoding="utf-8").strip() if file.is_file() else ""
 
     return CARDS.render(parts=by_part(chapters), link=link, drawing=drawing)
+
+
+def icon(root: Path, chapter: Chapter) -> Path:
+    """Return the file of a chapter's icon, in its room."""
+    return root / ROOMS / chapter.name.partition("_")[2] / "icon.svg"
 
 
 def table(chapters: list[Chapter]) -> str:

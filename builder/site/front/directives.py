@@ -13,7 +13,7 @@ from annotated_transformer.book.drawing.machine import describe_machine, draw_ma
 from annotated_transformer.checkpointing.checkpoint import pretrained_folder
 from builder.chapters import Chapter, source_of
 from builder.explorer.bundle import model_size
-from builder.site.front.cards import cards, table
+from builder.site.front.cards import cards, icon, table
 from builder.site.front.cover import FILE, MODEL
 from builder.site.front.picture import picture
 from builder.site.front.targets import TargetTable, note_sources, reference
@@ -25,7 +25,7 @@ MODULE = """### `{short}`
    :members:
 ```
 """
-CAPTION = "<figcaption>You are here: the part in black. Each chapter adds what it explains.</figcaption>"
+CAPTION = "<figcaption>You are here: the highlighted part. Each chapter adds what it explains.</figcaption>"
 NO_TERMS = "No chapter defines its terms yet."
 
 
@@ -64,7 +64,7 @@ class Cards(SphinxDirective):
         note_sources(self.env)
         for chapter in self.config.at_chapters:
             if chapter.file:
-                self.env.note_dependency(str(Path(self.env.srcdir, f"{chapter.file}.ipynb")))
+                self.env.note_dependency(str(icon(Path(self.env.srcdir), chapter)))
         return [chapter_cards()]
 
 

@@ -1,7 +1,7 @@
-"""The cover's live picture: German words, English words, and a curve for each weight between them.
+"""The cover's live picture: English words, German words, and a curve for each weight between them.
 
-It is complete without a script. With `static/cover.js`, a German word shows what it reads, and the button
-loads the explorer's script, which runs the model in place of the picture.
+It is complete without a script, and shows what one word reads. With `static/cover.js`, any German word shows
+what it reads, and the button loads the explorer's script, which runs the model in place of the picture.
 """
 
 import json
@@ -12,6 +12,7 @@ from builder.site.front.cover import FILE
 
 END = "<eos>"
 SIGNS = {END: "end of sentence", ".": "period", ",": "comma"}
+CHOSEN = "morgen"  # the word whose curves are lit when the page opens
 LEAST = 0.03  # smaller weights are neither drawn nor described; cover.js has the same limit
 
 
@@ -20,16 +21,20 @@ def picture(size: str) -> str:
     data = json.loads(FILE.read_text(encoding="utf-8"))
     source, target, weights = data["source"], data["target"], data["weights"]
     rows = max(len(source), len(target))
-    keys = "".join(f"<li>{_key(token)}</li>" for token in source)
-    queries = "".join(_query(token, source, row) for token, row in zip(target, weights, strict=True))
+    chosen = target.index(CHOSEN)
+    keys = "".join(_key(token, weight) for token, weight in zip(source, weights[chosen], strict=True))
+    queries = "".join(
+        _query(token, source, row, lit=query == chosen)
+        for query, (token, row) in enumerate(zip(target, weights, strict=True))
+    )
     return (
-        f'<figure class="at-alignment" style="--rows:{rows}" data-sentence="{escape(data["sentence"])}" '
-        f'data-direction="{data["model"]}">'
+        f'<figure class="at-alignment at-reading" style="--rows:{rows}" data-direction="{data["model"]}" '
+        f'data-sentence="{escape(data["sentence"])}">'
         '<p class="at-alignment-title">What each German word attends to</p>'
         '<div class="at-alignment-picture">'
         f'<div><p id="at-keys">English <span class="at-key">keys</span></p>'
         f'<ul role="list" class="at-alignment-keys" aria-labelledby="at-keys">{keys}</ul></div>'
-        f"{_curves(weights, rows, _alt(data))}"
+        f"{_curves(weights, rows, chosen, _alt(data))}"
         f'<div><p id="at-queries">German <span class="at-query">queries</span></p>'
         f'<ul role="list" class="at-alignment-queries" aria-labelledby="at-queries">{queries}</ul></div>'
         "</div>"
@@ -57,51 +62,60 @@ def aside(token: str) -> str:
     return f"({SIGNS[token]}) " if token in SIGNS else ""
 
 
-def _key(token: str) -> str:
-    if token == END:
-        return '<i></i><b class="at-alignment-end">end</b>'
-    return f'<i></i><b lang="en">{escape(token)}</b>'
+def _key(token: str, weight: float) -> str:
+    shown = weight if weight >= LEAST else 0
+    word = '<b class="at-alignment-end">end</b>' if token == END else f'<b lang="en">{escape(token)}</b>'
+    return f'<li style="--weight:{shown:g}"><i>{f"{100 * shown:.0f}%" if shown else ""}</i>{word}</li>'
 
 
-def _query(token: str, source: list[str], row: list[float]) -> str:
+def _query(token: str, source: list[str], row: list[float], *, lit: bool) -> str:
+    active = ' class="at-active"' if lit else ""
     return (
-        f'<li data-weights="{" ".join(f"{weight:g}" for weight in row)}"><span class="at-alignment-word">'
-        f'<span lang="de">{escape(token)}</span>'
+        f'<li{active} data-weights="{" ".join(f"{weight:g}" for weight in row)}">'
+        f'<span class="at-alignment-word"><span lang="de">{escape(token)}</span>'
         f'<span class="at-hidden"> {aside(token)}attends to {escape(reads(source, row))}</span></span></li>'
     )
 
 
-def _curves(weights: list[list[float]], rows: int, alt: str) -> str:
-    """Draw a curve for each weight; a row is 10 units high, and CSS stretches the drawing to its words."""
-    curves = []
+def _curves(weights: list[list[float]], places: int, chosen: int, alt: str) -> str:
+    """Draw a curve for each weight, twice: between two rows of words and, for phones, between two columns.
+
+    A word's place is 10 units wide or high, and CSS stretches the drawing to its words.
+    """
+    across, down, lit = [], [], ' class="at-active"'
     for query, row in enumerate(weights):
         for key, weight in enumerate(row):
             if weight >= LEAST:
-                left, right = 10 * key + 5, 10 * query + 5
-                curves.append(
-                    f'<path data-query="{query}" d="M0 {left}C50 {left} 50 {right} 100 {right}" '
+                start, end = 10 * key + 5, 10 * query + 5
+                look = (
+                    f'data-query="{query}"{lit if query == chosen else ""} '
                     f'stroke-width="{1 + 6 * weight:.1f}" stroke-opacity="{0.1 + 0.8 * weight:.2f}"/>'
                 )
+                across.append(f'<path d="M{start} 0C{start} 50 {end} 50 {end} 100" {look}')
+                down.append(f'<path d="M0 {start}C50 {start} 50 {end} 100 {end}" {look}')
+    size = 10 * places
     return (
-        f'<svg role="img" aria-label="{escape(alt)}" viewBox="0 0 100 {10 * rows}" '
-        f'preserveAspectRatio="none">{"".join(curves)}</svg>'
+        f'<svg class="at-across" role="img" aria-label="{escape(alt)}" viewBox="0 0 {size} 100" '
+        f'preserveAspectRatio="none">{"".join(across)}</svg>'
+        f'<svg class="at-down" role="img" aria-label="{escape(alt)}" viewBox="0 0 100 {size}" '
+        f'preserveAspectRatio="none">{"".join(down)}</svg>'
     )
 
 
 def _alt(data: dict[str, Any]) -> str:
     """Describe the picture for screen readers."""
     return (
-        f"The English sentence “{data['sentence']}” and its translation “{data['translation']}”, one word "
-        "per line, joined by curves that are thicker for larger weights. The curves cross, because kannst, "
+        f"The English sentence “{data['sentence']}” and its translation “{data['translation']}”, word by "
+        "word, joined by curves that are thicker for larger weights. The curves cross, because kannst, "
         "kommen, morgen attend to can, come, tomorrow in reverse order."
     )
 
 
 def _caption(data: dict[str, Any]) -> str:
     return (
-        '<span class="pst-js-only">Hover over a German word, tap it, or use the arrow keys. </span>'
-        "The thicker the curve, the larger the weight. German puts <em>can come tomorrow</em> in reverse "
-        "order, and attention still finds each word, whereas the comma and <em>dass</em> find no clear "
-        f"match. <small>Cross-attention in this package's {data['model']} model: decoder layer "
-        f"{data['layer']} of {data['layer']}, averaged over its {data['heads']} heads.</small>"
+        '<span class="pst-js-only">Choose another German word: hover over it, tap it, or use the arrow keys. '
+        "</span>A thicker curve is a larger weight. German puts <em>can come tomorrow</em> in reverse order, "
+        "and attention still finds each word. "
+        f"<small>Cross-attention in this package's {data['model']} model: decoder layer {data['layer']} of "
+        f"{data['layer']}, averaged over its {data['heads']} heads.</small>"
     )

@@ -14,7 +14,8 @@
     const curves = [...figure.querySelectorAll("path")];
     /** @type {HTMLElement[]} */
     const items = Array.from(figure.querySelectorAll(".at-alignment-queries li"));
-    let pinned = -1;
+    const home = items.findIndex((item) => item.classList.contains("at-active")); // as the page opens
+    let pinned = home;
 
     /** @type {(query: number) => void} */
     const show = (query) => {
@@ -37,7 +38,7 @@
       const button = document.createElement("button");
       button.type = "button";
       button.className = word.className;
-      button.tabIndex = i ? -1 : 0;
+      button.tabIndex = i === home ? 0 : -1;
       button.append(...word.childNodes);
       word.replaceWith(button);
       return button;
@@ -81,7 +82,7 @@
     // The link keeps its word, since Safari does not focus a link that is pressed.
     figure.addEventListener(
       "focusout",
-      (event) => figure.contains(/** @type {Node | null} */ (event.relatedTarget)) || show((pinned = -1)),
+      (event) => figure.contains(/** @type {Node | null} */ (event.relatedTarget)) || show((pinned = home)),
     );
   };
 

@@ -87,7 +87,7 @@
   };
 
   const start = () => {
-    document.querySelectorAll("figure.at-figure").forEach((figure) => {
+    document.querySelectorAll("figure.at-figure:not(.at-machine)").forEach((figure) => {
       if (figure.querySelector(".at-figure-tools")) return;
       const line = document.createElement("p");
       line.className = "at-figure-tools";

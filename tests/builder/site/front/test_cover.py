@@ -1,6 +1,5 @@
 """The book's front matter: cover, cards, planned chapters, link previews, search, and the 404 page."""
 
-import base64
 import contextlib
 import json
 import re
@@ -21,9 +20,8 @@ from benchmarks.serving import Quiet, serving
 from builder.chapters import Chapter, read_chapters, written
 from builder.site import cover_page as sphinx_cover
 from builder.site.front import cover, picture, preview
-from builder.site.front.cards import cards, table
+from builder.site.front.cards import cards, icon, table
 from builder.site.front.sidebar import add_planned
-from builder.site.front.thumbnail import safe, thumbnail
 from tests.axe import violations
 from tests.explorer_pages import eventually, resize
 
@@ -41,6 +39,8 @@ def soup(text: str) -> BeautifulSoup:
 
 
 # The picture.
+
+MORGEN = {"tomorrow": "88%", "can": "3%"}
 
 
 def test_oracle_the_committed_weights_are_those_of_the_model():
@@ -64,7 +64,7 @@ def test_law_the_caption_says_what_the_weights_show():
 
 def test_law_the_cover_shows_the_translation_that_the_model_makes():
     page = (ROOT / "index.md").read_text(encoding="utf-8")
-    assert f"translate([\"{DATA['sentence']}\"])\n  # ['{DATA['translation']}']" in page
+    assert f"translate([\"{DATA['sentence']}\"])\n# ['{DATA['translation']}']" in page
 
 
 def test_law_writing_the_weights_reproduces_the_committed_file(
@@ -80,14 +80,20 @@ def test_law_the_picture_states_its_weights_without_javascript():
     words = [word.get_text() for word in page.select(".at-alignment-queries li")]
     assert words[5] == "morgen attends to “tomorrow” 88%, “can” 3%"
     assert words[2].startswith(", (comma) attends to ")
-    label = page.select_one("svg")["aria-label"]
+    across, down = page.select("svg")  # between rows, and on a phone between columns
+    assert [tag["aria-label"] for tag in (across, down)] == [label := across["aria-label"]] * 2
     assert 8 <= len(label.split()) <= 60
     assert DATA["sentence"] in label
     assert page.select_one(".at-alignment-run.pst-js-only button").get_text().endswith("page (1 MB)")
     page.select_one(".at-alignment-run").decompose()
     assert page.select("button, [tabindex], script") == []  # added by the script
-    drawn = [(path["data-query"], path["d"]) for path in page.select("path")]
-    assert len(drawn) == sum(weight >= picture.LEAST for row in DATA["weights"] for weight in row)
+    count = sum(weight >= picture.LEAST for row in DATA["weights"] for weight in row)
+    for drawn in (across, down):
+        assert len(drawn.select("path")) == count
+        assert {path["data-query"] for path in drawn.select(".at-active")} == {"5"}
+    shown = {key.b.get_text(): key.i.get_text() for key in page.select(".at-alignment-keys li")}
+    assert {word: share for word, share in shown.items() if share} == MORGEN
+    assert page.select_one("li.at-active").get_text().startswith("morgen")
     script = (cover.FILE.parent / "cover.js").read_text(encoding="utf-8")
     assert f"LEAST = {picture.LEAST};" in script
 
@@ -117,9 +123,9 @@ def test_message_a_source_that_lacks_what_the_list_needs(tmp_path: Path):
 
 def test_law_the_sources_are_the_list_of_chapters(tmp_path: Path):
     write_source(tmp_path, "02_later", "title: Later\npart: P\nquestion: When?\nterms: [beam]\nplanned: true")
-    write_source(tmp_path, "01_a", 'title: A\npart: P\nquestion: "Why?"\nfigure: "1.2"\nterms: {a: b}')
+    write_source(tmp_path, "01_a", 'title: A\npart: P\nquestion: "Why?"\nterms: {a: b}')
     write_source(tmp_path, "guide", "jupytext: {}")
-    first = Chapter(1, "P", "A", "Why?", "chapters/01_a", "1.2", {"a": "b"})
+    first = Chapter(1, "P", "A", "Why?", "chapters/01_a", {"a": "b"})
     assert read_chapters(tmp_path) == [first, Chapter(2, "P", "Later", "When?", terms={"beam": ""})]
     assert [path.stem for path in written(tmp_path)] == ["01_a", "guide"]
     assert table(read_chapters(tmp_path)).splitlines()[2:] == [
@@ -145,44 +151,13 @@ def test_law_a_card_has_one_link_and_a_planned_card_has_none():
     assert {one or other for one, other in used} <= set(ids)
 
 
-DRAWING = (
-    '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
-    'style="background:red" onload="alert(1)" viewBox="0 0 9 9"><title>T</title><script>alert(1)</script>'
-    '<a xlink:href="https://example.org"><path d="M0 0"/></a><style>p{}</style>'
-    '<defs><clipPath id="c"><rect width="1"/></clipPath></defs>'
-    '<g class="at-cell" data-row="1" tabindex="0" aria-label="x" clip-path="url(#c)">'
-    '<use xlink:href="#c"/><image href="https://example.org/x.png"/><text>word</text></g></svg>'
-)
-
-
-def test_law_a_thumbnail_has_no_scripts_links_or_labels():
-    text = safe(DRAWING, "card-1-")
-    page = soup(text)
-    assert re.findall("alert|example.org|script|style|title|tabindex|data-|class|aria-label", text) == []
-    assert page.svg["aria-hidden"] == "true"
-    assert page.svg["viewbox"] == "0 0 9 9"
-    assert page.find("text").get_text() == "word"
-    assert page.find("clippath")["id"] == "card-1-c"
-    assert page.g["clip-path"] == "url(#card-1-c)"
-    assert page.find("use")["xlink:href"] == "#card-1-c"
-
-
-def notebook(*html: str) -> str:
-    """Return a notebook whose cells output these pieces of HTML."""
-    outputs = [{"data": {"text/html": [text]}} for text in html]
-    return json.dumps({"cells": [{"source": ""}, {"outputs": outputs}]})
-
-
-def test_law_a_thumbnail_is_the_first_figure_or_the_one_that_is_asked_for():
-    def figure(number: str, word: str) -> str:
-        drawing = base64.b64encode(DRAWING.replace("word", word).encode()).decode()
-        image = f'<img class="at-svg" alt="a" src="data:image/svg+xml;base64,{drawing}">'
-        return f'<figure id="figure-{number}">{image}</figure>'
-
-    pages = notebook("<p>no figure</p>", figure("3-1", "first"), figure("3-2", "second"))
-    assert ">first<" in thumbnail(pages, "c-")
-    assert ">second<" in thumbnail(pages, "c-", "3.2")
-    assert thumbnail(pages, "c-", "3.9") == ""
+def test_law_a_chapter_has_an_icon_of_shapes_alone():
+    allowed = {"svg", "path", "rect", "circle"}
+    for chapter in FINISHED:
+        drawn = soup(icon(ROOT, chapter).read_text(encoding="utf-8"))
+        assert {tag.name for tag in drawn.find_all()} <= allowed, chapter.name
+        assert drawn.svg["aria-hidden"] == "true"
+        assert drawn.select(".lit, .bold, .query"), chapter.name  # it has an emphasis
 
 
 def sidebar(*parts: tuple[str, list[str]]) -> BeautifulSoup:
@@ -312,9 +287,6 @@ def lit(page: Page) -> dict[str, str]:
     )
 
 
-MORGEN = {"tomorrow": "88%", "can": "3%"}
-
-
 @pytest.mark.page
 def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, site: str):
     with contextlib.closing(browser.new_context(has_touch=True)) as context:
@@ -322,11 +294,11 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         page.goto(f"{site}index.html")
         words = page.locator("button.at-alignment-word")
         assert words.count() == len(DATA["target"])
-        assert lit(page) == {}
-        words.nth(5).hover()
-        eventually(lambda: lit(page), MORGEN)
+        assert lit(page) == MORGEN
+        words.nth(0).hover()
+        eventually(lambda: lit(page) == MORGEN, False)
         page.mouse.move(0, 0)
-        eventually(lambda: lit(page), {})
+        eventually(lambda: lit(page), MORGEN)
         words.nth(4).focus()
         page.keyboard.press("ArrowDown")
         assert lit(page) == MORGEN
@@ -346,13 +318,35 @@ def test_law_the_picture_responds_to_mouse_keyboard_and_touch(browser: Browser, 
         assert lit(page) == {}
         words.nth(5).tap()
         eventually(lambda: lit(page), MORGEN)
-        resize(page, width=1280, height=800)
-        ends = (
-            "['.at-cover-text', '.at-alignment'].map(e => document.querySelector(e).getBoundingClientRect())"
-        )
-        boxes = page.evaluate(f"{ends}.map(e => [e.left, e.right, e.bottom])")
-        assert all(bottom <= 800 for _, _, bottom in boxes)  # a laptop shows both in one screen
-        assert boxes[0][1] <= boxes[1][0]  # side by side
+        page.locator(".at-cover-start a").focus()
+        assert lit(page) == MORGEN  # as the page opens
+
+
+BOXES = """() => {
+  const box = (element) => element.getBoundingClientRect();
+  const seen = [...document.querySelectorAll(".at-alignment li b, .at-alignment-word")].map(box);
+  const beside = (a, b) => a.right < b.left + 1 || a.bottom < b.top + 1;
+  const inside = (a, b) => !beside(a, b) && !beside(b, a);
+  return {
+    overlaps: seen.filter((a, i) => seen.some((b, j) => i < j && inside(a, b))).length,
+    curves: Math.max(...[...document.querySelectorAll(".at-alignment svg")].map((x) => box(x).width)),
+    bottom: box(document.querySelector(".at-alignment-picture")).bottom,
+    wide: document.documentElement.scrollWidth,
+  };
+}"""
+
+
+@pytest.mark.page
+@pytest.mark.parametrize("width", [360, 390, 768, 801, 1100, 1280, 1920])
+def test_law_the_picture_fits_at_any_width_and_no_word_overlaps(page: Page, site: str, width: int):
+    resize(page, width=width, height=800)
+    page.goto(f"{site}index.html")
+    page.evaluate("document.fonts.ready")
+    found = page.evaluate(BOXES)
+    assert found["overlaps"] == 0
+    assert found["wide"] <= width
+    assert found["curves"] >= (100 if width < 400 else 0.5 * width if width < 992 else 400)
+    assert found["bottom"] <= (1200 if width <= 800 else 800)  # on a laptop, in the first screen
 
 
 @pytest.mark.page
