@@ -4,7 +4,10 @@
 
 /** What the explorer knows about the book; `explorer/bundle.py` writes it before the script. */
 declare const BOOK: {
-  models: Record<string, { size: string; examples: string[]; differs: string }>;
+  models: Record<
+    string,
+    { size: string; examples: string[]; differs: string; presets: import("./explorer/ui/choose.js").Preset[] }
+  >;
   shape: {
     layers: number;
     heads: number;

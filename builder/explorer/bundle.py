@@ -47,13 +47,32 @@ EXAMPLES = {  # the last of each direction is translated wrongly, so that reader
 # Beam search finds a likelier translation of these than greedy search.
 DIFFERENT = {"en-de": "What are you thinking about?", "de-en": "Sie ist gerade nach Hause gekommen."}
 
+# Attentions worth a look: what is said of each is measured by a test. Layers and heads count from 0.
+TRANSLATES = {"title": "what is being translated", "view": "cross", "layer": 3, "head": None}
+PRESETS = {
+    "en-de": [
+        TRANSLATES,
+        {"title": "the word before", "view": "encoder", "layer": 1, "head": 0},
+        {"title": "the sink", "view": "decoder", "layer": 0, "head": 3},
+    ],
+    "de-en": [
+        TRANSLATES,
+        {"title": "the word before", "view": "decoder", "layer": 2, "head": 2},
+        {"title": "the sink", "view": "decoder", "layer": 0, "head": 3},
+    ],
+}
 
-def explorer_script(models: dict[str, str], chapters: Iterable[Chapter]) -> str:
+
+def explorer_script(
+    models: dict[str, str], chapters: Iterable[Chapter], frame: dict[str, Any] | None = None
+) -> str:
     """Return the script of the pages that show the explorer.
 
-    `models` maps each direction to the size of its script, which the button shows.
+    `models` maps each direction to the size of its script, which the button shows. `frame` is what is shown
+    first; by default, the committed one.
     """
-    data = json.dumps(book_data(models, chapters), ensure_ascii=False, indent=1)
+    about = book_data(models, chapters) | ({"frame": frame} if frame else {})
+    data = json.dumps(about, ensure_ascii=False, indent=1)
     body = join_scripts("ui", UI)
     return f'(() => {{\n"use strict";\nconst BOOK = {data};\n\n{body}}})();\n'
 
@@ -65,7 +84,12 @@ def book_data(models: dict[str, str], chapters: Iterable[Chapter]) -> dict[str, 
     )
     return {
         "models": {
-            direction: {"size": size, "examples": EXAMPLES[direction], "differs": DIFFERENT[direction]}
+            direction: {
+                "size": size,
+                "examples": EXAMPLES[direction],
+                "differs": DIFFERENT[direction],
+                "presets": PRESETS[direction],
+            }
             for direction, size in sorted(models.items(), key=lambda item: item[0] != "en-de")
         },
         "shape": {

@@ -26,7 +26,7 @@ class Explorer(SphinxDirective):
 
 
 class TensorTable(SphinxDirective):
-    """`{tensor-table}`: each kind of tensor with its formula, function, test and chapter.
+    """`{tensor-table}`: each kind of tensor with its formula, function and chapter.
 
     The explorer takes the formulas from this table.
     """
@@ -34,7 +34,7 @@ class TensorTable(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the table."""
         self.env.note_dependency(str(bundle.HERE / "provenance.json"))
-        titles = ("Tensor", "Formula", "Function and test", "Chapter")
+        titles = ("Tensor", "Formula", "Function", "Chapter")
         group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in (4, 3, 4, 3)), cols=len(titles))
         head = nodes.row("", *(nodes.entry("", nodes.paragraph("", title)) for title in titles))
         group += nodes.thead("", head)
@@ -46,11 +46,10 @@ class TensorTable(SphinxDirective):
         formula = nodes.inline("", "", nodes.math(entry["tex"], entry["tex"]), ids=[f"formula-{kind}"])
         function = entry["function"].removeprefix("annotated_transformer.")
         code = reference(self.env, "py", "obj", entry["function"], nodes.literal("", function))
-        test = nodes.inline("", entry["test"].partition("::")[2], classes=["at-x-test"])
         cells = [
             [nodes.paragraph("", "", nodes.strong("", title), nodes.Text(f". {entry['words']}"))],
             [nodes.paragraph("", "", formula)],
-            [nodes.paragraph("", "", code), nodes.paragraph("", "", test)],
+            [nodes.paragraph("", "", code)],
             [nodes.paragraph("", "", self._chapter(entry["chapter"]))],
         ]
         return nodes.row("", *(nodes.entry("", *cell) for cell in cells))

@@ -10,15 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page
 
 from annotated_transformer.book.explorer import first_frame
 from annotated_transformer.book.explorer.figure import VIEWS, show_explorer
 from annotated_transformer.decoding.translator import Translator
+from annotated_transformer.inspection.heads import attention_maps
+from annotated_transformer.text.batching import batch_of
 from benchmarks.serving import serving
 from builder.chapters import read_chapters
-from builder.explorer import bundle, frame_page
+from builder.explorer import bundle
 from builder.explorer.frame_page import explorer_page
 from builder.site.front.picture import LEAST
 from tests.axe import violations
@@ -107,10 +110,9 @@ def test_law_the_first_frame_can_be_read_without_a_script():
     assert chosen == ["morgen ✓ written"]
     assert page.select_one("h3").get_text() == "Why morgen?"
     assert page.select(".at-x-bar-number")[0].get_text() == f"{100 * SURE:.1f}%"
-    label = page.select_one("svg")["aria-label"]
-    assert 8 <= len(label.split()) <= 80
-    assert FRAME["sentence"] in label
+    assert page.select_one("svg")["aria-hidden"] == "true"  # the words say what it shows
     assert page.find_all(string=re.compile("[0-9] %")) == []  # no break before a percent sign
+    assert FRAME["sentence"] in page.get_text()
     assert len(page.select("path")) == sum(weight >= LEAST for row in FRAME["attention"] for weight in row)
 
 
@@ -120,24 +122,46 @@ def test_law_beam_search_differs_from_greedy_search_where_the_page_says_so(direc
     assert translator.translate([text], beam_size=4) != translator.translate([text])
 
 
-def test_law_the_first_frame_names_its_own_languages_and_layer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_law_the_first_frame_names_its_own_languages_and_layer():
     tokens = [" I", " be", "gle", "<eos>"]
     other = {"direction": "de-en", "layer": 1, "step": 2, "target": {"ids": [1, 2, 3, 4], "tokens": tokens}}
     cut = {name: FRAME[name][:4] for name in ("attention", "top")}
-    file = tmp_path / "frame.json"
-    file.write_text(json.dumps({**FRAME, **other, **cut}), "utf-8")
-    monkeypatch.setattr(frame_page, "FILE", file)
-    page = BeautifulSoup(explorer_page(), "html.parser")
-    assert page.select_one(".at-x-keys p").get_text() == "German keys"
+    page = BeautifulSoup(explorer_page({**FRAME, **other, **cut}), "html.parser")
+    assert page.select_one(".at-x-keys p").get_text() == "reads from German keys"
+    assert page.select_one(".at-x-queries p").get_text() == "is writing English queries"
     assert page.select_one(".at-x-translation q")["lang"] == "de"
     assert {found["lang"] for found in page.select(".at-x-why [lang]")} == {"en"}
     assert "(layer 2, mean of its heads)" in page.select_one(".at-x-why").get_text()
-    assert "the English tokens" in page.select_one("svg")["aria-label"]
     words = [word.get_text() for word in page.select(".at-x-queries .at-x-word")]
     assert [word.split(" attends")[0] for word in words] == ["I", "be", "+gle", "end (end of sentence)"]
     assert page.select_one("h3").get_text() == "Why +gle?"
+
+
+def kinds_of_maps(direction: str):
+    """Yield the attention maps of the encoder and decoder for each example sentence of a direction."""
+    translator = Translator.from_pretrained(direction)
+    for sentence in (*bundle.EXAMPLES[direction], bundle.DIFFERENT[direction]):
+        source = translator.encode([sentence]).ids[0]
+        target, _, _ = first_frame.likeliest_tokens(translator, sentence)
+        pair = source, [translator.model.config.bos_id, *target]
+        with torch.no_grad():
+            yield attention_maps(translator.model, batch_of([pair], [0]))
+
+
+@pytest.mark.parametrize("direction", bundle.PRESETS)
+def test_law_the_presets_show_what_their_titles_say(direction: str):
+    """Of all heads, one attends most to the word before, and another gives one token most of its weight."""
+    before, sink = [], []
+    for maps in kinds_of_maps(direction):
+        previous = {kind: maps[kind][0].diagonal(-1, 2, 3).mean(-1) for kind in ("encoder", "decoder")}
+        before.append(torch.stack([previous["encoder"], previous["decoder"]]))
+        sink.append(maps["decoder"][0][:, :, 1:, 0].mean(-1))
+    looks, sinks = (torch.stack(found).mean(0) for found in (before, sink))
+    _, second, third = bundle.PRESETS[direction]
+    assert (second["title"], third["title"]) == ("the word before", "the sink")
+    place = ("encoder", "decoder").index(second["view"]), second["layer"], second["head"]
+    assert looks[place] == looks.max() > 0.35
+    assert sinks[third["layer"], third["head"]] == sinks.max() > 0.75
 
 
 @pytest.mark.parametrize(
@@ -234,7 +258,7 @@ def test_law_each_direction_loads_its_own_model_when_its_button_is_pressed(brows
         page.goto(f"{address}explorer.html")
         page.wait_for_selector(".at-x-go")
         size = (HTML / "_static" / "explorer" / "en-de.js").stat().st_size
-        assert page.inner_text(".at-x-go") == f"Load the model ({size / 1e6:.1f} MB) and translate"
+        assert page.inner_text(".at-x-go") == f"Translate ({size / 1e6:.1f} MB)"
         assert {"engine.js", "en-de.js", "de-en.js"} & set(asked) == set()
         page.click(".at-x-go")
         ready(page)
@@ -263,7 +287,7 @@ def test_law_a_link_keeps_the_whole_state(fresh: Page, visitor: Page):
     assert fresh.evaluate("location.hash") == state
     visitor.goto(ADDRESS + state)
     assert "Your link holds a sentence" in visitor.inner_text(".at-x-note")
-    assert visitor.inner_text(".at-x-opener + .at-x-note").endswith("belongs to the example sentence.")
+    assert visitor.inner_text(".at-x-form + .at-x-note").endswith("belongs to the example sentence.")
     visitor.click(".at-x-go")
     ready(visitor)
     visitor.wait_for_selector(EXPLAINED)
@@ -398,7 +422,7 @@ def test_law_an_engine_that_stopped_is_started_again(visitor: Page):
     visitor.click(".at-x-go")
     ready(visitor)
     visitor.evaluate("started[0].dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))")
-    visitor.get_by_label("1", exact=True).first.check(force=True)  # redraws the button
+    visitor.click("[data-key='the sink']")  # redraws the button
     visitor.click(".at-x-go")
     visitor.wait_for_function("started.length === 2")
     ready(visitor)
@@ -426,8 +450,9 @@ def test_law_figures_of_a_chapter_come_to_life(visitor: Page, tmp_path: Path):
     assert visitor.locator("figure img").count() == 0
     assert visitor.locator("figure figcaption").count() == 0  # they describe the drawings
     heads = visitor.eval_on_selector_all(".at-x-stage > div > p", "all => all.map(x => x.textContent)")
-    english, german = ["English keys", "English queries"], ["German keys", "German queries"]
-    assert heads == [*english, english[0], german[1], *german]
+    read = [f"reads from {language} keys" for language in ("English", "English", "German")]
+    wrote = ["reads English queries", "is writing German queries", "is writing German queries"]
+    assert heads == [words for pair in zip(read, wrote, strict=True) for words in pair]
     assert visitor.locator(".at-x-why").nth(1).inner_text().startswith("◀")
     link = visitor.locator(".at-x a", has_text="Open this in the explorer").nth(1).get_attribute("href")
     assert "explorer.html#direction=en-de" in str(link)

@@ -81,7 +81,9 @@ def page(loaded: Page, faults: list[str]) -> Iterator[Page]:
     loaded.keyboard.press("Escape")  # ends a tour
     go(loaded, "#direction=en-de&text=x")
     go(loaded, LINK)
-    loaded.evaluate("document.querySelectorAll('.at-x-section').forEach(part => { part.open = true; })")
+    loaded.evaluate(
+        "document.querySelectorAll('.at-x-section, .at-x-all').forEach(part => { part.open = true; })"
+    )
     loaded.evaluate("() => { asked.length = 0; }")
     yield loaded
     assert faults == []
@@ -144,19 +146,19 @@ DRAWN = """root => {
 }"""
 
 
-def test_oracle_the_script_draws_the_first_frame_as_python_does(first: Page):
+def test_oracle_a_browser_draws_the_first_frame_as_the_builder_does(first: Page):
     drawn = first.evaluate(f"({DRAWN})(document)")
     frame = explorer_page()
-    python = first.evaluate(f"frame => ({DRAWN})(new DOMParser().parseFromString(frame, 'text/html'))", frame)
+    built = first.evaluate(f"frame => ({DRAWN})(new DOMParser().parseFromString(frame, 'text/html'))", frame)
     assert len(drawn["curves"]) > 20
-    for part, expected in python.items():
+    for part, expected in built.items():
         assert drawn[part] == expected, part
 
 
 def test_law_nothing_is_loaded_before_the_reader_asks(first: Page):
     assert first.locator("script").count() == 1
     assert first.evaluate("typeof EngineClient") == "undefined"
-    assert first.inner_text(".at-x-go") == "Load the model (9.6 MB) and translate"
+    assert first.inner_text(".at-x-go") == "Translate (9.6 MB)"
     first.click(".at-x-go")
     ready(first)
     assert first.evaluate("asked[0]") == ["load", "en-de"]
@@ -219,7 +221,8 @@ def test_law_curves_words_and_weights_are_those_of_the_chosen_heads(
         assert query.endswith(f" attends to {read}")
     assert f"{words})" in why(page)
     keys, queries = "German" if kind == "decoder" else "English", "English" if kind == "encoder" else "German"
-    assert texts(page, ".at-x-stage > div > p") == [f"{keys} keys", f"{queries} queries"]
+    does = "reads" if kind == "encoder" else "is writing"
+    assert texts(page, ".at-x-stage > div > p") == [f"reads from {keys} keys", f"{does} {queries} queries"]
 
 
 def test_law_keys_and_buttons_step_through_the_translation_and_announce_what_is_read(page: Page):
@@ -275,6 +278,24 @@ def test_law_each_choice_changes_its_own_field_and_keeps_the_focus(page: Page):
     press(page, "One token on")
     assert "What does two attend to?" in why(page)
     assert page.url.endswith("&word=1")
+
+
+def test_law_a_preset_sets_all_three_and_a_linked_head_opens_the_choices(page: Page):
+    page.locator(".at-x-all").evaluate("all => { all.open = false; }")
+    press(page, "the sink")
+    assert page.url.endswith("&view=decoder&layer=0&head=3")
+    assert page.locator(".at-x-presets [aria-pressed=true]").all_inner_texts() == ["the sink"]
+    assert page.locator(".at-x-all[open]").count() == 0
+    go(page, f"{LINK}&layer=2&head=4")
+    assert page.locator(".at-x-presets [aria-pressed=true]").count() == 0
+    assert page.locator(".at-x-all[open]").count() == 1
+
+
+def test_law_two_buttons_lead_to_what_can_be_changed(page: Page):
+    press(page, "break")
+    assert page.evaluate("document.activeElement.closest('.at-x-section') !== null")
+    press(page, "go on")
+    assert page.evaluate(FOCUSED) == "option 10"
 
 
 # Forced tokens.
@@ -454,7 +475,7 @@ def test_law_a_link_holds_what_is_shown(page: Page):
     page.click(".at-x-go")  # it loads the other model
     ready(page)
     assert translated(page)[-1]["direction"] == "de-en"
-    assert texts(page, ".at-x-stage > div > p") == ["German keys", "English queries"]
+    assert texts(page, ".at-x-stage > div > p") == ["reads from German keys", "is writing English queries"]
     assert page.evaluate("location.hash") == "#direction=de-en&text=eins+zwei"
     go(page, state)
     assert page.inner_text(".at-x-main") == shown
@@ -646,7 +667,7 @@ def test_law_choosing_a_direction_inserts_a_sentence_in_its_source_language(page
     german.check(force=True)
     assert (field.input_value(), field.get_attribute("lang")) == (like_typed, "de")
     assert main.evaluate("x => +getComputedStyle(x).opacity") < 0.6
-    note = page.locator(".at-x-opener + .at-x-note")
+    note = page.locator(".at-x-form + .at-x-note")
     assert status(page) == note.inner_text() == "The translation below belongs to the previous sentence."
     english.check(force=True)
     assert (field.input_value(), field.get_attribute("lang")) == (typed, "en")

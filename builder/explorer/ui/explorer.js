@@ -44,6 +44,8 @@ export class Explorer {
   /** @type {HTMLElement} */
   share;
   /** @type {HTMLElement} */
+  modes;
+  /** @type {HTMLElement} */
   main;
   /** @type {HTMLElement} */
   more;
@@ -111,6 +113,7 @@ export class Explorer {
     const { stage, why, choose } = this;
     this.translation = h("p", { class: "at-x-translation" });
     this.share = h("p", { class: "at-x-share at-x-action" });
+    this.modes = h("div", { class: "at-x-modes at-x-action" });
     this.main = h(
       "div",
       { class: "at-x-main" },
@@ -118,11 +121,11 @@ export class Explorer {
         "div",
         {},
         this.translation,
-        this.whole && h("p", { class: "at-x-help" }, HELP.logProb),
-        this.share,
         this.notices.element,
-        this.whole && h("p", { class: "at-x-help" }, HELP.token),
         stage.element,
+        this.whole && help("How to read this", HELP.token, HELP.logProb),
+        this.modes,
+        this.share,
       ),
       why.element,
       choose.element,
@@ -132,7 +135,6 @@ export class Explorer {
     fill(
       this.host,
       this.sentence.element,
-      this.tour?.opener,
       this.stale,
       this.main,
       Object.values(this.sections ?? {}),
@@ -145,14 +147,14 @@ export class Explorer {
   render() {
     const { result } = this;
     const language = languages(result.direction)[1];
+    fill(this.translation, h("q", { lang: language }, result.text));
     fill(
-      this.translation,
-      h("q", { lang: language }, result.text),
-      h(
-        "span",
-        {},
-        ` log-probability ${number(result.logProb, 3)} (${exactPercent(Math.exp(result.logProb))})`,
-      ),
+      this.modes,
+      this.whole &&
+        !result.frame && [
+          button("Break it: switch heads off", () => this.openHeads(), { "data-key": "break" }),
+          button("Go on from here: choose another token", () => this.why.offer(), { "data-key": "go on" }),
+        ],
     );
     for (const part of Object.values(this.sections ?? {})) part.hidden = Boolean(result.frame);
     fill(
@@ -314,7 +316,8 @@ export class Explorer {
 
   // Scrolls to a new translation that is out of view, as on a phone.
   bringTranslation() {
-    const { top, bottom } = this.translation.getBoundingClientRect();
+    const { top } = this.translation.getBoundingClientRect();
+    const { bottom } = this.stage.element.getBoundingClientRect();
     if (top < 0 || bottom > innerHeight) show(this.main);
   }
 
@@ -614,6 +617,16 @@ export class Explorer {
     );
   }
 }
+
+// What is explained once, behind a line that opens it.
+/** @type {(title: string, ...lines: string[]) => Element} */
+export const help = (title, ...lines) =>
+  h(
+    "details",
+    { class: "at-x-help" },
+    h("summary", {}, title),
+    lines.map((line) => h("p", {}, line)),
+  );
 
 const TRANSLATION = "the translation";
 

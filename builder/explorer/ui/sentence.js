@@ -1,10 +1,12 @@
 import { button, choices, disable, fill, h, idle, nextGroup } from "./dom.js";
-import { EMPTY } from "./explorer.js";
+import { EMPTY, help } from "./explorer.js";
 import { sameSentence } from "./state.js";
-import { directionName, languages, LANGUAGES } from "./words.js";
+import { directionName, languages } from "./words.js";
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Typed } from "./state.js" */
 
+const ABOUT =
+  "The model runs on your own device: it is loaded once, with the first translation, and nothing you type leaves this page. It was trained on short everyday sentences: expect nonsense from anything else.";
 export const LONGEST = 1000; // characters of a sentence
 
 // The sentence and its direction: what is typed here becomes the state when the button is pressed.
@@ -32,11 +34,12 @@ export class Sentence {
     this.element = h(
       "form",
       { class: "at-x-form", onsubmit: (event) => this.send(event) },
-      this.directions,
+      h("div", { class: "at-x-first" }, this.directions, explorer.tour?.opener),
       h("div", { class: "at-x-field" }, h("label", { for: id }, "Sentence"), this.input, this.submit),
       this.error,
       this.examples,
       this.note,
+      explorer.whole && help("What the model can do", ABOUT),
     );
     this.render();
   }
@@ -67,13 +70,7 @@ export class Sentence {
     const loaded = session.loaded.has(this.direction);
     fill(
       this.submit,
-      busy
-        ? loaded
-          ? "Translating…"
-          : "Loading the model…"
-        : loaded
-          ? "Translate"
-          : `Load the model (${size}) and translate`,
+      busy ? (loaded ? "Translating…" : "Loading the model…") : loaded ? "Translate" : `Translate (${size})`,
     );
     disable(this.submit, Boolean(busy));
     fill(
@@ -91,11 +88,7 @@ export class Sentence {
       ];
     const waiting =
       linked && !loaded ? "Your link holds a sentence and a view of it. Press the button to see them. " : "";
-    const once = loaded
-      ? ""
-      : "The model runs on your own device: it is loaded once, and nothing you type leaves this page.";
-    const trained = `It was trained on short everyday sentences in ${LANGUAGES[languages(this.direction)[0]]}: expect nonsense from anything else.`;
-    fill(this.note, slow || waiting + (once ? `${once} ${trained}` : trained.replace("It", "The model")));
+    fill(this.note, slow || waiting);
   }
 
   // A sentence in the other language would give nonsense, so it is exchanged, too: an example for the corresponding one,

@@ -113,7 +113,7 @@ export class Stage {
       h(
         "div",
         { class: "at-x-keys" },
-        h("p", {}, `${keys.name} `, h("span", { class: "at-key" }, "keys")),
+        h("p", {}, "reads from ", h("span", { class: "at-key" }, `${keys.name} keys`)),
         h("ul", { role: "list" }, this.keyItems),
       ),
       h(
@@ -124,7 +124,12 @@ export class Stage {
       h(
         "div",
         { class: "at-x-queries" },
-        h("p", {}, `${queries.name} `, h("span", { class: "at-query" }, "queries")),
+        h(
+          "p",
+          {},
+          place === "step" ? "is writing " : "reads ",
+          h("span", { class: "at-query" }, `${queries.name} queries`),
+        ),
         h("ul", { role: "list" }, this.queryItems),
       ),
       silent &&

@@ -24,11 +24,11 @@ export class Tour {
   render() {
     const { session } = this.explorer;
     const { direction, steps } = BOOK.tour;
-    const size = session.loaded.has(direction) ? "" : `, loads the model: ${BOOK.models[direction].size}`;
+    const size = session.loaded.has(direction) ? "" : ` (${BOOK.models[direction].size})`;
     fill(
       this.opener,
       this.now === null &&
-        button(`Take the tour (${steps.length} steps${size})`, () => this.go(0), { "data-key": "tour" }),
+        button(`Take the tour: ${steps.length} steps${size}`, () => this.go(0), { "data-key": "tour" }),
     );
     this.element.hidden = this.now === null;
     this.explorer.host.classList.toggle("at-x-touring", this.now !== null);

@@ -1,7 +1,17 @@
 // Why this word: what was written before it, what it read, and which other tokens were likely.
-import { button, fill, h, show } from "./dom.js";
+import { button, fill, focusOn, h, show } from "./dom.js";
 import { capital } from "./names.js";
-import { exactPercent, languages, LEAST, percent, plain, SIGNS, SPECIAL, tokenElement } from "./words.js";
+import {
+  exactPercent,
+  languages,
+  LEAST,
+  number,
+  percent,
+  plain,
+  SIGNS,
+  SPECIAL,
+  tokenElement,
+} from "./words.js";
 /** @import { Likely } from "../engine/translator.js" */
 /** @import { Explorer } from "./explorer.js" */
 /** @import { Outcome } from "./session.js" */
@@ -58,6 +68,7 @@ export class Why {
         `Before ${best && !forced ? "it chose" : "that"}, ${this.explorer.readSentence("it")}.`,
       ),
       this.meaning(step, forced),
+      h("p", { class: "at-x-label" }, sentenceShare(result)),
       (forced || !best) && this.freedom(step, state.forced),
       this.numberLink(step, chosen),
     );
@@ -159,6 +170,12 @@ export class Why {
     if (getComputedStyle(this.element).position === "sticky") show(explorer.stage.queryItems[to], "nearest");
   }
 
+  // Leads to the tokens from which the translation can go on.
+  offer() {
+    show(this.element);
+    focusOn(this.element, `option ${this.explorer.result.target.ids[this.explorer.state.step]}`);
+  }
+
   /** @type {(step: number, chosen: number) => Element | null} */
   numberLink(step, chosen) {
     const { explorer } = this;
@@ -194,9 +211,13 @@ export class Why {
   }
 }
 
-// frame_page.py has the same sentences.
 const LEFT_OUT = `Attention weights below ${percent(LEAST)} are left out.`;
 const LOOKED = "Attention shows where the model looked, not why it chose.";
+
+// "The whole translation: log-probability −1.73 (17.7%)."
+/** @type {(result: Pick<Outcome, "logProb">) => string} */
+const sentenceShare = ({ logProb }) =>
+  `The whole translation: log-probability ${number(logProb, 3)} (${exactPercent(Math.exp(logProb))}).`;
 
 // The name of a token within a sentence: a special token has no quotation marks.
 /** @type {(token: string, place: number, language: string) => HTMLElement} */

@@ -46,7 +46,7 @@ export function tokenElement(token, place, language) {
   return h("span", { lang: language }, mark, token.trim() || "␣");
 }
 
-// Each term is explained in one line, where it first appears. frame_page.py has the same lines, without how to choose a word.
+// Each term is explained in one line.
 export const HELP = {
   logProb:
     "The log-probability adds up the logarithms of the probabilities of all tokens; in parentheses, the probability of the whole sentence.",
