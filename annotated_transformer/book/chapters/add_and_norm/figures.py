@@ -1,7 +1,7 @@
 """The drawings of the chapter on Add & Norm."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -153,13 +153,13 @@ def draw_paths(paths: Mapping[str, tuple[Sequence[bool], float]]) -> Figure:
     A path has, from the bottom, whether it leads through each sub-layer, and the size of what arrives.
     """
     pitch = 18.9 / len(paths)
-    fig, ax = new_canvas(19.5, 9.0, width=WIDE)
-    middles, half = (2.7, 5.8), 1.05
+    fig, ax = new_canvas(19.5, 9.4, width=WIDE)
+    middles, half = (3.2, 6.3), 1.05
     for number, (name, (passed, size)) in enumerate(paths.items()):
         x = 0.8 + pitch * number
         beyond = x + 2.2
-        draw_line(ax, (x, 7.5), (x, 1.0), color=NEUTRAL)
-        way = [(x, 7.5)]
+        draw_line(ax, (x, 8.0), (x, 1.5), color=NEUTRAL)
+        way = [(x, 8.0)]
         for place, middle in reversed(list(enumerate(middles))):
             branch = [
                 (x, middle + half),
@@ -169,33 +169,32 @@ def draw_paths(paths: Mapping[str, tuple[Sequence[bool], float]]) -> Figure:
             ]
             draw_line(ax, *branch, color=NEUTRAL)
             box = Box(beyond - 1.0, middle - 0.5, 2.0, 1.0)
-            draw_over(ax, box, f"$F_{place + 1}$", color=VALUE)
+            draw_over(ax, box, f"$F_{place + 1}$", color=NEUTRAL)
             way += branch if passed[place] else []
-        across, up = zip(*way, (x, 1.35), strict=True)
+        across, up = zip(*way, (x, 1.85), strict=True)
         ax.plot(across, up, color=FIRST, lw=5, ls="-", marker="", zorder=2, solid_joinstyle="round")
-        draw_arrow(ax, (x, 1.5), (x, 0.85), color=FIRST)
-        ax.text(x, 7.75, "$g$", ha="center", va="bottom")
-        ax.text(x, 0.7, f"{name},  size {size:.2f}", ha="left" if number == 0 else "center", va="top")
+        draw_arrow(ax, (x, 2.0), (x, 1.35), color=FIRST)
+        ax.text(x, 8.2, "$g$", ha="center", va="bottom")
+        ax.text(x - 0.2, 1.25, f"{name}\nsize {size:.2f}", ha="left", va="top")
     return fig
 
 
 def draw_blocks(shape: tuple[int, int, int]) -> Figure:
     """Draw which entries of a batch of sentences share a mean in LayerNorm, and which in BatchNorm."""
     sentences, tokens, features = shape
-    fig, ax = new_canvas(14.0, 0.8 * tokens + 0.45 * sentences + 2.3)
+    fig, ax = new_canvas(19.5, 0.8 * tokens + 0.45 * sentences + 3.0, width=WIDE)
+    top = 0.8 * tokens + 0.45 * sentences + 2.4
     shared: tuple[tuple[str, str, str, Callable[[int, int, int], bool]], ...] = (
-        ("LayerNorm", FIRST, "", lambda sentence, token, feature: sentence == token == 0),
-        ("BatchNorm", SECOND, "///", lambda sentence, token, feature: feature == features - 1),
+        ("LayerNorm: one mean per token", FIRST, "", lambda s, t, f: s == t == 0),
+        ("BatchNorm: one per feature", SECOND, "///", lambda s, t, f: f == features - 1),
     )
-    for x, (title, color, hatch, chosen) in zip((1.1, 8.2), shared, strict=True):
-        _draw_block(ax, (x, 1.0), shape, chosen, color=color, hatch=hatch)
-        middle = x + 0.4 * features
-        ax.text(middle, 0.8 * tokens + 0.45 * sentences + 1.6, title, ha="center", va="center", weight="bold")
-        ax.text(middle, 0.85, "features", ha="center", va="top", color=MUTED)
-        side = x - 0.2, 1.0 + 0.4 * tokens
-        ax.text(*side, "tokens", ha="right", va="center", rotation=90, color=MUTED)
-        corner = x + 0.8 * features + 0.25 * sentences + 0.1, 0.9 + 0.2 * sentences
-        ax.text(*corner, "sentences", ha="left", va="top", rotation=42, rotation_mode="anchor", color=MUTED)
+    for x, (title, color, hatch, chosen) in zip((1.3, 11.3), shared, strict=True):
+        _draw_block(ax, (x, 1.1), shape, chosen, color=color, hatch=hatch)
+        right = x + 0.8 * features
+        ax.text(x - 0.9, top, title, ha="left", va="center", weight="bold")
+        ax.text((x + right) / 2, 0.9, "features", ha="center", va="top", color=MUTED)
+        ax.text(x - 0.2, 1.1 + 0.4 * tokens, "tokens", ha="right", va="center", rotation=90, color=MUTED)
+        ax.text(right + 0.25 * sentences + 0.25, 1.1, "sentences", ha="left", va="bottom", color=MUTED)
     return fig
 
 
@@ -208,37 +207,28 @@ def _draw_block(
     color: str,
     hatch: str,
 ) -> None:
-    """Draw the visible sides of a block of cells, and fill those whose entry is chosen."""
+    """Draw the cells that are seen of a block, and fill the chosen ones.
+
+    The first sentence is in front, its first token on top.
+    """
     sentences, tokens, features = shape
-
-    def spot(sentence: float, token: float, feature: float) -> Point:
-        """Return where a corner of a cell is; the first sentence is in front, its first token on top."""
-        up = 0.8 * (tokens - token) + 0.45 * sentence
-        return corner[0] + 0.8 * feature + 0.45 * sentence, corner[1] + up
-
-    front = [
-        ((0, t, f), ((0, 0), (0, 1), (1, 1), (1, 0)), "front") for t in range(tokens) for f in range(features)
-    ]
-    top = [
-        ((s, 0, f), ((0, 0), (0, 1), (1, 1), (1, 0)), "top")
-        for s in range(sentences)
-        for f in range(features)
-    ]
-    right = [
-        ((s, t, features - 1), ((0, 0), (0, 1), (1, 1), (1, 0)), "right")
-        for s in range(sentences)
-        for t in range(tokens)
-    ]
-    for (s, t, f), around, side in [*front, *top, *right]:
-        corners = {
-            "front": [(s, t + a, f + b) for a, b in around],
-            "top": [(s + a, t, f + b) for a, b in around],
-            "right": [(s + a, t + b, f + 1) for a, b in around],
-        }[side]
+    around = (0, 0), (0, 1), (1, 1), (1, 0)
+    for s, t, f in product(range(sentences), range(tokens), range(features)):
+        sides = []
+        if s == 0:
+            sides.append([(0, t + a, f + b) for a, b in around])
+        if t == 0:
+            sides.append([(s + a, 0, f + b) for a, b in around])
+        if f == features - 1:
+            sides.append([(s + a, t + b, features) for a, b in around])
         lit = chosen(s, t, f)
         face = to_rgba(color if lit else NEUTRAL, 0.7 if lit else 0.12)
-        points = [spot(*c) for c in corners]
-        ax.add_patch(Polygon(points, facecolor=face, edgecolor=MUTED, hatch=hatch if lit else "", lw=0.8))
+        for side in sides:
+            points = [
+                (corner[0] + 0.8 * right + 0.45 * back, corner[1] + 0.8 * (tokens - down) + 0.45 * back)
+                for back, down, right in side
+            ]
+            ax.add_patch(Polygon(points, facecolor=face, edgecolor=MUTED, hatch=hatch if lit else "", lw=0.8))
 
 
 def draw_step(moves: Mapping[str, Sequence[Sequence[float]]], depths: Sequence[int]) -> Figure:

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, row
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
@@ -21,7 +22,9 @@ from annotated_transformer.plotting.palette import (
     MUTED,
     NEUTRAL,
     OUTPUT,
+    PAPER,
     QUERY,
+    SECOND,
     VALUE,
 )
 
@@ -158,9 +161,12 @@ def draw_kept(
     places = list(range(1, len(counts) + 1))
     for (name, rises), (color, style, mark) in zip(losses.items(), LOOKS, strict=False):
         shown = [round(rise, 2) for rise in (none[name], *rises)]
-        ax.plot([0, *places], shown, color=color, marker=mark, ls=style, label=name, clip_on=False)
+        ax.plot([0, *places], shown, color=color, marker=mark, ls=style, clip_on=False)
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="")
-    ax.legend(loc="upper right")
+    for number, (name, rises) in enumerate(losses.items()):
+        spot, offset = (1, rises[0]), ((8, 12), (-8, -12))[number % 2]
+        side = "left" if offset[0] > 0 else "right"
+        ax.annotate(name, spot, offset, textcoords="offset points", ha=side, va="center")
     ax.set(xlabel="hidden units kept for each token", ylabel="loss rises by", ylim=(-0.2, None))
     ax.set_xticks([0, *places], [str(count) for count in (0, *counts)])
     return fig
@@ -171,22 +177,105 @@ def draw_genders(
 ) -> Figure:
     """Draw the activation of each noun as a mark, one panel for each unit, one row for each article.
 
-    `named` lists the nouns of each article; those of the three highest marks in a row are written out.
+    Equal activations lie on top of each other. How many nouns are at 0 is written at the left. `named` lists
+    the nouns of each article; those of the three highest marks in a row are written out.
     """
-    fig, axes = new_figure(len(activations), 1, height=2.75 * len(activations))
+    fig, axes = new_figure(1, len(activations), width=WIDE, height=4.0)
     top = max(max(values) for rows in activations.values() for values in rows.values())
     for ax, (title, rows) in zip(axes, activations.items(), strict=True):
+        responds = max(rows, key=lambda article: sum(rows[article]))
         for place, (article, values) in enumerate(rows.items()):
-            color, _, mark = LOOKS[place]
             shown = [round(value, 1) for value in values]
-            ax.plot(shown, [place] * len(shown), color=color, marker=mark, ls="", clip_on=False, alpha=0.7)
+            lit = article == responds
+            for number in sorted({number for number in shown if number > 0}):
+                heights = [place - 0.11 * level for level in range(shown.count(number))]
+                color, mark = (FIRST, "o") if lit else (NEUTRAL, "s")
+                ax.plot([number] * len(heights), heights, color=color, marker=mark, ls="", markersize=5)
+            ax.text(0.0, place, f"{shown.count(0.0)} at 0", ha="left", va="center", color=MUTED)
             order = sorted(range(len(shown)), key=lambda noun: (-shown[noun], noun))[:3]
             words = [named[article][noun] for noun in order if shown[noun] > 0]
-            ax.text(0.0, place - 0.42, ", ".join(words), ha="left", va="center", color=MUTED)
+            spot = (top, "right") if lit else (0.0, "left")
+            ax.text(spot[0], place + 0.3, ", ".join(words), ha=spot[1], va="center")
         ax.set_title(title, loc="left")
-        ax.set(ylim=(len(rows) - 0.6, -0.75), xlim=(-0.12, top + 0.2), xlabel="activation")
+        ax.set(ylim=(len(rows) - 0.5, -0.55), xlim=(-0.1, top + 0.1), xlabel="activation")
         ax.set_yticks(range(len(rows)), list(rows))
         ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_memory(
+    x: Sequence[float],
+    keys: Sequence[Sequence[float]],
+    scores: Sequence[float],
+    values: Sequence[Sequence[float]],
+    output: Sequence[float],
+) -> Figure:
+    """Draw a token that the units compare with their keys, and the values that the active ones add.
+
+    `scores` are before ReLU; units below 0 are hatched.
+    """
+    count, size = len(keys), (1.05, 1.0)
+    fig, ax = new_canvas(19.5, count + 2.5, width=WIDE)
+    y = 1.0
+    middle = y + count / 2
+    query = draw_matrix(ax, 0.3, middle - 0.5, [x], color=QUERY, name="$x$", size=size)
+    active = torch.tensor([[score > 0] for score in scores])
+    units = [f"unit {number + 1}" for number in range(count)]
+    parts = (
+        (query.right[0] + 2.5, keys, KEY, "keys $k_i$", None, units, size),
+        (query.right[0] + 6.55, [[s] for s in scores], NEUTRAL, "$x \\cdot k_i + b_i$", None, (), (1.3, 1.0)),
+        (query.right[0] + 8.75, [[max(0.0, s)] for s in scores], NEUTRAL, "ReLU", active, (), (1.3, 1.0)),
+        (query.right[0] + 10.9, values, VALUE, "values $v_i$", None, (), size),
+    )
+    boxes = [
+        draw_matrix(ax, left, y, numbers, color=color, name=name, mask=mask, rows=rows, size=cells)
+        for left, numbers, color, name, mask, rows, cells in parts
+    ]
+    ax.text(0.3, y + count + 1.0, "compare with each key", ha="left", va="center", color=MUTED)
+    ax.text(
+        boxes[2].x, y + count + 1.0, "add the values of the active units, and $b_2$", va="center", color=MUTED
+    )
+    result = draw_matrix(ax, 16.15, middle - 0.5, [output], color=OUTPUT, name="FFN$(x)$", size=size)
+    for row_number in range(count):
+        height = y + count - row_number - 0.5
+        for left_box, right_box in pairwise(boxes):
+            draw_arrow(ax, (left_box.right[0] + 0.1, height), (right_box.x - 0.1, height), color=MUTED)
+    draw_arrow(ax, (boxes[-1].right[0] + 0.1, middle), (result.x - 0.1, middle))
+    return fig
+
+
+def draw_losses(losses: Mapping[str, Mapping[str, Sequence[float]]], *, coin: float = 1.0) -> Figure:
+    """Draw the loss of each training run as a mark, a panel for each task and a row for each block."""
+    fig, axes = new_figure(1, len(losses), width=WIDE, height=2.7)
+    for ax, (title, blocks) in zip(axes, losses.items(), strict=True):
+        ax.axvline(coin, color=NEUTRAL, lw=1.5, ls=":", marker="")
+        for place, values in enumerate(blocks.values()):
+            color, mark = (FIRST, "o") if max(values) < coin / 2 else (SECOND, "s")
+            shown = [round(value, 3) for value in values]
+            ax.plot(shown, [place] * len(shown), color=color, marker=mark, ls="", clip_on=False, alpha=0.7)
+        ax.set_title(title, loc="left")
+        ax.set(ylim=(len(blocks) - 0.5, -0.7), xlim=(-0.03, 1.1 * coin), xlabel="loss in bits")
+        ax.set_xticks([0, coin / 2, coin], ["0", "½", "1"])
+        ax.set_yticks(range(len(blocks)), list(blocks) if ax is axes[0] else [])
+        ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_grids(units: Mapping[str, torch.Tensor], *, columns: int = 32) -> Figure:
+    """Draw the hidden units of a token as cells, filled where active; a panel for each model."""
+    rows = -(-max(len(values) for values in units.values()) // columns)
+    step, gap = 0.28, 1.0
+    width = len(units) * columns * step + gap * (len(units) - 1) + 0.4
+    fig, ax = new_canvas(width, rows * step + 1.3, width=WIDE)
+    for number, (title, values) in enumerate(units.items()):
+        left = 0.2 + number * (columns * step + gap)
+        active = (values > 0).tolist()
+        label = f"{title}: {sum(active)} of {len(active)} units"
+        ax.text(left, rows * step + 0.65, label, ha="left", va="center", weight="bold")
+        for place, on in enumerate(active):
+            corner = left + place % columns * step, 0.15 + (rows - 1 - place // columns) * step
+            face = to_rgba(FIRST, 1.0 if on else 0.08)
+            ax.add_patch(Rectangle(corner, step, step, facecolor=face, edgecolor=PAPER, lw=0.5))
     return fig
 
 
