@@ -97,10 +97,10 @@ def draw_positions(
     lit = [row(len(words) - 1)]
     looks = {"columns": ("opinion", "polarity", "verdict"), "highlight": lit, "size": (0.95, 1.0)}
     y = 1.0
-    first = draw_matrix(ax, 2.6, y, list(x.values()), color=KEY, rows=words, name="$x$", **looks)  # type: ignore[arg-type]
+    first = draw_matrix(ax, 2.6, y, list(x.values()), color=NEUTRAL, rows=words, name="$x$", **looks)  # type: ignore[arg-type]
     off = torch.tensor([[number > 0 for number in line] for line in hidden.values()])
     middle = draw_matrix(
-        ax, 7.35, y, list(hidden.values()), color=QUERY, name="hidden", columns=("unit 1", "unit 2"),
+        ax, 7.35, y, list(hidden.values()), color=FIRST, name="hidden", columns=("unit 1", "unit 2"),
         mask=off, highlight=lit, size=(0.95, 1.0),
     )  # fmt: skip
     last = draw_matrix(ax, 11.1, y, list(output.values()), color=OUTPUT, name="FFN$(x)$", **looks)  # type: ignore[arg-type]
@@ -130,16 +130,16 @@ def _draw_layer(ax: Axes, y: float, attentions: Sequence[str], title: str, count
     for name in attentions:
         ax.text(x, top + 0.1, name, ha="left", va="bottom", color=MUTED)
         for number, letter in enumerate("QKVO"):
-            _draw_square(ax, (x + number * unit, top - unit), unit, VALUE, f"$W^{letter}$")
+            _draw_square(ax, (x + number * unit, top - unit), unit, NEUTRAL, f"$W^{letter}$")
         top -= unit + 0.85
     ax.text(x, top + 0.1, "feed-forward", ha="left", va="bottom", color=MUTED)
     upright = x + 4 * unit + 0.9, y - 1.35 - 4 * unit
     for number in range(4):
-        _draw_square(ax, (x + number * unit, top - unit), unit, QUERY)
-        _draw_square(ax, (upright[0], upright[1] + number * unit), unit, QUERY)
+        _draw_square(ax, (x + number * unit, top - unit), unit, FIRST)
+        _draw_square(ax, (upright[0], upright[1] + number * unit), unit, FIRST)
     wide, tall = Box(x, top - unit, 4 * unit, unit), Box(*upright, unit, 4 * unit)
     for label, box in (("$W_1$", wide), ("$W_2$", tall)):
-        edge = Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=QUERY, lw=2.5)
+        edge = Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=FIRST, lw=2.5)
         ax.add_patch(edge)
         ax.text(*box.center, label, ha="center", va="center", fontsize=14)
     ax.text(tall.center[0], tall.top[1] + 0.1, "feed-forward", ha="center", va="bottom", color=MUTED)
@@ -177,7 +177,7 @@ def draw_genders(
 ) -> Figure:
     """Draw the activation of each noun as a mark, one panel for each unit, one row for each article.
 
-    Equal activations lie on top of each other. How many nouns are at 0 is written at the left. `named` lists
+    Equal activations lie on top of each other; how many nouns are at 0 is written at the left. `named` lists
     the nouns of each article; those of the three highest marks in a row are written out.
     """
     fig, axes = new_figure(1, len(activations), width=WIDE, height=4.0)
@@ -191,13 +191,14 @@ def draw_genders(
                 heights = [place - 0.11 * level for level in range(shown.count(number))]
                 color, mark = (FIRST, "o") if lit else (NEUTRAL, "s")
                 ax.plot([number] * len(heights), heights, color=color, marker=mark, ls="", markersize=5)
-            ax.text(0.0, place, f"{shown.count(0.0)} at 0", ha="left", va="center", color=MUTED)
+            ax.text(-0.12, place, f"{shown.count(0.0)} at 0", ha="right", va="center", color=MUTED)
             order = sorted(range(len(shown)), key=lambda noun: (-shown[noun], noun))[:3]
             words = [named[article][noun] for noun in order if shown[noun] > 0]
             spot = (top, "right") if lit else (0.0, "left")
             ax.text(spot[0], place + 0.3, ", ".join(words), ha=spot[1], va="center")
         ax.set_title(title, loc="left")
-        ax.set(ylim=(len(rows) - 0.5, -0.55), xlim=(-0.1, top + 0.1), xlabel="activation")
+        ax.set(ylim=(len(rows) - 0.5, -0.55), xlim=(-0.36 * top, top + 0.1), xlabel="activation")
+        ax.set_xticks(range(int(top) + 1))
         ax.set_yticks(range(len(rows)), list(rows))
         ax.tick_params(axis="y", length=0)
     return fig
@@ -214,33 +215,31 @@ def draw_memory(
 
     `scores` are before ReLU; units below 0 are hatched.
     """
-    count, size = len(keys), (1.05, 1.0)
-    fig, ax = new_canvas(19.5, count + 2.5, width=WIDE)
+    count, size, narrow = len(keys), (0.85, 1.0), (1.2, 1.0)
+    fig, ax = new_canvas(19.5, count + 2.4, width=WIDE)
     y = 1.0
     middle = y + count / 2
-    query = draw_matrix(ax, 0.3, middle - 0.5, [x], color=QUERY, name="$x$", size=size)
+    query = draw_matrix(ax, 0.2, middle - 0.5, [x], color=QUERY, name="$x$", size=size)
     active = torch.tensor([[score > 0] for score in scores])
-    units = [f"unit {number + 1}" for number in range(count)]
-    parts = (
-        (query.right[0] + 2.5, keys, KEY, "keys $k_i$", None, units, size),
-        (query.right[0] + 6.55, [[s] for s in scores], NEUTRAL, "$x \\cdot k_i + b_i$", None, (), (1.3, 1.0)),
-        (query.right[0] + 8.75, [[max(0.0, s)] for s in scores], NEUTRAL, "ReLU", active, (), (1.3, 1.0)),
-        (query.right[0] + 10.9, values, VALUE, "values $v_i$", None, (), size),
-    )
+    used = [[max(0.0, score)] for score in scores]
     boxes = [
-        draw_matrix(ax, left, y, numbers, color=color, name=name, mask=mask, rows=rows, size=cells)
-        for left, numbers, color, name, mask, rows, cells in parts
+        draw_matrix(ax, 4.5, y, keys, color=KEY, name="keys $k_i$", size=size),
+        draw_matrix(
+            ax, 8.1, y, [[score] for score in scores], color=NEUTRAL, name="$x \\cdot k_i + b_i$", size=narrow
+        ),
+        draw_matrix(ax, 10.4, y, used, color=NEUTRAL, name="ReLU", mask=active, size=narrow),
+        draw_matrix(ax, 12.7, y, values, color=VALUE, name="values $v_i$", size=size),
     ]
-    ax.text(0.3, y + count + 1.0, "compare with each key", ha="left", va="center", color=MUTED)
-    ax.text(
-        boxes[2].x, y + count + 1.0, "add the values of the active units, and $b_2$", va="center", color=MUTED
-    )
-    result = draw_matrix(ax, 16.15, middle - 0.5, [output], color=OUTPUT, name="FFN$(x)$", size=size)
-    for row_number in range(count):
-        height = y + count - row_number - 0.5
-        for left_box, right_box in pairwise(boxes):
-            draw_arrow(ax, (left_box.right[0] + 0.1, height), (right_box.x - 0.1, height), color=MUTED)
-    draw_arrow(ax, (boxes[-1].right[0] + 0.1, middle), (result.x - 0.1, middle))
+    result = draw_matrix(ax, 16.7, middle - 0.5, [output], color=OUTPUT, name="FFN$(x)$", size=size)
+    for number, on in enumerate(active.flatten().tolist()):
+        height, color = y + count - number - 0.5, INK if on else MUTED
+        draw_arrow(ax, (query.right[0] + 0.1, middle), (boxes[0].x - 0.1, height))
+        for before, after in pairwise(boxes):
+            draw_arrow(ax, (before.right[0] + 0.1, height), (after.x - 0.1, height), color=color)
+        if on:
+            draw_arrow(ax, (boxes[-1].right[0] + 0.1, height), (result.x - 0.1, middle))
+    ax.text(0.2, y + count + 0.9, "compare with each key", ha="left", va="center", color=MUTED)
+    ax.text(19.3, y + count + 0.9, "add the values of active units", ha="right", va="center", color=MUTED)
     return fig
 
 
@@ -258,6 +257,7 @@ def draw_losses(losses: Mapping[str, Mapping[str, Sequence[float]]], *, coin: fl
         ax.set_xticks([0, coin / 2, coin], ["0", "½", "1"])
         ax.set_yticks(range(len(blocks)), list(blocks) if ax is axes[0] else [])
         ax.tick_params(axis="y", length=0)
+    axes[0].text(0.95 * coin, 1, "coin toss", ha="right", va="center", color=MUTED)
     return fig
 
 
@@ -288,7 +288,7 @@ def draw_articles(groups: Mapping[str, Mapping[str, float]]) -> Figure:
         ax.text(0.0, top - 0.85, title, ha="left", va="center", weight="bold")
         for place, (article, share) in enumerate(shares.items()):
             shown, y = round(share, 2), top + place
-            face, hatch = to_rgba(LOOKS[place][0], 0.6), ("", "///", "..")[place]
+            face, hatch = to_rgba((FIRST, SECOND, NEUTRAL)[place], 0.6), ("", "///", "..")[place]
             ax.barh(y, shown, color=face, edgecolor=INK, hatch=hatch, height=0.75)
             ax.text(shown + 0.02, y, f"{shown:.1f}", ha="left", va="center")
             ticks[y] = article

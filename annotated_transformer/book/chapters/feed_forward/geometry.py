@@ -18,12 +18,14 @@ def draw_activations(functions: Mapping[str, Callable[[Tensor], Tensor]]) -> Fig
     """Draw activation functions from −3 to 3, each with its name."""
     fig, ax = new_figure(height=2.7)
     x = torch.linspace(-3, 3, 61)
-    for (name, function), (color, style, _), (place, offset) in zip(
-        functions.items(), LOOKS, ((46, (-12, 6)), (25, (0, -24))), strict=True
+    places = (46, (-10, 6), "right"), (40, (14, -10), "left")
+    for (name, function), (color, style, _), (place, offset, side) in zip(
+        functions.items(), LOOKS, places, strict=True
     ):
         y = function(x)
         ax.plot(x, y, color=color, ls=style, marker="")
-        ax.annotate(name, (x[place], y[place]), offset, textcoords="offset points", ha="right", va="center")
+        spot = x[place].item(), y[place].item()
+        ax.annotate(name, spot, offset, textcoords="offset points", ha=side, va="center")
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.axvline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.set(xlabel="before", ylabel="after", yticks=[0, 1, 2, 3])
@@ -45,7 +47,10 @@ def draw_fold(before: Mapping[str, Sequence[float]], positive: Mapping[str, bool
     for name, (x, y) in before.items():
         spots.setdefault((x, y), []).append(name)
     for spot, names in spots.items():
-        ax.annotate(", ".join(names), spot, (0, -10), textcoords="offset points", ha="center", va="top")
+        side = "right" if len(names) > 1 else "center"
+        ax.annotate(", ".join(names), spot, (0, -10), textcoords="offset points", ha=side, va="top")
+    ax.text(2.2, 2.1, "verdict 1", ha="right", va="top", color=MUTED)
+    ax.text(-0.25, -2.7, "verdict −1", ha="right", va="top", color=MUTED)
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.axvline(0, color=NEUTRAL, lw=1, ls="-", marker="", zorder=1)
     ax.plot([level - 2, level + 2], [2, -2], color=INK, lw=1.5, ls=":", marker="", zorder=2)
