@@ -1,34 +1,34 @@
 """The drawings of the chapter on Add & Norm."""
 
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise, product
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.add_and_norm import draw_add, draw_over, draw_stream
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, cell, draw_matrix, row
+from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
-    KEY,
     MUTED,
     NEUTRAL,
     OUTPUT,
-    QUERY,
     SECOND,
     VALUE,
 )
 
 Cosines = Float[Tensor, "words words"]
 ADDED = SECOND  # what a sub-layer adds to the stream
-LOOKS = ((NEUTRAL, ":"), (QUERY, "-."), (FIRST, "-"), (SECOND, "--"))
+LOOKS = ((NEUTRAL, ":"), (MUTED, "-."), (FIRST, "-"), (SECOND, "--"))
 
 
 def draw_alike(
@@ -69,7 +69,7 @@ def draw_steps(steps: Mapping[str, Numbers], *, features: Sequence[str], notes: 
     """Draw Add & Norm on one token, step by step from top to bottom, a note at the right of each."""
     pitch = 1.75
     fig, ax = new_canvas(14.0, pitch * len(steps) + 1.8)
-    looks = (KEY, ADDED, FIRST, NEUTRAL, OUTPUT)
+    looks = (FIRST, ADDED, FIRST, NEUTRAL, OUTPUT)
     for place, ((name, numbers), color, note) in enumerate(zip(steps.items(), looks, notes, strict=True)):
         y = pitch * (len(steps) - 1 - place) + 0.35
         columns = features if place == 0 else ()
@@ -121,6 +121,128 @@ def _draw_sublayer(ax: Axes, x: float, y: float, name: str, *, post: bool) -> No
         draw_over(ax, Box(x - 1.1, y + 5.2, 2.2, 1.0), "norm")
 
 
+def draw_normed(
+    before: Mapping[str, Sequence[float]], after: Sequence[Sequence[float]], *, features: Sequence[str]
+) -> Figure:
+    """Draw the features of several tokens as bars, and below each token what its normalization returns."""
+    fig, axes = new_figure(2, len(before), width=WIDE, height=3.9)
+    rows = list(before.values()), after
+    for line, tokens, color, hatch in zip(axes, rows, (FIRST, OUTPUT), ("", "///"), strict=True):
+        numbers = [number for token in tokens for number in token]
+        low, high = min(0.0, *numbers), max(0.0, *numbers)
+        for ax, token in zip(line, tokens, strict=True):
+            ax.bar(range(len(token)), token, color=to_rgba(color, 0.6), edgecolor=INK, hatch=hatch, lw=0.8)
+            ax.axhline(0, color=INK, lw=1, ls="-", marker="")
+            ax.set(ylim=(1.1 * low, 1.1 * high), xticks=[])
+            ax.spines["bottom"].set_visible(False)
+            if ax is not line[0]:
+                ax.set_yticklabels([])
+    for ax, name in zip(axes[0], before, strict=True):
+        ax.set_title(name)
+    for ax in axes[1]:
+        ax.set_xticks(range(len(features)), features, rotation=90)
+    axes[0][0].set_ylabel("before")
+    axes[1][0].set_ylabel("after")
+    fig.align_ylabels()
+    return fig
+
+
+def draw_paths(paths: Mapping[str, tuple[Sequence[bool], float]]) -> Figure:
+    """Draw the ways of a gradient down two residual sub-layers, one panel each.
+
+    A path has, from the bottom, whether it leads through each sub-layer, and the size of what arrives.
+    """
+    pitch = 18.9 / len(paths)
+    fig, ax = new_canvas(19.5, 9.4, width=WIDE)
+    middles, half = (3.2, 6.3), 1.05
+    for number, (name, (passed, size)) in enumerate(paths.items()):
+        x = 0.8 + pitch * number
+        beyond = x + 2.2
+        draw_line(ax, (x, 8.0), (x, 1.5), color=NEUTRAL)
+        way = [(x, 8.0)]
+        for place, middle in reversed(list(enumerate(middles))):
+            branch = [
+                (x, middle + half),
+                (beyond, middle + half),
+                (beyond, middle - half),
+                (x, middle - half),
+            ]
+            draw_line(ax, *branch, color=NEUTRAL)
+            box = Box(beyond - 1.0, middle - 0.5, 2.0, 1.0)
+            draw_over(ax, box, f"$F_{place + 1}$", color=NEUTRAL)
+            way += branch if passed[place] else []
+        across, up = zip(*way, (x, 1.85), strict=True)
+        ax.plot(across, up, color=FIRST, lw=5, ls="-", marker="", zorder=2, solid_joinstyle="round")
+        draw_arrow(ax, (x, 2.0), (x, 1.35), color=FIRST)
+        ax.text(x, 8.2, "$g$", ha="center", va="bottom")
+        ax.text(x - 0.2, 1.25, f"{name}\nsize {size:.2f}", ha="left", va="top")
+    return fig
+
+
+def draw_blocks(shape: tuple[int, int, int]) -> Figure:
+    """Draw which entries of a batch of sentences share a mean in LayerNorm, and which in BatchNorm."""
+    sentences, tokens, features = shape
+    fig, ax = new_canvas(19.5, 0.8 * tokens + 0.45 * sentences + 3.0, width=WIDE)
+    top = 0.8 * tokens + 0.45 * sentences + 2.4
+    shared: tuple[tuple[str, str, str, Callable[[int, int, int], bool]], ...] = (
+        ("LayerNorm: one mean per token", FIRST, "", lambda s, t, f: s == t == 0),
+        ("BatchNorm: one per feature", SECOND, "///", lambda s, t, f: f == features - 1),
+    )
+    for x, (title, color, hatch, chosen) in zip((1.3, 11.3), shared, strict=True):
+        _draw_block(ax, (x, 1.1), shape, chosen, color=color, hatch=hatch)
+        right = x + 0.8 * features
+        ax.text(x - 0.9, top, title, ha="left", va="center", weight="bold")
+        ax.text((x + right) / 2, 0.9, "features", ha="center", va="top", color=MUTED)
+        ax.text(x - 0.2, 1.1 + 0.4 * tokens, "tokens", ha="right", va="center", rotation=90, color=MUTED)
+        ax.text(right + 0.25 * sentences + 0.25, 1.1, "sentences", ha="left", va="bottom", color=MUTED)
+    return fig
+
+
+def _draw_block(
+    ax: Axes,
+    corner: Point,
+    shape: tuple[int, int, int],
+    chosen: Callable[[int, int, int], bool],
+    *,
+    color: str,
+    hatch: str,
+) -> None:
+    """Draw the cells that are seen of a block, and fill the chosen ones.
+
+    The first sentence is in front, its first token on top.
+    """
+    sentences, tokens, features = shape
+    around = (0, 0), (0, 1), (1, 1), (1, 0)
+    for s, t, f in product(range(sentences), range(tokens), range(features)):
+        sides = []
+        if s == 0:
+            sides.append([(0, t + a, f + b) for a, b in around])
+        if t == 0:
+            sides.append([(s + a, 0, f + b) for a, b in around])
+        if f == features - 1:
+            sides.append([(s + a, t + b, features) for a, b in around])
+        lit = chosen(s, t, f)
+        face = to_rgba(color if lit else NEUTRAL, 0.7 if lit else 0.12)
+        for side in sides:
+            points = [
+                (corner[0] + 0.8 * right + 0.45 * back, corner[1] + 0.8 * (tokens - down) + 0.45 * back)
+                for back, down, right in side
+            ]
+            ax.add_patch(Polygon(points, facecolor=face, edgecolor=MUTED, hatch=hatch if lit else "", lw=0.8))
+
+
+def draw_step(moves: Mapping[str, Sequence[Sequence[float]]], depths: Sequence[int]) -> Figure:
+    """Draw how far a step moves the output over the number of layers, one line for each kind and seed."""
+    fig, ax = new_figure(height=2.9)
+    for (name, runs), color, style in zip(moves.items(), (FIRST, SECOND), ("-", "--"), strict=True):
+        for number, values in enumerate(runs):
+            label = name if number == 0 else "_"
+            ax.plot(depths, values, color=color, ls=style, marker="o", markersize=5, lw=1.5, label=label)
+    ax.set(xlabel="layers", ylabel="change / norm", ylim=(0, None), xticks=depths)
+    label_ends(ax)
+    return fig
+
+
 def draw_depth(
     sizes: Mapping[str, Sequence[float]],
     gradients: Mapping[str, Sequence[float]],
@@ -164,7 +286,7 @@ def draw_neighbor(
     """
     fig, ax = new_canvas(14.0, 9.4)
     size, last = (1.75, 0.9), len(words) - 1
-    top = draw_matrix(ax, 5.0, 5.7, batch, color=KEY, rows=words, size=size, highlight=[row(last)])
+    top = draw_matrix(ax, 5.0, 5.7, batch, color=NEUTRAL, rows=words, size=size, highlight=[row(last)])
     ax.text(top.center[0], 8.55, "batch", ha="center", va="bottom", weight="bold")
     for x, (name, result) in zip((2.0, 8.4), outputs.items(), strict=True):
         changed = (result - before[name]).abs() > 0.005

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import draw_matrix, row
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
@@ -21,7 +22,9 @@ from annotated_transformer.plotting.palette import (
     MUTED,
     NEUTRAL,
     OUTPUT,
+    PAPER,
     QUERY,
+    SECOND,
     VALUE,
 )
 
@@ -94,10 +97,10 @@ def draw_positions(
     lit = [row(len(words) - 1)]
     looks = {"columns": ("opinion", "polarity", "verdict"), "highlight": lit, "size": (0.95, 1.0)}
     y = 1.0
-    first = draw_matrix(ax, 2.6, y, list(x.values()), color=KEY, rows=words, name="$x$", **looks)  # type: ignore[arg-type]
+    first = draw_matrix(ax, 2.6, y, list(x.values()), color=NEUTRAL, rows=words, name="$x$", **looks)  # type: ignore[arg-type]
     off = torch.tensor([[number > 0 for number in line] for line in hidden.values()])
     middle = draw_matrix(
-        ax, 7.35, y, list(hidden.values()), color=QUERY, name="hidden", columns=("unit 1", "unit 2"),
+        ax, 7.35, y, list(hidden.values()), color=FIRST, name="hidden", columns=("unit 1", "unit 2"),
         mask=off, highlight=lit, size=(0.95, 1.0),
     )  # fmt: skip
     last = draw_matrix(ax, 11.1, y, list(output.values()), color=OUTPUT, name="FFN$(x)$", **looks)  # type: ignore[arg-type]
@@ -127,16 +130,16 @@ def _draw_layer(ax: Axes, y: float, attentions: Sequence[str], title: str, count
     for name in attentions:
         ax.text(x, top + 0.1, name, ha="left", va="bottom", color=MUTED)
         for number, letter in enumerate("QKVO"):
-            _draw_square(ax, (x + number * unit, top - unit), unit, VALUE, f"$W^{letter}$")
+            _draw_square(ax, (x + number * unit, top - unit), unit, NEUTRAL, f"$W^{letter}$")
         top -= unit + 0.85
     ax.text(x, top + 0.1, "feed-forward", ha="left", va="bottom", color=MUTED)
     upright = x + 4 * unit + 0.9, y - 1.35 - 4 * unit
     for number in range(4):
-        _draw_square(ax, (x + number * unit, top - unit), unit, QUERY)
-        _draw_square(ax, (upright[0], upright[1] + number * unit), unit, QUERY)
+        _draw_square(ax, (x + number * unit, top - unit), unit, FIRST)
+        _draw_square(ax, (upright[0], upright[1] + number * unit), unit, FIRST)
     wide, tall = Box(x, top - unit, 4 * unit, unit), Box(*upright, unit, 4 * unit)
     for label, box in (("$W_1$", wide), ("$W_2$", tall)):
-        edge = Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=QUERY, lw=2.5)
+        edge = Rectangle((box.x, box.y), box.width, box.height, fill=False, edgecolor=FIRST, lw=2.5)
         ax.add_patch(edge)
         ax.text(*box.center, label, ha="center", va="center", fontsize=14)
     ax.text(tall.center[0], tall.top[1] + 0.1, "feed-forward", ha="center", va="bottom", color=MUTED)
@@ -158,9 +161,12 @@ def draw_kept(
     places = list(range(1, len(counts) + 1))
     for (name, rises), (color, style, mark) in zip(losses.items(), LOOKS, strict=False):
         shown = [round(rise, 2) for rise in (none[name], *rises)]
-        ax.plot([0, *places], shown, color=color, marker=mark, ls=style, label=name, clip_on=False)
+        ax.plot([0, *places], shown, color=color, marker=mark, ls=style, clip_on=False)
     ax.axhline(0, color=NEUTRAL, lw=1, ls="-", marker="")
-    ax.legend(loc="upper right")
+    for number, (name, rises) in enumerate(losses.items()):
+        spot, offset = (1, rises[0]), ((8, 12), (-8, -12))[number % 2]
+        side = "left" if offset[0] > 0 else "right"
+        ax.annotate(name, spot, offset, textcoords="offset points", ha=side, va="center")
     ax.set(xlabel="hidden units kept for each token", ylabel="loss rises by", ylim=(-0.2, None))
     ax.set_xticks([0, *places], [str(count) for count in (0, *counts)])
     return fig
@@ -171,22 +177,105 @@ def draw_genders(
 ) -> Figure:
     """Draw the activation of each noun as a mark, one panel for each unit, one row for each article.
 
-    `named` lists the nouns of each article; those of the three highest marks in a row are written out.
+    Equal activations lie on top of each other; how many nouns are at 0 is written at the left. `named` lists
+    the nouns of each article; those of the three highest marks in a row are written out.
     """
-    fig, axes = new_figure(len(activations), 1, height=2.75 * len(activations))
+    fig, axes = new_figure(1, len(activations), width=WIDE, height=4.0)
     top = max(max(values) for rows in activations.values() for values in rows.values())
     for ax, (title, rows) in zip(axes, activations.items(), strict=True):
+        responds = max(rows, key=lambda article: sum(rows[article]))
         for place, (article, values) in enumerate(rows.items()):
-            color, _, mark = LOOKS[place]
             shown = [round(value, 1) for value in values]
-            ax.plot(shown, [place] * len(shown), color=color, marker=mark, ls="", clip_on=False, alpha=0.7)
+            lit = article == responds
+            for number in sorted({number for number in shown if number > 0}):
+                heights = [place - 0.11 * level for level in range(shown.count(number))]
+                color, mark = (FIRST, "o") if lit else (NEUTRAL, "s")
+                ax.plot([number] * len(heights), heights, color=color, marker=mark, ls="", markersize=5)
+            ax.text(-0.12, place, f"{shown.count(0.0)} at 0", ha="right", va="center", color=MUTED)
             order = sorted(range(len(shown)), key=lambda noun: (-shown[noun], noun))[:3]
             words = [named[article][noun] for noun in order if shown[noun] > 0]
-            ax.text(0.0, place - 0.42, ", ".join(words), ha="left", va="center", color=MUTED)
+            spot = (top, "right") if lit else (0.0, "left")
+            ax.text(spot[0], place + 0.3, ", ".join(words), ha=spot[1], va="center")
         ax.set_title(title, loc="left")
-        ax.set(ylim=(len(rows) - 0.6, -0.75), xlim=(-0.12, top + 0.2), xlabel="activation")
+        ax.set(ylim=(len(rows) - 0.5, -0.55), xlim=(-0.36 * top, top + 0.1), xlabel="activation")
+        ax.set_xticks(range(int(top) + 1))
         ax.set_yticks(range(len(rows)), list(rows))
         ax.tick_params(axis="y", length=0)
+    return fig
+
+
+def draw_memory(
+    x: Sequence[float],
+    keys: Sequence[Sequence[float]],
+    scores: Sequence[float],
+    values: Sequence[Sequence[float]],
+    output: Sequence[float],
+) -> Figure:
+    """Draw a token that the units compare with their keys, and the values that the active ones add.
+
+    `scores` are before ReLU; units below 0 are hatched.
+    """
+    count, size, narrow = len(keys), (0.85, 1.0), (1.2, 1.0)
+    fig, ax = new_canvas(19.5, count + 2.4, width=WIDE)
+    y = 1.0
+    middle = y + count / 2
+    query = draw_matrix(ax, 0.2, middle - 0.5, [x], color=QUERY, name="$x$", size=size)
+    active = torch.tensor([[score > 0] for score in scores])
+    used = [[max(0.0, score)] for score in scores]
+    boxes = [
+        draw_matrix(ax, 4.5, y, keys, color=KEY, name="keys $k_i$", size=size),
+        draw_matrix(
+            ax, 8.1, y, [[score] for score in scores], color=NEUTRAL, name="$x \\cdot k_i + b_i$", size=narrow
+        ),
+        draw_matrix(ax, 10.4, y, used, color=NEUTRAL, name="ReLU", mask=active, size=narrow),
+        draw_matrix(ax, 12.7, y, values, color=VALUE, name="values $v_i$", size=size),
+    ]
+    result = draw_matrix(ax, 16.7, middle - 0.5, [output], color=OUTPUT, name="FFN$(x)$", size=size)
+    for number, on in enumerate(active.flatten().tolist()):
+        height, color = y + count - number - 0.5, INK if on else MUTED
+        draw_arrow(ax, (query.right[0] + 0.1, middle), (boxes[0].x - 0.1, height))
+        for before, after in pairwise(boxes):
+            draw_arrow(ax, (before.right[0] + 0.1, height), (after.x - 0.1, height), color=color)
+        if on:
+            draw_arrow(ax, (boxes[-1].right[0] + 0.1, height), (result.x - 0.1, middle))
+    ax.text(0.2, y + count + 0.9, "compare with each key", ha="left", va="center", color=MUTED)
+    ax.text(19.3, y + count + 0.9, "add the values of active units", ha="right", va="center", color=MUTED)
+    return fig
+
+
+def draw_losses(losses: Mapping[str, Mapping[str, Sequence[float]]], *, coin: float = 1.0) -> Figure:
+    """Draw the loss of each training run as a mark, a panel for each task and a row for each block."""
+    fig, axes = new_figure(1, len(losses), width=WIDE, height=2.7)
+    for ax, (title, blocks) in zip(axes, losses.items(), strict=True):
+        ax.axvline(coin, color=NEUTRAL, lw=1.5, ls=":", marker="")
+        for place, values in enumerate(blocks.values()):
+            color, mark = (FIRST, "o") if max(values) < coin / 2 else (SECOND, "s")
+            shown = [round(value, 3) for value in values]
+            ax.plot(shown, [place] * len(shown), color=color, marker=mark, ls="", clip_on=False, alpha=0.7)
+        ax.set_title(title, loc="left")
+        ax.set(ylim=(len(blocks) - 0.5, -0.7), xlim=(-0.03, 1.1 * coin), xlabel="loss in bits")
+        ax.set_xticks([0, coin / 2, coin], ["0", "½", "1"])
+        ax.set_yticks(range(len(blocks)), list(blocks) if ax is axes[0] else [])
+        ax.tick_params(axis="y", length=0)
+    axes[0].text(0.95 * coin, 1, "coin toss", ha="right", va="center", color=MUTED)
+    return fig
+
+
+def draw_grids(units: Mapping[str, torch.Tensor], *, columns: int = 32) -> Figure:
+    """Draw the hidden units of a token as cells, filled where active; a panel for each model."""
+    rows = -(-max(len(values) for values in units.values()) // columns)
+    step, gap = 0.28, 1.0
+    width = len(units) * columns * step + gap * (len(units) - 1) + 0.4
+    fig, ax = new_canvas(width, rows * step + 1.3, width=WIDE)
+    for number, (title, values) in enumerate(units.items()):
+        left = 0.2 + number * (columns * step + gap)
+        active = (values > 0).tolist()
+        label = f"{title}: {sum(active)} of {len(active)} units"
+        ax.text(left, rows * step + 0.65, label, ha="left", va="center", weight="bold")
+        for place, on in enumerate(active):
+            corner = left + place % columns * step, 0.15 + (rows - 1 - place // columns) * step
+            face = to_rgba(FIRST, 1.0 if on else 0.08)
+            ax.add_patch(Rectangle(corner, step, step, facecolor=face, edgecolor=PAPER, lw=0.5))
     return fig
 
 
@@ -199,7 +288,7 @@ def draw_articles(groups: Mapping[str, Mapping[str, float]]) -> Figure:
         ax.text(0.0, top - 0.85, title, ha="left", va="center", weight="bold")
         for place, (article, share) in enumerate(shares.items()):
             shown, y = round(share, 2), top + place
-            face, hatch = to_rgba(LOOKS[place][0], 0.6), ("", "///", "..")[place]
+            face, hatch = to_rgba((FIRST, SECOND, NEUTRAL)[place], 0.6), ("", "///", "..")[place]
             ax.barh(y, shown, color=face, edgecolor=INK, hatch=hatch, height=0.75)
             ax.text(shown + 0.02, y, f"{shown:.1f}", ha="left", va="center")
             ticks[y] = article

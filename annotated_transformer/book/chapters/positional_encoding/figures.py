@@ -1,21 +1,23 @@
-"""The drawings of the chapter on positional encoding."""
+"""The tables and results of the chapter on positional encoding."""
 
-import math
 from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Float
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Arc, Circle, PathPatch
+from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Point, draw_arrow
+from annotated_transformer.book.drawing.boxes import draw_arrow
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.book.drawing.matrices import draw_matrix
+from annotated_transformer.book.drawing.matrices import draw_matrix, draw_operator
+from annotated_transformer.book.drawing.words import label_ends
 from annotated_transformer.plotting.attention_map import SHADE, draw_attention, heat
-from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, OUTPUT, SECOND
+from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.palette import FIRST, LOOKS, MUTED, NEUTRAL, OUTPUT, SECOND
 
 LEVELS = 8  # of a heat map, above the lowest
 
@@ -38,40 +40,6 @@ def draw_two_orders(outputs: Mapping[str, Mapping[str, Float[Tensor, " d_model"]
             draw_arrow(ax, (7.75, box.left[1]), box.left)
         y -= 0.15
     return fig
-
-
-def draw_clocks(
-    table: Float[Tensor, "positions d_model"], positions: Sequence[int], wavelengths: Sequence[float]
-) -> Figure:
-    """Draw each pair of features as a clock, a column for each position and a row for each pair."""
-    pairs = table.size(1) // 2
-    step, pitch, left = 1.42, 1.5, 4.15
-    fig, ax = new_canvas(14.0, 1.3 + step * pairs)
-    for row, wavelength in enumerate(wavelengths):
-        y = step * (pairs - row) - 0.5
-        ax.text(0.1, y, f"1 turn in\n{wavelength:,.0f} words", ha="left", va="center")
-        for column, values in enumerate(table.tolist()):
-            _draw_dial(ax, (left + pitch * column, y), values[2 * row : 2 * row + 2])
-    top = step * pairs + 0.55
-    ax.text(0.1, top, "position", ha="left", va="center", color=MUTED)
-    for column, position in enumerate(positions):
-        ax.text(left + pitch * column, top, f"{position}", ha="center", va="center", weight="bold")
-    return fig
-
-
-def _draw_dial(
-    ax: Axes, center: Point, hand: Sequence[float], *, color: str = FIRST, radius: float = 0.6
-) -> None:
-    """Draw a clock whose hand ends at (sine, cosine): at twelve for an angle of 0, then clockwise."""
-    ax.add_patch(Circle(center, radius, fill=False, edgecolor=NEUTRAL, linewidth=1.2))
-    _draw_hand(ax, center, hand, color=color, radius=radius)
-    ax.plot(*center, color=INK, marker="o", markersize=3, linestyle="")
-
-
-def _draw_hand(ax: Axes, center: Point, hand: Sequence[float], *, color: str, radius: float) -> None:
-    sine, cosine = hand
-    tip = center[0] + radius * sine, center[1] + radius * cosine
-    ax.plot([center[0], tip[0]], [center[1], tip[1]], color=color, lw=2.4, linestyle="-", marker="")
 
 
 def draw_table(table: Float[Tensor, "positions d_model"]) -> Figure:
@@ -121,58 +89,6 @@ def _runs(line: Sequence[bool]) -> list[tuple[int, int]]:
     return list(zip(edges[0::2], edges[1::2], strict=True))
 
 
-def draw_wave(pair: Float[Tensor, "positions 2"], *, wavelength: float) -> Figure:
-    """Draw the two features of a pair over the positions, and print how many words a turn takes."""
-    fig, ax = new_figure(height=2.7)
-    for column, (name, color, style) in enumerate((("sine", FIRST, "-"), ("cosine", SECOND, "--"))):
-        ax.plot(range(len(pair)), pair[:, column], color=color, linestyle=style, marker="", label=name)
-    ax.set(xlabel="position", ylabel="value", ylim=(-1.1, 1.1), xlim=(0, len(pair) - 1))
-    ax.set_yticks([-1, 0, 1], ["−1", "0", "1"])
-    ax.set_title(f"1 turn in {wavelength:,.1f} words", loc="left", weight="normal")
-    ax.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 0.98), borderaxespad=0.0, handlelength=1.6)
-    return fig
-
-
-def draw_turn(
-    starts: Mapping[int, Float[Tensor, "pairs 2"]],
-    angles: Sequence[float],
-    products: Float[Tensor, " offsets"],
-    *,
-    offset: int,
-) -> Figure:
-    """Draw several positions turned by the same offset, and the dot product that belongs to it.
-
-    `starts` has the pairs of each position, and `angles` how far each pair turns.
-    """
-    fig, (ax, curve) = new_figure(2, 1, height=5.4)
-    columns, step = len(angles), 2.2
-    ax.set(xlim=(-2.9, step * columns - 0.9), ylim=(-step * len(starts) + 1.0, 1.5), aspect="equal")
-    ax.set_axis_off()
-    for column, angle in enumerate(angles):
-        ax.text(step * column, 1.3, f"{math.degrees(angle):,.0f}°", ha="center", va="center", weight="bold")
-    ax.text(-2.8, 1.3, "turns by", ha="left", va="center", color=MUTED)
-    for row, (position, pairs) in enumerate(starts.items()):
-        y = -step * row
-        ax.text(-2.8, y, f"{position} to {position + offset}", ha="left", va="center")
-        for column, (hand, angle) in enumerate(zip(pairs.tolist(), angles, strict=True)):
-            center = step * column, y
-            _draw_dial(ax, center, hand, color=NEUTRAL, radius=0.9)
-            begin = math.atan2(hand[0], hand[1])
-            turned = math.sin(begin + angle), math.cos(begin + angle)
-            _draw_hand(ax, center, turned, color=FIRST, radius=0.9)
-            sweep = min(angle, 2 * math.pi)
-            if sweep > 0:
-                ends = [90 - math.degrees(begin + sweep), 90 - math.degrees(begin)]
-                arc = Arc(center, 1.0, 1.0, theta1=ends[0], theta2=ends[1], color=SECOND, linewidth=2)
-                ax.add_patch(arc)
-    curve.plot(range(len(products)), products, color=NEUTRAL, linestyle="-", marker="")
-    curve.plot([offset], [products[offset]], color=FIRST, linestyle="", marker="o", markersize=9)
-    label = f"{products[offset]:.1f}"
-    curve.annotate(label, (offset, products[offset]), (8, 6), textcoords="offset points", weight="bold")
-    curve.set(xlabel="offset", ylabel="dot product", ylim=(0, 1.2 * float(products.max())))
-    return fig
-
-
 def draw_mirrors(maps: Mapping[str, Float[Tensor, "positions positions"]]) -> Figure:
     """Draw one attention map for each model, side by side, over the positions of the sequence."""
     fig, axes = new_figure(1, len(maps), height=2.75)
@@ -208,15 +124,73 @@ def draw_windows(
 def draw_room(variances: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the variance of positions and of trained word vectors over groups of features, fast ones first."""
     fig, (above, below) = new_figure(2, 1, height=4.6)
-    for ax, wanted in ((above, False), (below, True)):
-        for (name, values), (color, style, mark) in zip(variances.items(), LOOKS, strict=False):
-            if (name == "positions") == wanted:
-                groups = range(1, len(values) + 1)
-                ax.plot(groups, values, color=color, linestyle=style, marker=mark, label=name)
+    for name, values in variances.items():
+        ax = below if name == "positions" else above
+        color, style, mark = (NEUTRAL, "-", "^") if ax is below else LOOKS[len(ax.lines)]
+        ax.plot(range(1, len(values) + 1), values, color=color, linestyle=style, marker=mark, label=name)
+    for ax in (above, below):
         ax.set_xticks(list(range(1, 9)))
         ax.set_ylabel("variance")
     above.set_title("words", loc="left")
-    above.legend(loc="lower right")
+    label_ends(above)
     below.set_title("positions", loc="left")
     below.set(xlabel="group of 20 features, fastest first", ylim=(0, None))
+    return fig
+
+
+def draw_sums(
+    word: str, vector: Float[Tensor, " d_model"], encodings: Mapping[int, Float[Tensor, " d_model"]]
+) -> Figure:
+    """Draw the vector of a word, the encodings that are added to it at several positions, and the sums."""
+    high, size = len(vector), (1.75, 0.9)
+    fig, ax = new_canvas(19.5, 0.9 * high + 2.4, width=WIDE)
+    for group, (position, encoding) in enumerate(encodings.items()):
+        x = 0.3 + 10.2 * group
+        ax.text(x, 0.9 * high + 2.0, f"{word} at position {position}", va="center", weight="bold")
+        columns = (
+            ("word", vector, FIRST),
+            ("position", encoding, SECOND),
+            ("input", vector + encoding, NEUTRAL),
+        )
+        for place, (name, numbers, color) in enumerate(columns):
+            box = draw_matrix(ax, x + 3.0 * place, 0.3, numbers[:, None], color=color, size=size)
+            ax.text(box.center[0], box.top[1] + 0.2, name, ha="center", va="bottom", color=MUTED)
+            if place < 2:
+                draw_operator(ax, box.right[0] + 0.62, box.right[1], "+="[place])
+    return fig
+
+
+def draw_scores(maps: Mapping[str, Float[Tensor, "queries keys"]]) -> Figure:
+    """Draw scores between positions as a heat map each, from paper at the lowest score to the highest."""
+    fig, axes = new_figure(1, len(maps), width=WIDE, height=2.55)
+    for ax, (title, scores) in zip(axes, maps.items(), strict=True):
+        low, high = scores.min(), scores.max()
+        _draw_heat(ax, 2 * (scores - low) / (high - low) - 1)
+        ax.set_title(title, loc="left")
+        ax.set(aspect="equal", xlabel="position of the key")
+        ends = [0, len(scores) - 1]
+        for set_ticks in (ax.set_xticks, ax.set_yticks):
+            set_ticks([place + 0.5 for place in ends], [str(place) for place in ends])
+    axes[0].set_ylabel("position of the query")
+    return fig
+
+
+def draw_ranges(
+    training: Mapping[str, Sequence[int]], windows: Sequence[int], *, length: int, last: int
+) -> Figure:
+    """Draw at which positions sequences lie in training, and below them the windows of the test."""
+    rows = {**training, "tested": windows}
+    fig, ax = new_figure(height=0.5 + 0.19 * sum(len(starts) + 1.9 for starts in rows.values()))
+    y = 0.0
+    looks = (FIRST, ""), (SECOND, "///"), (NEUTRAL, "")
+    for (name, starts), (color, hatch) in zip(rows.items(), looks, strict=True):
+        ax.text(0, y, name, ha="left", va="center", weight="bold")
+        for start in starts:
+            y += 1.0
+            face = to_rgba(color, 0.5)
+            ax.barh(y + 0.2, length, left=start, height=0.8, facecolor=face, edgecolor=color, hatch=hatch)
+        y += 1.9
+    ax.set(xlim=(0, last), ylim=(y - 1.0, -0.8), xlabel="position", yticks=[])
+    ax.set_xticks(range(0, last + 1, length))
+    ax.spines["left"].set_visible(False)
     return fig

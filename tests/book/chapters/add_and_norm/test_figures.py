@@ -5,7 +5,7 @@ import torch
 from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.chapters.add_and_norm import figures as figures
-from annotated_transformer.plotting.palette import FIRST
+from annotated_transformer.plotting.palette import FIRST, SECOND
 from tests.drawings import bold, curves, texts
 
 WORDS = ["cats", "chase", "mice"]
@@ -78,3 +78,42 @@ def test_law_maps_of_long_sentences_do_not_overlap():
         before, here = squares[64 * place - 1], squares[64 * place]
         assert before.get_x() + before.get_width() < here.get_x()
     assert squares[-1].get_x() + squares[-1].get_width() < 14
+
+
+def test_law_the_normalized_tokens_stand_below_the_tokens():
+    before, after = {"a": [3.0, 1.0], "b": [2.0, 6.0]}, [[1.0, -1.0], [-0.5, 0.5]]
+    fig = figures.draw_normed(before, after, features=["far", "near"])
+    texts(fig)
+    assert [ax.get_title() for ax in fig.axes] == ["a", "b", "", ""]
+    heights = [[bar.get_height() for bar in ax.patches] for ax in fig.axes]
+    assert heights == [*before.values(), *after]
+
+
+def test_law_a_path_leads_through_the_sub_layers_that_it_passes():
+    fig = figures.draw_paths(
+        {"past": ((False, False), 1.0), "one": ((True, False), 0.5), "g": ((True, True), 0.25)}
+    )
+    assert [text for text in texts(fig) if "size" in text] == [
+        "past\nsize 1.00",
+        "one\nsize 0.50",
+        "g\nsize 0.25",
+    ]
+    paths = [line for line in fig.axes[0].lines if line.get_linewidth() == 5]
+    assert [len(line.get_xdata()) for line in paths] == [2, 6, 10]
+    assert min(paths[1].get_ydata()[1:-1]) < max(paths[1].get_ydata()[1:-1]) < 5  # the lower one
+
+
+def test_law_a_layer_norm_shares_a_row_and_a_batch_norm_a_side():
+    fig = figures.draw_blocks((2, 3, 5))
+    texts(fig)
+    faces = [patch.get_facecolor() for patch in fig.axes[0].patches]
+    row, side = to_rgba(FIRST, 0.7), to_rgba(SECOND, 0.7)
+    assert faces.count(row) == 5 + 5 + 1  # in front, on top, at the right
+    assert faces.count(side) == 3 + 2 + 2 * 3
+    assert len(faces) == 2 * (3 * 5 + 2 * 5 + 2 * 3)
+
+
+def test_law_each_seed_has_a_line_and_each_kind_a_name():
+    fig = figures.draw_step({"post": [[1.0, 3.0], [1.0, 4.0]], "pre": [[1.0, 2.0]]}, [2, 18])
+    assert texts(fig) == ["post", "pre"]
+    assert curves(fig.axes[0]) == [[1.0, 3.0], [1.0, 4.0], [1.0, 2.0]]

@@ -1,11 +1,12 @@
 """The drawings of the chapter on the feed-forward network show the given numbers."""
 
 import pytest
+import torch
 from matplotlib.colors import to_rgba
 
 from annotated_transformer.book.chapters.feed_forward import figures as figures
-from annotated_transformer.plotting.palette import QUERY, VALUE
-from tests.drawings import hatched, texts
+from annotated_transformer.plotting.palette import FIRST, NEUTRAL
+from tests.drawings import hatched, marks, texts
 
 
 @pytest.mark.parametrize("angle", [0.0, 30.0, 45.0, 60.0, 120.0, 135.0, 200.0])
@@ -45,8 +46,8 @@ def test_law_positions_have_a_row_each_and_inactive_units_are_hatched():
 def test_law_the_squares_are_counted_right():
     fig = figures.draw_squares()
     faces = [patch.get_facecolor() for patch in fig.axes[0].patches]
-    assert faces.count(to_rgba(VALUE, 0.25)) == 4 + 8
-    assert faces.count(to_rgba(QUERY, 0.25)) == 8 + 8
+    assert faces.count(to_rgba(NEUTRAL, 0.25)) == 4 + 8
+    assert faces.count(to_rgba(FIRST, 0.25)) == 8 + 8
     assert {"8 of 12 squares", "8 of 16 squares", "⅔", "½"} <= set(texts(fig))
 
 
@@ -58,12 +59,39 @@ def test_law_the_line_of_each_model_starts_at_zero_units():
 
 
 def test_law_each_noun_is_a_mark_and_the_largest_three_are_named():
-    rows = {"der": [0.0, 0.0], "das": [1.0, 3.0, 2.0, 0.5]}
-    named = {"der": ["dog", "tree"], "das": ["house", "book", "room", "eye"]}
+    rows = {"der": [0.0, 0.0], "das": [1.0, 3.0, 2.0, 1.0, 0.0]}
+    named = {"der": ["dog", "tree"], "das": ["house", "book", "room", "eye", "bed"]}
     fig = figures.draw_genders({"one": rows, "two": rows}, named=named)
     for ax in fig.axes:
-        assert [list(line.get_xdata()) for line in ax.lines] == list(rows.values())
-        assert [text.get_text() for text in ax.texts] == ["", "book, room, house"]
+        assert [x for line in ax.lines for x in line.get_xdata()] == [1.0, 1.0, 2.0, 3.0]
+        assert {line.get_color() for line in ax.lines} == {FIRST}  # the unit responds to das
+        assert [text.get_text() for text in ax.texts] == ["2 at 0", "", "1 at 0", "book, room, house"]
+
+
+def test_law_the_memory_adds_the_values_of_units_above_zero():
+    fig = figures.draw_memory([5, 6], [[7, 8], [9, 10]], [-3, 4], [[11, 12], [13, 14]], [15, 16])
+    words = texts(fig)
+    numbers = [word for word in words if word.lstrip("−").isdigit()]
+    assert numbers == "5 6 7 8 9 10 −3 4 0 4 11 12 13 14 15 16".split()
+    assert hatched(fig) == 1
+
+
+def test_law_each_run_has_its_loss_in_the_row_of_its_block():
+    losses = {"two": {"A": [1.0, 1.0], "F": [0.0, 0.25]}, "three": {"A": [1.0, 0.5], "F": [0.0, 0.0]}}
+    fig = figures.draw_losses(losses)
+    for ax, blocks in zip(fig.axes, losses.values(), strict=True):
+        assert marks(ax) == list(blocks.values())
+        assert [line.get_ydata()[0] for line in ax.lines[1:]] == [0, 1]
+    assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == ["A", "F"]
+
+
+def test_law_a_cell_is_filled_where_its_unit_is_active():
+    fig = figures.draw_grids(
+        {"before": torch.tensor([1.0, -1, 2, 0]), "after": torch.tensor([-1.0, 0, 0, 3])}
+    )
+    assert texts(fig) == ["before: 2 of 4 units", "after: 1 of 4 units"]
+    filled = [patch.get_facecolor()[3] == 1.0 for patch in fig.axes[0].patches]
+    assert filled == [True, False, True, False, False, False, False, True]
 
 
 def test_law_a_bar_is_as_long_as_the_probability():

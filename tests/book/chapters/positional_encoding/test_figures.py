@@ -1,25 +1,10 @@
 """The drawings of the chapter on positional encoding show the given numbers."""
 
-import math
-
-import pytest
 import torch
-from matplotlib.patches import Arc, Circle
 
 from annotated_transformer.book.chapters.positional_encoding import figures as figures
 from annotated_transformer.book.drawing.figures import svg
-from annotated_transformer.model.positional_encoding import sinusoids
-from annotated_transformer.plotting.palette import FIRST, NEUTRAL
 from tests.drawings import curves, texts
-
-
-def hands(ax, color):
-    """Return the tip of each hand of this color, relative to the center of its clock."""
-    lines = [line for line in ax.lines if line.get_color() == color and len(line.get_xdata()) == 2]
-    return [
-        (line.get_xdata()[1] - line.get_xdata()[0], line.get_ydata()[1] - line.get_ydata()[0])
-        for line in lines
-    ]
 
 
 def test_law_two_orders_show_each_sentence_and_its_numbers():
@@ -30,45 +15,6 @@ def test_law_two_orders_show_each_sentence_and_its_numbers():
     words = texts(fig)
     assert words.count("a b") == words.count("b a") == words.count("output at b") == 2
     assert [words.count(number) for number in ("0.25", "−1.5", "0.5", "2")] == [3, 3, 1, 1]
-
-
-def test_law_a_clock_points_at_its_sine_and_cosine():
-    table = sinusoids(8, 4)[[0, 2, 7]]
-    fig = figures.draw_clocks(table, [0, 2, 7], [6.28, 628.3])
-    (ax,) = fig.axes
-    found = torch.tensor(hands(ax, FIRST)).double()
-    wanted = torch.cat([table[:, 0:2], table[:, 2:4]])
-    torch.testing.assert_close(found / found.norm(dim=1, keepdim=True), wanted, rtol=0, atol=1e-6)
-    assert sum(isinstance(patch, Circle) for patch in ax.patches) == 6
-    assert {"0", "2", "7", "1 turn in\n6 words", "1 turn in\n628 words"} <= set(texts(fig))
-
-
-def test_law_a_wave_has_its_pair_and_its_wavelength():
-    pair = sinusoids(30, 8)[:, 2:4]
-    fig = figures.draw_wave(pair, wavelength=62.83)
-    (ax,) = fig.axes
-    for line, column in zip(ax.lines, (0, 1), strict=True):
-        assert torch.equal(torch.as_tensor(line.get_ydata()), pair[:, column])
-    assert ax.get_title(loc="left") == "1 turn in 62.8 words"
-
-
-@pytest.mark.parametrize("offset", [0, 3])
-def test_law_a_rotation_ends_at_the_shifted_position(offset):
-    table = sinusoids(20, 8).unflatten(1, (4, 2))
-    angles = [offset / 10**pair for pair in range(2)]
-    products = sinusoids(9, 8) @ sinusoids(9, 8)[0]
-    fig = figures.draw_turn({2: table[2, :2], 5: table[5, :2]}, angles, products, offset=offset)
-    ax, curve = fig.axes
-    tips = torch.tensor(hands(ax, FIRST)).double() / 0.9
-    wanted = torch.cat([table[2 + offset, :2], table[5 + offset, :2]])
-    torch.testing.assert_close(tips, wanted, rtol=0, atol=1e-6)
-    before = torch.tensor(hands(ax, NEUTRAL)).double() / 0.9
-    torch.testing.assert_close(before, torch.cat([table[2, :2], table[5, :2]]), rtol=0, atol=1e-6)
-    sweeps = [patch.theta2 - patch.theta1 for patch in ax.patches if isinstance(patch, Arc)]
-    assert sweeps == pytest.approx([math.degrees(a) for a in angles] * 2 if offset else [])
-    assert f"2 to {2 + offset}" in texts(fig)
-    assert list(curve.lines[1].get_xdata()) == [offset]
-    assert curve.lines[1].get_ydata()[0] == products[offset]
 
 
 def test_law_a_heat_map_shades_each_value_and_follows_the_theme():
@@ -111,3 +57,31 @@ def test_law_words_are_above_and_positions_below():
     above, below = fig.axes
     assert curves(above) == [rising]
     assert curves(below) == [rising[::-1]]
+
+
+def test_law_a_sum_is_the_word_plus_its_position():
+    encodings = {0: torch.tensor([0.0, 1.0]), 4: torch.tensor([-0.75, 0.5])}
+    words = texts(figures.draw_sums("mary", torch.tensor([0.5, 2.0]), encodings))
+    assert words[:12] == "mary at position 0|0.5|2|word|+|0|1|position|=|0.5|3|input".split("|")
+    assert words[12:] == "mary at position 4|0.5|2|word|+|−0.75|0.5|position|=|−0.25|2.5|input".split("|")
+
+
+def test_law_scores_are_dark_where_they_are_high_each_map_on_its_own_scale():
+    low = torch.tensor([[0.0, 4.0], [2.0, 4.0]])
+    fig = figures.draw_scores({"low": low, "high": 10 * low.T})
+    texts(fig)
+    assert [ax.get_title(loc="left") for ax in fig.axes] == ["low", "high"]
+    for ax, scores in zip(fig.axes, (low, low.T), strict=True):
+        areas = {float(area.get_gid().split("|")[1]): area.get_path() for area in ax.patches}
+        for row in range(2):
+            for column in range(2):
+                spot = column + 0.5, row + 0.5
+                shade = max(share for share, path in areas.items() if path.contains_point(spot))
+                assert shade == scores[row, column] / 4
+
+
+def test_law_each_sequence_is_a_bar_at_its_positions():
+    fig = figures.draw_ranges({"a": [0, 0], "b": [5, 9]}, [0, 8], length=4, last=12)
+    assert texts(fig) == ["a", "b", "tested"]
+    bars = [(bar.get_x(), bar.get_width()) for bar in fig.axes[0].patches]
+    assert bars == [(start, 4) for start in (0, 0, 5, 9, 0, 8)]
