@@ -1,6 +1,7 @@
 """The drawings of the chapter on multi-head attention."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
@@ -201,7 +202,7 @@ def draw_widths(d_model: int, heads: int) -> Figure:
         ax.add_patch(Polygon(wedge, facecolor=face, edgecolor=edge, lw=0.8, zorder=2 if lit else 1))
         ax.text(7.2, y + part / 2, f"head {number + 1}", va="center")
         for x, bottom, height in ((6.2, small[0], small[1] - small[0]), (11.5, y, part)):
-            look = {"facecolor": to_rgba(color, 0.35), "edgecolor": color, "hatch": hatch}
+            look: dict[str, Any] = {"facecolor": to_rgba(color, 0.35), "edgecolor": color, "hatch": hatch}
             ax.add_patch(Rectangle((x, bottom), 0.8, height, **look))
         draw_line(ax, (9.5, y + part / 2), (11.5, y + part / 2), color=color)
     draw_box(ax, 17.6, low, 0.9, side, "", color=OUTPUT)

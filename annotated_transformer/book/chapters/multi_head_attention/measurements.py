@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from itertools import cycle
+from typing import Any
 
 from jaxtyping import Float
 from matplotlib.axes import Axes
@@ -107,7 +108,7 @@ def _draw_layers(ax: Axes, spot: Point, layers: Sequence[Sequence[int]], *, resi
         for width in widths:
             ax.add_patch(Rectangle((start, low + 0.16), width * unit, 0.4, facecolor=PAPER, lw=0, zorder=2))
             face = to_rgba(FIRST, 0.45)
-            look = {"facecolor": face, "edgecolor": FIRST, "zorder": 3}
+            look: dict[str, Any] = {"facecolor": face, "edgecolor": FIRST, "zorder": 3}
             ax.add_patch(Rectangle((start, low + 0.16), width * unit, 0.4, **look))
             start += width * unit + gap
 

@@ -15,14 +15,13 @@ def test_law_the_markers_of_the_error_figure_show_the_measured_values():
 
 
 def test_law_errors_have_a_mark_for_each_seed_and_a_sketch_of_each_layer():
-    fig = measurements.draw_errors(
-        {"one": [0.5, 0.51, 0.49], "two": [0.0, 0.0, 0.0]}, {"one": [[64]], "two": [[16, 16]]}, cut=["two"]
-    )
+    errors = {"one": [0.5, 0.51, 0.49], "two": [0.0, 0.0, 0.0]}
+    fig = measurements.draw_errors(errors, {"one": [[64]], "two": [[16], [16]]}, cut=["two"])
     (ax,) = fig.axes
     marks = {line.get_marker(): list(line.get_xdata()) for line in ax.lines if line.get_marker() in "os"}
-    zero, half = marks["o"][0], marks["s"][0]
+    zero, one = next(line.get_xdata() for line in ax.lines if line.get_xdata()[-1] > max(marks["s"]))
     assert marks["o"] == [zero] * 3
-    assert [(place - zero) / (half - zero) / 2 for place in marks["s"]] == pytest.approx([0.5, 0.51, 0.49])
+    assert [(place - zero) / (one - zero) for place in marks["s"]] == pytest.approx([0.5, 0.51, 0.49])
     heads = [patch.get_width() for patch in ax.patches if patch.get_zorder() == 3]
     assert heads == pytest.approx([heads[0], heads[0] / 4, heads[0] / 4])
     assert sum(len(line.get_xdata()) == 4 for line in ax.lines) == 1  # the residual of the first kind
