@@ -7,12 +7,14 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from annotated_transformer.book.drawing.boxes import draw_arrow, draw_box
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import cell, draw_matrix, draw_operator
 from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
@@ -54,6 +56,47 @@ def draw_with_and_without(
     return fig
 
 
+def draw_steps(words: Sequence[str], steps: Sequence[int], allowed: Bool[Tensor, " keys"]) -> Figure:
+    """Draw the softmax of one row of scores, in units of log 2, without and with a mask, step by step."""
+    fig, ax = new_canvas(19.5, 4.9 + 0.3 * max(map(len, words)), width=WIDE)
+    share = 3 / len(words)
+    for y, mask, title in ((3.5, allowed | True, "no mask"), (0.7, allowed, "causal mask")):
+        scores = [step if keep else -math.inf for step, keep in zip(steps, mask.tolist(), strict=True)]
+        powers = [2**score for score in scores]
+        weights = [power / sum(powers) for power in powers]
+        free = bool(mask.all())
+        look: dict[str, Any] = {"mask": mask[None], "columns": words if free else ()}
+        ax.text(0.1, y + 0.475, title, ha="left", va="center", weight="bold")
+        narrow, wide = (1.1 * share, 0.95), (1.4 * share, 0.95)
+        start = draw_matrix(ax, 4.4, y, [scores], color=NEUTRAL, name="scores", size=narrow, **look)
+        total = f"sum {sum(powers):g}"
+        middle = draw_matrix(ax, 9.6, y, [powers], color=NEUTRAL, name=total, size=narrow, **look)
+        look["highlight"] = [cell(0, place) for place in (~allowed).nonzero().flatten().tolist()] * free
+        color = OUTPUT if free else KEY
+        end = draw_matrix(ax, 15.0, y, [weights], color=color, name="weights", size=wide, **look)
+        draw_arrow(ax, start, middle, "$e^s$")
+        draw_arrow(ax, middle, end, f"÷ {sum(powers):g}")
+    return fig
+
+
+def draw_batch(sentences: Sequence[Sequence[str]], real: Bool[Tensor, "batch tokens"]) -> Figure:
+    """Draw a batch as a rectangle of tokens, its padding hatched, beside its padding mask."""
+    fig, ax = new_canvas(19.5, 1.2 * len(sentences) + 1.2, width=WIDE)
+    tokens = real.size(1)
+    pitch, side = 13.0 / tokens, 4.0 / tokens
+    for row, (words, keep) in enumerate(zip(sentences, real.tolist(), strict=True)):
+        y = 0.95 + 1.2 * (len(sentences) - 1 - row)
+        for place, (word, here) in enumerate(zip(words, keep, strict=True)):
+            look: dict[str, Any] = {"color": KEY if here else MASKED, "mask": torch.tensor([[here]])}
+            draw_matrix(ax, 0.1 + pitch * place, y, [[word]], size=(pitch - 0.15, 1.0), **look)
+    middle = 0.85 + 0.6 * len(sentences)
+    draw_arrow(ax, (13.3, middle), (14.9, middle))
+    blank = [[""] * tokens for _ in sentences]
+    draw_matrix(ax, 15.2, 0.95, blank, color=KEY, name="padding mask", mask=real, size=(side, 1.1))
+    ax.text(0.1 + pitch * tokens / 2, 0.8, "batch", ha="center", va="top", weight="bold")
+    return fig
+
+
 def draw_mask_sum(tokens: Sequence[str], padding: Bool[Tensor, "1 keys"], causal: Mask, both: Mask) -> Figure:
     """Draw the decoder's mask as the sum of padding mask and causal mask, 0 and −∞ in their cells."""
     fig, ax = new_canvas(14.0, 7.0)
@@ -88,6 +131,33 @@ def draw_slot(sentence: Sequence[str], slot: int) -> Figure:
         else:
             draw_matrix(ax, x, 1.2, [[word]], color=MASKED, mask=HIDDEN, size=(width, 1.2))
         ax.text(x + width / 2, 0.6, f"slot {number}", ha="center", va="center", color=MUTED)
+    return fig
+
+
+def draw_answers(kinds: Mapping[str, tuple[bool, bool]], *, slot: int = 2, slots: int = 4) -> Figure:
+    """Draw where the answer of one slot stands, for each pair of (mask, shift)."""
+    fig, ax = new_canvas(19.5, 6.3, width=WIDE)
+    pitch = 6.1 / slots
+    size = pitch - 0.12, 1.1
+    for panel, (name, (mask, shift)) in enumerate(kinds.items()):
+        left = 0.1 + 6.6 * panel
+        inputs = ["<s>", *range(1, slots)] if shift else list(range(1, slots + 1))
+        ax.text(left, 5.9, name, ha="left", va="center", weight="bold")
+        answer = draw_box(ax, left + pitch * (slot - 1), 3.9, *size, f"$w_{slot}$ ?", color=OUTPUT)
+        for number, word in enumerate(inputs, start=1):
+            corner = left + pitch * (number - 1), 1.3
+            text = f"$w_{word}$" if isinstance(word, int) else word
+            if mask and number > slot:
+                draw_matrix(ax, *corner, [[text]], color=MASKED, mask=HIDDEN, size=size)
+                continue
+            lit = word == slot
+            box = draw_box(ax, *corner, *size, text, color=SECOND if lit else KEY)
+            if lit:
+                ax.add_patch(Rectangle(corner, *size, fill=False, edgecolor=INK, lw=2.5, zorder=3))
+            draw_arrow(ax, box.top, answer.bottom, color=SECOND if lit else MUTED)
+        place = inputs.index(slot) + 1
+        where = "hidden" if mask and place > slot else "one slot later" if place > slot else "in its own slot"
+        ax.text(left + pitch * slots / 2, 0.6, f"answer {where}", ha="center", va="center")
     return fig
 
 
@@ -142,6 +212,59 @@ def draw_staircase(weights: Weights) -> Figure:
     draw_attention(ax, weights, names, names, mask=weights > 0)
     steps = [(i + right, i + down) for i in range(tokens) for right, down in ((1, 0), (1, 1))][:-1]
     ax.plot(*zip(*steps, strict=True), color=QUERY, marker="", linestyle="-")
+    return fig
+
+
+def draw_blind(scores: Sequence[float], ways: Mapping[str, tuple[Float[Tensor, " keys"], str]]) -> Figure:
+    """Draw hidden scores, and below, a row of weights for each way to deal with them, and what follows."""
+    fig, ax = new_canvas(19.5, 1.4 * len(ways) + 1.6, width=WIDE)
+    left, size = 6.4, (1.4, 1.0)
+    top = 0.35 + 1.4 * len(ways)
+    hidden = torch.zeros(1, len(scores), dtype=torch.bool)
+    box = draw_matrix(ax, left, top, [list(scores)], color=NEUTRAL, mask=hidden, size=size)
+    rows = [("scores", box, "all hidden")]
+    for row, (name, (weights, note)) in enumerate(ways.items(), start=1):
+        numbers = ["NaN" if math.isnan(weight) else weight for weight in weights.tolist()]
+        color = SECOND if (weights != 0).any() else FIRST
+        box = draw_matrix(ax, left, top - 1.4 * row, [numbers], color=color, size=size)
+        rows.append((name, box, note))
+    for name, box, note in rows:
+        ax.text(0.1, box.center[1], name, ha="left", va="center")
+        ax.text(box.right[0] + 0.4, box.center[1], note, ha="left", va="center")
+    return fig
+
+
+def draw_pasts(orders: Sequence[Sequence[str]]) -> Figure:
+    """Draw, for two orders of the same words, which words each position has read in a causal first layer.
+
+    The first words may change places; a stack that the other order lacks is framed.
+    """
+    words, others = orders
+    count, high = len(words), 0.85
+    looks = dict(zip(words, (FIRST, SECOND, *[NEUTRAL] * count), strict=False))
+    fig, ax = new_canvas(19.5, count * high + 4.9, width=WIDE)
+    top = count * high + 2.5
+    pitch = 9.2 / count
+    pasts = [[frozenset(order[: place + 1]) for place in range(count)] for order in (words, others)]
+    for panel, order in enumerate(orders):
+        left = 0.1 + 10.1 * panel
+        reader = draw_box(
+            ax, left, top + 1.2, 9.05, 1.0, f"{order[-1]}, layer 2, reads all stacks", color=NEUTRAL
+        )
+        for place, word in enumerate(order):
+            x, past = left + pitch * place, pasts[panel][place]
+            below = draw_box(ax, x, 0.3, pitch - 0.15, 0.9, word, color=looks[word])
+            draw_arrow(ax, below.top, (below.top[0], 2.1))
+            shown = [name for name in words if name in past]
+            for level, name in enumerate(shown):
+                draw_box(ax, x, 2.1 + level * high, pitch - 0.15, high, name, color=looks[name])
+            end = 2.1 + len(shown) * high
+            draw_arrow(ax, (below.top[0], end), (below.top[0], reader.y))
+            if past not in pasts[1 - panel]:
+                frame = Rectangle(
+                    (x, 2.1), pitch - 0.15, end - 2.1, fill=False, edgecolor=INK, lw=3, zorder=5
+                )
+                ax.add_patch(frame)
     return fig
 
 

@@ -1,27 +1,23 @@
 """The drawings of the chapter on multi-head attention."""
 
-import math
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from typing import Any
 
 from jaxtyping import Float, Int
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path
-from matplotlib.transforms import Affine2D
+from matplotlib.patches import Polygon, Rectangle
 from torch import Tensor
 
-from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_line
+from annotated_transformer.book.drawing.boxes import Box, Point, draw_arrow, draw_box, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator
-from annotated_transformer.plotting.attention_map import draw_attention
+from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
     INK,
     KEY,
-    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
@@ -32,8 +28,7 @@ from annotated_transformer.plotting.palette import (
 )
 
 HEADS = ((FIRST, ""), (SECOND, "//"))  # color and hatch of head 1 and head 2
-LEAST = 1e-16  # smaller differences lie on the lower edge
-SHADES = 8  # of the small maps, which share one path per shade
+PLATE = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}  # under words on hatched ground
 
 
 def draw_mixtures(
@@ -190,151 +185,109 @@ def _draw_entries(
     ax.text(x + 0.6 * numbers.size(1), y + 0.2, title, ha="center", va="bottom")
 
 
-def draw_error_law(measured: Mapping[float, tuple[float, float]]) -> Figure:
-    """Draw the errors of the two read-outs over the weight on item a: lines by equation, marks measured."""
-    fig, ax = new_figure(height=3.5)
-    grid = [step / 100 for step in range(101)]
-    lines = [(1 - a) ** 2 / (a**2 + (1 - a) ** 2) for a in grid]
-    ax.plot(grid, lines, color=FIRST, linestyle="-", marker="")
-    ax.plot(grid, lines[::-1], color=SECOND, linestyle="--", marker="")
-    ax.plot([0, 1], [0.5, 0.5], color=INK, linestyle=":", marker="")
-    for place, (color, mark) in enumerate(((FIRST, "o"), (SECOND, "s"))):
-        errors = [round(pair[place], 3) for pair in measured.values()]
-        ax.plot(list(measured), errors, color=color, linestyle="", marker=mark, clip_on=False)
-    means = [round(sum(pair) / 2, 3) for pair in measured.values()]
-    ax.plot(list(measured), means, color=INK, linestyle="", marker="D", markersize=4, clip_on=False)
-    ax.text(0.02, 0.86, "item a", ha="left")
-    ax.text(0.98, 0.86, "item b", ha="right")
-    ax.text(0.02, 0.53, "mean", ha="left", va="bottom")
-    ax.set(xlabel=r"weight $\alpha$ on item a", ylabel="error of the best read-out", ylim=(-0.02, 1.05))
-    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "¼", "½", "¾", "1"])
-    ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-    return fig
-
-
-def draw_errors(errors: Mapping[str, Sequence[float]], *, good: Sequence[str] = ()) -> Figure:
-    """Draw the errors of trained layers, a row for each kind and a mark for each seed."""
-    fig, ax = new_figure(height=0.62 * len(errors) + 1.0)
-    for row, (name, values) in enumerate(errors.items()):
-        look = {"color": FIRST, "marker": "o"} if name in good else {"color": SECOND, "marker": "s"}
-        shown = [round(value, 2) for value in values]
-        ax.plot([0, 1], [row, row], color=NEUTRAL, lw=0.6, ls="-", marker="")
-        step = 0.48 / max(2, len(shown) - 1)
-        heights = [row + step * place - 0.24 for place in range(len(shown))]
-        ax.plot(shown, heights, linestyle="", markersize=7, **look)
-        said = " to ".join(f"{end:.2f}" for end in sorted({min(shown), max(shown)}))
-        plate = {"facecolor": PAPER, "edgecolor": "none", "pad": 1}
-        ax.text(max(shown) + 0.04, row, said, va="center", bbox=plate)
-    ax.plot([0.5, 0.5], [-0.6, len(errors) - 0.4], color=INK, lw=1.5, ls=":", marker="")
-    ax.text(0.5, -0.65, "bound for one head in one layer", ha="center", va="bottom")
-    ax.set_yticks(range(len(errors)), list(errors))
-    ax.set_xticks([0, 0.5, 1], ["0", "½", "1"])
-    ax.set(xlim=(-0.04, 1.04), ylim=(len(errors) - 0.4, -0.6), xlabel="share of the variance lost")
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
-    return fig
-
-
-def draw_parting(gaps: Mapping[float, Sequence[float]], *, mark: int = 150) -> Figure:
-    """Draw the difference between two heads over the updates on a log scale, a line for each start."""
-    fig, ax = new_figure(height=3.6)
-    ax.axvline(mark, color=MUTED, lw=0.8, ls="-", marker="")
-    for (start, values), (color, style, _) in zip(gaps.items(), cycle(LOOKS), strict=False):
-        logs = [round(math.log10(max(value, LEAST)), 1) for value in values]
-        ax.plot(range(1, len(logs) + 1), logs, color=color, linestyle=style, marker="")
-        name = f"$10^{{{round(math.log10(start))}}}$" if start else "0"
-        ax.text(-6, logs[0], name, ha="right", va="center", color=color)
-    ax.set(xlabel="updates", ylabel="difference between the heads", ylim=(-16.5, 1.5))
-    ax.set_xlim(-90, max(len(values) for values in gaps.values()))
-    ax.set_xticks([0, mark, 300, 400])
-    ax.set_yticks([-15, -10, -5, 0], ["1e−15", "1e−10", "1e−5", "1"])
-    return fig
-
-
-def draw_cost(
-    w_query: Float[Tensor, "d_model d_model"], maps: Float[Tensor, "heads tokens tokens"]
-) -> Figure:
-    """Draw W^Q with its cuts into heads, and the weights of each head, all with actual numbers."""
-    fig, ax = new_canvas(14.0, 10.2)
-    d_model, heads = len(w_query), len(maps)
-    side = 6.0
-    shades = (w_query.abs() / w_query.abs().max()).flip(0)
-    _draw_shades(ax, 0.4, 2.6, shades, side / d_model, QUERY)
-    ax.add_patch(Rectangle((0.4, 2.6), side, side, fill=False, edgecolor=INK, lw=1.6))
-    for cut in range(1, heads):
-        x = 0.4 + side * cut / heads
-        ax.plot([x, x], [2.6, 2.6 + side], color=INK, lw=1.6, ls="-", marker="")
-    columns = next(n for n in range(1, heads + 1) if n * n >= heads)
-    step = side / columns
-    tokens = maps.size(-1)
-    for number, weights in enumerate(maps):
-        x = 7.6 + step * (number % columns)
-        y = 2.6 + side - step * (number // columns + 1)
-        size = 0.9 * step / tokens
-        _draw_shades(ax, x, y, weights.flip(0), size, FIRST)
-        ax.add_patch(Rectangle((x, y), size * tokens, size * tokens, fill=False, edgecolor=MUTED, lw=0.8))
-    width = d_model // heads
-    for x, title, line in (
-        (3.4, "$W^Q$ and its cuts", f"{d_model} × {d_model},\n{heads} × {width} columns"),
-        (10.6, "weights", f"{heads} × {tokens} × {tokens}\n= {maps.numel()} numbers"),
+def draw_widths(d_model: int, heads: int) -> Figure:
+    """Draw what each head makes of a vector of `d_model` features, their concatenation, and the output."""
+    fig, ax = new_canvas(19.5, 9.6, width=WIDE)
+    side, low = 7.2, 1.0
+    draw_box(ax, 0.3, low, 0.9, side, "", color=NEUTRAL)
+    part = side / heads
+    for number in range(heads):
+        color, hatch = HEADS[number] if number < len(HEADS) else (NEUTRAL, "")
+        y = low + side - (number + 1) * part
+        small = y + 0.15 * part, y + 0.85 * part
+        lit = number < len(HEADS)
+        wedge = (1.2, low), (1.2, low + side), (6.2, small[1]), (6.2, small[0])
+        face = to_rgba(color, 0.25 if lit else 0.04)
+        edge = to_rgba(color, 1.0 if lit else 0.4)
+        ax.add_patch(Polygon(wedge, facecolor=face, edgecolor=edge, lw=0.8, zorder=2 if lit else 1))
+        ax.text(7.2, y + part / 2, f"head {number + 1}", va="center")
+        for x, bottom, height in ((6.2, small[0], small[1] - small[0]), (11.5, y, part)):
+            look: dict[str, Any] = {"facecolor": to_rgba(color, 0.35), "edgecolor": color, "hatch": hatch}
+            ax.add_patch(Rectangle((x, bottom), 0.8, height, **look))
+        draw_line(ax, (9.5, y + part / 2), (11.5, y + part / 2), color=color)
+    draw_box(ax, 17.6, low, 0.9, side, "", color=OUTPUT)
+    middle = low + side / 2
+    draw_arrow(ax, (12.3, middle), (17.6, middle), f"$W^O$, {d_model} × {d_model}")
+    for x, title, width in (
+        (0.75, "$x$", d_model),
+        (6.6, f"{heads} heads", f"{d_model // heads} each"),
+        (11.9, "concat", d_model),
+        (18.05, "output", d_model),
     ):
-        ax.text(x, 9.0, title, ha="center", va="bottom", weight="bold")
-        ax.text(x, 2.2, line, ha="center", va="top", color=MUTED)
+        ax.text(x, low + side + 0.3, title, ha="center", va="bottom", weight="bold")
+        ax.text(x, low - 0.2, f"{width}", ha="center", va="top", color=MUTED)
     return fig
 
 
-def _draw_shades(
-    ax: Axes, x: float, y: float, numbers: Float[Tensor, "rows columns"], size: float, color: str
-) -> None:
-    """Draw numbers from 0 to 1 as cells from transparent to `color`, one path for all cells of a shade."""
-    levels = (numbers * SHADES).round().int().tolist()
-    for level in range(1, SHADES + 1):
-        corners = [
-            (x + column * size, y + row * size)
-            for row, line in enumerate(levels)
-            for column, found in enumerate(line)
-            if found == level
-        ]
-        if corners:
-            place = [Affine2D().scale(size).translate(*corner) for corner in corners]
-            squares = [Path.unit_rectangle().transformed(move) for move in place]
-            path = Path.make_compound_path(*squares)
-            ax.add_patch(PathPatch(path, facecolor=to_rgba(color, level / SHADES), edgecolor="none"))
+def draw_axes(flat: Sequence[int], split: Sequence[int], swapped: Sequence[int]) -> Figure:
+    """Draw a batch of projected sentences, its columns cut into heads, and a matrix for each head.
 
-
-def draw_table_3(rows: Mapping[int, float], *, base: int) -> Figure:
-    """Draw BLEU over the number of heads, as in rows A of the paper's Table 3."""
-    fig, ax = new_figure(height=2.9)
-    ax.plot(range(len(rows)), list(rows.values()), color=FIRST, linestyle="-", marker="o")
-    for place, (heads, bleu) in enumerate(rows.items()):
-        weight = "bold" if heads == base else "normal"
-        offset = (0, 8 if place else -18)
-        ax.annotate(f"{bleu}", (place, bleu), offset, textcoords="offset points", ha="center", weight=weight)
-    ax.set_xticks(range(len(rows)), [f"{heads}\n{512 // heads}" for heads in rows])
-    ax.set(
-        xlabel="heads, and the width of each", ylabel="BLEU", xlim=(-0.3, len(rows) - 0.7), ylim=(24.4, 26.3)
-    )
-    ax.set_yticks([25, 26])
+    The shapes are (batch, tokens, heads · d_k), (batch, tokens, heads, d_k) and (batch, heads, tokens, d_k).
+    """
+    fig, ax = new_canvas(19.5, 7.6, width=WIDE)
+    batch, tokens, heads, _ = split
+    middle, back, (wide, high) = 4.3, 0.25, (2.1, 2.0)
+    beside = [(number * wide, middle) for number in range(heads)]
+    apart = [(number * (wide + 0.4), middle) for number in range(heads)]
+    stacked = [(0.0, middle + (heads - 1 - 2 * number) * (high + 0.9) / 2) for number in range(heads)]
+    for x, places, shape in ((0.8, beside, flat), (8.2, apart, split), (16.2, stacked, swapped)):
+        for sentence in reversed(range(batch)):
+            for number, (right, up) in enumerate(places):
+                corner = x + right + back * sentence, up - high / 2 + back * sentence
+                _draw_sheet(ax, corner, (wide, high), number)
+        for number, (right, up) in enumerate(places):
+            spot = x + right + wide / 2, up
+            ax.text(*spot, f"head {number + 1}", ha="center", va="center", bbox=PLATE, zorder=5)
+        across = x + (places[-1][0] + wide) / 2
+        ax.text(across, 0.5, " × ".join(map(str, shape)), ha="center", va="center", weight="bold")
+    ax.text(0.6, middle, f"{tokens} tokens", ha="right", va="center", rotation=90, color=MUTED)
+    ax.text(0.8 + wide, middle - high / 2 - 0.2, f"{flat[-1]} columns", ha="center", va="top", color=MUTED)
+    ax.text(0.8, middle + high / 2 + 0.4 + back * batch, f"{batch} sentences", va="bottom", color=MUTED)
+    draw_arrow(ax, (5.6, middle), (8.0, middle), "unflatten")
+    draw_arrow(ax, (13.5, middle), (15.9, middle), "transpose")
     return fig
 
 
-def draw_learned(
-    weights: Float[Tensor, "rows items"], *, rows: Sequence[str], lines: Sequence[int]
+def _draw_sheet(ax: Axes, corner: Point, size: tuple[float, float], head: int) -> None:
+    """Draw one head's entries for one sentence, on paper, so that it hides the sheets behind it."""
+    color, hatch = HEADS[head % len(HEADS)]
+    ax.add_patch(Rectangle(corner, *size, facecolor=PAPER, lw=0))
+    ax.add_patch(Rectangle(corner, *size, facecolor=to_rgba(color, 0.3), edgecolor=color, hatch=hatch))
+
+
+def draw_merges(
+    outputs: Mapping[str, Float[Tensor, "pairs 2"]],
+    *,
+    corners: Mapping[str, Sequence[float]],
+    marked: Mapping[str, int],
 ) -> Figure:
-    """Draw the learned weights on the items when the query names items 2 and 5, with lines between models."""
-    fig, ax = new_figure(height=3.9)
-    draw_attention(ax, weights, rows, [str(item + 1) for item in range(weights.size(1))])
-    ax.set(xlabel="items; the query names 2 and 5", ylabel="")
-    for line in lines:
-        ax.axhline(line, color=INK, lw=3, marker="", linestyle="-")
+    """Draw the outputs of all pairs in a plane, a panel for each share; a square is shared by several pairs.
+
+    `corners` names the values themselves, and `marked` names the pairs whose dots have a label.
+    """
+    fig, axes = new_figure(1, len(outputs), width=WIDE, height=3.9)
+    for ax, (title, points) in zip(axes, outputs.items(), strict=True):
+        places, counts = points.round(decimals=6).unique(dim=0, return_counts=True)
+        for (x, y), count in zip(places.tolist(), counts.tolist(), strict=True):
+            color, mark, size = (SECOND, "s", 16) if count > 1 else (FIRST, "o", 9)
+            ax.plot([x], [y], color=color, marker=mark, ls="", markersize=size)
+            if count > 1:
+                ax.text(x, y, f"{count}", ha="center", va="center_baseline", color=PAPER, weight="bold")
+        for word, (x, y) in corners.items():
+            _label(ax, word, (x, y), color=MUTED)
+        named: dict[tuple[float, ...], list[str]] = {}
+        for words, number in marked.items():
+            named.setdefault(tuple(points[number].tolist()), []).append(words)
+        for spot, sentences in named.items():
+            _label(ax, "\n".join(sentences), spot)
+        ax.set_title(f"{title}, {len(places)} outputs", loc="center", weight="bold")
+        ax.set(xlim=(-0.2, 1.2), ylim=(-0.2, 1.2))
+        ax.set_axis_off()
     return fig
 
 
-def draw_trained(maps: Mapping[str, Float[Tensor, "queries keys"]], *, tokens: Sequence[str]) -> Figure:
-    """Draw the weights of several heads on one sentence, one map under another."""
-    fig, axes = new_figure(len(maps), 1, width=4.2, height=3.6 * len(maps) + 0.6)
-    for place, (ax, (name, weights)) in enumerate(zip(axes, maps.items(), strict=True)):
-        draw_attention(ax, weights, tokens, tokens)
-        ax.set(ylabel=name, xlabel="")
-        ax.tick_params(labeltop=place == 0)
-    return fig
+def _label(ax: Axes, text: str, spot: Sequence[float], *, color: str = INK) -> None:
+    """Write a text above a point in the upper half, below one in the lower half."""
+    up = spot[1] > 0.5
+    offset, va = (0, 9 if up else -9), "bottom" if up else "top"
+    ax.annotate(text, (spot[0], spot[1]), offset, textcoords="offset points", ha="center", va=va, color=color)

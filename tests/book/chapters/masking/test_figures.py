@@ -8,7 +8,7 @@ import torch
 from annotated_transformer.book.chapters.masking import figures as figures
 from annotated_transformer.book.drawing.model_map import PLACES, draw_model_map
 from annotated_transformer.model.masks import causal_mask
-from tests.drawings import hatched, texts
+from tests.drawings import bold, hatched, texts
 
 WORDS = ["cats", "chase", "mice"]
 SOURCE, TARGET = ["dogs", "run", "</s>", "<pad>"], ["<s>", "Hunde", "rennen"]
@@ -135,3 +135,50 @@ def test_law_slots_and_prefixes_of_any_sentence_fit_into_the_figure(words):
         (ax,) = fig.axes
         ends = [patch.get_window_extent().x1 for patch in ax.patches]
         assert max(ends) <= ax.get_window_extent().x1
+
+
+def test_law_the_steps_of_a_softmax_drop_hidden_words_before_the_division():
+    fig = figures.draw_steps(WORDS, [0, 3, 1], torch.tensor([True, False, True]))
+    words = texts(fig)
+    assert {"no mask", "causal mask", "sum 11", "sum 3", "÷ 11", "÷ 3"} <= set(words)
+    assert {"0.09", "0.73", "0.18", "0.33", "0.67"} <= set(words)
+    assert hatched(fig) == words.count("−∞") + 2 == 3  # the score, its exponential, its weight
+    assert bold(fig).count("0.73") == 1  # what the mask is about to hide
+
+
+def test_law_padding_is_hatched_in_the_batch_and_in_its_mask():
+    sentences = [["a", "b", "c"], ["d", "<pad>", "<pad>"]]
+    fig = figures.draw_batch(sentences, torch.tensor([[True] * 3, [True, False, False]]))
+    assert [word for word in texts(fig) if word] == [*"abcd", "<pad>", "<pad>", "padding mask", "batch"]
+    assert hatched(fig) == 4
+
+
+@pytest.mark.parametrize(
+    ("mask", "shift", "where"),
+    [(True, True, "hidden"), (False, True, "one slot later"), (True, False, "in its own slot")],
+)
+def test_law_the_answer_is_framed_where_its_slot_can_read_it(mask, shift, where):
+    fig = figures.draw_answers({"kind": (mask, shift)})
+    assert f"answer {where}" in texts(fig)
+    frames = [patch for patch in fig.axes[0].patches if not patch.get_fill() and patch.get_linewidth() == 2.5]
+    slot = {"hidden": None, "one slot later": 2, "in its own slot": 1}[where]
+    pitch = 6.1 / 4
+    assert [round((frame.get_x() - 0.1) / pitch) for frame in frames] == ([] if slot is None else [slot])
+    assert hatched(fig) == (2 if mask else 0)
+
+
+def test_law_a_blind_query_has_a_row_of_weights_for_each_way():
+    ways = {"plain": (torch.full((2,), math.nan), "spreads"), "ours": (torch.zeros(2), "reads nothing")}
+    words = texts(figures.draw_blind([1.0, 2.0], ways))
+    assert [words.count(word) for word in ("1", "2", "NaN", "0")] == [1, 1, 2, 2]
+    assert {"plain", "spreads", "ours", "reads nothing", "all hidden"} <= set(words)
+
+
+@pytest.mark.parametrize(("other", "framed"), [("bac", 1), ("abc", 0), ("bca", 2)])
+def test_law_pasts_that_the_other_order_lacks_are_framed(other, framed):
+    fig = figures.draw_pasts([list("abc"), list(other)])
+    frames = [patch for patch in fig.axes[0].patches if not patch.get_fill()]
+    assert len(frames) == 2 * framed
+    words = texts(fig)
+    stacks = {word: sum(3 - order.index(word) for order in ("abc", other)) for word in "abc"}
+    assert {word: words.count(word) - 2 for word in "abc"} == stacks  # two stand at the bottom
