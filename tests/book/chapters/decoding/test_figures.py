@@ -67,6 +67,7 @@ def test_law_prefixes_are_as_wide_as_they_are_likely_and_filled_if_likelier_than
     filled = [same_color(bar.get_facecolor(), to_rgba(VIOLET, 0.45)) for bar in bars]
     assert filled == [True, True, False, False, True, False, False]
     assert [text for text in texts(fig) if "can win" in text] == ["2 can win", "1 can win", "0 can win"]
+    assert bars[3].get_x() == pytest.approx(bars[2].get_x() + bars[2].get_width())  # side by side
     (child,) = (
         bar for bar in bars if bar.get_y() == bars[2].get_y() and bar.get_width() == bars[1].get_width()
     )
