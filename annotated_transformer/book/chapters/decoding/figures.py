@@ -1,66 +1,89 @@
-"""The drawings of the chapter on decoding."""
+"""The drawings of the searches in the chapter on decoding; `step_figures` has those of single steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_line
 from annotated_transformer.book.drawing.figures import new_canvas, new_figure
-from annotated_transformer.plotting.palette import (
-    FIRST,
-    INK,
-    KEY,
-    MUTED,
-    NEUTRAL,
-    QUERY,
-    SECOND,
-    VALUE,
-)
+from annotated_transformer.book.drawing.words import label_ends
+from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.palette import FIRST, INK, LOOKS, MUTED, NEUTRAL, PAPER, SECOND
 
 Table = Mapping[str, Mapping[str, float]]  # the next words of each text so far, with their probabilities
 Step = tuple[Mapping[str, float], Sequence[str]]  # all continuations with their probabilities, and those kept
 
-ROW, COLUMN, HALF = 1.4, 2.25, 0.95  # of the tree: distances, and half the width of a word
+LINES = (LOOKS[0], LOOKS[1], LOOKS[3])  # two penalties, and none
+ROW, COLUMN, WORD, HIGH = (
+    5.2,
+    12.4,
+    8.8,
+    4.4,
+)  # of the tree, in tenths of an inch: distances, and a word's box
+LOOK = {  # of a text that a search kept, or dropped, or did not compute
+    "kept": {"edgecolor": FIRST, "facecolor": to_rgba(FIRST, 0.3), "lw": 2.0, "ls": "-"},
+    "dropped": {"edgecolor": MUTED, "facecolor": "none", "lw": 1.2, "ls": "--"},
+    "not reached": {"edgecolor": "none", "facecolor": "none"},
+}
 
 
-def draw_tree(table: Table, steps: Sequence[Step], *, end: str) -> Figure:
-    """Draw all texts of a table as a tree, and what a search kept and dropped in its first steps.
+def draw_tree(
+    table: Table, searches: Mapping[int, tuple[Sequence[Step], str]], size: int, *, end: str
+) -> Figure:
+    """Draw all texts of a table as a tree, and what the search with a beam of `size` kept and dropped.
 
-    Texts that the search has not computed are pale. What it dropped is crossed out, and the best text that it
-    has finished is framed.
+    `searches` has the steps of each search, and what it found, in words. A column is a step. What was dropped
+    is struck through, and the text that the search returns is framed.
     """
     nodes = _nodes(table, "", end)
     leaves = [text for text in nodes if text.endswith(end)]
-    fig, ax = new_canvas(COLUMN * max(len(leaf.split()) for leaf in leaves) + 0.6, ROW * len(leaves) + 0.1)
+    depth, below = max(len(leaf.split()) for leaf in leaves), 2.4 * len(searches) + 1.5
+    fig, ax = new_canvas(64, ROW * len(leaves) + below + 3, width=WIDE)
+    steps, _ = searches[size]
     computed = {text: share for continued, _ in steps for text, share in continued.items()}
     kept = {text for _, chosen in steps for text in chosen}
     best = max((text for text in kept if text.endswith(end)), key=computed.__getitem__, default=None)
-    places = {"": (0.1, _height("", leaves))}
+    boxes = {"": Box(0.6, below + _height("", leaves), 0.0, HIGH)}
+    for number in range(depth):
+        ax.text(3.3 + COLUMN * number + WORD / 2, ROW * len(leaves) + below + 1.5, f"step {number + 1}",
+                ha="center", va="center", color=MUTED)  # fmt: skip
     for text in nodes:
         words = text.split()
-        x, y = COLUMN * len(words) - 0.6, _height(text, leaves)
-        places[text] = x, y
-        left, start = places[" ".join(words[:-1])]
-        left += HALF if words[:-1] else 0.0
-        look = {"color": NEUTRAL, "ls": ":", "lw": 1.2}
-        if text in computed:
-            look = {"color": QUERY, "ls": "--", "lw": 1.5}
-        if text in kept:
-            look = {"color": FIRST, "ls": "-", "lw": 2.5}
-        ax.plot([left, x - HALF], [start, y], marker="", **look)  # type: ignore[arg-type]
-        ink, weight = INK if text in computed else MUTED, "bold" if text in kept else "normal"
-        word = "end" if words[-1] == end else words[-1]
-        ax.text(x, y + 0.3, word, ha="center", va="center", color=ink, weight=weight)
-        if text in computed:
-            share = f"{computed[text]:.3f}".rstrip("0")
-            share = share if text in kept else f"✕ {share}"
-            ax.text(x, y - 0.3, share, ha="center", va="center", color=ink, weight=weight)
+        kind = "kept" if text in kept else "dropped" if text in computed else "not reached"
+        x, y = 3.3 + COLUMN * (len(words) - 1), below + _height(text, leaves)
+        boxes[text] = Box(x, y, WORD, HIGH)
+        line = {"kept": (FIRST, "-", 2.5), "dropped": (MUTED, "--", 1.2)}.get(kind, (NEUTRAL, ":", 1.2))
+        across, up = zip(boxes[" ".join(words[:-1])].right, boxes[text].left, strict=True)
+        ax.plot(across, up, marker="", color=line[0], ls=line[1], lw=line[2], zorder=0)
+        share = f"{computed[text]:.3f}".rstrip("0") if text in computed else ""
+        _draw_word(ax, boxes[text], "end" if words[-1] == end else words[-1], share, kind)
         if text == best:
-            frame = (x - HALF, y - 0.62), 2 * HALF, 1.24
-            ax.add_patch(Rectangle(*frame, fill=False, edgecolor=VALUE, lw=2.5))
+            ax.add_patch(Rectangle((x, y), WORD, HIGH, fill=False, edgecolor=INK, lw=3))
+    for place, kind in enumerate(LOOK):  # a key, in the corner that the shortest text leaves free
+        _draw_word(ax, Box(3.3 + COLUMN * (depth - 3 + place), below + 0.7, WORD, HIGH), kind, "", kind)
+    for place, (beam, (_, found)) in enumerate(searches.items()):
+        weight, ink = ("bold", INK) if beam == size else ("normal", MUTED)
+        y, said = below - 2.2 - 2.4 * place, f"beam of {beam} returns:  {found}"
+        ax.text(0.5, y, said, ha="left", va="center", weight=weight, color=ink)
     return fig
+
+
+def _draw_word(ax: Axes, box: Box, word: str, share: str, kind: str) -> None:
+    """Draw a word, and below it the probability of the text up to it."""
+    ax.add_patch(Rectangle((box.x, box.y), box.width, box.height, **LOOK[kind]))  # type: ignore[arg-type]
+    ink = INK if kind == "kept" else MUTED
+    weight = "bold" if kind == "kept" else "normal"
+    x, middle = box.center
+    ax.text(x, middle + bool(share), word, ha="center", va="center", color=ink, weight=weight)
+    if share:
+        ax.text(x, middle - 1.1, share, ha="center", va="center", color=ink, weight=weight)
+    if kind == "dropped":
+        half = 0.5 * len(word) + 0.3
+        draw_line(ax, (x - half, middle + bool(share)), (x + half, middle + bool(share)), color=MUTED)
 
 
 def _nodes(table: Table, text: str, end: str) -> list[str]:
@@ -76,76 +99,159 @@ def _height(text: str, leaves: Sequence[str]) -> float:
     return ROW * (len(leaves) - 1 - sum(below) / len(below)) + 0.7
 
 
+def draw_penalized(panels: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Draw what two texts get by each measure, negative numbers; the one nearer to 0 wins."""
+    fig, ax = new_figure(height=0.8 * len(panels) + 0.1)
+    least = min(min(values.values()) for values in panels.values())
+    for place, (title, values) in enumerate(panels.items()):
+        top = max(values, key=values.__getitem__)
+        ax.text(1.3 * least, 3 * place - 1, title, ha="left", va="center", color=MUTED)
+        for row, (text, value) in enumerate(values.items()):
+            color, hatch = ((FIRST, ""), (SECOND, "///"))[row % 2]
+            y, shown = 3 * place + row, round(value, 2)
+            ax.barh(y, shown, color=to_rgba(color, 0.45), edgecolor=color, hatch=hatch, height=0.85)
+            wins = f"{text} wins" if text == top else text
+            ax.text(0.03, y, wins, ha="left", va="center", weight="bold" if text == top else "normal")
+            number = f"{shown:.2f}".replace("-", "−")
+            ax.text(shown - 0.03, y, number, ha="right", va="center", color=MUTED)
+    ax.set(xlim=(1.3 * least, -0.9 * least), ylim=(3 * len(panels) - 1.4, -1.6), xticks=[], yticks=[])
+    ax.spines[:].set_visible(False)
+    ax.axvline(0, color=INK, lw=1, ls="-", marker="")
+    return fig
+
+
+def draw_penalties(lengths: Sequence[int], curves: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw the divisor of each penalty over the length."""
+    fig, ax = new_figure(height=2.5)
+    for (name, values), (color, style, _) in zip(curves.items(), LINES, strict=False):
+        shown = [round(value, 2) for value in values]
+        ax.plot(lengths, shown, color=color, ls=style, marker="", label=name, clip_on=False)
+    ax.set(xlim=(0, lengths[-1]), ylim=(0, None), xlabel="tokens $L$", ylabel="divisor $lp(L)$")
+    label_ends(ax)
+    return fig
+
+
+def draw_prefixes(table: Table, found: float, *, end: str) -> Figure:
+    """Draw the prefixes of each length as parts of a bar, as wide as they are likely.
+
+    Those that are more likely than the text `found` are filled; at the right is how many these are.
+    """
+    rows: list[list[tuple[str, float, float]]] = []  # of each length: prefixes, where they begin, their share
+    level = [("", 0.0, 1.0)]
+    while level := list(_continued(table, level, end)):
+        rows.append(level)
+    fig, ax = new_canvas(64, 4 * len(rows) + 5, width=WIDE)
+    left, width = 8.0, 45.0
+    for length, prefixes in enumerate(rows):
+        y = 4.0 * (len(rows) - 1 - length) + 0.3
+        ax.text(left - 1, y + 1.6, f"length {length + 1}", ha="right", va="center", color=MUTED)
+        for text, start, share in prefixes:
+            wins = share > found + 1e-9
+            look = (
+                {"facecolor": to_rgba(FIRST, 0.45), "lw": 1.5} if wins else {"facecolor": "none", "lw": 0.8}
+            )
+            box = Box(left + width * start, y, width * share, 3.2)
+            edge = FIRST if wins else NEUTRAL
+            ax.add_patch(Rectangle((box.x, y), box.width, box.height, edgecolor=edge, **look))  # type: ignore[arg-type]
+            word = "end" if text.endswith(end) else text.split()[-1]
+            if len(word) + 0.6 < box.width:
+                ax.text(*box.center, word, ha="center", va="center", color=INK if wins else MUTED)
+        count = sum(share > found + 1e-9 for _, _, share in prefixes)
+        ax.text(left + width + 1, y + 1.6, f"{count} can win", ha="left", va="center")
+    top = 4.0 * len(rows) + 1.0
+    draw_arrow(ax, (left, top), (left + width * found, top))
+    draw_arrow(ax, (left + width * found, top), (left, top))
+    ax.text(left + width * found + 1, top, f"$p^\\star$ = {found:g}: what is narrower than this can't win",
+            ha="left", va="center")  # fmt: skip
+    return fig
+
+
+def _continued(
+    table: Table, level: Sequence[tuple[str, float, float]], end: str
+) -> Iterator[tuple[str, float, float]]:
+    """Yield the continuations of some prefixes, each with where it begins and its share of the whole."""
+    for text, start, share in level:
+        if not text.endswith(end):
+            for word, part in table.get(text, {end: 1.0}).items():
+                yield f"{text} {word}".strip(), start, share * part
+                start += share * part
+
+
+def draw_exit(columns: Sequence[Sequence[str]], *, ends: float) -> Figure:
+    """Draw all ways through some columns of words, one of them lit, and the short way from start to end.
+
+    `ends` is the probability of the short way; the long ways share the rest.
+    """
+    count, rows = len(columns), len(columns[0])
+    step = 52.0 / (count + 1)
+    fig, ax = new_canvas(64, 3.2 * rows + 9, width=WIDE)
+    middle, end = 1.6 * rows + 3.0, 6 + step * (count + 1)
+    path = [(5.5, middle)]
+    for place, words in enumerate(columns):
+        for row, word in enumerate(words):
+            x, y = 6 + step * (place + 1), middle + 3.2 * ((rows - 1) / 2 - row)
+            lit = row == (2 * place + 1) % rows
+            if lit:
+                path.append((x, y))
+            edge, face = (FIRST, to_rgba(FIRST, 0.3)) if lit else (NEUTRAL, "none")
+            corner = x - 0.45 * step, y - 1.3
+            ax.add_patch(Rectangle(corner, 0.9 * step, 2.6, facecolor=PAPER, edgecolor="none"))
+            ax.add_patch(
+                Rectangle(corner, 0.9 * step, 2.6, facecolor=face, edgecolor=edge, lw=2 if lit else 0.8)
+            )
+            ax.text(x, y, word, ha="center", va="center", weight="bold" if lit else "normal")
+    ax.plot(*zip(*path, (end, middle), strict=True), color=FIRST, lw=3, ls="-", marker="", zorder=0)
+    ax.text(5, middle, "start", ha="right", va="center")
+    ax.text(end + 0.5, middle, "end", ha="left", va="center")
+    ways = rows**count
+    ax.text(32, 1.2, f"{ways:,} right ways, equally likely: at most 1/{ways:,} = {1 / ways:.2g} for each",
+            ha="center", va="center")  # fmt: skip
+    top = 3.2 * rows + 4.5
+    ax.plot([2.5, 2.5, end + 2], [middle + 1.2, top, top], color=SECOND, lw=3, ls="--", marker="")
+    draw_arrow(ax, (end + 2, top), (end + 2, middle + 1.2), color=SECOND)
+    ax.text(32, top + 1.8, f"the empty output, which ends at once: {ends:.1g}", ha="center", va="center")
+    return fig
+
+
 def draw_outputs(
     panels: Mapping[str, Sequence[tuple[float, float]]], *, beams: Sequence[int], words: tuple[str, str]
 ) -> Figure:
-    """Draw, for each beam size, the shares of two kinds of outputs as a bar, one panel for each setting."""
-    fig, _ = new_figure(len(panels), 1, height=1.75 * len(panels))
-    for ax, (title, pairs) in zip(fig.axes, panels.items(), strict=True):
-        for place, pair in enumerate(pairs):
-            first, second = (round(100 * share) for share in pair)
-            looks = ((first, 0, VALUE, ""), (second, first, QUERY, "///"))
-            for share, start, color, hatch in looks:
-                face = to_rgba(color, 0.55)
-                ax.bar(place, share, bottom=start, color=face, edgecolor=INK, hatch=hatch, width=0.7)
-        ax.set_title(title, loc="left")
-        ax.set(ylim=(0, 100), yticks=[0, 50, 100], ylabel="percent")
-        ax.set_xticks(range(len(beams)), [str(beam) for beam in beams])
-    ax.set_xlabel("beam size")
-    keys = [
-        Rectangle((0, 0), 1, 1, facecolor=to_rgba(color, 0.55), edgecolor=INK, hatch=hatch)
-        for color, hatch in ((VALUE, ""), (QUERY, "///"))
-    ]
-    fig.legend(keys, words, loc="outside upper left", ncols=2)
+    """Draw the shares of two kinds of outputs over the beam size for the first setting.
+
+    Of the other settings, the first kind alone is drawn, in grey, and only those lines lie together.
+    """
+    fig, ax = new_figure(height=3.0)
+    (_, first), *others = panels.items()
+    for _, pairs in others:
+        shares = [round(100 * pair[0]) for pair in pairs]
+        ax.plot(range(len(beams)), shares, color=NEUTRAL, ls="-", marker="", lw=4, alpha=0.6, clip_on=False)
+    ax.set_ylim(0, 120)
+    for kind, (word, (color, style, mark)) in enumerate(zip(words, LOOKS, strict=False)):
+        shares = [round(100 * pair[kind]) for pair in first]
+        ax.plot(range(len(beams)), shares, color=color, ls=style, marker=mark, label=word, clip_on=False)
+    label_ends(ax)
+    if others:
+        ax.text(
+            len(beams) - 1, 105, f"{words[0]}, in each other setting", ha="right", va="bottom", color=MUTED
+        )
+    ax.set_xticks(range(len(beams)), [str(beam) for beam in beams])
+    ax.set(yticks=[0, 50, 100], ylabel="percent of the outputs", xlabel="beam size")
     return fig
 
 
-def draw_processed(panels: Mapping[str, Mapping[str, float]]) -> Figure:
-    """Draw one distribution after each of several changes, above an outline of the first one."""
-    fig, axes = new_figure((len(panels) + 1) // 2, 2, height=2.2 * ((len(panels) + 1) // 2))
-    unchanged = next(iter(panels.values()))
-    for ax in axes.flat[len(panels) :]:
-        ax.set_axis_off()
-    for number, (ax, (title, shares)) in enumerate(zip(axes.flat, panels.items(), strict=False)):
-        for place, word in enumerate(unchanged):
-            before, share = round(unchanged[word], 3), round(shares[word], 3)
-            ax.barh(place, before, facecolor="none", edgecolor=MUTED, ls="--", height=0.75)
-            if share:
-                ax.barh(place, share, color=to_rgba(FIRST, 0.6), edgecolor=INK, height=0.45)
-            ax.text(max(before, share) + 0.03, place, f"{share:.2f}", ha="left", va="center")
-        ax.set_title(title, loc="left")
-        ax.set(xlim=(0, 1), ylim=(len(unchanged) - 0.5, -0.5), xticks=[])
-        ax.set_yticks(range(len(unchanged)), list(unchanged) if number % 2 == 0 else [""] * len(unchanged))
-        ax.tick_params(axis="y", length=0)
-        ax.spines["bottom"].set_visible(False)
-    return fig
-
-
-def draw_cache(words: Sequence[str]) -> Figure:
-    """Draw which positions each step computes without a cache, and with one."""
-    count = len(words)
-    fig, ax = new_canvas(2 * count + 4.4, count + 4.0)
-    for left, title, cached in (
-        (1.3, "without a cache", False),
-        (count + 3.2, "with a cache", True),
+def draw_beams(rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Figure:
+    """Draw BLEU and the length of the translations over the beam size, a line for each length penalty."""
+    fig, axes = new_figure(1, 2, width=WIDE, height=2.9)
+    for ax, (part, title) in zip(
+        axes, {"bleu": "BLEU", "length_ratio": "length / reference"}.items(), strict=True
     ):
-        ax.text(left, count + 3.6, title, ha="left", va="center", weight="bold")
-        filled = 0
-        for step in range(count):
-            y = float(count - step)
-            ax.text(left - 0.25, y + 0.5, str(step + 1), ha="right", va="center", color=MUTED)
-            for position in range(step + 1):
-                computed = not cached or position == step
-                filled += computed
-                _draw_state(ax, left + position, y, computed)
-        for position, word in enumerate(words):
-            ax.text(left + position + 0.5, count + 1.2, word, ha="center", va="bottom", rotation=90)
-        ax.text(left, 0.45, f"{filled} computed", ha="left", va="center")
+        for (key, name), (color, style, mark) in zip(names.items(), LINES, strict=False):
+            shown = [round(row[part][key], 3) for row in rows]
+            ax.plot(range(len(rows)), shown, color=color, ls=style, marker=mark, label=name, markersize=5)
+        ax.set_title(title, loc="left")
+        ax.set_xlabel("beam size")
+        ax.set_xticks(
+            range(len(rows)), [str(row["beam"]) if place % 2 == 0 else "" for place, row in enumerate(rows)]
+        )
+        label_ends(ax)
     return fig
-
-
-def _draw_state(ax: Axes, x: float, y: float, computed: bool) -> None:
-    """Draw a position that a step computes, or whose keys and values it reads from the cache."""
-    color, hatch, alpha = (SECOND, "", 0.85) if computed else (KEY, "..", 0.15)
-    face = to_rgba(color, alpha)
-    ax.add_patch(Rectangle((x, y), 1, 1, facecolor=face, edgecolor=INK, hatch=hatch, lw=1))
