@@ -1,7 +1,6 @@
-"""The drawings of the chapter on the encoder."""
+"""The drawings of the encoder: a layer, and the way of a sentence through it."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle, pairwise
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
@@ -20,62 +19,23 @@ from annotated_transformer.book.drawing.add_and_norm import (
     write_shape,
 )
 from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box
-from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.figures import new_canvas
 from annotated_transformer.book.drawing.matrices import Numbers, draw_matrix, draw_operator, row
 from annotated_transformer.plotting.palette import (
     ENCODER,
     FIRST,
     INK,
     KEY,
-    LOOKS,
     MUTED,
     NEUTRAL,
     OUTPUT,
     QUERY,
-    SECOND,
     VALUE,
 )
 
 WIDE = r"$n \times d_\mathrm{model}$"
 LEFT = -0.35  # where a shape stands beside the stream
 STATIONS = ("x", "attention", "add 1", "norm 1", "feed-forward", "add 2", "norm 2")
-
-
-def draw_contributions(
-    heads: Mapping[str, Mapping[str, Sequence[float]]], ratings: Mapping[str, int], *, unit: float = 0.42
-) -> Figure:
-    """Draw what each word of some reviews adds to a prediction, and the sum, in one panel for each head."""
-    rows = sum(map(len, heads.values()))
-    longest = max(len(values) for reviews in heads.values() for values in reviews.values())
-    pitch, cell = 3.9, min(1.95, 7.8 / max(longest - 1, 1))
-    fig, ax = new_canvas(14.0, pitch * rows + 1.1 * len(heads))
-    y = pitch * rows + 1.1 * len(heads)
-    for title, reviews in heads.items():
-        y -= 1.1
-        ax.text(0.1, y + 0.35, title, ha="left", va="center", weight="bold")
-        for review, values in reviews.items():
-            y -= pitch
-            words, line = review.split(), y + 2.3
-            ax.plot([1.2, 13.9], [line, line], color=NEUTRAL, lw=0.8, ls="-", marker="")
-            for place, (word, value) in enumerate(zip(words, values, strict=True)):
-                x = 2.2 + cell * place
-                _draw_bar(ax, x - 0.4, line, round(value, 2) * unit, FIRST if value > 0 else SECOND)
-                ax.text(x, y + 0.3, word, ha="center", va="bottom")
-            total = round(sum(values), 2)
-            _draw_bar(ax, 12.3, line, total * unit, OUTPUT)
-            ax.plot([11.9, 13.5], [line + ratings[review] * unit] * 2, color=INK, lw=2, ls=":", marker="")
-            for tick in (-3, 0, 3):
-                height = line + tick * unit
-                ax.plot([1.0, 1.2], [height, height], color=INK, lw=0.8, ls="-", marker="")
-                ax.text(0.85, height, f"{tick}".replace("-", "−"), ha="right", va="center")
-            ax.text(12.7, y + 0.3, "sum", ha="center", va="bottom", weight="bold")
-    return fig
-
-
-def _draw_bar(ax: Axes, x: float, y: float, height: float, color: str) -> None:
-    hatch = "///" if height < 0 else ""
-    look = {"facecolor": to_rgba(color, 0.6), "edgecolor": INK, "hatch": hatch, "lw": 0.6}
-    ax.add_patch(Rectangle((x, y), 0.8, height, **look))  # type: ignore[arg-type]
 
 
 def draw_encoder_block() -> Figure:
@@ -216,83 +176,3 @@ def _draw_sublayers(ax: Axes, x: float, y: float, *, width: float, detail: bool)
         }
         y = norm.top[1]
     return found
-
-
-def draw_results(
-    accuracy: Mapping[str, Sequence[float]],
-    error: Mapping[str, Sequence[float]],
-    best_accuracy: float,
-    limits: tuple[float, float, float],
-) -> Figure:
-    """Draw what heads on embeddings and on the encoder's output reach, as marks, and limits, as bars.
-
-    No head on embeddings has an accuracy above `best_accuracy`. The `limits` of the error are those of a
-    linear head on embeddings, of any head on them, and of a linear head on functions of single words.
-    """
-    linear, bag, word, ours = (
-        "mean of\nembeddings,\nlinear head",
-        "mean of\nembeddings,\nany head",
-        "single\nwords,\nlinear head",
-        "encoder,\nlinear head",
-    )
-    panels: list[tuple[str, tuple[float, float], dict[str, tuple[Sequence[float], float | None]]]] = [
-        ("Verdict: accuracy", (0.4, 1), {
-            linear: (accuracy["embeddings"], None), bag: ([], best_accuracy),
-            ours: (accuracy["encoder"], None),
-        }),
-        ("Rating: mean squared error", (0, 7), {
-            linear: (error["embeddings"], limits[0]), bag: ([], limits[1]), word: ([], limits[2]),
-            ours: (error["encoder"], None),
-        }),
-    ]  # fmt: skip
-    counts = [len(rows) for _, _, rows in panels]
-    line, above, below = 0.7, 0.35, 0.4  # inches
-    height = line * sum(counts) + (above + below) * len(counts)
-    fig, axes = new_figure(len(counts), 1, height=height)
-    fig.set_layout_engine("none")  # so that rows are equally high in all panels
-    top = height
-    for ax, (title, (low, high), rows) in zip(axes, panels, strict=True):
-        bottom = top - above - line * len(rows)
-        ax.set_position((0.29, bottom / height, 0.66, (top - above - bottom) / height))
-        top = bottom - below
-        for place, (values, limit) in enumerate(rows.values()):
-            ax.plot([low, high], [place, place], color=NEUTRAL, lw=0.6, ls="-", marker="", zorder=0)
-            if limit is not None:
-                ends = [place - 0.34, place + 0.34]
-                ax.plot([limit] * 2, ends, color=INK, lw=3, ls="-", marker="")
-            color, mark = (FIRST, "o") if place == len(rows) - 1 else (SECOND, "s")
-            shown = [round(value, 2) for value in values]
-            if shown:  # an empty line would have an edge of its own
-                ax.plot(shown, [place] * len(shown), color=color, linestyle="", marker=mark, clip_on=False)
-        ax.set_yticks(range(len(rows)), list(rows))
-        ax.set(ylim=(len(rows) - 0.5, -0.5), xlim=(low, high))
-        ax.set_title(title, loc="left")
-        ax.tick_params(axis="y", length=0)
-    return fig
-
-
-def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: Sequence[str]) -> Figure:
-    """Draw how well a linear map finds each label at each depth, in one panel for each stack."""
-    fig, _ = new_figure(len(panels), 1, height=2.7 * len(panels))
-    for ax, (title, lines) in zip(fig.axes, panels.items(), strict=True):
-        ends = _spread([values[-1] for values in lines.values()], apart=0.13)
-        for (name, values), (color, style, mark), end in zip(lines.items(), cycle(LOOKS), ends, strict=False):
-            shown = [round(value, 2) for value in values]
-            ax.plot(range(len(values)), shown, color=color, linestyle=style, marker=mark, clip_on=False)
-            ax.text(len(values) - 0.85, end, name, ha="left", va="center")
-        ax.set_title(title, loc="left")
-        ax.set(ylim=(0, 1.05), xlim=(0, len(labels) + 0.75), ylabel="found")
-        ax.set_xticks(range(len(labels)), labels)
-        ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-        ax.spines["bottom"].set_bounds(0, len(labels) - 1)
-    ax.set_xlabel("layers passed", loc="left")
-    return fig
-
-
-def _spread(places: Sequence[float], *, apart: float) -> list[float]:
-    """Move the lower of two places that are too near each other down."""
-    moved = list(places)
-    order = sorted(range(len(places)), key=lambda i: -places[i])
-    for upper, lower in pairwise(order):
-        moved[lower] = min(moved[lower], moved[upper] - apart)
-    return moved

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from annotated_transformer.book.chapters.encoder import figures as figures
-from tests.drawings import curves, texts
+from tests.drawings import texts
 
 WORDS, FEATURES = ["not", "good"], ["neg.", "good", "bad", "open"]
 X = torch.tensor([[1.0, -1, -1, 1], [-1, 1, -1, 1]])
@@ -12,18 +12,6 @@ X = torch.tensor([[1.0, -1, -1, 1], [-1, 1, -1, 1]])
 
 def stop(station="add 1", **inputs):
     return figures.Stop(station, "Add", "2 × 4", inputs or {"x": X, "output": 2 * X}, 3 * X, "sum")
-
-
-def test_law_a_bar_is_as_high_as_a_words_part_and_the_last_is_the_sum():
-    reviews = {"plot not good": [0.5, -2.0, 0.25]}
-    fig = figures.draw_contributions({"one": reviews, "two": reviews}, {"plot not good": -1}, unit=0.5)
-    bars = fig.axes[0].patches
-    assert [bar.get_height() for bar in bars] == [0.25, -1.0, 0.125, -0.625] * 2
-    assert [bar.get_hatch() for bar in bars[:4]] == ["", "///", "", "///"]
-    assert texts(fig).count("sum") == texts(fig).count("good") == 2
-    ground, rating, *_ = curves(fig.axes[0])
-    assert rating[0] - ground[0] == -0.5
-    assert texts(fig).count("−3") == 2  # a scale for each review
 
 
 def test_law_the_block_names_its_parts_and_the_shape_at_each_place():
@@ -73,19 +61,3 @@ def test_message_a_station_that_a_layer_does_not_have():
         ValueError, match="has no station 'softmax'; it has x, attention, add 1, norm 1, feed"
     ):
         figures.draw_walk(stop("softmax"), words=WORDS, features=FEATURES)
-
-
-def test_law_results_mark_each_seed_and_each_limit():
-    accuracy, error = {"embeddings": [0.5, 0.6], "encoder": [1.0]}, {"embeddings": [3.0], "encoder": [0.1]}
-    fig = figures.draw_results(accuracy, error, 0.75, (2.5, 2.0, 1.5))
-    lines = [line for ax in fig.axes for line in ax.lines]
-    marks = [list(line.get_xdata()) for line in lines if line.get_linestyle() == "None"]
-    assert marks == [[0.5, 0.6], [1.0], [3.0], [0.1]]
-    bars = [list(line.get_xdata()) for line in lines if line.get_linewidth() == 3]
-    assert bars == [[0.75, 0.75], [2.5, 2.5], [2.0, 2.0], [1.5, 1.5]]
-
-
-def test_law_probes_have_a_line_for_each_label():
-    lines = {"own": [1.0, 1.0], "before": [0.2, 0.7], "after": [0.3, 0.72]}
-    fig = figures.draw_probes({"one": lines, "two": lines}, labels=["0", "1"])
-    assert [curves(ax) for ax in fig.axes] == [list(lines.values())] * 2

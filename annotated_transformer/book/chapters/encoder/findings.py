@@ -1,0 +1,240 @@
+"""What the encoder's experiments found: contributions, averages, limits, and probes."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+
+import torch
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from annotated_transformer.book.drawing.boxes import Box, draw_arrow, draw_box, draw_weight
+from annotated_transformer.book.drawing.figures import new_canvas, new_figure
+from annotated_transformer.book.drawing.words import draw_tokens, draw_vector, label_ends, spread
+from annotated_transformer.plotting.figures import WIDE
+from annotated_transformer.plotting.palette import (
+    ENCODER,
+    FIRST,
+    INK,
+    LOOKS,
+    MASKED,
+    MUTED,
+    NEUTRAL,
+    OUTPUT,
+    SECOND,
+)
+
+Vectors = Float[Tensor, "words features"]
+
+
+def draw_contributions(
+    heads: Mapping[str, Mapping[str, Sequence[float]]], ratings: Mapping[str, int]
+) -> Figure:
+    """Draw what each word of some reviews adds to a prediction, and the sum: heads across, reviews down."""
+    longest = max(len(values) for reviews in heads.values() for values in reviews.values())
+    fig, axes = new_figure(len(ratings), len(heads), width=WIDE, height=0.3 * (longest + 3) * len(ratings))
+    ends = [abs(sum(parts)) for reviews in heads.values() for parts in reviews.values()]
+    reach = 1.6 * max(*map(abs, ratings.values()), *ends)
+    for across, (title, reviews) in enumerate(heads.items()):
+        sums = [round(sum(values), 1) + 0.0 for values in reviews.values()]
+        for down, (review, values) in enumerate(reviews.items()):
+            ax, words = axes[down][across], review.split()
+            _draw_parts(ax, values, sums[down], ratings[review])
+            ax.set_yticks(range(len(words) + 1), [*words, "sum"] if across == 0 else [""] * (len(words) + 1))
+            ax.set(xlim=(-reach, reach), ylim=(len(words) + 0.6, -1.6))
+            if down == 0:
+                ax.set_title(title, loc="left")
+            if down == 1 and len(set(sums)) == 1:
+                ax.text(reach, len(words) - 1.2, "same sum,\nother order", ha="right", va="center", color=INK)
+    return fig
+
+
+def _draw_parts(ax: Axes, values: Sequence[float], total: float, rating: int) -> None:
+    for place, value in enumerate([*values, total]):
+        last = place == len(values)
+        color = OUTPUT if last else FIRST if value > 0 else SECOND
+        hatch = "///" if value < 0 else ""
+        ax.barh(place, value, height=0.7, color=color, alpha=0.75, edgecolor=INK, lw=0.6, hatch=hatch)
+    side, text = (-1, "right") if total >= 0 else (1, "left")
+    ax.text(0.15 * side, len(values), f"{total:.1f}".replace("-", "−"), ha=text, va="center", weight="bold")
+    ax.axvline(0, color=INK, lw=0.8, ls="-", marker="")
+    ax.plot([rating] * 2, [-0.5, len(values) + 0.5], color=INK, lw=2, ls=":", marker="")
+    ax.text(rating, -0.6, f"rating {rating}".replace("-", "−"), ha="center", va="bottom")
+    ax.set_xticks([])
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["left", "bottom"]].set_visible(False)
+
+
+def draw_mixing(
+    words: Sequence[str], x: Vectors, weights: Float[Tensor, "queries keys"], a: Vectors, z: Vectors
+) -> Figure:
+    """Draw a layer as three rows of vectors: attention links all words, the network each with itself."""
+    fig, ax = new_canvas(20.0, 10.4, width=WIDE)
+    pitch = 16.4 / len(words)
+    width = min(0.34, 0.8 * pitch / x.size(1))
+    left = [3.6 + pitch * place for place in range(len(words))]
+    draw_tokens(ax, left[0], 0.1, words, width=0.85 * pitch, gap=0.15 * pitch)
+    rows = [
+        [draw_vector(ax, start, y, line, color=NEUTRAL, size=(width, 0.7), upright=False)
+         for start, line in zip(left, as_shares(vectors), strict=True)]
+        for y, vectors in ((1.7, x), (5.3, a), (9.1, z))
+    ]  # fmt: skip
+    for query, line in enumerate(weights.tolist()):
+        for key, weight in enumerate(line):
+            draw_weight(ax, rows[0][key].top, rows[1][query].bottom, weight)
+    for start, end in zip(rows[1], rows[2], strict=True):
+        box = Box(start.center[0] - 0.75, 6.95, 1.5, 0.95)
+        draw_box(ax, *box, "FFN", color=ENCODER)
+        draw_arrow(ax, start, box)
+        draw_arrow(ax, box, end)
+    for y, name in ((2.05, "$x$"), (5.65, "$a$"), (9.45, "$z$")):
+        ax.text(2.9, y, name, ha="right", va="center", fontsize=16)
+    for y, text in ((3.85, "attention:\nacross words"), (7.45, "network:\neach word\nby itself")):
+        ax.text(0.1, y, text, ha="left", va="center", color=INK)
+    return fig
+
+
+def draw_means(rows: Sequence[tuple[str, Sequence[str], Vectors]]) -> Figure:
+    """Draw pairs of sentences, each a row of vectors with their mean at the right, = or ≠ between the means.
+
+    The rows are (what the vectors are, words, vectors); two rows each are compared.
+    """
+    pitch = 3.7
+    fig, ax = new_canvas(14.0, pitch * len(rows) + 0.9 * len(rows) / 2)
+    longest = max(len(words) for _, words, _ in rows)
+    step, y = 10.6 / longest, pitch * len(rows) + 0.9 * len(rows) / 2
+    for first, second in zip(rows[::2], rows[1::2], strict=True):
+        y -= 0.9
+        ax.text(0.1, y + 0.35, first[0], ha="left", va="center", weight="bold")
+        ax.text(12.5, y + 0.35, "mean", ha="center", va="center", weight="bold")
+        means = [line[2].mean(dim=0) for line in (first, second)]
+        shades = as_shares(torch.stack(means))
+        for (_, words, vectors), shares in zip((first, second), shades, strict=True):
+            y -= pitch
+            for place, (word, line) in enumerate(zip(words, as_shares(vectors), strict=True)):
+                x = 0.2 + step * place + step / 2
+                size = (0.8, 2.3 / len(line))
+                draw_vector(ax, x - 0.4, y + 1.3, line, color=NEUTRAL, size=size)
+                ax.text(x, y + 0.7, word, ha="center", va="center")
+            draw_arrow(ax, (10.9, y + 2.45), (11.9, y + 2.45))
+            draw_vector(ax, 12.1, y + 1.3, shares, color=FIRST, size=(0.8, 2.3 / len(shares)))
+        sign = "=" if torch.allclose(means[0], means[1], atol=1e-6) else "≠"
+        ax.text(12.5, y + pitch + 0.65, sign, ha="center", va="center", fontsize=20, weight="bold")
+    return fig
+
+
+def as_shares(vectors: Vectors) -> list[list[float]]:
+    """Return numbers as shares of their range, from 0 for the lowest to 1 for the highest."""
+    low, high = vectors.min(), vectors.max()
+    return ((vectors - low) / (high - low).clamp(min=1e-9)).tolist()
+
+
+def draw_opinions(scale: Mapping[str, int]) -> Figure:
+    """Draw opinions on a line, and where a "not" takes each of them."""
+    fig, ax = new_canvas(14.0, 4.6)
+    ax.plot([1.4, 12.6], [1.9, 1.9], color=NEUTRAL, lw=1.5, ls="-", marker="")
+    reach = max(map(abs, scale.values()))
+    places = {word: 7 + 5 * value / reach for word, value in scale.items()}
+    for word, value in scale.items():
+        x, color = places[word], FIRST if value > 0 else SECOND
+        ax.plot([x], [1.9], color=color, marker="o" if value > 0 else "s", ls="", ms=9)
+        ax.text(x, 1.35, word, ha="center", va="center")
+        ax.text(x, 0.6, f"{value:+d}".replace("-", "−"), ha="center", va="center", color=MUTED)
+        if value > 0:
+            bend = {"arrowstyle": "<|-|>", "connectionstyle": f"arc3,rad={0.32 if value == reach else 0.25}"}
+            ax.annotate(
+                "", (7 - (x - 7), 2.15), (x, 2.15),
+                arrowprops={**bend, "mutation_scale": 14, "color": INK, "lw": 1.5},
+            )  # fmt: skip
+    ax.text(7, 4.25, "not", ha="center", va="center", style="italic")
+    return fig
+
+
+def draw_limits(limits: Mapping[str, float], reached: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw the errors that no head of a kind can have, hatched, and the errors that trained heads have.
+
+    `limits` are the lowest possible errors, `reached` those of trained heads; rows keep their order.
+    """
+    names = list(dict.fromkeys([*limits, *reached]))
+    fig, ax = new_figure(width=WIDE, height=0.62 * len(names) + 0.7)
+    most = 1.12 * max(*limits.values(), *(value for values in reached.values() for value in values))
+    for row, name in enumerate(names):
+        color, mark = (SECOND, "s") if name in limits else (FIRST, "o")
+        if name in limits:
+            limit = limits[name]
+            ax.barh(row, limit, height=0.7, color="none", edgecolor=MASKED, hatch="////", lw=0)
+            ax.plot([limit] * 2, [row - 0.35, row + 0.35], color=INK, lw=3, ls="-", marker="")
+            ax.text(max(limit, *reached.get(name, [0])) + 0.18, row, f"{limit:.1f}", ha="left", va="center")
+        values = [round(value, 2) for value in reached.get(name, ())]
+        if values:
+            ax.plot(values, [row] * len(values), color=color, ls="", marker=mark, ms=9, clip_on=False)
+        if values and name not in limits:
+            ax.text(
+                max(values) + 0.2,
+                row,
+                f"reached: {max(values):.2f} or less",
+                ha="left",
+                va="center",
+                weight="bold",
+            )
+    ax.set_yticks(range(len(names)), names)
+    ax.set(
+        ylim=(len(names) - 0.5, -0.5),
+        xlim=(0, most),
+        xlabel="squared error of the rating (hatched: impossible)",
+    )
+    ax.tick_params(axis="y", length=0, pad=10)
+    return fig
+
+
+def draw_groups(depths: Mapping[str, Float[Tensor, "points 2"]], groups: Sequence[str]) -> Figure:
+    """Draw points in a plane at some depths, one panel each, with each group's name at its middle."""
+    fig, axes = new_figure(1, len(depths), width=WIDE, height=2.75)
+    names = list(dict.fromkeys(groups))
+    looks = (LOOKS[0], LOOKS[1], LOOKS[3])
+    for ax, (title, points) in zip(axes, depths.items(), strict=True):
+        reach = points.abs().max().item()
+        together = reach < 1e-6
+        reach = 1.15 * max(reach, 1e-6)
+        parts = [points[torch.tensor([each == name for each in groups])] for name in names]
+        at = spread([part[:, 0].mean().item() for part in parts], 0.6 * reach)
+        for name, part, x, (color, _, mark) in zip(names, parts, at, looks, strict=True):
+            ax.plot(
+                *part.div(reach).T.mul(1e3).round().div(1e3).tolist(),
+                color=color,
+                marker=mark,
+                ls="",
+                mec=INK,
+                mew=0.5,
+            )
+            if not together:
+                ax.plot([x / reach - 0.2], [-1.25], color=color, marker=mark, ls="", mec=INK, mew=0.5)
+                ax.text(x / reach - 0.08, -1.25, name, ha="left", va="center")
+        if together:
+            ax.text(0, 0.15, f"the same point\n{len(points)} times", ha="center", va="bottom")
+        ax.set(xlim=(-1, 1), ylim=(-1.45, 1))
+        ax.set_title(title, loc="left")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.spines[:].set(visible=True, color=NEUTRAL)
+    return fig
+
+
+def draw_probes(panels: Mapping[str, Mapping[str, Sequence[float]]], *, labels: Sequence[str]) -> Figure:
+    """Draw how well a linear map finds each label at each depth, in one panel for each stack."""
+    fig, _ = new_figure(1, len(panels), width=WIDE, height=3.0)
+    for ax, (title, lines) in zip(fig.axes, panels.items(), strict=True):
+        for (name, values), (color, style, mark) in zip(lines.items(), cycle(LOOKS), strict=False):
+            shown = [round(value, 2) for value in values]
+            ax.plot(
+                range(len(values)), shown, color=color, ls=style, marker=mark, clip_on=False,
+                label=name,
+            )  # fmt: skip
+        ax.set_title(title, loc="left")
+        ax.set(ylim=(0, 1.05), xlim=(0, len(labels) - 1), xlabel="layers passed")
+        ax.set_xticks(range(len(labels)), labels)
+        ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+    fig.draw_without_rendering()
+    label_ends(fig.axes[-1], gap=10)
+    return fig
