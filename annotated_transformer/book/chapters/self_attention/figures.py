@@ -5,7 +5,6 @@ from math import cos, pi, sin
 from typing import Any
 
 from jaxtyping import Float
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
@@ -191,12 +190,12 @@ def draw_ratios(ratios: Float[Tensor, "layers heads"]) -> Figure:
     ax.minorticks_off()
     ax.set_xticks(range(1, layers + 1))
     for text, place, ha in (
-        ("the adjective\nchanges nothing", (0.55, 1.45), "left"),
+        ("the adjective\nchanges nothing", (0.55, 1.9), "left"),
         ("↑ “tired” favors animal", (layers + 0.45, 2.2), "right"),
         ("↓ “tired” favors street", (layers + 0.45, 0.46), "right"),
     ):
         ax.text(*place, text, ha=ha, va="center", color=INK)
-    note = ax.annotate("", (1, 1.04), (1, 1.25), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.5})
+    note = ax.annotate("", (1, 1.05), (1, 1.6), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.5})
     note.set_zorder(5)
     return fig
 
@@ -316,12 +315,7 @@ def draw_cost(width: int, lengths: Sequence[int]) -> Figure:
             ("matrices\n$3nd^{\\,2}$", 3 * width, FIRST, ""),
             ("pairs\n$2n^2d$", 2 * length, SECOND, "///"),
         ):
-            look: dict[str, Any] = {
-                "facecolor": to_rgba(color, 0.45),
-                "edgecolor": color,
-                "hatch": hatch,
-                "lw": 1.5,
-            }
+            look: dict[str, Any] = {"facecolor": color, "edgecolor": "#ffffff", "hatch": hatch}
             ax.add_patch(Rectangle((x, 1.7), scale * length, scale * height, **look))
             if length == max(lengths):
                 top = 1.8 + scale * height

@@ -131,7 +131,7 @@ def test_law_areas_are_proportional_to_the_multiplications(width, lengths):
     areas = [p.get_width() * p.get_height() for p in fig.axes[0].patches]
     counts = [count for n in lengths for count in (3 * n * width**2, 2 * n * n * width)]
     assert areas == pytest.approx([count * areas[0] / counts[0] for count in counts])
-    colors = [to_rgb(p.get_edgecolor()) for p in fig.axes[0].patches]
+    colors = [to_rgb(p.get_facecolor()) for p in fig.axes[0].patches]
     assert colors == [to_rgb(FIRST), to_rgb(SECOND)] * len(lengths)
 
 
