@@ -21,6 +21,7 @@ from annotated_transformer.book.drawing.matrices import (
     draw_operator,
     row,
 )
+from annotated_transformer.plotting.attention_map import draw_attention
 from annotated_transformer.plotting.figures import WIDE
 from annotated_transformer.plotting.palette import (
     FIRST,
@@ -236,4 +237,17 @@ def draw_spread(products: Mapping[int, Tensor]) -> Figure:
         line[0].set_ylabel(f"$d_k$ = {d_k}", rotation=0, ha="right", va="center")
     panels[0, 0].set_title("not divided")
     panels[0, 1].set_title("divided by √$d_k$")
+    return fig
+
+
+def draw_trained(maps: Mapping[str, Tensor]) -> Figure:
+    """Draw maps of queries that should each find their own key, and how many have the most weight on it."""
+    fig, panels = new_figure(1, len(maps), width=WIDE, height=3.3)
+    for ax, (name, weights) in zip(panels, maps.items(), strict=True):
+        count = len(weights)
+        queries, keys = ([f"{kind} {n}" for n in range(1, count + 1)] for kind in ("query", "key"))
+        draw_attention(ax, weights, queries, keys, print_values=False)
+        found = int((weights.argmax(dim=-1) == torch.arange(count)).sum())
+        ax.set(xticks=[], yticks=[], title=name)
+        ax.text(count / 2, count + 0.4, f"{found} of {count} found", ha="center", va="top")
     return fig

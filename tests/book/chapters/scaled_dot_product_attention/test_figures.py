@@ -11,6 +11,7 @@ from annotated_transformer.book.chapters.scaled_dot_product_attention.figures im
     draw_softmax,
     draw_sorted_weights,
     draw_spread,
+    draw_trained,
     draw_width_effect,
 )
 from tests.drawings import bold, curves, texts
@@ -104,3 +105,11 @@ def test_law_the_spread_of_products_is_written_before_and_after_the_division():
     wide = [sum(p.get_data().values > 0.5) for ax in fig.axes for p in ax.patches if isinstance(p, StepPatch)]
     assert wide[0] < wide[2] / 3  # not divided
     assert abs(wide[1] - wide[3]) < 6  # divided
+
+
+def test_law_the_maps_after_training_say_how_many_queries_have_most_weight_on_their_own_key():
+    fig = draw_trained({"divided": torch.eye(3), "not divided": torch.eye(3)[[0, 2, 1]]})
+    assert texts(fig) == ["3 of 3 found", "1 of 3 found"]
+    assert [ax.get_title() for ax in fig.axes] == ["divided", "not divided"]
+    dark = [patch.get_xy() for patch in fig.axes[1].patches if sum(patch.get_facecolor()[:3]) < 1]
+    assert dark == [(0, 0), (2, 1), (1, 2)]
